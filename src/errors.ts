@@ -1,0 +1,72 @@
+/**
+ * Every failure that Belljar reports. `status` is the HTTP status; `retryable` says that the same call may succeed later.
+ * The CLI's exit code, the docs page and the text that an MCP client reads derive from this table.
+ */
+export const ERRORS = {
+  INTERNAL: { status: 500, retryable: false },
+  CONFIG_INVALID: { status: 400, retryable: false },
+  USAGE: { status: 400, retryable: false },
+  ARGUMENTS_INVALID: { status: 400, retryable: false },
+  UNAUTHORIZED: { status: 401, retryable: false },
+  FORBIDDEN: { status: 403, retryable: false },
+  NOT_SUPPORTED: { status: 501, retryable: false },
+  CANCELLED: { status: 499, retryable: false },
+
+  RUNTIME_UNAVAILABLE: { status: 503, retryable: true },
+  RUNTIME_FAILED: { status: 500, retryable: true },
+  LIMIT_UNENFORCEABLE: { status: 400, retryable: false },
+  TEMPLATE_NOT_FOUND: { status: 404, retryable: false },
+
+  SANDBOX_NOT_FOUND: { status: 404, retryable: false },
+  SANDBOX_ENDED: { status: 410, retryable: false },
+  SANDBOX_PAUSED: { status: 409, retryable: true },
+  QUOTA_EXCEEDED: { status: 429, retryable: true },
+
+  GUEST_PROTOCOL: { status: 502, retryable: false },
+  GUEST_VERSION: { status: 502, retryable: false },
+  GUEST_UNAUTHORIZED: { status: 502, retryable: false },
+
+  COMMAND_NOT_FOUND: { status: 400, retryable: false },
+  COMMAND_NOT_EXECUTABLE: { status: 400, retryable: false },
+  EXEC_TIMEOUT: { status: 408, retryable: false },
+  PROCESS_NOT_FOUND: { status: 404, retryable: false },
+  PROCESS_LIMIT: { status: 429, retryable: true },
+  USER_UNKNOWN: { status: 400, retryable: false },
+
+  FILE_NOT_FOUND: { status: 404, retryable: false },
+  FILE_EXISTS: { status: 409, retryable: false },
+  FILE_NOT_DIRECTORY: { status: 400, retryable: false },
+  FILE_IS_DIRECTORY: { status: 400, retryable: false },
+  FILE_DENIED: { status: 403, retryable: false },
+  FILE_TOO_LARGE: { status: 413, retryable: false },
+  DIRECTORY_NOT_EMPTY: { status: 409, retryable: false },
+  DISK_FULL: { status: 507, retryable: false },
+  PATH_INVALID: { status: 400, retryable: false },
+  FILE_IO: { status: 500, retryable: false },
+
+  PORT_REFUSED: { status: 502, retryable: true },
+
+  LANGUAGE_UNAVAILABLE: { status: 400, retryable: false },
+  SNIPPET_NOT_FOUND: { status: 404, retryable: false },
+  TOOL_NOT_FOUND: { status: 404, retryable: false },
+  WORKSPACE_INVALID: { status: 400, retryable: false },
+  WORKSPACE_CONFLICT: { status: 409, retryable: false },
+} as const satisfies Record<string, { readonly status: number; readonly retryable: boolean }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** A failure that was foreseen. `code` is the contract; `message` is for people and says what to do next. */
+export class BelljarError extends Error {
+  override readonly name = "BelljarError";
+  readonly code: ErrorCode;
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+  get retryable(): boolean {
+    return ERRORS[this.code].retryable;
+  }
+}

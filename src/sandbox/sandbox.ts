@@ -1,0 +1,85 @@
+import type { Duplex } from "node:stream";
+import type { Guest } from "../runtime/guest/guest.ts";
+import type { EndReason, Limits, Usage, Workspace } from "../runtime/runtime.ts";
+
+/** Who calls. `id` is what ownership compares; `name` is for people. */
+export interface Principal {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The user of stdio, of the CLI on its own home, and of HTTP on loopback without a token. */
+export const LOCAL: Principal = { id: "local", name: "local" };
+
+/**
+ * All sandboxes of a home, seen by one principal at a time. An id of another owner answers exactly as an unknown one.
+ * Two implementations: on `$BELLJAR_HOME`, and over HTTP against a server.
+ */
+export interface Sandboxes {
+  create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<Sandbox>;
+  /** Rejects with `SANDBOX_NOT_FOUND`, or `SANDBOX_ENDED` with the reason for one that is kept as a tombstone. `id` may be a short id. */
+  get(principal: Principal, id: string): Promise<Sandbox>;
+  info(principal: Principal, id: string): Promise<SandboxInfo>;
+  list(principal: Principal, filter: ListFilter): Promise<readonly SandboxInfo[]>;
+  /** The principal's default sandbox of that name, made on first use and made anew when it has ended. Its deadline moves with each call. */
+  default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<{ readonly sandbox: Sandbox; readonly created: boolean }>;
+}
+
+/** A live sandbox of the caller. Holding one keeps nothing alive. */
+export interface Sandbox {
+  readonly id: string;
+  readonly guest: Guest;
+  /** One raw stream of the guest protocol; the caller destroys it. */
+  connect(signal: AbortSignal): Promise<Duplex>;
+  info(): Promise<SandboxInfo>;
+  usage(): Promise<Usage>;
+  /** So long from now. */
+  extend(timeoutMs: number): Promise<void>;
+  /** Resolves when nothing of it is left but the tombstone. */
+  kill(): Promise<void>;
+}
+
+export interface CreateOptions {
+  /** Default `base`. */
+  readonly template?: string;
+  /** What the caller names is required, unless `bestEffort`; the rest comes from the configuration. */
+  readonly limits?: Limits;
+  readonly bestEffort?: boolean;
+  readonly network?: "none";
+  readonly workspace?: Workspace;
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Added to the environment of every exec. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** How long it lives without being extended. */
+  readonly timeoutMs?: number;
+  /** Dies with the process that made it. */
+  readonly ephemeral?: boolean;
+}
+
+export interface ListFilter {
+  readonly state?: readonly SandboxState[];
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+export type SandboxState = "running" | "paused" | "ended";
+
+export interface SandboxInfo {
+  readonly id: string;
+  readonly shortId: string;
+  readonly owner: string;
+  readonly state: SandboxState;
+  readonly template: string;
+  readonly runtime: string;
+  readonly createdAt: Date;
+  readonly deadline?: Date;
+  readonly endedAt?: Date;
+  readonly endReason?: EndReason;
+  readonly limits: Limits;
+  /** Limits that this host does not enforce. */
+  readonly unenforced: readonly (keyof Limits)[];
+  readonly network: "none";
+  readonly workspace?: Workspace;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The name of the default sandbox it is, if it is one. */
+  readonly defaultName?: string;
+}
