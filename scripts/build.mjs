@@ -1,0 +1,119 @@
+/** Makes dist/ and the native binary. A step whose inputs did not change is left out. */
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, Problem, fingerprint, has, main, run, say } from "./lib.mjs";
+
+const DIST = join(ROOT, "dist");
+const STAMPS = join(DIST, ".stamps.json");
+const isTest = (path) => path.endsWith(".test.ts") || path.includes("/src/dashboard");
+const isBuilt = (path) => path.endsWith("/native/build");
+const COMMON = ["package-lock.json", "scripts/build.mjs"];
+
+const STEPS = [
+  { name: "native binary", inputs: ["native"], skip: isBuilt, output: "native/build", build: buildNative },
+  { name: "command line", inputs: ["src", ...COMMON], skip: isTest, output: "dist/cli/main.js", build: buildCli },
+  { name: "kernels", inputs: ["src/interpreter/kernels", ...COMMON], skip: isTest, output: "dist/kernels", build: buildKernels },
+  {
+    name: "library",
+    inputs: ["src", "tsconfig.json", "tsconfig.build.json", ...COMMON],
+    skip: isTest,
+    output: "dist/lib",
+    build: buildLibrary,
+  },
+];
+
+function buildNative() {
+  if (!existsSync(join(ROOT, "native/Makefile"))) return;
+  if (!has("make") || !has("cc")) {
+    throw new Problem(
+      "The native binary needs a C compiler and make. On Debian or Ubuntu: apt-get install --no-install-recommends gcc make libc6-dev",
+    );
+  }
+  run(["make", "-s", "-C", "native"]);
+}
+
+/** One entry, and a chunk for each command, so that `belljar mcp` loads no HTTP server. */
+async function buildCli() {
+  await bundle({ main: "src/cli/main.ts" }, "dist/cli", { external: ["fastify"] });
+}
+
+async function buildKernels() {
+  const list = join(ROOT, "src/interpreter/kernels/bundles.json");
+  const bundles = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : [];
+  mkdirSync(join(DIST, "kernels"), { recursive: true });
+  for (const { entry, out } of bundles) {
+    const source = existsSync(join(ROOT, entry)) ? entry : join("src/interpreter/kernels", entry);
+    await bundle(
+      {
+        [out
+          .split("/")
+          .at(-1)
+          .replace(/\.m?js$/, "")]: source,
+      },
+      "dist/kernels",
+      { extension: out.endsWith(".mjs") ? "mjs" : "js" },
+    );
+  }
+}
+
+/** Chunks are named by content and stale ones removed last, so that a process that runs meanwhile finds its files. */
+async function bundle(input, outDir, { external = [], extension = "js" }) {
+  const { build } = await import("vite");
+  const result = await build({
+    configFile: false,
+    root: ROOT,
+    logLevel: "warn",
+    ssr: { noExternal: true, external },
+    build: {
+      ssr: true,
+      outDir,
+      emptyOutDir: false,
+      copyPublicDir: false,
+      target: "node20",
+      rolldownOptions: {
+        input,
+        output: { format: "es", entryFileNames: `[name].${extension}`, chunkFileNames: "chunks/[name]-[hash].js" },
+      },
+    },
+  });
+  if (extension === "js")
+    removeStale(join(ROOT, outDir, "chunks"), new Set(result.output.map((chunk) => chunk.fileName.replace("chunks/", ""))));
+}
+
+function removeStale(folder, wanted) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) if (!wanted.has(name)) rmSync(join(folder, name));
+}
+
+function buildLibrary() {
+  run([process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], { what: "Type check (tsc)" });
+}
+
+function readStamps() {
+  if (!existsSync(STAMPS)) return {};
+  try {
+    return JSON.parse(readFileSync(STAMPS, "utf8"));
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+}
+
+function writeStamp(name, value) {
+  const partial = `${STAMPS}.${process.pid}`;
+  writeFileSync(partial, JSON.stringify({ ...readStamps(), [name]: value }, null, 2));
+  renameSync(partial, STAMPS);
+}
+
+await main(async () => {
+  mkdirSync(DIST, { recursive: true });
+  for (const step of STEPS) {
+    const stamp = `${process.version} ${fingerprint(step.inputs, step.skip)}`;
+    if (readStamps()[step.name] === stamp && existsSync(join(ROOT, step.output))) continue;
+    const started = performance.now();
+    say(`Building the ${step.name} ...`);
+    await step.build();
+    writeStamp(step.name, stamp);
+    say(`Built the ${step.name} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  }
+});

@@ -1,0 +1,14 @@
+/** What the tests need from Debian: a command (or file) that shows it is there, the package that brings it, and why. */
+export const BUILD_PACKAGES = [
+  { shows: "cc", package: "gcc", why: "builds the native binary" },
+  { shows: "make", package: "make", why: "builds the native binary" },
+  { shows: "/usr/include/stdio.h", package: "libc6-dev", why: "builds the native binary" },
+];
+
+export const TEST_PACKAGES = [
+  ...BUILD_PACKAGES,
+  { shows: "clang", package: "clang", why: "builds the native binary a second way, and fuzzes it" },
+  { shows: "newuidmap", package: "uidmap", why: "gives an ordinary user's sandboxes two ids" },
+  { shows: "mkfs.btrfs", package: "btrfs-progs", why: "makes the storage pool with its disk limits" },
+  { shows: "python3", package: "python3", why: "programs that the tests run in sandboxes" },
+];

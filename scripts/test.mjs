@@ -1,0 +1,115 @@
+/** The whole suite, as the present user and, when that is root, as an ordinary user too. The last line adds all of it up. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { Problem, ROOT, cleanEnv, main, runAndRead, say } from "./lib.mjs";
+import { openTestUser } from "./test-user.mjs";
+
+const isRoot = process.getuid?.() === 0;
+const bin = (name) => [process.execPath, join(ROOT, "node_modules", name)];
+
+const CHECKS = [
+  ["format", [...bin("oxfmt/bin/oxfmt"), "--check", "."]],
+  ["lint", [...bin("oxlint/bin/oxlint"), "--type-aware"]],
+  ["types", [...bin("typescript/bin/tsc"), "--noEmit"]],
+  ["unused code", [...bin("knip/bin/knip.js"), "--no-progress"]],
+  ["reference pages", [process.execPath, "scripts/docs.mjs", "--check"]],
+];
+
+/** Where CI must have run the contract suite for real: a skipped backend is a failure there. */
+const REQUIRED_IN_CI = [
+  { who: "root", file: "test/contract/fake.test.ts", atLeast: 40 },
+  { who: "root", file: "test/contract/namespace.test.ts", atLeast: 40 },
+  { who: "user", file: "test/contract/namespace.test.ts", atLeast: 40 },
+];
+
+const total = { passed: 0, failed: 0, skipped: 0 };
+
+async function check([name, argv]) {
+  say(`\n== ${name}`);
+  const { code } = await runAndRead(argv, { cwd: ROOT, env: cleanEnv({ PATH: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}` }) });
+  total[code === 0 ? "passed" : "failed"] += 1;
+  if (code !== 0) say(`${name}: failed`);
+}
+
+/** Runs vitest and gives back how many tests of each file passed. */
+async function suite(title, { projects = [], cwd = ROOT, report, ...options }) {
+  say(`\n== tests, ${title}`);
+  const reporters = ["default", "./scripts/closing-line-reporter.ts", "json"].map((name) => `--reporter=${name}`);
+  const argv = [process.execPath, join(cwd, "node_modules/vitest/vitest.mjs"), "run", "--configLoader=runner", ...reporters];
+  const { code, text } = await runAndRead([...argv, `--outputFile.json=${report}`, ...projects.map((name) => `--project=${name}`)], {
+    cwd,
+    ...options,
+  });
+  addUp(title, code, text);
+  return passedByFile(report, cwd);
+}
+
+function addUp(title, code, text) {
+  const match = /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/.exec(text);
+  if (!match) say(`The run ${title} ended without its closing line (exit code ${code})`);
+  const [passed, failed, skipped] = match ? match.slice(1).map((digits) => Number(digits ?? 0)) : [0, 1, 0];
+  total.passed += passed;
+  total.failed += code !== 0 && failed === 0 ? 1 : failed;
+  total.skipped += skipped;
+}
+
+function passedByFile(report, cwd) {
+  try {
+    const { testResults } = JSON.parse(readFileSync(report, "utf8"));
+    return new Map(
+      testResults.map((file) => [relative(cwd, file.name), file.assertionResults.filter(({ status }) => status === "passed").length]),
+    );
+  } catch (error) {
+    say(`No report of the run: ${error.message}`);
+    return new Map();
+  }
+}
+
+function requireBackends(runs) {
+  for (const { who, file, atLeast } of REQUIRED_IN_CI) {
+    const passed = runs[who]?.get(file) ?? 0;
+    if (passed >= atLeast) continue;
+    say(`CI needs ${file} as ${who}: ${passed} of at least ${atLeast} behaviours passed`);
+    total.failed += 1;
+  }
+}
+
+async function runSuites(folder) {
+  const runs = {};
+  runs[isRoot ? "root" : "user"] = await suite(isRoot ? "as root" : "as an ordinary user", {
+    report: join(folder, "first.json"),
+    env: cleanEnv(),
+  });
+  if (isRoot) {
+    const user = await openTestUser();
+    try {
+      const projects = ["contract", "integration", "security"];
+      runs.user = await suite("as an ordinary user", {
+        ...user.options,
+        cwd: user.checkout,
+        report: join(user.home, "report.json"),
+        projects,
+      });
+    } finally {
+      await user.close();
+    }
+  } else say("\nNot run: the suites as root. Run `sudo npm test` for both.");
+  if (process.env.CI) requireBackends(runs);
+}
+
+await main(async () => {
+  const folder = mkdtempSync(join(tmpdir(), "belljar-test-"));
+  try {
+    for (const one of CHECKS) await check(one);
+    await runSuites(folder);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    say(error.message);
+    total.failed += 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  process.exitCode = total.failed > 0 ? 1 : 0;
+  console.log(`\n${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ""}`);
+});
