@@ -1,0 +1,7 @@
+/** For the model; hosts cut it at 2 KB. */
+export const INSTRUCTIONS = [
+  "Belljar gives you a computer: an isolated Linux sandbox with files, a shell and programming languages.",
+  "Every tool works on your own default sandbox, which is made on first use and keeps its files between calls.",
+  "Relative paths start at the workspace, /home/user. There is no network inside.",
+  "Use run_command for shell commands, execute_code for a one-shot program in a sandbox of its own.",
+].join("\n");

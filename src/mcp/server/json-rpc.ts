@@ -1,0 +1,16 @@
+import type { ServerResponse } from "node:http";
+
+/** Answers outside any request: what could not be read or routed has no id. */
+export function sendJsonRpcError(response: ServerResponse, status: number, error: { readonly code: number; readonly message: string }): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(jsonRpcError(error));
+}
+
+export function jsonRpcError(error: { readonly code: number; readonly message: string }): string {
+  return JSON.stringify({ jsonrpc: "2.0", error, id: null });
+}
+
+export const PARSE_ERROR = -32_700;
+/** Servers' own range; SDK servers use these two for a refused request and for an unknown session. */
+export const REQUEST_REFUSED = -32_000;
+export const SESSION_UNKNOWN = -32_001;

@@ -1,0 +1,68 @@
+import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
+import type { CallToolRequest, CallToolResult, ListToolsResult, ServerContext } from "@modelcontextprotocol/server";
+import { toCallFailure } from "./call-failure.ts";
+import type { Calls } from "./calls.ts";
+import { INSTRUCTIONS } from "./instructions.ts";
+import { createProgress } from "./progress.ts";
+import type { Caller, ToolDoor } from "./tool-door.ts";
+
+export interface McpServerOptions {
+  readonly tools: ToolDoor;
+  readonly version: string;
+  /** Told of what is our own fault, under the request id that the caller was given. */
+  readonly onError: (error: unknown, requestId?: string) => void;
+}
+
+/** How long a client may keep a list; its owner decides who sees which tools, so the list is `private`. */
+const LIST_TTL_MS = 60_000;
+
+/** One SDK server for one connection (stdio, a session) or one request. Both eras are served by it. */
+export function createMcpServer(options: McpServerOptions, caller: Caller, calls: Calls): Server {
+  const hint = { ttlMs: LIST_TTL_MS, cacheScope: "private" } as const;
+  const server = new Server(
+    { name: "belljar", title: "Belljar", version: options.version },
+    {
+      capabilities: { tools: {} },
+      instructions: INSTRUCTIONS,
+      cacheHints: { "tools/list": hint, "server/discover": hint },
+      // Only elicitation would use one; the SDK's default would build Ajv at every start.
+      jsonSchemaValidator: { getValidator: refuseValidation },
+    },
+  );
+  server.setRequestHandler("tools/list", () => listTools(options, caller));
+  server.setRequestHandler("tools/call", (request, context) =>
+    calls.run(context.mcpReq.signal, (signal) => callTool(options, caller, { request, context, signal })),
+  );
+  return server;
+}
+
+function listTools({ tools }: McpServerOptions, { principal }: Caller): ListToolsResult {
+  return { tools: tools.list(principal) as ListToolsResult["tools"] };
+}
+
+interface Call {
+  readonly request: CallToolRequest;
+  readonly context: ServerContext;
+  readonly signal: AbortSignal;
+}
+
+async function callTool(options: McpServerOptions, caller: Caller, call: Call): Promise<CallToolResult> {
+  const { name, arguments: args = {} } = call.request.params;
+  const progress = createProgress(call.context);
+  try {
+    const result = await options.tools.call(caller.principal, name, args, {
+      signal: call.signal,
+      ...(progress && { progress: progress.report }),
+      ...(caller.defaultName !== undefined && { defaultName: caller.defaultName }),
+    });
+    return result as CallToolResult;
+  } catch (error) {
+    return toCallFailure(error, options.onError);
+  } finally {
+    progress?.end();
+  }
+}
+
+function refuseValidation(): never {
+  throw new ProtocolError(ProtocolErrorCode.InternalError, "This server asks for no input");
+}
