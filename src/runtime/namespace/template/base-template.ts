@@ -1,0 +1,133 @@
+import { execFile } from "node:child_process";
+import { existsSync, realpathSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { BelljarError } from "../../../errors.ts";
+import { absentIs } from "./copy-rows.ts";
+import { fingerprintHost } from "./fingerprint.ts";
+import { findHidden } from "./hidden-usr.ts";
+import { createLayer } from "./layer.ts";
+import { buildSkeleton } from "./skeleton.ts";
+import type { Template, TemplateBind } from "./template.ts";
+import { buildUsrLayer } from "./usr-layer.ts";
+
+const run = promisify(execFile);
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const BUILDING = ".building-";
+const ABANDONED_AFTER_MS = 3_600_000;
+
+export interface BaseTemplateOptions {
+  /** `$BELLJAR_HOME`; the layers lie in `templates/base/<fingerprint>`. */
+  readonly home: string;
+  /** First of the ids that own layers on disk; undefined: everything belongs to the caller. */
+  readonly canonicalUid?: number;
+  /** Belljar's programs that run inside, shown at `/opt/belljar/kernels` when the folder is there. */
+  readonly kernels?: string;
+  /** The Node to show when it is not under `/usr`; default the running one. */
+  readonly nodePath?: string;
+  /** Another `/` to build from. */
+  readonly hostRoot?: string;
+  readonly onProgress?: (message: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The template over this host's own `/usr`, built on first use and reused while the host's fingerprint stays.
+ * Any number of processes may ask at once: each sees a whole template, and one of those built wins.
+ */
+export async function openBaseTemplate(options: BaseTemplateOptions): Promise<Template> {
+  const hostRoot = realpathSync(options.hostRoot ?? "/");
+  const fingerprint = fingerprintHost(hostRoot, options.canonicalUid);
+  const folder = join(options.home, "templates", "base", fingerprint);
+  if (!existsSync(folder)) await buildTemplate(folder, hostRoot, options);
+  const binds = [...kernelBind(options.kernels), ...nodeBinds(options.nodePath ?? process.execPath)];
+  const showsNode = binds.some(({ to }) => to === "/opt/belljar/node/bin");
+  return {
+    name: "base",
+    fingerprint,
+    rootLayers: [join(folder, "root")],
+    usrLayers: [join(folder, "usr"), join(hostRoot, "usr")],
+    env: { PATH: showsNode ? `/opt/belljar/node/bin:${PATH}` : PATH, LANG: "C.UTF-8" },
+    binds,
+    user: "user",
+  };
+}
+
+async function buildTemplate(folder: string, hostRoot: string, options: BaseTemplateOptions): Promise<void> {
+  options.onProgress?.('Preparing the template "base" from this machine\'s /usr (once, some seconds)');
+  const parent = dirname(folder);
+  await makePrivate(join(options.home, "templates"));
+  await makePrivate(parent);
+  await removeAbandoned(parent);
+  const building = await mkdtemp(join(parent, BUILDING));
+  try {
+    await buildLayers(building, hostRoot, options);
+    await publish(building, folder);
+  } catch (cause) {
+    if (cause instanceof BelljarError) throw cause;
+    options.signal?.throwIfAborted();
+    throw new BelljarError(
+      "RUNTIME_FAILED",
+      `The template "base" could not be built in ${parent}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
+}
+
+/** What a builder that was killed left behind. A build takes seconds; a live one that loses its folder to a stopped clock fails and can be repeated. */
+async function removeAbandoned(parent: string): Promise<void> {
+  for (const name of (await readdir(parent)).filter((entry) => entry.startsWith(BUILDING))) {
+    const age = Date.now() - ((await absentIs(undefined, stat(join(parent, name))))?.mtimeMs ?? Date.now());
+    if (age > ABANDONED_AFTER_MS) await rm(join(parent, name), { recursive: true, force: true });
+  }
+}
+
+/** Layers show root-only files of other ids: nobody else on the host walks into them. */
+async function makePrivate(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+}
+
+async function buildLayers(
+  building: string,
+  hostRoot: string,
+  { canonicalUid, signal = new AbortController().signal }: BaseTemplateOptions,
+): Promise<void> {
+  const usr = join(hostRoot, "usr");
+  const hidden = findHidden(usr, signal);
+  const results = await Promise.allSettled([hidden, buildRoot(join(building, "root"), hostRoot, canonicalUid)]);
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+  await buildUsrLayer(await createLayer(join(building, "usr"), canonicalUid), usr, await hidden);
+  await writeFile(join(building, "template.json"), `${JSON.stringify({ name: "base", hidden: await hidden }, undefined, 2)}\n`, {
+    mode: 0o600,
+  });
+}
+
+async function buildRoot(path: string, hostRoot: string, canonicalUid: number | undefined): Promise<void> {
+  await buildSkeleton(await createLayer(path, canonicalUid), hostRoot);
+}
+
+/** On disk before it has its name: after a power cut the name stands for a whole template or is not there. */
+async function publish(building: string, folder: string): Promise<void> {
+  await run("sync", ["-f", "--", building], { env: { PATH: "/usr/bin:/bin" } });
+  try {
+    await rename(building, folder);
+  } catch (error) {
+    // Another process was first; its template is as good.
+    if (!(await absentIs(undefined, stat(folder)))) throw error;
+  }
+}
+
+function kernelBind(kernels: string | undefined): readonly TemplateBind[] {
+  return kernels !== undefined && existsSync(kernels) ? [{ from: kernels, to: "/opt/belljar/kernels", readOnly: true }] : [];
+}
+
+/** Only a prefix that is Node's own (it has Node's headers): `bin` and `lib` of any other may hold what is nobody's business. */
+function nodeBinds(nodePath: string): readonly TemplateBind[] {
+  const prefix = dirname(dirname(realpathSync(nodePath)));
+  if (prefix === "/usr" || prefix.startsWith("/usr/") || !existsSync(join(prefix, "include", "node", "node.h"))) return [];
+  return ["bin", "lib"].map((name) => ({ from: join(prefix, name), to: `/opt/belljar/node/${name}`, readOnly: true }));
+}

@@ -1,0 +1,62 @@
+/**
+ * What of the host's `/etc` a sandbox sees: nothing but these. Each row says why it is needed.
+ * A `*` matches within one name. Of a row only regular files, folders and links that the whole world may read are copied.
+ * Files that people put secrets or site names into (profile, gitconfig, wgetrc, npmrc, pip.conf, environment, apt sources, maven's settings) stay out.
+ */
+export const ETC_ROWS: readonly { readonly path: string; readonly reason: string }[] = [
+  { path: "alternatives", reason: "cc, awk, java, vi ... in /usr/bin lead here" },
+  { path: "ld.so.cache", reason: "the loader finds libraries outside the default folders" },
+  { path: "ld.so.conf", reason: "ldconfig inside rebuilds the cache from it" },
+  { path: "ld.so.conf.d", reason: "ldconfig inside rebuilds the cache from it" },
+  { path: "ssl/certs", reason: "TLS clients trust these; java's key store lies here too" },
+  { path: "ssl/openssl.cnf", reason: "openssl and python's ssl read it at start" },
+  { path: "ca-certificates.conf", reason: "update-ca-certificates inside" },
+  { path: "pki", reason: "TLS roots on hosts of the Red Hat family" },
+  { path: "crypto-policies", reason: "openssl.cnf includes it on hosts of the Red Hat family" },
+  { path: "java-*", reason: "the JDK's lib and conf lead here" },
+  { path: "maven/m2.conf", reason: "/usr/share/maven leads here" },
+  { path: "maven/logging", reason: "/usr/share/maven leads here" },
+  { path: "python3", reason: "Debian's python defaults" },
+  { path: "python3.*", reason: "sitecustomize.py in /usr/lib leads here" },
+  { path: "perl", reason: "perl's module path" },
+  { path: "groff", reason: "man pages; /usr/share/groff leads here" },
+  { path: "fonts", reason: "fontconfig: plots and PDF files" },
+  { path: "ImageMagick-6", reason: "its policy and delegates" },
+  { path: "ghostscript", reason: "its font maps" },
+  { path: "gdb", reason: "gdb's system settings" },
+  { path: "mime.types", reason: "file types by extension" },
+  { path: "magic", reason: "file(1)" },
+  { path: "magic.mime", reason: "file(1)" },
+  { path: "terminfo", reason: "terminals" },
+  { path: "inputrc", reason: "line editing" },
+  { path: "locale.alias", reason: "/usr/share/locale leads here" },
+  { path: "localtime", reason: "the time zone" },
+  { path: "timezone", reason: "the time zone" },
+  { path: "protocols", reason: "getprotobyname" },
+  { path: "services", reason: "getservbyname" },
+  { path: "rpc", reason: "getrpcbyname" },
+  { path: "ethertypes", reason: "names of frame types" },
+  { path: "gai.conf", reason: "order of addresses" },
+  { path: "manpath.config", reason: "man" },
+  { path: "xattr.conf", reason: "cp -a: which attributes to copy" },
+  { path: "X11/rgb.txt", reason: "/usr/share/X11 leads here" },
+  { path: "X11/app-defaults", reason: "X programs' resources" },
+  { path: "xml", reason: "XML catalogues" },
+  { path: "sgml", reason: "SGML catalogues" },
+  { path: "debian_version", reason: "programs ask which release this is" },
+  { path: "redhat-release", reason: "programs ask which release this is" },
+  { path: "os-release", reason: "programs ask which release this is" },
+  { path: "dpkg/origins", reason: "dpkg-vendor" },
+  { path: "apt/trusted.gpg.d", reason: "apt checks packages with these public keys" },
+  { path: "apt/keyrings", reason: "apt checks packages with these public keys" },
+  { path: "adduser.conf", reason: "adduser inside" },
+  { path: "deluser.conf", reason: "adduser inside" },
+];
+
+/** What of the host's `/var` is copied: dpkg inside knows what `/usr` holds. */
+export const VAR_ROWS: readonly { readonly path: string; readonly reason: string }[] = [
+  { path: "lib/dpkg/status", reason: "the installed packages" },
+  { path: "lib/dpkg/arch", reason: "the machine's architectures" },
+  { path: "lib/dpkg/diversions", reason: "files that one package moved for another" },
+  { path: "lib/dpkg/alternatives", reason: "update-alternatives keeps its choices here" },
+];

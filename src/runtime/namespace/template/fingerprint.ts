@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expandRow } from "./copy-rows.ts";
+import { ETC_ROWS, VAR_ROWS } from "./etc-table.ts";
+
+/** Raise it whenever what is built changes: rows, generated files, masks, owners. */
+const FORMAT = 1;
+
+const USR_FOLDERS = [
+  "bin",
+  "etc",
+  "include",
+  "lib",
+  "lib64",
+  "libexec",
+  "sbin",
+  "share",
+  "src",
+  "local",
+  "local/bin",
+  "local/etc",
+  "local/include",
+  "local/lib",
+  "local/libexec",
+  "local/sbin",
+  "local/share",
+].map((name) => join("usr", name));
+
+/** Package databases: their change is the sign that files deep in `/usr` changed. */
+const DATABASES = ["var/lib/dpkg/status", "var/lib/rpm", "var/lib/pacman/local"];
+
+/**
+ * Names what the base template would hold, from about a hundred `lstat` calls and without reading a file, because every start asks for it.
+ * It sees packages come and go and settings change; a file made deep in `/usr` by hand it does not see.
+ */
+export function fingerprintHost(hostRoot: string, canonicalUid: number | undefined): string {
+  const hash = createHash("sha256");
+  hash.update(JSON.stringify([FORMAT, hostRoot, canonicalUid ?? process.getuid?.()]));
+  for (const path of ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", ...USR_FOLDERS, ...DATABASES, ...rowPaths(hostRoot)]) {
+    const stat = lstatSync(join(hostRoot, path), { throwIfNoEntry: false });
+    hash.update(`${path}\0${stat ? `${stat.mode} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}` : "-"}\n`);
+  }
+  return hash.digest("hex").slice(0, 20);
+}
+
+function rowPaths(hostRoot: string): readonly string[] {
+  const literal = [...ETC_ROWS.map(({ path }) => join("etc", path)), ...VAR_ROWS.map(({ path }) => join("var", path))];
+  return literal.flatMap((path) => (path.includes("*") ? expandRow(path, names(join(hostRoot, dirname(path)))) : [path]));
+}
+
+function names(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder).toSorted() : [];
+}
