@@ -10,6 +10,9 @@ export const ERRORS = {
   UNAUTHORIZED: { status: 401, retryable: false },
   FORBIDDEN: { status: 403, retryable: false },
   NOT_SUPPORTED: { status: 501, retryable: false },
+  ROUTE_NOT_FOUND: { status: 404, retryable: false },
+  REQUEST_TOO_LARGE: { status: 413, retryable: false },
+  MEDIA_TYPE_UNSUPPORTED: { status: 415, retryable: false },
   CANCELLED: { status: 499, retryable: false },
 
   RUNTIME_UNAVAILABLE: { status: 503, retryable: true },
