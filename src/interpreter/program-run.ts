@@ -1,0 +1,90 @@
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Build, Language } from "./language.ts";
+import { OutputWindow } from "./output-window.ts";
+import type { Program, ProgramResult, RunProgramOptions } from "./program.ts";
+
+/** Where a program's files lie and where it runs. */
+export interface Place {
+  readonly sandbox: Sandbox;
+  /** Absent: the user's home. */
+  readonly folder: string | undefined;
+}
+
+interface Task {
+  readonly place: Place;
+  readonly language: Language;
+  readonly program: Program;
+  readonly options: RunProgramOptions & Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">>;
+}
+
+type Phase = ProgramResult["phase"];
+type ExecResult = Awaited<ReturnType<Sandbox["guest"]["run"]>>;
+
+/** One program's one or two execs, which share one time limit. */
+export class ProgramRun {
+  readonly #task: Task;
+  #usedMs = 0;
+
+  constructor(task: Task) {
+    this.#task = task;
+  }
+
+  /** Compiles where the language says so, then runs. Rejects when the sandbox could not do it; a failure of the program is a result. */
+  async execute(build: Build): Promise<ProgramResult> {
+    const { language, program } = this.#task;
+    const compile = language.compile?.(build);
+    if (compile) {
+      const compiled = await this.#exec("compile", compile);
+      if (compiled.status !== "success") return compiled;
+    }
+    return this.#exec("run", [...language.run(build), ...(program.args ?? [])]);
+  }
+
+  async #exec(phase: Phase, argv: readonly string[]): Promise<ProgramResult> {
+    const { place, language, program, options } = this.#task;
+    const stdout = new OutputWindow(options.maxOutputBytes);
+    const stderr = new OutputWindow(options.maxOutputBytes);
+    const result = await place.sandbox.guest.run({
+      argv,
+      signal: options.signal,
+      timeoutMs: Math.max(1, Math.ceil(options.timeoutMs - this.#usedMs)),
+      env: { ...language.env, ...program.env },
+      // The windows keep what is wanted of both ends.
+      maxOutputBytes: 0,
+      ...(place.folder !== undefined && { cwd: place.folder }),
+      ...(phase === "run" && program.stdin !== undefined && { input: program.stdin }),
+      onOutput: (stream, chunk) => {
+        (stream === "stdout" ? stdout : stderr).push(chunk);
+        if (phase === "run") options.onOutput?.(stream, chunk);
+      },
+    });
+    this.#usedMs += result.durationMs;
+    const outcome = toResult(phase, result, { stdout, stderr, durationMs: this.#usedMs });
+    if (phase === "compile" && outcome.status !== "success") this.#showCompiler(outcome);
+    return outcome;
+  }
+
+  #showCompiler({ stdout, stderr }: ProgramResult): void {
+    const { onOutput } = this.#task.options;
+    if (stdout) onOutput?.("stdout", Buffer.from(stdout));
+    if (stderr) onOutput?.("stderr", Buffer.from(stderr));
+  }
+}
+
+function toResult(
+  phase: Phase,
+  result: ExecResult,
+  { stdout, stderr, durationMs }: { stdout: OutputWindow; stderr: OutputWindow; durationMs: number },
+): ProgramResult {
+  return {
+    status: result.timedOut ? "timeout" : result.exitCode === 0 ? "success" : "error",
+    stdout: stdout.text(),
+    stderr: stderr.text(),
+    exitCode: result.exitCode,
+    signal: result.signal,
+    durationMs,
+    truncated: stdout.truncated || stderr.truncated,
+    outOfMemory: result.outOfMemory,
+    phase,
+  };
+}
