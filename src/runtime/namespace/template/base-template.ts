@@ -66,7 +66,7 @@ async function buildTemplate(folder: string, hostRoot: string, options: BaseTemp
     await publish(building, folder);
   } catch (cause) {
     if (cause instanceof BelljarError) throw cause;
-    options.signal?.throwIfAborted();
+    if (options.signal?.aborted) throw new BelljarError("CANCELLED", 'Building the template "base" was cancelled.', { cause });
     throw new BelljarError(
       "RUNTIME_FAILED",
       `The template "base" could not be built in ${parent}: ${cause instanceof Error ? cause.message : String(cause)}`,

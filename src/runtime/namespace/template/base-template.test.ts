@@ -1,0 +1,278 @@
+import { execFile } from "node:child_process";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { openBaseTemplate } from "./base-template.ts";
+import type { Template } from "./template.ts";
+
+const run = promisify(execFile);
+
+interface Host extends AsyncDisposable {
+  readonly root: string;
+  readonly home: string;
+  write(path: string, mode?: number): Promise<void>;
+  template(): Promise<Template>;
+}
+
+/** A small host of its own: what is in it is known. */
+async function createHost(): Promise<Host> {
+  const folder = await mkdtemp(join(tmpdir(), "belljar-template-"));
+  const root = join(folder, "host");
+  const home = join(folder, "home");
+  const write = async (path: string, mode = 0o644): Promise<void> => {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), `content of ${path}`);
+    await chmod(join(root, path), mode);
+  };
+  for (const name of ["bin", "sbin", "lib"]) {
+    await mkdir(join(root, "usr", name), { recursive: true });
+    await symlink(`usr/${name}`, join(root, name));
+  }
+  for (const path of ["etc/mime.types", "etc/shadow", "etc/gitconfig", "var/lib/dpkg/status", "usr/bin/tool", "usr/local/bin/tool"])
+    await write(path);
+  return {
+    root,
+    home,
+    write,
+    template: () => openBaseTemplate({ home, hostRoot: root }),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+function layers(template: Template): { readonly root: string; readonly usr: string } {
+  const [root, usr] = [template.rootLayers[0], template.usrLayers[0]];
+  if (root === undefined || usr === undefined) throw new Error("the template has no layers");
+  return { root, usr };
+}
+
+async function kindOf(path: string): Promise<"whiteout" | "link" | "folder" | "file" | "absent"> {
+  const stat = await lstat(path).catch(() => undefined);
+  if (!stat) return "absent";
+  if (stat.isCharacterDevice() && stat.rdev === 0) return "whiteout";
+  if (stat.isSymbolicLink()) return "link";
+  return stat.isDirectory() ? "folder" : "file";
+}
+
+describe("the base template", () => {
+  it("is built once and reused while the host stays as it is", async () => {
+    await using host = await createHost();
+    const first = await host.template();
+    const marker = join(layers(first).root, "marker");
+    await writeFile(marker, "");
+    const second = await host.template();
+    expect(second).toEqual(first);
+    expect(await kindOf(marker)).toBe("file");
+  });
+
+  it("gets another fingerprint when the host's packages change", async () => {
+    await using host = await createHost();
+    const first = await host.template();
+    await utimes(join(host.root, "var/lib/dpkg/status"), 1, 1);
+    expect((await host.template()).fingerprint).not.toBe(first.fingerprint);
+  });
+
+  it("gets another fingerprint when a setting in the allow-list changes", async () => {
+    await using host = await createHost();
+    const first = await host.template();
+    await host.write("etc/services");
+    expect((await host.template()).fingerprint).not.toBe(first.fingerprint);
+  });
+
+  it("comes out whole and alone when several build it at once", async () => {
+    await using host = await createHost();
+    const templates = await Promise.all(Array.from({ length: 5 }, () => host.template()));
+    const [first] = templates;
+    if (!first) throw new Error("no template");
+    for (const template of templates) expect(template).toEqual(first);
+    expect(await readdir(join(host.home, "templates", "base"))).toEqual([first.fingerprint]);
+    expect(await kindOf(join(layers(first).root, "home/user/.bashrc"))).toBe("file");
+  });
+
+  it("removes what a killed builder left behind", async () => {
+    await using host = await createHost();
+    const left = join(host.home, "templates", "base", ".building-left");
+    await mkdir(left, { recursive: true });
+    await utimes(left, 1, 1);
+    await host.template();
+    expect(await kindOf(left)).toBe("absent");
+  });
+
+  it("keeps its folders to the owner of the home", async () => {
+    await using host = await createHost();
+    const { root } = layers(await host.template());
+    for (const folder of [join(host.home, "templates"), join(host.home, "templates/base"), dirname(root)]) {
+      expect((await lstat(folder)).mode & 0o777).toBe(0o700);
+    }
+  });
+
+  it("leaves nothing behind when its signal aborts", async () => {
+    await using host = await createHost();
+    const building = openBaseTemplate({ home: host.home, hostRoot: host.root, signal: AbortSignal.abort() });
+    await expect(building).rejects.toMatchObject({ code: "CANCELLED" });
+    expect(await readdir(join(host.home, "templates", "base"))).toEqual([]);
+  });
+
+  it("refuses a host whose /bin is no link into /usr", async () => {
+    await using host = await createHost();
+    await rm(join(host.root, "bin"));
+    await mkdir(join(host.root, "bin"));
+    await expect(host.template()).rejects.toMatchObject({ code: "RUNTIME_UNAVAILABLE" });
+  });
+});
+
+describe("the root layer", () => {
+  it("copies of /etc what the allow-list names and nothing else", async () => {
+    await using host = await createHost();
+    const { root } = layers(await host.template());
+    expect(await readFile(join(root, "etc/mime.types"), "utf8")).toBe("content of etc/mime.types");
+    expect(await kindOf(join(root, "etc/shadow"))).toBe("absent");
+    expect(await kindOf(join(root, "etc/gitconfig"))).toBe("absent");
+  });
+
+  it("leaves out allowed names that the world may not read", async () => {
+    await using host = await createHost();
+    await host.write("etc/services", 0o640);
+    await host.write("etc/fonts/open.conf");
+    await host.write("etc/fonts/secret.conf", 0o600);
+    await host.write("etc/perl/closed/file");
+    await chmod(join(host.root, "etc/perl/closed"), 0o750);
+    const { root } = layers(await host.template());
+    expect(await kindOf(join(root, "etc/services"))).toBe("absent");
+    expect(await readdir(join(root, "etc/fonts"))).toEqual(["open.conf"]);
+    expect(await readdir(join(root, "etc/perl"))).toEqual([]);
+  });
+
+  it("copies a link only when it leads where the sandbox may look", async () => {
+    await using host = await createHost();
+    await mkdir(join(host.root, "etc/alternatives"));
+    await symlink("/usr/bin/tool", join(host.root, "etc/alternatives/inside"));
+    await symlink("/home/somebody/tool", join(host.root, "etc/alternatives/outside"));
+    await symlink("../../../home/somebody", join(host.root, "etc/alternatives/relative"));
+    await symlink("shadow", join(host.root, "etc/localtime"));
+    const { root } = layers(await host.template());
+    expect(await readdir(join(root, "etc/alternatives"))).toEqual(["inside"]);
+    expect(await kindOf(join(root, "etc/localtime"))).toBe("link");
+    expect(await kindOf(join(root, "etc/shadow"))).toBe("absent");
+  });
+
+  it("does not wait for a FIFO that has an allowed name", async () => {
+    await using host = await createHost();
+    await run("mkfifo", [join(host.root, "etc/services")]);
+    const { root } = layers(await host.template());
+    expect(await kindOf(join(root, "etc/services"))).toBe("absent");
+  });
+
+  it("has accounts of its own", async () => {
+    await using host = await createHost();
+    await host.write("etc/passwd");
+    const passwd = await readFile(join(layers(await host.template()).root, "etc/passwd"), "utf8");
+    expect(passwd).toMatch(/^root:x:0:0:/);
+    expect(passwd).toMatch(/^user:x:1000:1000::\/home\/user:/m);
+    expect(passwd).not.toContain("content of");
+  });
+
+  it("has the modes it names whatever the umask is", async () => {
+    await using host = await createHost();
+    const before = process.umask(0o077);
+    try {
+      const { root } = layers(await host.template());
+      expect((await lstat(join(root, "tmp"))).mode & 0o7777).toBe(0o1777);
+      expect((await lstat(join(root, "etc"))).mode & 0o7777).toBe(0o755);
+      expect((await lstat(join(root, "etc/passwd"))).mode & 0o7777).toBe(0o644);
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  it.skipIf(process.getuid?.() !== 0)("belongs to the canonical ids when root gives them (needs root)", async () => {
+    await using host = await createHost();
+    await host.write("usr/bin/secret", 0o600);
+    const template = await openBaseTemplate({ home: host.home, hostRoot: host.root, canonicalUid: 1_000_000_000 });
+    const { root, usr } = layers(template);
+    for (const path of [root, join(root, "etc/passwd"), join(root, "bin"), usr, join(usr, "bin/secret")]) {
+      expect(await lstat(path)).toMatchObject({ uid: 1_000_000_000, gid: 1_000_000_000 });
+    }
+    for (const path of ["home/user", "home/user/.bashrc"]) expect(await lstat(join(root, path))).toMatchObject({ uid: 1_000_001_000 });
+  });
+});
+
+describe("the layer over /usr", () => {
+  it("whites out what the world may not read, at any depth", async () => {
+    await using host = await createHost();
+    await host.write("usr/lib/deep/down/key.pem", 0o640);
+    await host.write("usr/lib/deep/down/open");
+    await host.write("usr/share/closed/file");
+    await chmod(join(host.root, "usr/share/closed"), 0o700);
+    await host.write("usr/share/listless/file");
+    await chmod(join(host.root, "usr/share/listless"), 0o711);
+    const { usr } = layers(await host.template());
+    expect(await kindOf(join(usr, "lib/deep/down/key.pem"))).toBe("whiteout");
+    expect(await kindOf(join(usr, "lib/deep/down/open"))).toBe("absent");
+    expect(await kindOf(join(usr, "share/closed"))).toBe("whiteout");
+    expect(await kindOf(join(usr, "share/listless"))).toBe("whiteout");
+  });
+
+  it("whites out FIFOs and sockets", async () => {
+    await using host = await createHost();
+    await run("mkfifo", ["-m", "666", join(host.root, "usr/lib/fifo")]);
+    expect(await kindOf(join(layers(await host.template()).usr, "lib/fifo"))).toBe("whiteout");
+  });
+
+  it("whites out what is not in the lists for /usr and /usr/local", async () => {
+    await using host = await createHost();
+    for (const path of ["usr/etc/secret", "usr/local/etc/secret", "usr/local/company/tool", "usr/x86_64-linux-gnu/lib/file"])
+      await host.write(path);
+    const { usr } = layers(await host.template());
+    expect(await kindOf(join(usr, "etc"))).toBe("whiteout");
+    expect(await kindOf(join(usr, "local/etc"))).toBe("whiteout");
+    expect(await kindOf(join(usr, "local/company"))).toBe("whiteout");
+    expect(await kindOf(join(usr, "local/bin"))).toBe("absent");
+    expect(await kindOf(join(usr, "x86_64-linux-gnu"))).toBe("absent");
+  });
+
+  it("whites out the folder around a name that is not UTF-8", async () => {
+    await using host = await createHost();
+    await mkdir(join(host.root, "usr/lib/odd"));
+    const name = Buffer.concat([Buffer.from(join(host.root, "usr/lib/odd/")), Buffer.from([0xff, 0xfe])]);
+    await writeFile(name, "", { mode: 0o600 });
+    expect(await kindOf(join(layers(await host.template()).usr, "lib/odd"))).toBe("whiteout");
+  });
+
+  it("keeps the modes of the folders that it repeats", async () => {
+    await using host = await createHost();
+    await host.write("usr/lib/shared/secret", 0o600);
+    await chmod(join(host.root, "usr/lib/shared"), 0o1777);
+    const { usr } = layers(await host.template());
+    expect((await lstat(join(usr, "lib/shared"))).mode & 0o7777).toBe(0o1777);
+  });
+});
+
+describe("the Node that is shown", () => {
+  it("is nothing more when it is under /usr", async () => {
+    await using host = await createHost();
+    const template = await openBaseTemplate({ home: host.home, hostRoot: host.root, nodePath: "/usr/bin/env" });
+    expect(template.binds).toEqual([]);
+  });
+
+  it("is the bin and lib of a prefix of its own", async () => {
+    await using host = await createHost();
+    for (const path of ["opt/node/bin/node", "opt/node/lib/x", "opt/node/include/node/node.h"]) await host.write(path);
+    const prefix = join(host.root, "opt/node");
+    const template = await openBaseTemplate({ home: host.home, hostRoot: host.root, nodePath: join(prefix, "bin/node") });
+    expect(template.binds).toEqual([
+      { from: join(prefix, "bin"), to: "/opt/belljar/node/bin", readOnly: true },
+      { from: join(prefix, "lib"), to: "/opt/belljar/node/lib", readOnly: true },
+    ]);
+    expect(template.env["PATH"]).toMatch(/^\/opt\/belljar\/node\/bin:/);
+    for (const { to } of template.binds) expect(await kindOf(join(layers(template).root, to))).toBe("folder");
+  });
+
+  it("is not a prefix that holds other things, such as a home folder", async () => {
+    await using host = await createHost();
+    await host.write("home/somebody/bin/node");
+    const template = await openBaseTemplate({ home: host.home, hostRoot: host.root, nodePath: join(host.root, "home/somebody/bin/node") });
+    expect(template.binds).toEqual([]);
+  });
+});
