@@ -13,6 +13,8 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: { status: 404, retryable: false },
   REQUEST_TOO_LARGE: { status: 413, retryable: false },
   MEDIA_TYPE_UNSUPPORTED: { status: 415, retryable: false },
+  SERVER_UNREACHABLE: { status: 503, retryable: true },
+  SERVER_INCOMPATIBLE: { status: 502, retryable: false },
   CANCELLED: { status: 499, retryable: false },
 
   RUNTIME_UNAVAILABLE: { status: 503, retryable: true },
@@ -45,6 +47,7 @@ export const ERRORS = {
   DIRECTORY_NOT_EMPTY: { status: 409, retryable: false },
   DISK_FULL: { status: 507, retryable: false },
   PATH_INVALID: { status: 400, retryable: false },
+  FILE_NOT_TEXT: { status: 400, retryable: false },
   FILE_IO: { status: 500, retryable: false },
 
   PORT_REFUSED: { status: 502, retryable: true },
@@ -52,6 +55,7 @@ export const ERRORS = {
   LANGUAGE_UNAVAILABLE: { status: 400, retryable: false },
   SNIPPET_NOT_FOUND: { status: 404, retryable: false },
   TOOL_NOT_FOUND: { status: 404, retryable: false },
+  AUDIT_FAILED: { status: 503, retryable: true },
   WORKSPACE_INVALID: { status: 400, retryable: false },
   WORKSPACE_CONFLICT: { status: 409, retryable: false },
 } as const satisfies Record<string, { readonly status: number; readonly retryable: boolean }>;
