@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+
+/** Where every call is written down, refused and failed ones too. */
+export interface Audit {
+  /** Throws `AUDIT_FAILED` while the log cannot be written, so that nothing runs unseen. */
+  assertWritable(): void;
+  /** Never throws; what it was given is written soon, at the latest on close. */
+  record(call: AuditedCall): void;
+}
+
+export interface AuditedCall {
+  readonly requestId: string;
+  /** The principal's id. */
+  readonly principal: string;
+  readonly tool: string;
+  readonly arguments: unknown;
+  /** `ok`, `error` for a result that says so, or the code of the failure. */
+  readonly outcome: string;
+  readonly durationMs: number;
+}
+
+const PREVIEW_MAX = 1_024;
+const VALUE_MAX = 160;
+const NODES_MAX = 64;
+const DEPTH_MAX = 4;
+const SECRET_KEY = /pass(word|phrase)?|secret|token|api_?key|private_?key|authorization|cookie|credential/i;
+
+/** What a log keeps of arguments: their digest, and a short beginning of each without the values that are named as secrets. */
+export function summarise(args: unknown): { readonly digest: string; readonly preview: string } {
+  const text = JSON.stringify(args) ?? "null";
+  const preview = JSON.stringify(redact(args, { left: NODES_MAX }, 0)) ?? "null";
+  return {
+    digest: createHash("sha256").update(text).digest("hex"),
+    preview: preview.length > PREVIEW_MAX ? `${preview.slice(0, PREVIEW_MAX)}...` : preview,
+  };
+}
+
+function redact(value: unknown, nodes: { left: number }, depth: number): unknown {
+  if (typeof value === "string") return value.length > VALUE_MAX ? `${value.slice(0, VALUE_MAX)}... (${value.length} characters)` : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= DEPTH_MAX) return "...";
+  if (Array.isArray(value)) return firstOf(value, nodes).map((item) => redact(item, nodes, depth + 1));
+  const entries = firstOf(Object.entries(value), nodes).map(([key, inner]) => [
+    key.slice(0, VALUE_MAX),
+    SECRET_KEY.test(key) ? "[redacted]" : redact(inner, nodes, depth + 1),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** As many as the budget of the whole preview still allows. */
+function firstOf<T>(items: readonly T[], nodes: { left: number }): readonly T[] {
+  const taken = items.slice(0, Math.max(0, nodes.left));
+  nodes.left -= taken.length;
+  return taken;
+}

@@ -1,0 +1,17 @@
+import type { Principal } from "../sandbox/sandbox.ts";
+import type { Tool } from "./tool.ts";
+
+/** Who may call what. */
+export interface Policy {
+  /** Throws `FORBIDDEN` with what to do about it. */
+  authorise(principal: Principal, tool: Tool): Promise<void> | void;
+}
+
+/** How much at once, and how much in all. */
+export interface Quota {
+  /** Throws `QUOTA_EXCEEDED`; else the place is held until it is disposed. */
+  enter(principal: Principal, tool: Tool): Promise<Disposable> | Disposable;
+}
+
+export const ALLOW_ALL: Policy = { authorise: () => undefined };
+export const NO_QUOTA: Quota = { enter: () => ({ [Symbol.dispose]: () => undefined }) };

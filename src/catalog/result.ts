@@ -1,0 +1,48 @@
+import type { BelljarError } from "../errors.ts";
+import type { ToolContent, ToolResult } from "./tool.ts";
+
+/** A failure as a model reads it. */
+export function errorResult(error: BelljarError): ToolResult {
+  const advice = error.retryable ? "\nThe same call may succeed later." : "";
+  return { content: [{ type: "text", text: `${error.code}: ${error.message}${advice}` }], isError: true };
+}
+
+/** Text blocks hold at most `maxTextBytes` in all; the rest is cut at a line's end, and a last block says so. */
+export function shapeResult(result: ToolResult, maxTextBytes: number): ToolResult {
+  const total = result.content.reduce((sum, block) => sum + textBytes(block), 0);
+  if (total <= maxTextBytes) return result;
+  const content: ToolContent[] = [];
+  let room = maxTextBytes;
+  for (const block of result.content) {
+    const shaped = block.type === "text" ? { ...block, text: cutAtLine(block.text, room) } : block;
+    room -= textBytes(shaped);
+    if (shaped.type !== "text" || shaped.text !== "") content.push(shaped);
+  }
+  const kept = maxTextBytes - room;
+  return { ...result, content: [...content, { type: "text", text: `[Cut: ${kept} of ${total} bytes of text are shown]` }] };
+}
+
+/** Says first what the caller must know before reading the result. */
+export function withNotice(notices: readonly string[], result: ToolResult): ToolResult {
+  if (notices.length === 0) return result;
+  return { ...result, content: [...notices.map((text): ToolContent => ({ type: "text", text })), ...result.content] };
+}
+
+/** The longest beginning of whole lines in so many bytes; a first line that is longer is cut between two characters. */
+export function cutAtLine(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  const lineEnd = bytes.subarray(0, Math.max(0, maxBytes)).lastIndexOf(0x0a);
+  return bytes.subarray(0, lineEnd >= 0 ? lineEnd + 1 : characterStart(bytes, Math.max(0, maxBytes))).toString("utf8");
+}
+
+/** The nearest start of a UTF-8 character at or before `at`. */
+function characterStart(bytes: Buffer, at: number): number {
+  let start = at;
+  while (start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
+  return start;
+}
+
+function textBytes(block: ToolContent): number {
+  return block.type === "text" ? Buffer.byteLength(block.text) : 0;
+}
