@@ -1,0 +1,25 @@
+import { errnoOf } from "./home-error.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+
+/** Far longer than any create takes. */
+const MAKING_MS = 30_000;
+
+/** This process, told apart from one that had its pid before. */
+export const CREATOR: SandboxRecord["creator"] = { pid: process.pid, startedMs: Math.round(performance.timeOrigin) };
+
+/**
+ * Whether a sandbox may still be in the making: its keeper holds no lock yet, and asking the runtime would clear it away.
+ * Spares only; what is older, or has lost its maker, is for the runtime to judge.
+ */
+export function mayBeInTheMaking(record: SandboxRecord, now: number): boolean {
+  if (now - record.createdAt.getTime() > MAKING_MS) return false;
+  return record.creator.pid === CREATOR.pid ? record.creator.startedMs === CREATOR.startedMs : isAlive(record.creator.pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (cause) {
+    return errnoOf(cause) === "EPERM";
+  }
+}

@@ -1,0 +1,108 @@
+import { BelljarError } from "../errors.ts";
+import { DefaultClaims } from "./default-claims.ts";
+import type { Claim } from "./default-claims.ts";
+import type { LocalSandbox } from "./local-sandbox.ts";
+import type { CreateOptions, Principal } from "./sandbox.ts";
+
+/** Losing a race means that somebody else has won it: more rounds than this need sandboxes that die as they are made. */
+const MAX_ROUNDS = 10;
+
+/** What default sandboxes need of the home they are in. */
+export interface DefaultsHome {
+  make(principal: Principal, options: CreateOptions, more: { readonly defaultName: string; readonly signal: AbortSignal }): Promise<LocalSandbox>;
+  /** Undefined when the owner has no live sandbox of that id. */
+  find(principal: Principal, id: string): Promise<LocalSandbox | undefined>;
+}
+
+export interface DefaultRequest {
+  readonly principal: Principal;
+  readonly name: string;
+  readonly options: CreateOptions;
+  readonly signal: AbortSignal;
+}
+
+export interface DefaultResult {
+  readonly sandbox: LocalSandbox;
+  readonly created: boolean;
+}
+
+/**
+ * Default sandboxes, keyed by (principal, name). A sandbox is claimed as the default one only after it is made,
+ * so nobody waits for a maker that may have died; who loses the race kills its own and uses the winner's.
+ */
+export class DefaultSandboxes {
+  readonly #home: DefaultsHome;
+  readonly #claims: DefaultClaims;
+  readonly #known = new Map<string, LocalSandbox>();
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(path: string, home: DefaultsHome) {
+    this.#home = home;
+    this.#claims = new DefaultClaims(path);
+  }
+
+  async get(request: DefaultRequest): Promise<DefaultResult> {
+    assertName(request.name);
+    const known = this.#known.get(keyOf(request));
+    const result = known && !known.end ? { sandbox: known, created: false } : await this.#inTurn(request);
+    if (!result.created) assertSameWorkspace(result.sandbox, request);
+    await result.sandbox.keepAlive();
+    return result;
+  }
+
+  /** One caller of this process at a time for a key: the others then find what it made. */
+  async #inTurn(request: DefaultRequest): Promise<DefaultResult> {
+    const key = keyOf(request);
+    const turn = Promise.allSettled([this.#turns.get(key)]).then(() => this.#findOrMake(request));
+    this.#turns.set(key, turn);
+    try {
+      const result = await turn;
+      this.#known.set(key, result.sandbox);
+      return result;
+    } finally {
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+    }
+  }
+
+  async #findOrMake(request: DefaultRequest): Promise<DefaultResult> {
+    const { principal, name } = request;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const claim = await this.#claims.current(principal.id, name);
+      const found = claim && (await this.#home.find(principal, claim.id));
+      if (found) return { sandbox: found, created: false };
+      const made = await this.#make(request, claim);
+      if (made) return { sandbox: made, created: true };
+    }
+    throw new BelljarError("RUNTIME_FAILED", `The default sandbox ${JSON.stringify(name)} ends as soon as it is made: see \`belljar doctor\``);
+  }
+
+  /** Undefined when another process was first. */
+  async #make({ principal, name, options, signal }: DefaultRequest, before: Claim | undefined): Promise<LocalSandbox | undefined> {
+    const sandbox = await this.#home.make(principal, options, { defaultName: name, signal });
+    const claim = { number: (before?.number ?? 0) + 1, id: sandbox.id };
+    if (await this.#claims.take(principal.id, name, claim)) return sandbox;
+    await sandbox.kill();
+    return undefined;
+  }
+}
+
+function keyOf({ principal, name }: DefaultRequest): string {
+  return `${principal.id}\0${name}`;
+}
+
+function assertName(name: string): void {
+  if (/^[^\0]{1,200}$/.test(name)) return;
+  throw new BelljarError("ARGUMENTS_INVALID", "The name of a default sandbox has 1 to 200 characters");
+}
+
+/** A caller that names a workspace must not work on another one. */
+function assertSameWorkspace(sandbox: LocalSandbox, { name, options }: DefaultRequest): void {
+  const wanted = options.workspace;
+  const has = sandbox.record.workspace;
+  if (!wanted || (has?.path === wanted.path && has.mode === wanted.mode)) return;
+  const shown = has ? `${has.path}:${has.mode}` : "none";
+  throw new BelljarError(
+    "WORKSPACE_CONFLICT",
+    `The default sandbox ${JSON.stringify(name)} (${sandbox.id}) lives with another workspace (${shown}): kill it, or choose another sandbox name`,
+  );
+}

@@ -1,0 +1,23 @@
+import { BelljarError } from "../errors.ts";
+
+/** A failure of the host's file system below the home, told as what a person can do about it. */
+export function homeError(path: string, cause: unknown): BelljarError {
+  const code = errnoOf(cause);
+  if (code === "ENOSPC" || code === "EDQUOT") return new BelljarError("DISK_FULL", `No space is left for ${path}: free some on that file system`, { cause });
+  return new BelljarError("FILE_IO", `Cannot use ${path} (${code ?? "unknown error"}): check that this user may read and write it`, { cause });
+}
+
+export function errnoOf(cause: unknown): string | undefined {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
+}
+
+/** The result, or undefined when the path is not there. */
+export async function ifPresent<T>(path: string, work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (cause) {
+    const code = errnoOf(cause);
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw homeError(path, cause);
+  }
+}

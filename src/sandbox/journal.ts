@@ -1,0 +1,150 @@
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SandboxEnd } from "../runtime/runtime.ts";
+import { homeError, ifPresent } from "./home-error.ts";
+import { createSandboxId, isSandboxId } from "./sandbox-id.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+import { parseEnd, parseRecord } from "./sandbox-record.ts";
+
+const RECORD = "sandbox.json";
+const TOMBSTONE = "tombstone.json";
+const UNFINISHED = ".new-";
+/** Far more than the few system calls between the two steps of `write` take. */
+const UNFINISHED_KEPT_MS = 60_000;
+
+/** A sandbox as the disk has it; `end` is there once nothing of it is left but this. */
+export interface JournalEntry {
+  readonly record: SandboxRecord;
+  readonly end?: SandboxEnd;
+}
+
+/**
+ * The sandboxes of a home on disk: one folder each, which any number of processes read at once.
+ * A folder appears together with its record, by one rename. Records and tombstones never change, so what was read stays true.
+ */
+export class Journal {
+  readonly #directory: string;
+  readonly #report: (problem: string) => void;
+  readonly #entries = new Map<string, JournalEntry>();
+  readonly #reported = new Set<string>();
+
+  constructor(home: string, report: (problem: string) => void) {
+    this.#directory = join(home, "sandboxes");
+    this.#report = report;
+    try {
+      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    } catch (cause) {
+      throw homeError(this.#directory, cause);
+    }
+  }
+
+  folder(id: string): string {
+    return join(this.#directory, id);
+  }
+
+  /**
+   * Synchronous: five small system calls on the path of every create cost less than one turn of the event loop each.
+   * Nothing is flushed: a host that loses power has lost the sandbox too.
+   */
+  write(record: SandboxRecord): void {
+    const fresh = join(this.#directory, UNFINISHED + record.id);
+    try {
+      mkdirSync(fresh, { mode: 0o700 });
+      writeFileSync(join(fresh, RECORD), JSON.stringify(record), { mode: 0o600, flag: "wx" });
+      renameSync(fresh, this.folder(record.id));
+    } catch (cause) {
+      rmSync(fresh, { recursive: true, force: true });
+      throw homeError(fresh, cause);
+    }
+    this.#entries.set(record.id, { record });
+  }
+
+  /** Undefined when there is no such sandbox, and for a corrupt record, which is reported by name. */
+  async read(id: string): Promise<JournalEntry | undefined> {
+    const known = this.#entries.get(id);
+    if (known?.end) return known;
+    const [record, end] = await Promise.all([known?.record ?? this.#readRecord(id), this.#readEnd(id)]);
+    if (!record) return undefined;
+    const entry = { record, ...(end && { end }) };
+    this.#entries.set(id, entry);
+    return entry;
+  }
+
+  /** The ids of all folders, whatever is in them. */
+  async ids(): Promise<readonly string[]> {
+    const names = (await ifPresent(this.#directory, readdir(this.#directory))) ?? [];
+    const ids = names.filter(isSandboxId);
+    this.#forgetAllBut(new Set(ids));
+    return ids;
+  }
+
+  async writeEnd(id: string, end: SandboxEnd): Promise<void> {
+    const path = join(this.folder(id), TOMBSTONE);
+    const fresh = `${path}.${createSandboxId()}`;
+    const written = await ifPresent(path, this.#replace(fresh, path, JSON.stringify(end)));
+    const record = this.#entries.get(id)?.record;
+    if (written && record) this.#entries.set(id, { record, end });
+  }
+
+  async remove(id: string): Promise<void> {
+    await ifPresent(this.folder(id), rm(this.folder(id), { recursive: true, force: true }));
+    this.#entries.delete(id);
+  }
+
+  /** Whether a record lies there, corrupt or not. */
+  async hasRecord(id: string): Promise<boolean> {
+    const path = join(this.folder(id), RECORD);
+    return (await ifPresent(path, stat(path))) !== undefined;
+  }
+
+  /** When anything in the folder last came or went; undefined when it is not there. */
+  async changedAt(id: string): Promise<Date | undefined> {
+    return (await ifPresent(this.folder(id), stat(this.folder(id))))?.mtime;
+  }
+
+  /** Removes what a process left that was killed inside `write`. */
+  async removeUnfinished(now: number): Promise<void> {
+    const names = (await ifPresent(this.#directory, readdir(this.#directory))) ?? [];
+    for (const name of names.filter((one) => one.startsWith(UNFINISHED))) {
+      const path = join(this.#directory, name);
+      const found = await ifPresent(path, stat(path));
+      if (found && now - found.mtimeMs > UNFINISHED_KEPT_MS) await ifPresent(path, rm(path, { recursive: true, force: true }));
+    }
+  }
+
+  async #replace(fresh: string, path: string, text: string): Promise<true> {
+    await writeFile(fresh, text, { mode: 0o600, flag: "wx" });
+    await rename(fresh, path);
+    return true;
+  }
+
+  async #readRecord(id: string): Promise<SandboxRecord | undefined> {
+    const path = join(this.folder(id), RECORD);
+    const text = await ifPresent(path, readFile(path, "utf8"));
+    const record = text === undefined ? undefined : parseRecord(id, text);
+    if (text !== undefined && !record) this.#reportOnce(id, `Sandbox ${id} is left out: its record ${path} is corrupt`);
+    return record;
+  }
+
+  /** A corrupt tombstone counts as none: the runtime is asked again and it is written anew. */
+  async #readEnd(id: string): Promise<SandboxEnd | undefined> {
+    const path = join(this.folder(id), TOMBSTONE);
+    const text = await ifPresent(path, readFile(path, "utf8"));
+    return text === undefined ? undefined : parseEnd(text);
+  }
+
+  #reportOnce(id: string, problem: string): void {
+    if (this.#reported.has(id)) return;
+    this.#reported.add(id);
+    this.#report(problem);
+  }
+
+  #forgetAllBut(ids: ReadonlySet<string>): void {
+    for (const id of [...this.#entries.keys(), ...this.#reported]) {
+      if (ids.has(id)) continue;
+      this.#entries.delete(id);
+      this.#reported.delete(id);
+    }
+  }
+}

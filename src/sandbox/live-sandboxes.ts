@@ -1,0 +1,156 @@
+import { BelljarError } from "../errors.ts";
+import type { Isolation, Runtime, RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import { mayBeInTheMaking } from "./creator.ts";
+import type { Journal } from "./journal.ts";
+import type { SandboxKeeping } from "./local-sandbox.ts";
+import { LocalSandbox } from "./local-sandbox.ts";
+import { toSandboxInfo } from "./sandbox-info.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+import type { SandboxInfo } from "./sandbox.ts";
+
+/**
+ * The runtime's handles that this process holds, one for each sandbox, and the end of sandboxes:
+ * a tombstone is written after the runtime has cleared what was left, so one that has a tombstone needs no runtime any more.
+ */
+export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
+  readonly #runtime: Runtime;
+  readonly #journal: Journal;
+  readonly #report: (problem: string) => void;
+  readonly #held = new Map<string, LocalSandbox>();
+  readonly #opening = new Map<string, Promise<LocalSandbox | undefined>>();
+  readonly #settling = new Map<string, Promise<SandboxEnd | undefined>>();
+  #isReleased = false;
+
+  constructor(runtime: Runtime, journal: Journal, report: (problem: string) => void) {
+    this.#runtime = runtime;
+    this.#journal = journal;
+    this.#report = report;
+  }
+
+  /** One that this process holds and that is not known to have ended. */
+  held(id: string): LocalSandbox | undefined {
+    const sandbox = this.#held.get(id);
+    return sandbox?.end ? undefined : sandbox;
+  }
+
+  /** Takes over the handle. */
+  async hold(record: SandboxRecord, running: RunningSandbox): Promise<LocalSandbox> {
+    if (this.#isReleased) {
+      await running.release();
+      throw new BelljarError("CANCELLED", `Sandbox ${record.id} lives, but this process lets go of its sandboxes`);
+    }
+    const sandbox = new LocalSandbox(record, running, this);
+    this.#held.set(record.id, sandbox);
+    void running.ended.then(() => this.#settleInBackground(sandbox));
+    return sandbox;
+  }
+
+  /** Undefined when it lives no more, or not yet. */
+  open(record: SandboxRecord): Promise<LocalSandbox | undefined> {
+    const held = this.held(record.id);
+    if (held) return Promise.resolve(held);
+    return once(this.#opening, record.id, async () => {
+      const running = await this.#openHandle(record);
+      return running && this.hold(record, running);
+    });
+  }
+
+  /** Has the runtime clear what a dead sandbox left, then writes the tombstone; undefined while it lives. */
+  settle(record: SandboxRecord): Promise<SandboxEnd | undefined> {
+    return once(this.#settling, record.id, async () => {
+      this.#assertOurs(record);
+      const end = await this.#runtime.clear(record.id, this.#journal.folder(record.id));
+      if (end) await this.#journal.writeEnd(record.id, end);
+      if (end) await this.#letGo(record.id);
+      return end;
+    });
+  }
+
+  /** For a folder that no record explains. */
+  clearUnknown(id: string): Promise<SandboxEnd | undefined> {
+    return this.#runtime.clear(id, this.#journal.folder(id));
+  }
+
+  async info(record: SandboxRecord): Promise<SandboxInfo> {
+    const [{ limits }, life] = await Promise.all([this.#probe(), this.#life(record)]);
+    return toSandboxInfo(record, life, limits);
+  }
+
+  /** Whether this process's runtime made it and can speak of it. */
+  isOurs(record: SandboxRecord): boolean {
+    return record.runtime === this.#runtime.name;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isReleased = true;
+    await Promise.allSettled([...this.#opening.values(), ...this.#settling.values()]);
+    await Promise.all([...this.#held.keys()].map((id) => this.#letGo(id)));
+  }
+
+  #probe(): Promise<Isolation> {
+    return this.#runtime.probe();
+  }
+
+  async #life(record: SandboxRecord): Promise<SandboxEnd | Usage> {
+    const known = (await this.#journal.read(record.id))?.end;
+    if (known) return known;
+    const usage = await this.#usage(record);
+    if (usage) return usage;
+    const end = mayBeInTheMaking(record, Date.now()) ? undefined : await this.settle(record);
+    if (end) return end;
+    throw notReady(record);
+  }
+
+  /** Undefined when it lives no more. A handle opened for this one question is closed again. */
+  async #usage(record: SandboxRecord): Promise<Usage | undefined> {
+    const held = this.held(record.id);
+    const handle = held ?? (await this.#openHandle(record));
+    try {
+      return await handle?.usage();
+    } catch (cause) {
+      if (cause instanceof BelljarError && cause.code === "SANDBOX_ENDED") return undefined;
+      throw cause;
+    } finally {
+      if (!held) await handle?.release();
+    }
+  }
+
+  #openHandle(record: SandboxRecord): Promise<RunningSandbox | undefined> {
+    this.#assertOurs(record);
+    return this.#runtime.open(record.id, this.#journal.folder(record.id));
+  }
+
+  async #letGo(id: string): Promise<void> {
+    const sandbox = this.#held.get(id);
+    this.#held.delete(id);
+    await sandbox?.release();
+  }
+
+  async #settleInBackground(sandbox: LocalSandbox): Promise<void> {
+    if (this.#held.get(sandbox.id) !== sandbox) return;
+    try {
+      await this.settle(sandbox.record);
+    } catch (cause) {
+      this.#report(`Sandbox ${sandbox.id} ended, but what it left cannot be cleared yet: ${String(cause)}`);
+    }
+  }
+
+  #assertOurs(record: SandboxRecord): void {
+    if (this.isOurs(record)) return;
+    throw new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} was made by the runtime "${record.runtime}", but this process runs "${this.#runtime.name}"`);
+  }
+}
+
+/** It neither answers nor is dead: in the making, or being taken down. */
+export function notReady(record: SandboxRecord): BelljarError {
+  return new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} is just being made or taken down: try again`);
+}
+
+/** One piece of work for a key at a time; who comes while it runs shares it. */
+function once<T>(running: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
+  const known = running.get(key);
+  if (known) return known;
+  const started = work().finally(() => running.delete(key));
+  running.set(key, started);
+  return started;
+}

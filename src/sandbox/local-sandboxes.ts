@@ -1,0 +1,186 @@
+import { BelljarError } from "../errors.ts";
+import type { EndReason, Runtime, RunningSandbox, SandboxSpec } from "../runtime/runtime.ts";
+import type { SandboxDefaults } from "./create-request.ts";
+import { parseCreateOptions } from "./create-request.ts";
+import { CREATOR } from "./creator.ts";
+import type { DefaultResult } from "./default-sandboxes.ts";
+import { DefaultSandboxes } from "./default-sandboxes.ts";
+import type { JournalEntry } from "./journal.ts";
+import { Journal } from "./journal.ts";
+import { LiveSandboxes, notReady } from "./live-sandboxes.ts";
+import type { LocalSandbox } from "./local-sandbox.ts";
+import { mapLimit } from "./map-limit.ts";
+import { createSandboxId, isSandboxId, isShortId } from "./sandbox-id.ts";
+import { matchesMetadata, matchesState } from "./sandbox-info.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+import type { CreateOptions, ListFilter, Principal, Sandbox, SandboxInfo, Sandboxes } from "./sandbox.ts";
+import { sweepHome } from "./sweep.ts";
+import { checkWorkspace } from "./workspace/parse-workspace.ts";
+
+/** How many folders are looked at together. */
+const PARALLEL = 16;
+
+export interface LocalSandboxesOptions {
+  /** `$BELLJAR_HOME`, absolute. */
+  readonly home: string;
+  readonly runtime: Runtime;
+  readonly config: { readonly sandbox: SandboxDefaults; readonly listMax: number; readonly tombstoneRetentionMs: number };
+  /** Told, in one sentence, what a person should know though no call fails: a corrupt record, a folder that cannot be cleared. */
+  readonly report?: (problem: string) => void;
+}
+
+/** The sandboxes of a home on this host. Disposing it lets go of them and kills none. */
+export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
+  /** Clears what is dead and forgets what is long gone; to be called at the start. */
+  sweep(): Promise<void>;
+}
+
+export function createLocalSandboxes(options: LocalSandboxesOptions): LocalSandboxes {
+  return new HomeSandboxes(options);
+}
+
+class HomeSandboxes implements LocalSandboxes {
+  readonly #options: LocalSandboxesOptions;
+  readonly #report: (problem: string) => void;
+  readonly #journal: Journal;
+  readonly #live: LiveSandboxes;
+  readonly #defaults: DefaultSandboxes;
+
+  constructor(options: LocalSandboxesOptions) {
+    this.#options = options;
+    this.#report = options.report ?? (() => undefined);
+    this.#journal = new Journal(options.home, this.#report);
+    this.#live = new LiveSandboxes(options.runtime, this.#journal, this.#report);
+    this.#defaults = new DefaultSandboxes(options.home, {
+      make: (principal, wishes, more) => this.#make(principal, wishes, more),
+      find: (principal, id) => this.#findLive(principal, id),
+    });
+  }
+
+  create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
+    return this.#make(principal, options, { signal });
+  }
+
+  async get(principal: Principal, id: string): Promise<Sandbox> {
+    const { record, end } = await this.#find(principal, id);
+    if (end) throw ended(record, end.reason);
+    const sandbox = await this.#live.open(record);
+    if (sandbox) return sandbox;
+    const { endReason } = await this.#live.info(record);
+    throw endReason ? ended(record, endReason) : notReady(record);
+  }
+
+  async info(principal: Principal, id: string): Promise<SandboxInfo> {
+    const { record } = await this.#find(principal, id);
+    return this.#live.info(record);
+  }
+
+  async list(principal: Principal, filter: ListFilter): Promise<readonly SandboxInfo[]> {
+    const entries = await mapLimit(await this.#journal.ids(), PARALLEL, (id) => this.#listed(id, () => this.#journal.read(id)));
+    const records = entries.flatMap((entry) => (entry && entry.record.owner === principal.id ? [entry.record] : []));
+    const wanted = records.filter((record) => matchesMetadata(record, filter));
+    const infos = await mapLimit(wanted, PARALLEL, (record) => this.#listed(record.id, () => this.#live.info(record)));
+    return infos
+      .flatMap((info) => (info && matchesState(info, filter) ? [info] : []))
+      .toSorted((one, other) => other.createdAt.getTime() - one.createdAt.getTime())
+      .slice(0, this.#options.config.listMax);
+  }
+
+  // eslint-disable-next-line max-params -- the contract's
+  default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<DefaultResult> {
+    return this.#defaults.get({ principal, name, options, signal });
+  }
+
+  sweep(): Promise<void> {
+    const { tombstoneRetentionMs: retentionMs } = this.#options.config;
+    return sweepHome({ journal: this.#journal, live: this.#live, report: this.#report, retentionMs, now: Date.now() });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#live[Symbol.asyncDispose]();
+  }
+
+  /** The record is on disk before the runtime makes the first process, so that whatever is left of a killed maker is found. */
+  async #make(
+    principal: Principal,
+    options: CreateOptions,
+    { defaultName, signal }: { readonly defaultName?: string; readonly signal: AbortSignal },
+  ): Promise<LocalSandbox> {
+    if (signal.aborted) throw new BelljarError("CANCELLED", "The sandbox was not made: the call was cancelled", { cause: signal.reason });
+    const { required, ...request } = parseCreateOptions(options, this.#options.config.sandbox);
+    if (request.workspace) await checkWorkspace(request.workspace, this.#options.home);
+    const record = this.#newRecord(principal, request, defaultName);
+    this.#journal.write(record);
+    return this.#live.hold(record, await this.#start(record, required, signal));
+  }
+
+  async #start(record: SandboxRecord, required: SandboxSpec["required"], signal: AbortSignal): Promise<RunningSandbox> {
+    const { id, template, limits, network, workspace, ephemeral, deadline } = record;
+    const spec = { id, folder: this.#journal.folder(id), template, hostname: id, limits, required, network, ephemeral, deadline };
+    try {
+      return await this.#options.runtime.create({ ...spec, ...(workspace && { workspace }) }, signal);
+    } catch (cause) {
+      await this.#journal.remove(id);
+      throw cause;
+    }
+  }
+
+  #newRecord(principal: Principal, request: Omit<ReturnType<typeof parseCreateOptions>, "required">, defaultName?: string): SandboxRecord {
+    const createdAt = new Date();
+    return {
+      version: 1,
+      id: createSandboxId(),
+      owner: principal.id,
+      runtime: this.#options.runtime.name,
+      createdAt,
+      creator: CREATOR,
+      deadline: new Date(createdAt.getTime() + request.timeoutMs),
+      ...request,
+      ...(defaultName !== undefined && { defaultName }),
+    };
+  }
+
+  /** Somebody else's sandbox and none are the same answer. */
+  async #find(principal: Principal, id: string): Promise<JournalEntry> {
+    const held = this.#live.held(id);
+    const entry = held ? { record: held.record } : await this.#read(principal, id);
+    if (entry?.record.owner === principal.id) return entry;
+    throw new BelljarError("SANDBOX_NOT_FOUND", `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with \`belljar sandbox list\``);
+  }
+
+  #read(principal: Principal, id: string): Promise<JournalEntry | undefined> {
+    if (isSandboxId(id)) return this.#journal.read(id);
+    return isShortId(id) ? this.#readShort(principal, id) : Promise.resolve(undefined);
+  }
+
+  async #readShort(principal: Principal, shortId: string): Promise<JournalEntry | undefined> {
+    const ids = (await this.#journal.ids()).filter((id) => id.startsWith(shortId));
+    const entries = await mapLimit(ids, PARALLEL, (id) => this.#journal.read(id));
+    const owned = entries.filter((entry) => entry?.record.owner === principal.id);
+    if (owned.length > 1) throw new BelljarError("ARGUMENTS_INVALID", `The short id ${shortId} names ${owned.length} sandboxes: use the full id`);
+    return owned[0];
+  }
+
+  async #findLive(principal: Principal, id: string): Promise<LocalSandbox | undefined> {
+    const entry = await this.#journal.read(id);
+    if (!entry || entry.end || entry.record.owner !== principal.id) return undefined;
+    const sandbox = await this.#live.open(entry.record);
+    if (!sandbox) await this.#live.settle(entry.record);
+    return sandbox;
+  }
+
+  /** One that cannot be read or asked is reported and left out: the others are still to be seen. */
+  async #listed<T>(id: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (cause) {
+      if (!(cause instanceof BelljarError)) throw cause;
+      this.#report(`Sandbox ${id} is left out of the list: ${cause.message}`);
+      return undefined;
+    }
+  }
+}
+
+function ended(record: SandboxRecord, reason: EndReason): BelljarError {
+  return new BelljarError("SANDBOX_ENDED", `Sandbox ${record.id} has ended (${reason}): create another one`);
+}

@@ -1,0 +1,62 @@
+import * as z from "zod";
+import type { EndReason, SandboxEnd } from "../runtime/runtime.ts";
+
+const LIMIT = z.number().positive().optional();
+const limits = z.object({ memoryBytes: LIMIT, cpus: LIMIT, pids: LIMIT, diskBytes: LIMIT, openFiles: LIMIT });
+const date = z.iso.datetime().transform((text) => new Date(text));
+const texts = z.record(z.string(), z.string());
+
+const recordSchema = z.object({
+  version: z.literal(1),
+  id: z.string().regex(/^[a-z0-9]{20}$/),
+  owner: z.string().min(1),
+  runtime: z.string().min(1),
+  template: z.string().min(1),
+  createdAt: date,
+  /** The process that makes it: while that lives, a sandbox this young may still be in the making. */
+  creator: z.object({ pid: z.number().int().positive(), startedMs: z.number() }),
+  deadline: date,
+  /** How far each extension of a default sandbox reaches. */
+  timeoutMs: z.number().positive(),
+  limits,
+  network: z.literal("none"),
+  workspace: z.object({ path: z.string().min(1), mode: z.enum(["copy", "ro", "rw"]) }).optional(),
+  metadata: texts,
+  env: texts,
+  ephemeral: z.boolean(),
+  defaultName: z.string().optional(),
+});
+
+/** What the journal says of a sandbox. Written once, before anybody can learn its id, and never changed. */
+export type SandboxRecord = Readonly<z.output<typeof recordSchema>>;
+
+const REASONS = {
+  killed: true,
+  deadline: true,
+  out_of_memory: true,
+  exited: true,
+  host_lost: true,
+  keeper_lost: true,
+  create_failed: true,
+} as const satisfies Record<EndReason, true>;
+
+const endSchema = z.object({ reason: z.enum(Object.keys(REASONS) as [EndReason, ...EndReason[]]), at: date });
+
+/** Undefined when the text is no record of this sandbox. */
+export function parseRecord(id: string, text: string): SandboxRecord | undefined {
+  const record = recordSchema.safeParse(parseJson(text)).data;
+  return record?.id === id ? record : undefined;
+}
+
+/** Undefined when the text is no end of a sandbox. */
+export function parseEnd(text: string): SandboxEnd | undefined {
+  return endSchema.safeParse(parseJson(text)).data;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
