@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import type { CallToolRequest, CallToolResult, ListToolsResult, ServerContext } from "@modelcontextprotocol/server";
-import { toCallFailure } from "./call-failure.ts";
+import { toProtocolError } from "./protocol-error.ts";
 import type { Calls } from "./calls.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
 import { createProgress } from "./progress.ts";
@@ -57,7 +57,7 @@ async function callTool(options: McpServerOptions, caller: Caller, call: Call): 
     });
     return result as CallToolResult;
   } catch (error) {
-    return toCallFailure(error, options.onError);
+    throw toProtocolError(error, options.onError);
   } finally {
     progress?.end();
   }

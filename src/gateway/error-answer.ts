@@ -1,0 +1,52 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyError, FastifyInstance } from "fastify";
+import { BelljarError } from "../errors.ts";
+import type { GatewayLog } from "./gateway-log.ts";
+
+export interface ErrorAnswer {
+  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean; readonly requestId: string };
+}
+
+export function requestIdOf(): string {
+  return randomUUID();
+}
+
+/** A foreseen failure with its own words; anything else is logged under the request id and told nobody. */
+export function toErrorAnswer(error: unknown, requestId: string, log: GatewayLog): { readonly status: number; readonly answer: ErrorAnswer } {
+  if (error instanceof BelljarError && error.code !== "INTERNAL") {
+    const { code, message, retryable, status } = error;
+    return { status, answer: { error: { code, message, retryable, requestId } } };
+  }
+  log.error({ err: error, requestId }, "request failed");
+  const message = "Internal error; the server's log has it under the request id";
+  return { status: 500, answer: { error: { code: "INTERNAL", message, retryable: false, requestId } } };
+}
+
+export function answerErrors(app: FastifyInstance, log: GatewayLog): void {
+  app.setErrorHandler((error: unknown, request, reply) => {
+    const { status, answer } = toErrorAnswer(fromFastify(error), request.id, log);
+    return reply.code(status).send(answer);
+  });
+  app.setNotFoundHandler((request) => {
+    throw new BelljarError("ROUTE_NOT_FOUND", `There is no ${request.method} ${request.url.split("?")[0]}`);
+  });
+}
+
+/** Fastify's own refusals of a request, by its error codes' statuses. */
+export function fromFastify(error: unknown): unknown {
+  if (error instanceof BelljarError || !isFastifyError(error)) return error;
+  switch (error.statusCode) {
+    case 400:
+      return new BelljarError("ARGUMENTS_INVALID", "The request could not be read: send well-formed JSON", { cause: error });
+    case 413:
+      return new BelljarError("REQUEST_TOO_LARGE", "The request's body is larger than 4 MiB", { cause: error });
+    case 415:
+      return new BelljarError("MEDIA_TYPE_UNSUPPORTED", "Send the body with content-type: application/json", { cause: error });
+    default:
+      return error;
+  }
+}
+
+function isFastifyError(error: unknown): error is FastifyError {
+  return error instanceof Error && "statusCode" in error && typeof error.statusCode === "number";
+}

@@ -1,0 +1,7 @@
+import type { FastifyPluginAsync } from "fastify";
+
+export function healthRoute(): FastifyPluginAsync {
+  return async (app) => {
+    app.get("/health", async () => ({ status: "ok" }));
+  };
+}

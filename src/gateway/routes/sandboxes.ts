@@ -1,0 +1,48 @@
+import type { FastifyPluginAsync, FastifyReply } from "fastify";
+import type { Principal, Sandboxes } from "../../sandbox/sandbox.ts";
+import { parseRequest } from "../parse-request.ts";
+import { createBody, extendBody, idParams, listQuery, nameParams } from "./sandbox-schemas.ts";
+
+/** Sandboxes for the CLI and for scripts. Dates are ISO 8601; the fields are those of the domain's types. */
+export function sandboxRoutes(sandboxes: Sandboxes, principal: () => Principal): FastifyPluginAsync {
+  return async (app) => {
+    app.post("/v1/sandboxes", async (request, reply) => {
+      const options = parseRequest(createBody, request.body ?? {});
+      const sandbox = await sandboxes.create(principal(), options, goneSignal(reply));
+      return reply.code(201).send(await sandbox.info());
+    });
+    app.post("/v1/default-sandboxes/:name", async (request, reply) => {
+      const { name } = parseRequest(nameParams, request.params);
+      const options = parseRequest(createBody, request.body ?? {});
+      const { sandbox, created } = await sandboxes.default(principal(), name, options, goneSignal(reply));
+      return { created, sandbox: await sandbox.info() };
+    });
+    app.get("/v1/sandboxes", async (request) => ({
+      sandboxes: await sandboxes.list(principal(), parseRequest(listQuery, request.query)),
+    }));
+    app.get("/v1/sandboxes/:id", async (request) => sandboxes.info(principal(), idOf(request)));
+    app.delete("/v1/sandboxes/:id", async (request, reply) => {
+      await (await sandboxes.get(principal(), idOf(request))).kill();
+      return reply.code(204).send();
+    });
+    app.get("/v1/sandboxes/:id/usage", async (request) => (await sandboxes.get(principal(), idOf(request))).usage());
+    app.post("/v1/sandboxes/:id/extend", async (request, reply) => {
+      const { timeoutMs } = parseRequest(extendBody, request.body);
+      await (await sandboxes.get(principal(), idOf(request))).extend(timeoutMs);
+      return reply.code(204).send();
+    });
+  };
+}
+
+function idOf(request: { readonly params: unknown }): string {
+  return parseRequest(idParams, request.params).id;
+}
+
+/** Aborts when the client goes before it has its answer. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

@@ -1,0 +1,10 @@
+import { BelljarError } from "../../src/errors.ts";
+import type { Sandboxes } from "../../src/sandbox/sandbox.ts";
+
+/** A home without sandboxes, in which none can be made. */
+export function createNoSandboxes(): Sandboxes {
+  const refuse = async (): Promise<never> => {
+    throw new BelljarError("SANDBOX_NOT_FOUND", "There are no sandboxes here");
+  };
+  return { create: refuse, get: refuse, info: refuse, default: refuse, list: async () => [] };
+}
