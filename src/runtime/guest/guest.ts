@@ -48,7 +48,7 @@ export interface ExecProcess extends AsyncDisposable {
   readonly channels: readonly Duplex[];
   kill(signalNumber?: number): void;
   resize(rows: number, cols: number): void;
-  /** Settles after both output streams have ended. Rejects when the exec was cut short: the sandbox ended, or the signal aborted. */
+  /** Settles once the command has ended and all its output was taken. Rejects when the exec was cut short: the sandbox ended, or the signal aborted. */
   readonly exited: Promise<ExecExit>;
 }
 
@@ -86,6 +86,7 @@ export interface FileCall {
 }
 
 export interface GuestFiles {
+  /** A link describes itself, with `target` and `resolved`; with `follow`, what it leads to. */
   stat(path: GuestPath, options: FileCall & { readonly follow?: boolean }): Promise<FileInfo>;
   /** Rows come as the guest finds them: bounded memory for any folder. `depth` 1 is the folder itself. */
   list(path: GuestPath, options: FileCall & { readonly depth?: number }): AsyncIterable<FileInfo>;
@@ -125,7 +126,7 @@ export interface WriteFileOptions extends FileCall {
 }
 
 export interface FileInfo {
-  /** UTF-8 with invalid bytes replaced; `rawPath` is exact. */
+  /** As it was asked for; from `list`, relative to the listed folder. UTF-8 with invalid bytes replaced; `rawPath` is exact. */
   readonly path: string;
   readonly rawPath: Buffer;
   readonly type: "file" | "directory" | "link" | "other";

@@ -1,0 +1,126 @@
+import { malformed } from "./fields.ts";
+import { FRAME, FRAME_HEADER_BYTES, PAYLOAD_MAX_BYTES } from "./wire.ts";
+
+export const EXIT_BYTES = 36;
+const ERROR_HEADER_BYTES = 4;
+/** A payload this many times smaller than the chunk it came in is copied, so that a small rest never keeps a large chunk alive. */
+const COPY_RATIO = 8;
+
+/** The lengths that a payload may have, by frame type. */
+const LENGTHS: readonly (readonly [number, number] | undefined)[] = lengths();
+
+function lengths(): (readonly [number, number] | undefined)[] {
+  const table: (readonly [number, number] | undefined)[] = [];
+  for (const type of Object.values(FRAME)) table[type] = [0, PAYLOAD_MAX_BYTES];
+  table[FRAME.END] = [0, 0];
+  table[FRAME.CREDIT] = [4, 4];
+  table[FRAME.SIGNAL] = [4, 4];
+  table[FRAME.RESIZE] = [4, 4];
+  table[FRAME.EXIT] = [EXIT_BYTES, EXIT_BYTES];
+  table[FRAME.ERROR] = [ERROR_HEADER_BYTES, PAYLOAD_MAX_BYTES];
+  return table;
+}
+
+/** The 8 bytes before a payload of `length` bytes; the caller keeps `length` within `PAYLOAD_MAX_BYTES`. */
+export function encodeFrameHeader(type: number, channel: number, length: number, reserve = 0): Buffer {
+  const buffer = Buffer.allocUnsafe(FRAME_HEADER_BYTES + reserve);
+  buffer.writeUInt32BE(((type << 24) | (channel << 16)) >>> 0, 0);
+  buffer.writeUInt32BE(length, 4);
+  return buffer;
+}
+
+/** A whole frame in one buffer; `payload` is copied. */
+export function encodeFrame(type: number, channel: number, payload?: Uint8Array): Buffer {
+  const length = payload?.length ?? 0;
+  const buffer = encodeFrameHeader(type, channel, length, length);
+  if (payload) buffer.set(payload, FRAME_HEADER_BYTES);
+  return buffer;
+}
+
+/** CREDIT and SIGNAL carry one number. */
+export function encodeNumberFrame(type: number, channel: number, value: number): Buffer {
+  const buffer = encodeFrameHeader(type, channel, 4, 4);
+  buffer.writeUInt32BE(value, FRAME_HEADER_BYTES);
+  return buffer;
+}
+
+export function encodeResize(rows: number, cols: number): Buffer {
+  return encodeNumberFrame(FRAME.RESIZE, 0, ((rows << 16) | cols) >>> 0);
+}
+
+export type FrameSink = (type: number, channel: number, payload: Buffer) => void;
+
+/** Cuts chunks into frames and hands each to `sink`. Holds at most one frame; payloads are views of a chunk where that is cheap. */
+export class FrameDecoder {
+  readonly #sink: FrameSink;
+  readonly #header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
+  #headerFill = 0;
+  #payload: Buffer | undefined;
+  #payloadFill = 0;
+  #stopped = false;
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink;
+  }
+
+  /** No frame is handed out after this, also not from the chunk being cut. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** True between the first and the last byte of a frame: a stream that ends here was cut. */
+  get isMidFrame(): boolean {
+    return this.#headerFill > 0;
+  }
+
+  /** Throws `GUEST_PROTOCOL` for a header that cannot be; the decoder is of no use after that. */
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && !this.#stopped) at = this.#step(chunk, at);
+  }
+
+  #step(chunk: Buffer, at: number): number {
+    if (this.#payload) return this.#fillPayload(chunk, at, this.#payload);
+    if (this.#headerFill > 0 || chunk.length - at < FRAME_HEADER_BYTES) return this.#fillHeader(chunk, at);
+    const length = checkedLength(chunk, at);
+    const start = at + FRAME_HEADER_BYTES;
+    if (chunk.length - start < length) return this.#fillHeader(chunk, at);
+    const view = chunk.subarray(start, start + length);
+    this.#sink(chunk[at] ?? 0, chunk[at + 1] ?? 0, length * COPY_RATIO < chunk.length ? Buffer.from(view) : view);
+    return start + length;
+  }
+
+  #fillHeader(chunk: Buffer, at: number): number {
+    const taken = chunk.copy(this.#header, this.#headerFill, at);
+    this.#headerFill += taken;
+    if (this.#headerFill === FRAME_HEADER_BYTES) {
+      this.#payload = Buffer.allocUnsafe(checkedLength(this.#header, 0));
+      this.#payloadFill = 0;
+      if (this.#payload.length === 0) this.#emit(this.#payload);
+    }
+    return at + taken;
+  }
+
+  #fillPayload(chunk: Buffer, at: number, payload: Buffer): number {
+    const taken = chunk.copy(payload, this.#payloadFill, at);
+    this.#payloadFill += taken;
+    if (this.#payloadFill === payload.length) this.#emit(payload);
+    return at + taken;
+  }
+
+  #emit(payload: Buffer): void {
+    this.#headerFill = 0;
+    this.#payload = undefined;
+    this.#sink(this.#header[0] ?? 0, this.#header[1] ?? 0, payload);
+  }
+}
+
+function checkedLength(bytes: Buffer, at: number): number {
+  const type = bytes[at] ?? 0;
+  const range = LENGTHS[type];
+  if (!range) throw malformed(`a frame of unknown type ${type}`);
+  if (bytes[at + 2] !== 0 || bytes[at + 3] !== 0) throw malformed("a frame header with reserved bits");
+  const length = bytes.readUInt32BE(at + 4);
+  if (length < range[0] || length > range[1]) throw malformed(`a frame of type ${type} with ${length} bytes`);
+  return length;
+}

@@ -1,0 +1,88 @@
+import { OPERATION } from "../../protocol/wire.ts";
+import type { AcceptedConnection } from "./guest.ts";
+import type { Link } from "./link.ts";
+import { openSocket, type OpenSocket } from "./socket.ts";
+
+const WAITING_DEFAULT = 2;
+
+export interface AcceptOptions {
+  readonly signal: AbortSignal;
+  readonly waiting?: number;
+}
+
+/**
+ * Connections from inside, as they come. At most `waiting` are open and not taken; each one taken is replaced.
+ * An abort, or leaving the loop, ends it without an error and leaves taken connections alone.
+ */
+export async function* acceptConnections(link: Link, service: string, options: AcceptOptions): AsyncGenerator<AcceptedConnection, void, undefined> {
+  const acceptor = new Acceptor(link, service);
+  const stop = (): void => acceptor.stop();
+  options.signal.addEventListener("abort", stop);
+  try {
+    for (let count = 0; count < (options.waiting ?? WAITING_DEFAULT); count++) acceptor.wait();
+    while (!options.signal.aborted) {
+      const connection = await acceptor.next();
+      if (!connection) return;
+      acceptor.wait();
+      yield connection;
+    }
+  } finally {
+    options.signal.removeEventListener("abort", stop);
+    acceptor.stop();
+  }
+}
+
+class Acceptor {
+  readonly #link: Link;
+  readonly #service: string;
+  /** One controller a stream, so that the end of waiting is not the end of a connection that was taken. */
+  readonly #waiting = new Set<AbortController>();
+  readonly #ready: AcceptedConnection[] = [];
+  #isStopped = false;
+  #error: unknown;
+  #wake: (() => void) | undefined;
+
+  constructor(link: Link, service: string) {
+    this.#link = link;
+    this.#service = service;
+  }
+
+  wait(): void {
+    const controller = new AbortController();
+    this.#waiting.add(controller);
+    openSocket(this.#link, OPERATION.ACCEPT, [["SERVICE", this.#service]], controller.signal)
+      .then((socket) => this.#accepted(socket))
+      .catch((error: unknown) => {
+        this.#error ??= error;
+      })
+      .finally(() => {
+        this.#waiting.delete(controller);
+        this.#wake?.();
+      });
+  }
+
+  #accepted({ stream, fields }: OpenSocket): void {
+    if (this.#isStopped) stream.destroy();
+    else this.#ready.push({ stream, uid: fields.needNumber("PEER_UID"), pid: fields.needNumber("PEER_PID") });
+  }
+
+  /** Undefined once it was stopped. */
+  async next(): Promise<AcceptedConnection | undefined> {
+    while (true) {
+      if (this.#isStopped) return undefined;
+      const connection = this.#ready.shift();
+      if (connection) return connection;
+      if (this.#error) throw this.#error;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const controller of this.#waiting) controller.abort();
+    for (const connection of this.#ready.splice(0)) connection.stream.destroy();
+    this.#wake?.();
+  }
+}

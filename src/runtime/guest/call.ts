@@ -1,0 +1,142 @@
+import { Fields, type Field } from "../../protocol/fields.ts";
+import { FRAME } from "../../protocol/wire.ts";
+import { cancelled } from "./guest-errors.ts";
+import type { Link } from "./link.ts";
+import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
+
+/** An operation whose whole answer is one REPLY. */
+export async function call(link: Link, operation: number, fields: readonly Field[], signal: AbortSignal): Promise<Fields> {
+  const reply = new Reply();
+  await openOperation(link, { operation, fields }, reply, signal);
+  return reply.promise;
+}
+
+class Reply implements FrameHandler {
+  readonly promise: Promise<Fields>;
+  #operation: Operation | undefined;
+  #resolve: (fields: Fields) => void = ignore;
+  #reject: (error: Error) => void = ignore;
+
+  constructor() {
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  opened(operation: Operation): void {
+    this.#operation = operation;
+  }
+
+  frame(type: number, _channel: number, payload: Buffer): void {
+    if (type !== FRAME.REPLY) throw unexpected(type);
+    const answer = Fields.parse(payload);
+    this.#operation?.close();
+    this.#resolve(answer);
+  }
+
+  failed(error: Error): void {
+    this.#reject(error);
+  }
+}
+
+/** Rows past this many pause the stream; what one chunk held may come on top. */
+const ROWS_HELD = 64;
+
+export interface RowsOptions {
+  /** The type of frame that carries a row. */
+  readonly row: typeof FRAME.ENTRY | typeof FRAME.EVENT;
+  /** An EVENT stream starts with its REPLY; an ENTRY stream ends with it. */
+  readonly onReply?: () => void;
+  readonly onFailed?: (error: Error) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Rows as they come, in bounded memory: the stream is paused while nobody takes them. Leaving the loop closes the operation. */
+export class Rows implements FrameHandler, AsyncIterable<Fields> {
+  readonly #options: RowsOptions;
+  readonly #held: Fields[] = [];
+  #operation: Operation | undefined;
+  #isDone = false;
+  #error: Error | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: RowsOptions) {
+    this.#options = options;
+  }
+
+  static async open(link: Link, operation: number, fields: readonly Field[], options: RowsOptions): Promise<Rows> {
+    const rows = new Rows(options);
+    await openOperation(link, { operation, fields }, rows, options.signal);
+    return rows;
+  }
+
+  opened(operation: Operation): void {
+    this.#operation = operation;
+  }
+
+  frame(type: number, _channel: number, payload: Buffer): void {
+    if (type === this.#options.row) this.#take(Fields.parse(payload));
+    else if (type === FRAME.REPLY) this.#reply();
+    else throw unexpected(type);
+  }
+
+  failed(error: Error): void {
+    this.#error = error;
+    this.#options.onFailed?.(error);
+    this.#finish();
+  }
+
+  #take(row: Fields): void {
+    this.#held.push(row);
+    if (this.#held.length >= ROWS_HELD) this.#operation?.pause();
+    this.#wake?.();
+  }
+
+  #reply(): void {
+    if (this.#options.row === FRAME.EVENT) return this.#options.onReply?.();
+    this.#operation?.close();
+    return this.#finish();
+  }
+
+  #finish(): void {
+    this.#isDone = true;
+    this.#wake?.();
+  }
+
+  close(): void {
+    this.#operation?.close();
+    this.#finish();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Fields, void, undefined> {
+    try {
+      while (true) {
+        yield* this.#drain();
+        if (this.#error) throw this.#error;
+        if (this.#isDone) return;
+        await this.#more();
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  *#drain(): Generator<Fields, void, undefined> {
+    for (let row = this.#held.shift(); row; row = this.#held.shift()) {
+      if (this.#options.signal.aborted && this.#options.row === FRAME.ENTRY) throw cancelled(this.#options.signal);
+      if (this.#held.length === 0) this.#operation?.resume();
+      yield row;
+    }
+  }
+
+  #more(): Promise<void> {
+    if (this.#held.length > 0 || this.#isDone) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = undefined;
+        resolve();
+      };
+    });
+  }
+}

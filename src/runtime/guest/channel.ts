@@ -1,0 +1,170 @@
+import { Duplex, type DuplexOptions } from "node:stream";
+import type { BelljarError } from "../../errors.ts";
+import { ReceiveWindow, SendWindow } from "../../protocol/credit.ts";
+import { malformed } from "../../protocol/fields.ts";
+import { GUEST_CREDIT_BYTES, HOST_CREDIT_BYTES, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
+import { ByteQueue } from "./byte-queue.ts";
+import { ignore, type Operation } from "./operation.ts";
+
+export interface ChannelOptions {
+  readonly readable: boolean;
+  readonly writable: boolean;
+  /** Called once: all that came was taken, or nobody wants it any more. */
+  readonly onDrained?: () => void;
+  /** The consumer destroyed the stream. */
+  readonly onDestroyed?: () => void;
+}
+
+/**
+ * One channel of a multiplexed operation as a Node stream. What came and was not taken stays in a queue that the channel's window bounds;
+ * credit goes back as the consumer takes bytes, so an unread channel stops its own sender and nothing else.
+ */
+export class Channel {
+  readonly stream: Duplex;
+  readonly #id: number;
+  readonly #operation: Operation;
+  readonly #options: ChannelOptions;
+  readonly #queue = new ByteQueue();
+  readonly #received = new ReceiveWindow(GUEST_CREDIT_BYTES);
+  readonly #sent = new SendWindow(HOST_CREDIT_BYTES);
+  #pushed = 0;
+  #wantsMore = false;
+  #endCame = false;
+  #endPushed = false;
+  #isDrained = false;
+  #isDestroyed = false;
+  #isDeaf = false;
+  #pending: { readonly bytes: Buffer; readonly done: () => void } | undefined;
+
+  constructor(operation: Operation, id: number, options: ChannelOptions) {
+    this.#operation = operation;
+    this.#id = id;
+    this.#options = options;
+    this.#isDrained = !options.readable;
+    const duplex: DuplexOptions & Pick<ChannelOptions, "readable" | "writable"> = {
+      readable: options.readable,
+      writable: options.writable,
+      readableHighWaterMark: 1,
+      read: () => this.#read(),
+      write: (chunk: Buffer, _encoding, done) => this.#write(chunk, done),
+      final: (done) => this.#final(done),
+      destroy: (error, done) => this.#destroy(error, done),
+    };
+    this.stream = new Duplex(duplex);
+    // An operation that fails ends all its streams; one that nobody listens to must not end the process.
+    this.stream.on("error", ignore);
+  }
+
+  get isDrained(): boolean {
+    return this.#isDrained;
+  }
+
+  /** Throws `GUEST_PROTOCOL` for bytes that no channel of this kind can carry. */
+  receive(payload: Buffer): void {
+    if (!this.#options.readable || this.#endCame) throw malformed(`data on channel ${this.#id}, which is closed`);
+    this.#received.receive(payload.length);
+    if (payload.length === 0) return;
+    if (this.#isDestroyed) return this.#grant(payload.length);
+    if (this.#wantsMore && this.#queue.byteLength === 0) return this.#push(payload);
+    return this.#queue.append(payload);
+  }
+
+  receiveEnd(): void {
+    this.#endCame = true;
+    if (this.#options.readable && this.#queue.byteLength === 0 && (this.#wantsMore || this.stream.readableLength === 0)) this.#pushEnd();
+  }
+
+  receiveCredit(bytes: number): void {
+    this.#sent.grant(bytes);
+    this.#flush();
+  }
+
+  /** Nobody inside reads any more: what is still written is dropped. */
+  stopWriting(): void {
+    this.#isDeaf = true;
+    this.#flush();
+    if (!this.#options.readable) this.stream.destroy();
+    else if (this.#options.writable) this.stream.end();
+  }
+
+  fail(error: BelljarError): void {
+    this.stream.destroy(error);
+  }
+
+  /** Node asks for more only when all that was pushed is taken: the high-water mark is one byte. */
+  #read(): void {
+    this.#wantsMore = true;
+    this.#settlePushed();
+    while (this.#wantsMore && this.#queue.byteLength > 0) this.#push(this.#queue.shift() ?? Buffer.alloc(0));
+    if (this.#endCame && this.#queue.byteLength === 0) this.#pushEnd();
+  }
+
+  #push(bytes: Buffer): void {
+    this.#pushed += bytes.length;
+    this.#wantsMore = false;
+    const wantsMore = this.stream.push(bytes);
+    if (this.stream.readableLength > 0) return;
+    this.#wantsMore = wantsMore;
+    this.#settlePushed();
+  }
+
+  #settlePushed(): void {
+    const bytes = this.#pushed;
+    this.#pushed = 0;
+    if (bytes > 0) this.#grant(bytes);
+  }
+
+  #grant(bytes: number): void {
+    this.#operation.credit(this.#id, this.#received.take(bytes));
+  }
+
+  #pushEnd(): void {
+    if (this.#endPushed) return;
+    this.#endPushed = true;
+    this.stream.push(null);
+    this.#drained();
+  }
+
+  #drained(): void {
+    if (this.#isDrained) return;
+    this.#isDrained = true;
+    this.#options.onDrained?.();
+  }
+
+  #write(bytes: Buffer, done: () => void): void {
+    this.#pending = { bytes, done };
+    this.#flush();
+  }
+
+  #flush(): void {
+    while (this.#pending) {
+      const { bytes, done } = this.#pending;
+      if (this.#isDeaf) return this.#settleWrite(done);
+      const size = this.#sent.take(Math.min(bytes.length, PAYLOAD_MAX_BYTES));
+      if (size === 0 && bytes.length > 0) return;
+      this.#pending = size < bytes.length ? { bytes: bytes.subarray(size), done } : undefined;
+      this.#operation.data(this.#id, bytes.subarray(0, size), this.#pending ? undefined : done);
+    }
+  }
+
+  #settleWrite(done: () => void): void {
+    this.#pending = undefined;
+    done();
+  }
+
+  #final(done: () => void): void {
+    if (this.#isDeaf) done();
+    else this.#operation.end(this.#id, done);
+  }
+
+  #destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#isDestroyed = true;
+    const unread = this.#pushed + this.#queue.takeAll().length;
+    this.#pushed = 0;
+    if (unread > 0) this.#grant(unread);
+    this.#pending = undefined;
+    this.#drained();
+    this.#options.onDestroyed?.();
+    done(error);
+  }
+}

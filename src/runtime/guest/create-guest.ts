@@ -1,0 +1,30 @@
+import { OPERATION } from "../../protocol/wire.ts";
+import { acceptConnections } from "./accept.ts";
+import { call } from "./call.ts";
+import { startExec } from "./exec.ts";
+import { createFiles } from "./files.ts";
+import type { Guest } from "./guest.ts";
+import { Link, type Connect, type LinkOptions } from "./link.ts";
+import { guestUsage, listProcesses, shutdown, signalProcess } from "./processes.ts";
+import { runToEnd } from "./run.ts";
+import { dial } from "./socket.ts";
+
+/**
+ * The guest connection: one stream of `connect` for each operation, none kept between them.
+ * `env` is added below each exec's own; `ended` lets what is open end with the sandbox's reason.
+ */
+export function createGuest(connect: Connect, options: LinkOptions = {}): Guest {
+  const link = new Link(connect, options);
+  return {
+    files: createFiles(link),
+    exec: (exec) => startExec(link, exec),
+    run: (run) => runToEnd(link, run),
+    dial: (port, signal) => dial(link, port, signal),
+    accept: (service, accept) => acceptConnections(link, service, accept),
+    processes: (signal) => listProcesses(link, signal),
+    signalProcess: (pid, signalNumber, target) => signalProcess(link, pid, signalNumber, target),
+    usage: (signal) => guestUsage(link, signal),
+    ping: async (signal) => void (await call(link, OPERATION.PING, [], signal)),
+    shutdown: (graceMs, signal) => shutdown(link, graceMs, signal),
+  };
+}

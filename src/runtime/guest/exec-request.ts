@@ -1,0 +1,55 @@
+import { BelljarError } from "../../errors.ts";
+import { parseExit } from "../../protocol/exit.ts";
+import type { Field } from "../../protocol/fields.ts";
+import { EXIT_FLAG, FLAG, OPERATION } from "../../protocol/wire.ts";
+import type { ExecExit, ExecOptions } from "./guest.ts";
+import type { Link } from "./link.ts";
+import type { Request } from "./operation.ts";
+import { signalName } from "./signals.ts";
+
+const CHANNELS_MAX = 250;
+const TIMEOUT_MAX_MS = 0xffff_ffff;
+
+/** Throws `ARGUMENTS_INVALID` for a command that cannot be sent. */
+export function execRequest(link: Link, options: Omit<ExecOptions, "signal">): Request {
+  if (options.argv.length === 0) throw new BelljarError("ARGUMENTS_INVALID", "The command is empty; name a program");
+  const { channels = 0, timeoutMs, terminal } = options;
+  if (!Number.isInteger(channels) || channels < 0 || channels > CHANNELS_MAX) {
+    throw new BelljarError("ARGUMENTS_INVALID", `A command can have 0 to ${CHANNELS_MAX} extra channels, not ${channels}`);
+  }
+  const flags = (terminal ? FLAG.TERMINAL : 0) | (options.stdin === false && !terminal ? FLAG.NO_STDIN : 0);
+  return {
+    operation: OPERATION.EXEC,
+    fields: [
+      ...options.argv.map((argument) => ["ARG", argument] as const),
+      ...envFields(link.env, options.env),
+      ["CWD", options.cwd],
+      ["USER", options.user],
+      ["TIMEOUT_MS", timeoutMs === undefined ? undefined : Math.min(Math.ceil(timeoutMs), TIMEOUT_MAX_MS)],
+      ["CHANNELS", channels || undefined],
+      ["FLAGS", flags || undefined],
+      ["ROWS", terminal?.rows],
+      ["COLS", terminal?.cols],
+    ],
+  };
+}
+
+function envFields(defaults: Readonly<Record<string, string>>, env: Readonly<Record<string, string>> = {}): Field[] {
+  return Object.entries({ ...defaults, ...env }).map(([name, value]) => {
+    if (name === "" || name.includes("=")) throw new BelljarError("ARGUMENTS_INVALID", `"${name}" cannot name a variable; use letters, digits and _`);
+    return ["ENV", `${name}=${value}`];
+  });
+}
+
+export function execExit(payload: Buffer): ExecExit {
+  const exit = parseExit(payload);
+  return {
+    exitCode: exit.signal === 0 ? exit.code : undefined,
+    signal: exit.signal === 0 ? undefined : signalName(exit.signal),
+    timedOut: (exit.flags & EXIT_FLAG.TIMED_OUT) !== 0,
+    outOfMemory: (exit.flags & EXIT_FLAG.OUT_OF_MEMORY) !== 0,
+    durationMs: Number(exit.durationUs) / 1_000,
+    cpuMs: Number(exit.cpuUs) / 1_000,
+    memoryPeakBytes: Number(exit.memoryPeakBytes),
+  };
+}

@@ -1,0 +1,55 @@
+import { type Fields, malformed } from "../../protocol/fields.ts";
+import { ENTRY_TYPE, EVENT_KIND } from "../../protocol/wire.ts";
+import type { FileChange, FileInfo, GuestPath } from "./guest.ts";
+
+const TYPES = new Map<number, FileInfo["type"]>([
+  [ENTRY_TYPE.FILE, "file"],
+  [ENTRY_TYPE.DIRECTORY, "directory"],
+  [ENTRY_TYPE.LINK, "link"],
+  [ENTRY_TYPE.OTHER, "other"],
+]);
+
+const KINDS = new Map<number, FileChange["kind"]>([
+  [EVENT_KIND.CREATE, "create"],
+  [EVENT_KIND.WRITE, "write"],
+  [EVENT_KIND.REMOVE, "remove"],
+  [EVENT_KIND.RENAME, "rename"],
+  [EVENT_KIND.ATTRIBUTES, "attributes"],
+  [EVENT_KIND.OVERFLOW, "overflow"],
+]);
+
+/** `asked` is the path of a STAT or READ; a row of LIST brings its own. */
+export function fileInfo(fields: Fields, asked?: GuestPath): FileInfo {
+  const rawPath = asked === undefined ? fields.needBytes("PATH") : Buffer.from(asked as Buffer);
+  return {
+    path: rawPath.toString(),
+    rawPath,
+    type: TYPES.get(fields.needNumber("TYPE")) ?? unknownValue("TYPE"),
+    size: fields.needNumber("SIZE"),
+    mode: fields.needNumber("MODE"),
+    uid: fields.needNumber("UID"),
+    gid: fields.needNumber("GID"),
+    owner: fields.text("OWNER") ?? String(fields.needNumber("UID")),
+    group: fields.text("GROUP") ?? String(fields.needNumber("GID")),
+    mtimeNs: fields.bigint("MTIME_NS") ?? unknownValue("MTIME_NS"),
+    inode: fields.bigint("INODE") ?? unknownValue("INODE"),
+    links: fields.needNumber("LINKS"),
+    ...linkInfo(fields),
+  };
+}
+
+function linkInfo(fields: Fields): { target?: string; resolved?: string } {
+  const target = fields.text("TARGET");
+  const resolved = fields.text("RESOLVED");
+  return { ...(target !== undefined && { target }), ...(resolved !== undefined && { resolved }) };
+}
+
+export function fileChange(fields: Fields): FileChange {
+  const kind = KINDS.get(fields.needNumber("KIND")) ?? unknownValue("KIND");
+  const target = fields.text("TARGET");
+  return { kind, path: fields.text("PATH") ?? "", ...(target !== undefined && { target }) };
+}
+
+function unknownValue(field: string): never {
+  throw malformed(`${field} is missing or unknown`);
+}

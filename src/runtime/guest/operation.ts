@@ -1,0 +1,151 @@
+import type { Duplex } from "node:stream";
+import type { BelljarError } from "../../errors.ts";
+import { malformed, type Field } from "../../protocol/fields.ts";
+import { encodeFrame, encodeFrameHeader, encodeNumberFrame, FrameDecoder } from "../../protocol/frames.ts";
+import { encodeHead } from "../../protocol/head.ts";
+import { FRAME } from "../../protocol/wire.ts";
+import { asBelljarError, cancelled, guestError, sandboxEnded } from "./guest-errors.ts";
+import type { Link } from "./link.ts";
+
+/** Payloads up to this size are copied beside their header; larger ones are written after it. */
+const COPY_MAX_BYTES = 2_048;
+
+export interface Request {
+  readonly operation: number;
+  readonly fields: readonly Field[];
+  /** Frames that go out with the head, in one write. */
+  readonly frames?: readonly Uint8Array[];
+}
+
+export interface FrameHandler {
+  /** Called once, before any other. */
+  opened(operation: Operation): void;
+  /** Every frame but ERROR. Throwing ends the operation with that error. */
+  frame(type: number, channel: number, payload: Buffer): void;
+  /** At most once, and never after `close`. */
+  failed(error: BelljarError): void;
+}
+
+/**
+ * One stream, one operation. It owns the stream: whatever ends the operation (the last frame, an abort, a fault, the sandbox's end)
+ * destroys it and takes every listener away.
+ */
+export class Operation {
+  readonly #link: Link;
+  readonly #stream: Duplex;
+  readonly #handler: FrameHandler;
+  readonly #signal: AbortSignal;
+  readonly #decoder: FrameDecoder;
+  readonly #forgetEnd: () => void;
+  #isOpen = true;
+  #cause: unknown;
+
+  constructor(link: Link, stream: Duplex, handler: FrameHandler, signal: AbortSignal) {
+    this.#link = link;
+    this.#stream = stream;
+    this.#handler = handler;
+    this.#signal = signal;
+    this.#decoder = new FrameDecoder((type, channel, payload) => this.#receive(type, channel, payload));
+    this.#forgetEnd = link.onEnd((end) => this.fail(sandboxEnded(end)));
+    signal.addEventListener("abort", this.#onAbort);
+    stream.on("data", this.#onData).on("end", this.#onGone).on("close", this.#onGone).on("error", this.#onError);
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** The transport's own back-pressure, for operations without credit. */
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  write(bytes: Uint8Array, done?: () => void): void {
+    if (this.#isOpen) this.#stream.write(bytes, done);
+    else done?.();
+  }
+
+  /** Sends a payload of at most `PAYLOAD_MAX_BYTES`; `done` is called when the transport took it, or when there is nobody to take it. */
+  data(channel: number, payload: Uint8Array, done?: () => void): void {
+    if (payload.length <= COPY_MAX_BYTES) return this.write(encodeFrame(FRAME.DATA, channel, payload), done);
+    this.#stream.cork();
+    this.write(encodeFrameHeader(FRAME.DATA, channel, payload.length));
+    this.write(payload, done);
+    this.#stream.uncork();
+  }
+
+  end(channel: number, done?: () => void): void {
+    this.write(encodeFrame(FRAME.END, channel), done);
+  }
+
+  credit(channel: number, bytes: number): void {
+    if (bytes > 0) this.write(encodeNumberFrame(FRAME.CREDIT, channel, bytes));
+  }
+
+  /** Ends the operation without a word to its handler. */
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#decoder.stop();
+    this.#forgetEnd();
+    this.#signal.removeEventListener("abort", this.#onAbort);
+    this.#stream.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone);
+    this.#stream.destroy();
+  }
+
+  fail(error: BelljarError): void {
+    if (!this.#isOpen) return;
+    this.close();
+    this.#handler.failed(error);
+  }
+
+  #receive(type: number, channel: number, payload: Buffer): void {
+    if (type === FRAME.ERROR) this.fail(guestError(payload));
+    else this.#handler.frame(type, channel, payload);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    try {
+      this.#decoder.push(chunk);
+    } catch (error) {
+      this.fail(asBelljarError(error));
+    }
+  };
+
+  readonly #onAbort = (): void => this.fail(cancelled(this.#signal));
+
+  /** Stays on the stream after the end: a late transport error is nobody's any more. */
+  readonly #onError = (cause: unknown): void => {
+    this.#cause = cause;
+  };
+
+  readonly #onGone = (): void => {
+    this.#stream.off("end", this.#onGone).off("close", this.#onGone);
+    void this.#link.explain(this.#cause).then((error) => this.fail(error));
+  };
+}
+
+/** Connects, sends the request in one write and hands every frame to `handler`. Rejects only when there is no connection to be had. */
+export async function openOperation(link: Link, request: Request, handler: FrameHandler, signal: AbortSignal): Promise<void> {
+  const fields = link.secret === undefined ? request.fields : [["SECRET", link.secret] as const, ...request.fields];
+  const head = encodeHead(request.operation, fields);
+  const stream = await link.connect(signal);
+  if (signal.aborted) {
+    stream.on("error", ignore).destroy();
+    throw cancelled(signal);
+  }
+  const operation = new Operation(link, stream, handler, signal);
+  handler.opened(operation);
+  operation.write(request.frames ? Buffer.concat([head, ...request.frames]) : head);
+}
+
+/** A stream that was destroyed on purpose may still report an error; nobody waits for it. */
+export function ignore(): void {}
+
+export function unexpected(type: number): BelljarError {
+  return malformed(`a frame of type ${type} out of turn`);
+}

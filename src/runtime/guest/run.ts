@@ -1,0 +1,151 @@
+import type { BelljarError } from "../../errors.ts";
+import { ReceiveWindow, SendWindow } from "../../protocol/credit.ts";
+import { malformed } from "../../protocol/fields.ts";
+import { encodeFrame } from "../../protocol/frames.ts";
+import { FRAME, GUEST_CREDIT_BYTES, HOST_CREDIT_BYTES, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
+import { ByteQueue } from "./byte-queue.ts";
+import { execExit, execRequest } from "./exec-request.ts";
+import type { RunOptions, RunResult } from "./guest.ts";
+import type { Link } from "./link.ts";
+import { openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
+
+const OUTPUT_DEFAULT_BYTES = 1_048_576;
+const STDIN = 0;
+
+/** Runs a command to its end without a Node stream in between: the head, a short input and its end go out in one write. */
+export async function runToEnd(link: Link, options: RunOptions): Promise<RunResult> {
+  const input = new Input(options.input);
+  const session = new RunSession(options, input);
+  const request = execRequest(link, { ...options, stdin: input.isGiven });
+  await openOperation(link, { ...request, frames: input.next() }, session, options.signal);
+  return session.result;
+}
+
+/** What the command reads, cut to the credit it gives. */
+class Input {
+  readonly isGiven: boolean;
+  readonly #window = new SendWindow(HOST_CREDIT_BYTES);
+  #rest: Uint8Array;
+  #isEnded: boolean;
+
+  constructor(input: string | Uint8Array | undefined) {
+    this.isGiven = input !== undefined;
+    this.#isEnded = !this.isGiven;
+    this.#rest = typeof input === "string" ? Buffer.from(input) : (input ?? Buffer.alloc(0));
+  }
+
+  grant(bytes: number): void {
+    this.#window.grant(bytes);
+  }
+
+  /** The frames that may go out now. */
+  next(): Buffer[] {
+    const frames: Buffer[] = [];
+    for (let size = this.#take(); size > 0; size = this.#take()) {
+      frames.push(encodeFrame(FRAME.DATA, STDIN, this.#rest.subarray(0, size)));
+      this.#rest = this.#rest.subarray(size);
+    }
+    if (this.#rest.length === 0 && !this.#isEnded) {
+      this.#isEnded = true;
+      frames.push(encodeFrame(FRAME.END, STDIN));
+    }
+    return frames;
+  }
+
+  #take(): number {
+    return this.#window.take(Math.min(this.#rest.length, PAYLOAD_MAX_BYTES));
+  }
+}
+
+/** One output stream: keeps the first bytes up to the bound, and gives credit for all. */
+class Output {
+  readonly #window = new ReceiveWindow(GUEST_CREDIT_BYTES);
+  readonly #kept = new ByteQueue();
+  readonly #maxBytes: number;
+  isTruncated = false;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Returns the credit to send. */
+  receive(payload: Buffer): number {
+    this.#window.receive(payload.length);
+    const room = this.#maxBytes - this.#kept.byteLength;
+    if (payload.length > room) this.isTruncated = true;
+    if (room > 0) this.#kept.append(payload.subarray(0, room));
+    return this.#window.take(payload.length);
+  }
+
+  takeAll(): Buffer {
+    return this.#kept.takeAll();
+  }
+}
+
+class RunSession implements FrameHandler {
+  readonly result: Promise<RunResult>;
+  readonly #input: Input;
+  readonly #stdout: Output;
+  readonly #stderr: Output;
+  readonly #onOutput: RunOptions["onOutput"];
+  #operation: Operation | undefined;
+  #settle: { readonly resolve: (result: RunResult) => void; readonly reject: (error: Error) => void } | undefined;
+
+  constructor({ maxOutputBytes = OUTPUT_DEFAULT_BYTES, onOutput }: RunOptions, input: Input) {
+    this.#input = input;
+    this.#stdout = new Output(maxOutputBytes);
+    this.#stderr = new Output(maxOutputBytes);
+    this.#onOutput = onOutput;
+    this.result = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+  }
+
+  opened(operation: Operation): void {
+    this.#operation = operation;
+  }
+
+  frame(type: number, channel: number, payload: Buffer): void {
+    switch (type) {
+      case FRAME.STARTED:
+      case FRAME.END:
+        return;
+      case FRAME.DATA:
+        return this.#receive(channel, payload);
+      case FRAME.CREDIT:
+        return this.#send(channel, payload.readUInt32BE());
+      case FRAME.EXIT:
+        return this.#ended(payload);
+      default:
+        throw unexpected(type);
+    }
+  }
+
+  #receive(channel: number, payload: Buffer): void {
+    if (channel !== 1 && channel !== 2) throw malformed(`data on channel ${channel}, which is closed`);
+    const output = channel === 1 ? this.#stdout : this.#stderr;
+    const credit = output.receive(payload);
+    this.#operation?.credit(channel, credit);
+    this.#onOutput?.(channel === 1 ? "stdout" : "stderr", payload);
+  }
+
+  #send(channel: number, bytes: number): void {
+    if (channel !== STDIN) throw malformed(`credit on channel ${channel}, which is closed`);
+    this.#input.grant(bytes);
+    for (const frame of this.#input.next()) this.#operation?.write(frame);
+  }
+
+  #ended(payload: Buffer): void {
+    this.#operation?.close();
+    this.#settle?.resolve({
+      ...execExit(payload),
+      stdout: this.#stdout.takeAll(),
+      stderr: this.#stderr.takeAll(),
+      truncated: this.#stdout.isTruncated || this.#stderr.isTruncated,
+    });
+  }
+
+  failed(error: BelljarError): void {
+    this.#settle?.reject(error);
+  }
+}

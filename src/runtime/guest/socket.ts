@@ -1,0 +1,63 @@
+import type { Duplex } from "node:stream";
+import type { BelljarError } from "../../errors.ts";
+import { Fields, type Field, malformed } from "../../protocol/fields.ts";
+import { FRAME, OPERATION } from "../../protocol/wire.ts";
+import { Channel } from "./channel.ts";
+import type { Link } from "./link.ts";
+import { openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
+
+/** A TCP connection inside. */
+export async function dial(link: Link, port: number, signal: AbortSignal): Promise<Duplex> {
+  return (await openSocket(link, OPERATION.DIAL, [["PORT", port]], signal)).stream;
+}
+
+export interface OpenSocket {
+  readonly stream: Duplex;
+  readonly fields: Fields;
+}
+
+/** Resolves with STARTED. The signal holds for the socket's whole life. */
+export async function openSocket(link: Link, operation: number, fields: readonly Field[], signal: AbortSignal): Promise<OpenSocket> {
+  const session = new SocketSession();
+  await openOperation(link, { operation, fields }, session, signal);
+  return session.started;
+}
+
+/** DIAL and ACCEPT: STARTED, then one duplex channel. */
+class SocketSession implements FrameHandler {
+  readonly started: Promise<OpenSocket>;
+  #settle: { readonly resolve: (socket: OpenSocket) => void; readonly reject: (error: Error) => void } | undefined;
+  #channel: Channel | undefined;
+  #isStarted = false;
+
+  constructor() {
+    this.started = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+  }
+
+  opened(operation: Operation): void {
+    this.#channel = new Channel(operation, 0, { readable: true, writable: true, onDestroyed: () => operation.close() });
+  }
+
+  frame(type: number, id: number, payload: Buffer): void {
+    const channel = this.#channel;
+    if (!channel || id !== 0) throw malformed(`a frame on channel ${id}, which was not asked for`);
+    if (type === FRAME.STARTED && !this.#isStarted) return this.#start(channel, Fields.parse(payload));
+    if (!this.#isStarted) throw unexpected(type);
+    if (type === FRAME.DATA) channel.receive(payload);
+    else if (type === FRAME.END) channel.receiveEnd();
+    else if (type === FRAME.CREDIT) channel.receiveCredit(payload.readUInt32BE());
+    else throw unexpected(type);
+  }
+
+  #start(channel: Channel, fields: Fields): void {
+    this.#isStarted = true;
+    this.#settle?.resolve({ stream: channel.stream, fields });
+  }
+
+  failed(error: BelljarError): void {
+    this.#channel?.fail(error);
+    this.#settle?.reject(error);
+  }
+}
