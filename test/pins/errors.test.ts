@@ -40,11 +40,13 @@ it("keeps every error code with its status", () => {
       "DIRECTORY_NOT_EMPTY 409",
       "DISK_FULL 507",
       "PATH_INVALID 400",
+      "FILE_NOT_TEXT 400",
       "FILE_IO 500",
       "PORT_REFUSED 502 retryable",
       "LANGUAGE_UNAVAILABLE 400",
       "SNIPPET_NOT_FOUND 404",
       "TOOL_NOT_FOUND 404",
+      "AUDIT_FAILED 503 retryable",
       "WORKSPACE_INVALID 400",
       "WORKSPACE_CONFLICT 409",
     ]

@@ -1,0 +1,140 @@
+import * as z from "zod";
+import type { Tool, ToolResult } from "../../catalog/tool.ts";
+import { defineTool } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
+import type { Interpreter } from "../../interpreter/interpreter.ts";
+import { LANGUAGES } from "../../interpreter/language.ts";
+import type { Program, ProgramResult } from "../../interpreter/program.ts";
+import { loadSnippet } from "../../interpreter/snippets.ts";
+import { openOutputProgress } from "../output-progress.ts";
+import { MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
+import { sandboxArgument } from "../sandbox-argument.ts";
+import type { ToolLimits } from "../tool-limits.ts";
+
+export interface ExecuteCodeOptions {
+  readonly interpreter: Interpreter;
+  readonly config: Pick<ToolLimits, "maxOutputBytes">;
+  readonly snippetsDirectory?: string;
+}
+
+const NAMES = LANGUAGES.map((language) => language.name).join(", ");
+const RULE = "Give either snippet_name, or both language and entrypoint_code";
+const CODE_MAX = 10 * 1_048_576;
+
+const Input = z
+  .strictObject({
+    language: z.string().min(1).max(40).optional().describe(`Language of entrypoint_code: ${NAMES}. Required without snippet_name`),
+    lang: z.string().min(1).max(40).optional().describe("The same as language"),
+    entrypoint_code: z.string().max(CODE_MAX).optional().describe("The program's main file, as text. Required without snippet_name"),
+    entrypoint_filename: z.string().max(1_024).optional().describe('Name of the main file, as "main.py". Absent: the usual one of the language'),
+    additional_files: z
+      .array(
+        z.strictObject({
+          filename: z.string().max(1_024).describe('Name or path below the program\'s folder, as "lib/util.py"'),
+          content: z.string().max(CODE_MAX).describe("Content of the file, as text"),
+        }),
+      )
+      .max(255)
+      .optional()
+      .describe("More files, in the folder that the program starts in"),
+    snippet_name: z.string().max(200).optional().describe("Name of a stored snippet, without extension. Excludes language and entrypoint_code"),
+    sandbox: sandboxArgument("a fresh sandbox, which is gone when the program has ended"),
+  })
+  .superRefine((args, context) => {
+    if (args.language !== undefined && args.lang !== undefined && args.language !== args.lang) {
+      context.addIssue({ code: "custom", path: ["lang"], message: "differs from language; give one of the two" });
+    }
+    const problem = findSourceProblem(args);
+    if (problem) context.addIssue({ code: "custom", message: `${RULE}: ${problem}` });
+  });
+
+type Arguments = z.output<typeof Input>;
+
+const Output = z.object({
+  status: z.enum(["success", "error", "timeout"]),
+  stdout: z.string(),
+  stderr: z.string(),
+  exit_code: z.number().int().nullable().describe("null when a signal ended the program"),
+  duration_ms: z.number(),
+  truncated: z.boolean().describe("The middle of a long output was cut"),
+});
+
+/** One-shot programs, in the form of arguments and results that `execute_code` has had since isolator-mcp. */
+export function createExecuteCode({ interpreter, config, snippetsDirectory }: ExecuteCodeOptions): Tool {
+  const maxOutputBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
+  return defineTool({
+    name: "execute_code",
+    title: "Execute code",
+    description: [
+      `Runs a program once in an isolated sandbox without network and returns what it printed. Languages: ${NAMES}.`,
+      "Each call starts in a fresh, empty sandbox unless `sandbox` names one; nothing is kept between calls.",
+      `${RULE}. Programs are limited in time, memory, processors and processes.`,
+      "A non-zero exit, a signal, a failed compilation and a timeout are reported as errors, with all that was printed.",
+    ].join("\n"),
+    toolset: "code",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    input: Input,
+    output: Output,
+    async run(context, args) {
+      const program = await toProgram(args, snippetsDirectory);
+      using progress = openOutputProgress((message) => context.progress(message));
+      const sandbox = args.sandbox === undefined ? undefined : await context.sandbox(args.sandbox);
+      const result = await interpreter.runProgram(context.principal, program, {
+        signal: context.signal,
+        maxOutputBytes,
+        onOutput: (_stream, chunk) => progress.push(chunk),
+        ...(sandbox && { sandbox }),
+      });
+      return toToolResult(result);
+    },
+  });
+}
+
+function findSourceProblem(args: Pick<Arguments, "language" | "lang" | "entrypoint_code" | "snippet_name">): string | undefined {
+  const language = args.language ?? args.lang;
+  if (args.snippet_name !== undefined) {
+    return language !== undefined || args.entrypoint_code !== undefined ? "they exclude each other" : undefined;
+  }
+  if (language === undefined) return "language is missing";
+  return args.entrypoint_code === undefined ? "entrypoint_code is missing" : undefined;
+}
+
+async function toProgram(args: Arguments, snippetsDirectory: string | undefined): Promise<Program> {
+  const source = args.snippet_name === undefined ? undefined : await openSnippet(args.snippet_name, snippetsDirectory);
+  const entryFile = args.entrypoint_filename ?? source?.fileName;
+  return {
+    language: source?.language ?? args.language ?? args.lang ?? "",
+    code: source?.code ?? args.entrypoint_code ?? "",
+    ...(entryFile !== undefined && { entryFile }),
+    files: (args.additional_files ?? []).map(({ filename, content }) => ({ name: filename, content })),
+  };
+}
+
+async function openSnippet(name: string, directory: string | undefined) {
+  if (directory !== undefined) return loadSnippet(directory, name);
+  throw new BelljarError("SNIPPET_NOT_FOUND", "This server has no snippets; start it with --snippets DIR, or give language and entrypoint_code");
+}
+
+function toToolResult(result: ProgramResult): ToolResult {
+  const { status, stdout, stderr } = result;
+  const failure = status === "success" ? "" : `Execution Failed (${status}): ${describeFailure(result)}\n\n`;
+  return {
+    content: [{ type: "text", text: failure + outputText(result) }],
+    structuredContent: {
+      status,
+      stdout,
+      stderr,
+      exit_code: result.exitCode ?? null,
+      duration_ms: Math.round(result.durationMs),
+      truncated: result.truncated,
+    },
+    isError: status !== "success",
+  };
+}
+
+function describeFailure({ status, phase, exitCode, signal, outOfMemory, durationMs }: ProgramResult): string {
+  const subject = phase === "compile" ? "The compiler" : "The program";
+  if (status === "timeout") return `${subject} was stopped after ${Math.round(durationMs)} ms in all, the time limit`;
+  if (outOfMemory) return `${subject} was killed because the sandbox's memory was used up`;
+  return exitCode === undefined ? `${subject} was ended by ${signal ?? "a signal"}` : `${subject} exited with code ${exitCode}`;
+}

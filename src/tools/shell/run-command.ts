@@ -1,0 +1,131 @@
+import * as z from "zod";
+import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import { defineTool } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
+import { OutputWindow } from "../../interpreter/output-window.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { openOutputProgress } from "../output-progress.ts";
+import { MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
+import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { pathArgument } from "../sandbox-path.ts";
+import type { ToolLimits } from "../tool-limits.ts";
+
+const HOUR_MS = 3_600_000;
+/** What Linux takes as one argument, without its closing NUL. */
+const ARGUMENT_MAX_BYTES = 131_071;
+
+const Input = z.strictObject({
+  command: z
+    .string()
+    .min(1)
+    .refine((command) => Buffer.byteLength(command) <= ARGUMENT_MAX_BYTES, `must have at most ${ARGUMENT_MAX_BYTES} bytes; write a script file and run that`)
+    .refine((command) => !command.includes("\0"), "must not hold a NUL byte")
+    .describe("Command line for bash (sh where there is no bash)"),
+  cwd: pathArgument("Folder to start in, by default the workspace").optional(),
+  env: z
+    .record(
+      z
+        .string()
+        .max(256)
+        .regex(/^[^=\0]+$/, "a variable's name must not be empty or hold = or NUL"),
+      z.string().max(65_536).regex(/^[^\0]*$/, "must not hold a NUL byte"),
+    )
+    .optional()
+    .describe("Environment variables to add"),
+  timeout_ms: z.number().int().min(1).max(HOUR_MS).optional().describe("The command is killed after so long; at most an hour"),
+  sandbox: sandboxArgument(DEFAULT_SANDBOX),
+});
+
+const Output = z.object({
+  stdout: z.string(),
+  stderr: z.string(),
+  exit_code: z.number().int().nullable().describe("null when a signal ended the command"),
+  signal: z.string().nullable().describe("Name of the signal that ended the command, as SIGKILL"),
+  duration_ms: z.number(),
+  timed_out: z.boolean(),
+  truncated: z.boolean().describe("The middle of a long output was cut"),
+});
+
+type Arguments = z.output<typeof Input>;
+type ExecExit = Omit<Awaited<ReturnType<Sandbox["guest"]["run"]>>, "stdout" | "stderr" | "truncated">;
+
+export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "maxOutputBytes">): Tool {
+  const maxOutputBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
+  return defineTool({
+    name: "run_command",
+    title: "Run a command",
+    description: [
+      "Runs a shell command in your sandbox and returns its output and exit code. Files and background processes stay for later calls;",
+      "variables and the working folder do not: give `cwd` and `env`. Standard input is empty. There is no network but loopback.",
+      "A non-zero exit code is a result, not an error. Of long output the beginning and the end are kept.",
+      "To leave a server running, start it in the background with its output in a file: `server >server.log 2>&1 &`.",
+    ].join("\n"),
+    toolset: "shell",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    input: Input,
+    output: Output,
+    async run(context, args) {
+      const sandbox = await context.sandbox(args.sandbox);
+      const stdout = new OutputWindow(maxOutputBytes);
+      const stderr = new OutputWindow(maxOutputBytes);
+      const timeoutMs = args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS);
+      const exit = await runShell(sandbox, context, { ...args, timeoutMs }, (stream, chunk) =>
+        (stream === "stdout" ? stdout : stderr).push(chunk),
+      );
+      return toToolResult(exit, stdout, stderr);
+    },
+  });
+}
+
+type OnOutput = (stream: "stdout" | "stderr", chunk: Buffer) => void;
+
+async function runShell(
+  sandbox: Sandbox,
+  context: ToolContext,
+  args: Arguments & { readonly timeoutMs: number },
+  onOutput: OnOutput,
+): Promise<ExecExit> {
+  using progress = openOutputProgress((message) => context.progress(message));
+  const run = (shell: string) =>
+    sandbox.guest.run({
+      argv: [shell, "-c", args.command],
+      signal: context.signal,
+      timeoutMs: args.timeoutMs,
+      maxOutputBytes: 0,
+      ...(args.cwd !== undefined && { cwd: args.cwd }),
+      ...(args.env && { env: args.env }),
+      onOutput: (stream, chunk) => {
+        onOutput(stream, chunk);
+        progress.push(chunk);
+      },
+    });
+  try {
+    return await run("bash");
+  } catch (error) {
+    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return run("sh");
+    throw error;
+  }
+}
+
+function toToolResult(exit: ExecExit, stdout: OutputWindow, stderr: OutputWindow): ToolResult {
+  const streams = { stdout: stdout.text(), stderr: stderr.text() };
+  const facts = {
+    exit_code: exit.exitCode ?? null,
+    signal: exit.signal ?? null,
+    duration_ms: Math.round(exit.durationMs),
+    timed_out: exit.timedOut,
+    truncated: stdout.truncated || stderr.truncated,
+  };
+  return {
+    content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${factText(facts, exit.outOfMemory)}` }],
+    structuredContent: { ...streams, ...facts },
+  };
+}
+
+/** Only what is so: a model need not read that nothing was cut. */
+function factText(facts: Readonly<Record<string, unknown>>, outOfMemory: boolean): string {
+  const lines = Object.entries(facts)
+    .filter(([, value]) => value !== null && value !== false)
+    .map(([name, value]) => `${name}: ${String(value)}`);
+  return [...lines, ...(outOfMemory ? ["killed because the sandbox's memory was used up"] : [])].join("\n");
+}
