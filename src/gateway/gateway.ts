@@ -66,7 +66,7 @@ function principal(): Principal {
 
 function createApp(options: GatewayOptions, mcp: McpHttp): FastifyInstance {
   const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, genReqId: requestIdOf, return503OnClosing: true, forceCloseConnections: false });
-  app.removeContentTypeParser("text/plain");
+  readJsonAlone(app);
   answerErrors(app, options.log);
   app.addHook("onRequest", async ({ method, headers }) => {
     assertOwnOrigin(headers, options.config.host);
@@ -77,6 +77,16 @@ function createApp(options: GatewayOptions, mcp: McpHttp): FastifyInstance {
   void app.register(doctorRoute(options.isolation));
   void app.register(sandboxRoutes(options.sandboxes, principal));
   return app;
+}
+
+/** A GET or DELETE that names a type without sending a body is served. */
+function readJsonAlone(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser("error", "error");
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
+    if (body === "" && request.method !== "POST") return done(null, undefined);
+    return parse(request, String(body), done);
+  });
 }
 
 /** Resolves when the last connection has gone. */

@@ -1,0 +1,253 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { describe, expect, it } from "vitest";
+import { createCallProbe } from "../../test/support/call-probe.ts";
+import { createNoSandboxes } from "../../test/support/no-sandboxes.ts";
+import type { Isolation } from "../runtime/runtime.ts";
+import { createGateway } from "./gateway.ts";
+
+const ISOLATION: Isolation = { runtime: "fake", available: true, checks: [], limits: [], users: "two", terminals: true, pause: false };
+const ERAS = ["auto", "legacy"] as const;
+
+async function openGateway(overrides: { host?: string } = {}) {
+  const probe = createCallProbe();
+  const logged: unknown[] = [];
+  const gateway = createGateway({
+    config: { host: overrides.host ?? "127.0.0.1", port: 0 },
+    sandboxes: createNoSandboxes(),
+    tools: probe.tools,
+    isolation: async () => ISOLATION,
+    version: "1.2.3",
+    log: { error: (fields) => void logged.push(fields) },
+  });
+  const url = await gateway.listen();
+  return { probe, logged, gateway, url, [Symbol.asyncDispose]: () => gateway.close(0) };
+}
+
+type OpenGateway = Awaited<ReturnType<typeof openGateway>>;
+
+async function connectClient({ url }: OpenGateway, mode: (typeof ERAS)[number]): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(new URL("/mcp", url)));
+  return client;
+}
+
+interface Ask {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+/** `fetch` refuses to set Host. */
+async function ask({ url }: OpenGateway, { method = "GET", path, headers = {}, body }: Ask): Promise<{ status: number; headers: IncomingMessage["headers"]; text: string }> {
+  const sent = request(new URL(path, url), { method, headers, agent: false });
+  // A server that refuses a body closes before it has read all of it.
+  sent.on("error", () => undefined);
+  sent.end(body);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return { status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() };
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+const MCP_HEADERS = { ...JSON_TYPE, accept: "application/json, text/event-stream" };
+const INITIALIZE = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+});
+
+describe.each(ERAS)("an HTTP client with version negotiation %s", (era) => {
+  it("lists and calls tools", async () => {
+    await using server = await openGateway();
+    const client = await connectClient(server, era);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain("echo");
+    expect(await client.callTool({ name: "echo", arguments: { text: "hi" } })).toMatchObject({ structuredContent: { text: "hi" } });
+    await client.close();
+  });
+
+  it("sees progress when it asks for it", async () => {
+    await using server = await openGateway();
+    const client = await connectClient(server, era);
+    const seen: unknown[] = [];
+    await client.callTool({ name: "report", arguments: {} }, { onprogress: (progress) => void seen.push(progress) });
+    expect(seen).toEqual([{ progress: 1, message: "half way" }]);
+    await client.close();
+  });
+
+  it("stops the work when it cancels a call", async () => {
+    await using server = await openGateway();
+    const client = await connectClient(server, era);
+    const cancel = new AbortController();
+    const started = server.probe.started();
+    const call = client.callTool({ name: "wait", arguments: {} }, { signal: cancel.signal });
+    await started;
+    cancel.abort(new Error("changed my mind"));
+    await expect(call).rejects.toThrow();
+    await server.probe.cleaned;
+    await client.close();
+  });
+
+  it("stops the work when it goes away", async () => {
+    await using server = await openGateway();
+    const client = await connectClient(server, era);
+    const started = server.probe.started();
+    client.callTool({ name: "wait", arguments: {} }).catch(() => undefined);
+    await started;
+    await client.close();
+    await server.probe.cleaned;
+  });
+
+  it("is cut off, its work stopped, when the server closes", async () => {
+    await using server = await openGateway();
+    const client = await connectClient(server, era);
+    const started = server.probe.started();
+    const call = client.callTool({ name: "wait", arguments: {} });
+    call.catch(() => undefined);
+    await started;
+    await server.gateway.close(0);
+    await server.probe.cleaned;
+    await client.close();
+  });
+});
+
+describe("/mcp", () => {
+  it("answers bad JSON with a parse error", async () => {
+    await using server = await openGateway();
+    const answer = await ask(server, { method: "POST", path: "/mcp", headers: MCP_HEADERS, body: "{nope" });
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: "2.0", id: null, error: { code: -32700 } });
+  });
+
+  it("refuses a body of over 4 MiB", async () => {
+    await using server = await openGateway();
+    const body = JSON.stringify({ text: "x".repeat(4 * 1024 * 1024) });
+    const answer = await ask(server, { method: "POST", path: "/mcp", headers: MCP_HEADERS, body });
+    expect(answer.status).toBe(413);
+    expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: "2.0", id: null, error: { code: -32000 } });
+  });
+
+  it("does not know a session that never was", async () => {
+    await using server = await openGateway();
+    const headers = { ...MCP_HEADERS, "mcp-session-id": "never" };
+    const answer = await ask(server, { method: "POST", path: "/mcp", headers, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }) });
+    expect(answer.status).toBe(404);
+  });
+
+  it("forgets a session that its client deletes", async () => {
+    await using server = await openGateway();
+    const opened = await ask(server, { method: "POST", path: "/mcp", headers: MCP_HEADERS, body: INITIALIZE });
+    const headers = { ...MCP_HEADERS, "mcp-session-id": String(opened.headers["mcp-session-id"]), "mcp-protocol-version": "2025-06-18" };
+    const ping = { method: "POST", path: "/mcp", headers, body: JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" }) };
+    expect((await ask(server, ping)).status).toBe(200);
+    expect((await ask(server, { method: "DELETE", path: "/mcp", headers })).status).toBe(200);
+    expect((await ask(server, ping)).status).toBe(404);
+  });
+
+  it("tells nobody the details of a bug in a tool", async () => {
+    await using server = await openGateway();
+    const client = await connectClient(server, "auto");
+    const result = await client.callTool({ name: "explode", arguments: {} });
+    expect(result.isError).toBe(true);
+    expect(JSON.stringify(result)).not.toContain("a secret detail");
+    await client.close();
+  });
+
+  it("refuses a sandbox name with other characters", async () => {
+    await using server = await openGateway();
+    const answer = await ask(server, { method: "POST", path: "/mcp?sandbox=a/b", headers: MCP_HEADERS, body: INITIALIZE });
+    expect(answer.status).toBe(400);
+  });
+});
+
+describe("what a web page could make a browser send", () => {
+  const paths = [
+    { method: "GET", path: "/health" },
+    { method: "POST", path: "/mcp", headers: MCP_HEADERS, body: INITIALIZE },
+    { method: "GET", path: "/v1/sandboxes" },
+    { method: "POST", path: "/v1/sandboxes", headers: JSON_TYPE, body: "{}" },
+    { method: "GET", path: "/v1/sandboxes/aaaaaaaa/guest" },
+    { method: "GET", path: "/nowhere" },
+  ];
+
+  it.each(paths)("is refused under a name that was rebound to this address: $method $path", async (sent) => {
+    await using server = await openGateway();
+    expect((await ask(server, { ...sent, headers: { ...sent.headers, host: "evil.example" } })).status).toBe(403);
+  });
+
+  it.each(paths)("is refused from a page of another site: $method $path", async (sent) => {
+    await using server = await openGateway();
+    expect((await ask(server, { ...sent, headers: { ...sent.headers, origin: "https://evil.example" } })).status).toBe(403);
+    expect((await ask(server, { ...sent, headers: { ...sent.headers, origin: "null" } })).status).toBe(403);
+  });
+
+  it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])("is refused as %s", async (type) => {
+    await using server = await openGateway();
+    for (const path of ["/mcp", "/v1/sandboxes"]) {
+      const answer = await ask(server, { method: "POST", path, headers: { "content-type": type }, body: INITIALIZE });
+      expect(answer.status).toBe(415);
+    }
+  });
+
+  it("is refused as an upgrade from a page of another site", async () => {
+    await using server = await openGateway();
+    const socket = connect(Number(server.url.port), "127.0.0.1");
+    socket.write("GET /v1/sandboxes/aaaaaaaa/guest HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: belljar-guest\r\nOrigin: https://evil.example\r\n\r\n");
+    const [chunk] = await once(socket, "data");
+    expect(String(chunk)).toMatch(/^HTTP\/1\.1 403 /);
+    socket.destroy();
+  });
+});
+
+describe("REST", () => {
+  it("says that it is healthy", async () => {
+    await using server = await openGateway();
+    expect(JSON.parse((await ask(server, { path: "/health" })).text)).toEqual({ status: "ok" });
+  });
+
+  it("tells what the host enforces", async () => {
+    await using server = await openGateway();
+    expect(JSON.parse((await ask(server, { path: "/v1/doctor" })).text)).toEqual(ISOLATION);
+  });
+
+  it("names the error, and the request that failed", async () => {
+    await using server = await openGateway();
+    const answer = await ask(server, { path: "/v1/sandboxes/aaaaaaaa/usage" });
+    expect(answer.status).toBe(404);
+    expect(JSON.parse(answer.text)).toEqual({
+      error: { code: "SANDBOX_NOT_FOUND", message: expect.any(String), retryable: false, requestId: expect.any(String) },
+    });
+  });
+
+  it("names every bad field", async () => {
+    await using server = await openGateway();
+    const body = JSON.stringify({ timeoutMs: -1, workspace: { path: "relative", mode: "copy" } });
+    const answer = await ask(server, { method: "POST", path: "/v1/sandboxes", headers: JSON_TYPE, body });
+    const { error } = JSON.parse(answer.text) as { error: { code: string; message: string } };
+    expect(error.code).toBe("ARGUMENTS_INVALID");
+    expect(error.message).toMatch(/workspace\.path: .*; timeoutMs: /);
+  });
+
+  it("refuses a filter that it does not know", async () => {
+    await using server = await openGateway();
+    expect((await ask(server, { path: "/v1/sandboxes?owner=me" })).status).toBe(400);
+    expect((await ask(server, { path: "/v1/sandboxes?state=running&state=ended&metadata.team=a" })).status).toBe(200);
+  });
+
+  it("knows no other routes", async () => {
+    await using server = await openGateway();
+    expect(JSON.parse((await ask(server, { path: "/nowhere" })).text)).toMatchObject({ error: { code: "ROUTE_NOT_FOUND" } });
+  });
+});
+
+it("refuses to listen on an address that others reach", async () => {
+  for (const host of ["0.0.0.0", "::", "192.0.2.1", "example.org"]) {
+    await expect(openGateway({ host })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  }
+});
