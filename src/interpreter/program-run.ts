@@ -1,6 +1,8 @@
+import { Readable } from "node:stream";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Build, Language } from "./language.ts";
 import { OutputWindow } from "./output-window.ts";
+import { runStreamed } from "./streamed-run.ts";
 import type { Program, ProgramResult, RunProgramOptions } from "./program.ts";
 
 /** Where a program's files lie and where it runs. */
@@ -18,7 +20,7 @@ interface Task {
 }
 
 type Phase = ProgramResult["phase"];
-type ExecResult = Awaited<ReturnType<Sandbox["guest"]["run"]>>;
+type ExecResult = Awaited<Awaited<ReturnType<Sandbox["guest"]["exec"]>>["exited"]>;
 
 /** One program's one or two execs, which share one time limit. */
 export class ProgramRun {
@@ -44,20 +46,23 @@ export class ProgramRun {
     const { place, language, program, options } = this.#task;
     const stdout = new OutputWindow(options.maxOutputBytes);
     const stderr = new OutputWindow(options.maxOutputBytes);
-    const result = await place.sandbox.guest.run({
+    const onOutput = (stream: "stdout" | "stderr", chunk: Buffer) => {
+      (stream === "stdout" ? stdout : stderr).push(chunk);
+      return phase === "run" ? options.onOutput?.(stream, chunk) : undefined;
+    };
+    const request = {
       argv,
       signal: options.signal,
       timeoutMs: Math.max(1, Math.ceil(options.timeoutMs - this.#usedMs)),
       env: { ...language.env, ...program.env },
-      // The windows keep what is wanted of both ends.
-      maxOutputBytes: 0,
       ...(place.folder !== undefined && { cwd: place.folder }),
-      ...(phase === "run" && program.stdin !== undefined && { input: program.stdin }),
-      onOutput: (stream, chunk) => {
-        (stream === "stdout" ? stdout : stderr).push(chunk);
-        if (phase === "run") options.onOutput?.(stream, chunk);
-      },
-    });
+      onOutput,
+    };
+    const stdin = phase === "run" ? program.stdin : undefined;
+    const result = await (stdin instanceof Readable
+      ? runStreamed(place.sandbox.guest, { ...request, input: stdin })
+      : // The windows keep what is wanted of both ends.
+        place.sandbox.guest.run({ ...request, maxOutputBytes: 0, ...(stdin !== undefined && { input: stdin }) }));
     this.#usedMs += result.durationMs;
     const outcome = toResult(phase, result, { stdout, stderr, durationMs: this.#usedMs });
     if (phase === "compile" && outcome.status !== "success") this.#showCompiler(outcome);

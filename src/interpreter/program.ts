@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { CreateOptions, Sandbox } from "../sandbox/sandbox.ts";
 
 export type Limits = NonNullable<CreateOptions["limits"]>;
@@ -11,7 +12,8 @@ export interface Program {
   readonly entryFile?: string;
   readonly files?: readonly ProgramFile[];
   readonly args?: readonly string[];
-  readonly stdin?: string | Uint8Array;
+  /** A stream is read while the program runs, and then `onOutput` may hold the output up. */
+  readonly stdin?: string | Uint8Array | Readable;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -32,7 +34,7 @@ export interface RunProgramOptions {
   /** Runs in this sandbox, in a folder of its own that is removed at the end. Absent: in a fresh sandbox that is killed at the end. */
   readonly sandbox?: Sandbox;
   /** Sees each chunk of the program as it comes, before the bound; of a compiler only when it failed. */
-  readonly onOutput?: (stream: "stdout" | "stderr", chunk: Buffer) => void;
+  readonly onOutput?: (stream: "stdout" | "stderr", chunk: Buffer) => unknown;
 }
 
 export interface ProgramResult {

@@ -1,0 +1,200 @@
+import type { CommandSpec, OptionSpec } from "./command.ts";
+
+/** Understood by every command. */
+export const GLOBAL_OPTIONS = {
+  help: { type: "boolean", short: "h", description: "Show this help" },
+  home: { type: "string", value: "DIR", description: "Folder with all state (BELLJAR_HOME, ~/.belljar)" },
+  config: { type: "string", value: "FILE", description: "Configuration file (default config.json in the home)" },
+  debug: { type: "boolean", description: "Show the stack of an error" },
+} as const satisfies Record<string, OptionSpec>;
+
+const JSON_OPTION: OptionSpec = { type: "boolean", description: "Print JSON" };
+const WORKSPACE: OptionSpec = {
+  type: "string",
+  value: "DIR[:copy|:ro|:rw]",
+  description: "Host folder that the sandbox sees at /home/user",
+};
+const SNIPPETS: OptionSpec = { type: "string", value: "DIR", description: "Folder with the snippets that execute_code can name" };
+const ENV: OptionSpec = {
+  type: "string",
+  multiple: true,
+  short: "e",
+  value: "NAME[=VALUE]",
+  description: "Environment variable; may be repeated",
+};
+const COMMAND_TIMEOUT: OptionSpec = { type: "string", value: "TIME", description: "Stop it after so long: 500ms, 30s, 5m, 1h" };
+const USER: OptionSpec = { type: "string", value: "NAME", description: "user (default) or root" };
+const CWD: OptionSpec = { type: "string", value: "DIR", description: "Where it starts (default /home/user)" };
+
+const CREATE_OPTIONS = {
+  workspace: WORKSPACE,
+  template: { type: "string", value: "NAME", description: "What it starts from (default base)" },
+  memory: { type: "string", value: "SIZE", description: "Memory limit: 512m, 2g" },
+  cpus: { type: "string", value: "N", description: "Cores, may be a fraction" },
+  pids: { type: "string", value: "N", description: "Most processes and threads" },
+  disk: { type: "string", value: "SIZE", description: "What it may write" },
+  "open-files": { type: "string", value: "N", description: "Most open files of a process" },
+  "best-effort": { type: "boolean", description: "Go on when a named limit cannot be enforced here" },
+  timeout: { type: "string", value: "TIME", description: "How long it lives without being extended: 90s, 1h" },
+  env: ENV,
+  metadata: { type: "string", multiple: true, short: "m", value: "KEY=VALUE", description: "A label; may be repeated" },
+  json: JSON_OPTION,
+} as const satisfies Record<string, OptionSpec>;
+
+const none = { min: 0, max: 0 };
+const one = { min: 1, max: 1 };
+
+/** Every command, in the order in which help shows them. */
+export const COMMANDS: readonly CommandSpec[] = [
+  {
+    name: "serve",
+    summary: "Serve MCP over HTTP at /mcp",
+    usage: "",
+    positionals: none,
+    options: {
+      host: { type: "string", value: "HOST", description: "Address to listen on (default 127.0.0.1)" },
+      port: { type: "string", short: "p", value: "N", description: "Port to listen on (default 6060; 0 takes a free one)" },
+      workspace: WORKSPACE,
+      snippets: SNIPPETS,
+    },
+    load: () => import("./commands/serve.ts"),
+  },
+  {
+    name: "mcp",
+    summary: "Serve MCP over stdio, for a host to start",
+    usage: "",
+    positionals: none,
+    options: {
+      workspace: WORKSPACE,
+      sandbox: { type: "string", value: "NAME", description: "Name of the default sandbox (default: made from the start folder)" },
+      snippets: SNIPPETS,
+    },
+    load: () => import("./commands/mcp.ts"),
+  },
+  {
+    name: "run",
+    summary: "Run one program in a fresh sandbox",
+    usage: "FILE|- [-- ARGS...]",
+    positionals: one,
+    rest: true,
+    options: {
+      lang: {
+        type: "string",
+        short: "l",
+        value: "LANGUAGE",
+        description: "python, javascript, typescript, bash, go, c, c++ ... (default: by the file's name)",
+      },
+      workspace: WORKSPACE,
+      env: ENV,
+      timeout: COMMAND_TIMEOUT,
+      json: JSON_OPTION,
+    },
+    details: "Its exit code is the program's own, 128 + N when signal N ended it, 125 when it could not be run or ran too long.",
+    failureCode: 125,
+    load: () => import("./commands/run.ts"),
+  },
+  {
+    name: "exec",
+    summary: "Run a command in a live sandbox",
+    usage: "ID -- ARGV...",
+    positionals: one,
+    rest: true,
+    options: { cwd: CWD, env: ENV, user: USER, timeout: COMMAND_TIMEOUT },
+    details: "Its exit code is the command's own, 128 + N when signal N ended it, 125 when it could not be run or ran too long.",
+    failureCode: 125,
+    ownSignals: true,
+    load: () => import("./commands/exec.ts"),
+  },
+  {
+    name: "shell",
+    summary: "Open a terminal in a sandbox; without ID in a fresh one that ends with it",
+    usage: "[ID]",
+    positionals: { min: 0, max: 1 },
+    options: { workspace: WORKSPACE, user: USER },
+    failureCode: 125,
+    load: () => import("./commands/shell.ts"),
+  },
+  {
+    name: "sandbox create",
+    summary: "Make a sandbox and print its id",
+    usage: "",
+    positionals: none,
+    options: CREATE_OPTIONS,
+    load: () => import("./commands/sandbox-create.ts"),
+  },
+  {
+    name: "sandbox list",
+    summary: "List sandboxes",
+    usage: "",
+    positionals: none,
+    options: {
+      all: { type: "boolean", short: "a", description: "Also those that have ended" },
+      state: { type: "string", multiple: true, value: "STATE", description: "running, paused or ended; may be repeated" },
+      metadata: {
+        type: "string",
+        multiple: true,
+        short: "m",
+        value: "KEY=VALUE",
+        description: "Only those with this label; may be repeated",
+      },
+      json: JSON_OPTION,
+    },
+    load: () => import("./commands/sandbox-list.ts"),
+  },
+  {
+    name: "sandbox info",
+    summary: "Show all about a sandbox",
+    usage: "ID",
+    positionals: one,
+    options: { json: JSON_OPTION },
+    load: () => import("./commands/sandbox-info.ts"),
+  },
+  {
+    name: "sandbox kill",
+    summary: "End sandboxes",
+    usage: "ID...",
+    positionals: { min: 1, max: 1000 },
+    options: { json: JSON_OPTION },
+    load: () => import("./commands/sandbox-kill.ts"),
+  },
+  {
+    name: "sandbox diff",
+    summary: "Show what a sandbox changed in its workspace",
+    usage: "ID",
+    positionals: one,
+    options: { json: JSON_OPTION },
+    load: () => import("./commands/sandbox-diff.ts"),
+  },
+  {
+    name: "sandbox apply",
+    summary: "Show a sandbox's changes, ask, and write them back to the workspace",
+    usage: "ID",
+    positionals: one,
+    options: { yes: { type: "boolean", short: "y", description: "Do not ask" }, json: JSON_OPTION },
+    load: () => import("./commands/sandbox-apply.ts"),
+  },
+  {
+    name: "cp",
+    summary: "Copy files into or out of a sandbox",
+    usage: "SRC ID:DST | ID:SRC DST",
+    positionals: { min: 2, max: 2 },
+    options: {},
+    load: () => import("./commands/cp.ts"),
+  },
+  {
+    name: "doctor",
+    summary: "Show what is enforced on this machine, and how to get the rest",
+    usage: "",
+    positionals: none,
+    options: { json: JSON_OPTION },
+    load: () => import("./commands/doctor.ts"),
+  },
+  {
+    name: "version",
+    summary: "Print the version",
+    usage: "",
+    positionals: none,
+    options: { json: JSON_OPTION },
+    load: () => import("./commands/version.ts"),
+  },
+];

@@ -1,0 +1,64 @@
+import { constants } from "node:os";
+import { pipeline } from "node:stream/promises";
+import type { Readable, Writable } from "node:stream";
+import { BelljarError } from "../../errors.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { textOption, textOptions } from "../command.ts";
+import { openStack } from "../compose.ts";
+import { toExitCode } from "../exit-code.ts";
+import { usage } from "../parse-command-line.ts";
+import { parseDuration, parsePairs } from "../values.ts";
+
+type ExecProcess = Awaited<ReturnType<Sandbox["guest"]["exec"]>>;
+
+const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const options = toExecOptions(call, context);
+  await using stack = await openStack(call, context);
+  const sandbox = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
+  await using command = await sandbox.guest.exec({ ...options, signal: context.signal });
+  using _forwarded = forwardSignals(command);
+  const output = Promise.all([carry(command.stdout, context.stdout), carry(command.stderr, context.stderr)]);
+  feed(context.stdin, command.stdin);
+  const [exit] = await Promise.all([command.exited, output]);
+  if (exit.timedOut) throw new BelljarError("EXEC_TIMEOUT", `"${options.argv[0]}" ran longer than ${options.timeoutMs} ms and was killed`);
+  return toExitCode(exit);
+}
+
+function toExecOptions(call: CommandCall, { env }: CommandContext) {
+  if (call.rest.length === 0) throw usage("No command given: belljar exec ID -- ARGV...", "belljar exec --help");
+  const timeout = textOption(call, "timeout");
+  const cwd = textOption(call, "cwd");
+  const user = textOption(call, "user");
+  return {
+    argv: call.rest,
+    env: parsePairs("env", textOptions(call, "env"), env),
+    ...(cwd !== undefined && { cwd }),
+    ...(user !== undefined && { user }),
+    ...(timeout !== undefined && { timeoutMs: parseDuration("timeout", timeout) }),
+  };
+}
+
+/** Our stdout stays open for the next one; its end of the reader is the context's matter. */
+function carry(from: Readable, to: Writable): Promise<void> {
+  return pipeline(from, to, { end: false });
+}
+
+/** A command that ends early leaves the rest of our stdin unread: that is no failure. */
+function feed(from: Readable, to: Writable): void {
+  to.on("error", () => from.unpipe(to));
+  from.pipe(to);
+}
+
+function forwardSignals(command: ExecProcess): Disposable {
+  const forward = (name: NodeJS.Signals) => command.kill(constants.signals[name]);
+  for (const name of FORWARDED) process.on(name, forward);
+  return {
+    [Symbol.dispose]() {
+      for (const name of FORWARDED) process.off(name, forward);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { SandboxInfo } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet } from "../command.ts";
+import { openStack } from "../compose.ts";
+import { formatBytes, formatWhen, printJson, printTable, printable } from "../print.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  await using stack = await openStack(call, context);
+  const info = await stack.sandboxes.info(LOCAL, call.positionals[0] ?? "");
+  if (isSet(call, "json")) printJson(context.stdout, info);
+  else printTable(context.stdout, toRows(info));
+  return 0;
+}
+
+function toRows(info: SandboxInfo): readonly (readonly string[])[] {
+  const end = info.endedAt ? `${info.endReason ?? "unknown"}, ${formatWhen(info.endedAt)}` : undefined;
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ["id", info.id],
+    ["state", info.state],
+    ["runtime", info.runtime],
+    ["template", info.template],
+    ["owner", info.owner],
+    ["created", `${info.createdAt.toISOString()} (${formatWhen(info.createdAt)})`],
+    ["deadline", info.deadline && !end ? `${info.deadline.toISOString()} (${formatWhen(info.deadline)})` : undefined],
+    ["ended", end],
+    ["network", info.network],
+    ["workspace", info.workspace ? `${info.workspace.path} (${info.workspace.mode})` : undefined],
+    ["default for", info.defaultName],
+    ...limitRows(info),
+    ...Object.entries(info.metadata).map(([key, value]) => [`label ${key}`, value] as const),
+  ];
+  return rows.filter((row): row is readonly [string, string] => row[1] !== undefined).map((row) => row.map(printable));
+}
+
+function limitRows({ limits, unenforced }: SandboxInfo): readonly (readonly [string, string])[] {
+  return Object.entries(limits).map(([name, value]) => {
+    const text = name.endsWith("Bytes") ? formatBytes(value) : String(value);
+    const open = unenforced.some((limit) => limit === name) ? " (not enforced on this host)" : "";
+    return [`limit ${name.replace("Bytes", "")}`, `${text}${open}`] as const;
+  });
+}

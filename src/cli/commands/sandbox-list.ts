@@ -1,0 +1,45 @@
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { ListFilter, SandboxInfo, SandboxState } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet, textOptions } from "../command.ts";
+import { openStack } from "../compose.ts";
+import { usage } from "../parse-command-line.ts";
+import { formatWhen, printJson, printLine, printTable, printable } from "../print.ts";
+import { parsePairs } from "../values.ts";
+
+const STATES: readonly SandboxState[] = ["running", "paused", "ended"];
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const filter = toFilter(call);
+  await using stack = await openStack(call, context);
+  const infos = await stack.sandboxes.list(LOCAL, filter);
+  if (isSet(call, "json")) printJson(context.stdout, infos);
+  else if (infos.length === 0)
+    printLine(context.stderr, "No sandboxes. `belljar sandbox create` makes one; --all shows those that have ended.");
+  else printTable(context.stdout, [["ID", "STATE", "CREATED", "ENDS", "LABELS"], ...infos.map(toRow)]);
+  return 0;
+}
+
+function toFilter(call: CommandCall): ListFilter {
+  const named = textOptions(call, "state").map(toState);
+  const metadata = parsePairs("metadata", textOptions(call, "metadata"));
+  const state = named.length > 0 ? named : isSet(call, "all") ? STATES : STATES.slice(0, 2);
+  return { state, ...(Object.keys(metadata).length > 0 && { metadata }) };
+}
+
+function toState(text: string): SandboxState {
+  const state = STATES.find((one) => one === text);
+  if (!state) throw usage(`--state "${text}" is none of ${STATES.join(", ")}`, "belljar sandbox list --help");
+  return state;
+}
+
+function toRow(info: SandboxInfo): readonly string[] {
+  const ends = info.endedAt
+    ? `${info.endReason ?? "ended"} ${formatWhen(info.endedAt)}`
+    : info.deadline
+      ? formatWhen(info.deadline)
+      : "never";
+  const labels = Object.entries(info.metadata).map(([key, value]) => `${key}=${value}`);
+  const all = info.defaultName === undefined ? labels : [`default:${info.defaultName}`, ...labels];
+  return [info.id, info.state, formatWhen(info.createdAt), ends, printable(all.join(" "))];
+}

@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { BelljarError } from "../../errors.ts";
+import { createGateway } from "../../gateway/gateway.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
+import type { Config } from "../../config/config.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { openLocalStack, readConfig } from "../compose.ts";
+import { createLog } from "../log.ts";
+import { readPackage } from "../package-root.ts";
+import { printLine } from "../print.ts";
+import { openTools } from "../serve-tools.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const config = readConfig(call, context);
+  await using stack = await openLocalStack(config, context);
+  const log = createLog(context.stderr, config.logLevel);
+  await using tools = await openTools(stack, { defaultName: "default", log });
+  const gateway = createGateway({
+    config,
+    sandboxes: stack.sandboxes,
+    tools: tools.catalog,
+    isolation: () => stack.isolation(),
+    version: readPackage().version,
+    log,
+  });
+  const address = await listen(gateway, config);
+  try {
+    announce(context, address, config);
+    if (!context.signal.aborted) await once(context.signal, "abort");
+    printLine(context.stderr, "Stopping. Sandboxes live on until their deadline.");
+  } finally {
+    await gateway.close();
+  }
+  return 0;
+}
+
+async function listen(gateway: Gateway, { host, port }: Config): Promise<URL> {
+  try {
+    return await gateway.listen();
+  } catch (cause) {
+    const problem = {
+      EADDRINUSE: `Port ${port} on ${host} is in use, perhaps by another belljar serve: choose another with --port N, or --port 0 for a free one`,
+      EACCES: `Port ${port} may not be used by this user: choose one above 1023 with --port N`,
+      EADDRNOTAVAIL: `This machine has no address ${host}: choose another with --host`,
+      ENOTFOUND: `The host name ${host} is not known: choose another with --host`,
+    }[(cause as NodeJS.ErrnoException).code ?? ""];
+    if (problem === undefined) throw cause;
+    throw new BelljarError("CONFIG_INVALID", problem, { cause });
+  }
+}
+
+function announce({ stderr }: CommandContext, address: URL, { home }: Config): void {
+  const url = new URL("/mcp", address).href;
+  printLine(
+    stderr,
+    [
+      `Belljar serves MCP at ${url}`,
+      "",
+      "Connect a host:",
+      `  Claude Code   claude mcp add --transport http belljar ${url}`,
+      `  Others        {"mcpServers": {"belljar": {"type": "http", "url": "${url}"}}}`,
+      "",
+      `State: ${home}. Check this machine: belljar doctor. Stop with Ctrl+C.`,
+    ].join("\n"),
+  );
+}

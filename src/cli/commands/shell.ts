@@ -1,0 +1,72 @@
+import { BelljarError } from "../../errors.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { textOption } from "../command.ts";
+import { openStack, workspaceOption } from "../compose.ts";
+import type { Stack } from "../compose.ts";
+import { toExitCode } from "../exit-code.ts";
+import { withProgress } from "../progress.ts";
+import { openTerminal } from "../terminal/terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+const SHELLS: readonly (readonly string[])[] = [
+  ["bash", "-l"],
+  ["sh", "-l"],
+];
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  using terminal = openTerminal(context);
+  await using stack = await openStack(call, context);
+  await using place = await openPlace(call, context, stack);
+  await using shell = await startShell(place.sandbox, { call, context, terminal });
+  terminal.onResize((rows, cols) => shell.resize(rows, cols));
+  await terminal.attach(shell, context.signal);
+  return toExitCode(await shell.exited);
+}
+
+interface Place extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+}
+
+/** The named sandbox, which lives on, or a fresh one that ends with the shell. */
+async function openPlace(call: CommandCall, context: CommandContext, stack: Stack): Promise<Place> {
+  const [id] = call.positionals;
+  if (id !== undefined) {
+    if (textOption(call, "workspace") !== undefined) {
+      throw new BelljarError(
+        "USAGE",
+        "--workspace is for a fresh sandbox: leave out the ID, or make one with `belljar sandbox create --workspace`",
+      );
+    }
+    return { sandbox: await stack.sandboxes.get(LOCAL, id), [Symbol.asyncDispose]: async () => {} };
+  }
+  const workspace = await workspaceOption(stack.config);
+  const made = stack.sandboxes.create(LOCAL, { ephemeral: true, ...(workspace && { workspace }) }, context.signal);
+  const sandbox = await withProgress(context.stderr, "Making a sandbox", made);
+  return { sandbox, [Symbol.asyncDispose]: () => sandbox.kill() };
+}
+
+interface ShellOptions {
+  readonly call: CommandCall;
+  readonly context: CommandContext;
+  readonly terminal: Terminal;
+}
+
+async function startShell(sandbox: Sandbox, { call, context, terminal }: ShellOptions) {
+  const user = textOption(call, "user");
+  for (const argv of SHELLS) {
+    try {
+      return await sandbox.guest.exec({
+        argv,
+        terminal: terminal.size(),
+        env: { TERM: context.env["TERM"] ?? "xterm-256color", ...(context.env["LANG"] && { LANG: "C.UTF-8" }) },
+        ...(user !== undefined && { user }),
+        signal: context.signal,
+      });
+    } catch (error) {
+      if (!(error instanceof BelljarError) || error.code !== "COMMAND_NOT_FOUND") throw error;
+    }
+  }
+  throw new BelljarError("COMMAND_NOT_FOUND", "This sandbox's template has no shell");
+}

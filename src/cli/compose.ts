@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/config.ts";
+import type { Interpreter } from "../interpreter/interpreter.ts";
+import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
+import type { Sandboxes } from "../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "./command.ts";
+import { textOption } from "./command.ts";
+import { packageRoot } from "./package-root.ts";
+
+/** What a command works on: this machine's home, or a server. Disposing it lets go of sandboxes and kills none. */
+export interface Stack extends AsyncDisposable {
+  readonly config: Config;
+  readonly sandboxes: Sandboxes;
+  isolation(): Promise<Isolation>;
+}
+
+/** The configuration, with what the command line said on top. */
+export function readConfig(call: CommandCall, { env }: CommandContext): Config {
+  const file = textOption(call, "config");
+  return loadConfig({
+    env,
+    ...(file !== undefined && { file }),
+    flags: {
+      home: textOption(call, "home"),
+      host: textOption(call, "host"),
+      port: textOption(call, "port"),
+      workspace: textOption(call, "workspace"),
+      snippetsDirectory: textOption(call, "snippets"),
+    },
+  });
+}
+
+/** On the server that BELLJAR_URL names, else on the home. */
+export async function openStack(call: CommandCall, context: CommandContext): Promise<Stack> {
+  const config = readConfig(call, context);
+  return config.url === undefined ? openLocalStack(config, context) : openRemoteStack(config, config.url);
+}
+
+/** On the home, whatever BELLJAR_URL says. */
+export async function openLocalStack(config: Config, { stderr }: Pick<CommandContext, "stderr">): Promise<Stack> {
+  const [runtime, { createLocalSandboxes }] = await Promise.all([openConfiguredRuntime(config), import("../sandbox/local-sandboxes.ts")]);
+  const report = (problem: string) => void stderr.write(`belljar: ${problem}\n`);
+  const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, report });
+  return { config, sandboxes, isolation: () => runtime.probe(), [Symbol.asyncDispose]: () => sandboxes[Symbol.asyncDispose]() };
+}
+
+export async function openConfiguredRuntime(config: Config): Promise<Runtime> {
+  const { openRuntime } = await import("../runtime/registry.ts");
+  const root = packageRoot();
+  return openRuntime(config.runtime, {
+    home: config.home,
+    runtimeDirectory: config.runtimeDirectory,
+    storage: config.storage,
+    kernels: join(root, "dist/kernels"),
+    binary: join(root, "native/build/belljar-native"),
+  });
+}
+
+async function openRemoteStack(config: Config, url: string): Promise<Stack> {
+  const { createRemoteSandboxes, fetchIsolation } = await import("../gateway/client/remote-sandboxes.ts");
+  return {
+    config,
+    sandboxes: createRemoteSandboxes({ url }),
+    isolation: () => fetchIsolation({ url }),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+/** One-shot programs with the limits of the configuration. */
+export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">): Promise<Interpreter> {
+  const { createInterpreter } = await import("../interpreter/interpreter.ts");
+  const { timeoutMs, ...limits } = config.program;
+  return createInterpreter({ sandboxes, limits, timeoutMs, maxOutputBytes: config.maxOutputBytes });
+}
+
+/** The workspace that the configuration names, checked. */
+export async function workspaceOption(config: Config): Promise<Workspace | undefined> {
+  if (config.workspace === undefined) return undefined;
+  const { parseWorkspace } = await import("../sandbox/workspace/parse-workspace.ts");
+  return parseWorkspace(config.workspace, { home: config.home });
+}

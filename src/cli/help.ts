@@ -1,0 +1,57 @@
+import { COMMANDS, GLOBAL_OPTIONS } from "./command-table.ts";
+import type { CommandSpec, OptionSpec } from "./command.ts";
+
+const ENVIRONMENT = [
+  ["BELLJAR_HOME", "Folder with all state (default ~/.belljar)"],
+  ["BELLJAR_URL", "Work on that server, not on the home"],
+] as const;
+
+/** `belljar --help`. */
+export function mainHelp(commands: readonly CommandSpec[] = COMMANDS): string {
+  const rows = commands.map((spec) => [invocation(spec), spec.summary] as const);
+  return sections([
+    "Usage: belljar COMMAND [OPTIONS]",
+    `Commands:\n${columns(rows)}`,
+    `Options of every command:\n${optionRows(GLOBAL_OPTIONS)}`,
+    `Environment (all settings: docs/reference/config.md):\n${columns(ENVIRONMENT)}`,
+    "`belljar COMMAND --help` shows a command's own options.",
+  ]);
+}
+
+/** `belljar sandbox --help`: the verbs of a noun. */
+export function groupHelp(noun: string): string {
+  return mainHelp(COMMANDS.filter((spec) => spec.name.startsWith(`${noun} `)));
+}
+
+/** `belljar COMMAND --help`. */
+export function commandHelp(spec: CommandSpec): string {
+  const own = Object.keys(spec.options).length > 0 ? [`Options:\n${optionRows(spec.options)}`] : [];
+  return sections([
+    `Usage: belljar ${invocation(spec)}${Object.keys(spec.options).length > 0 ? " [OPTIONS]" : ""}`,
+    `${spec.summary}.${spec.details ? ` ${spec.details}` : ""}`,
+    ...own,
+    `Options of every command:\n${optionRows(GLOBAL_OPTIONS)}`,
+  ]);
+}
+
+export function invocation(spec: CommandSpec): string {
+  return spec.usage === "" ? spec.name : `${spec.name} ${spec.usage}`;
+}
+
+function sections(parts: readonly string[]): string {
+  return `${parts.join("\n\n")}\n`;
+}
+
+function optionRows(options: Readonly<Record<string, OptionSpec>>): string {
+  return columns(Object.entries(options).map(([name, option]) => [optionName(name, option), option.description] as const));
+}
+
+function optionName(name: string, option: OptionSpec): string {
+  const short = option.short ? `-${option.short}, ` : "    ";
+  return `${short}--${name}${option.value ? ` ${option.value}` : ""}`;
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
+}

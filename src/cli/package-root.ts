@@ -1,0 +1,16 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { BelljarError } from "../errors.ts";
+
+/** The folder that holds package.json, from the source, the library and the bundle alike. */
+export function packageRoot(from: string = import.meta.dirname): string {
+  if (existsSync(join(from, "package.json"))) return from;
+  const parent = dirname(from);
+  if (parent === from) throw new BelljarError("INTERNAL", "Belljar's package.json is missing: install it again");
+  return packageRoot(parent);
+}
+
+export function readPackage(): { readonly version: string } {
+  const { version } = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as { version: string };
+  return { version };
+}

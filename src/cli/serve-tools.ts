@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+import { join, resolve } from "node:path";
+import type { Catalog, CatalogLog } from "../catalog/catalog.ts";
+import { createCatalog } from "../catalog/catalog.ts";
+import { createAuditLog } from "../catalog/audit-log.ts";
+import type { CreateOptions } from "../sandbox/sandbox.ts";
+import { builtinTools } from "../tools/builtin-tools.ts";
+import type { Stack } from "./compose.ts";
+import { openInterpreter, workspaceOption } from "./compose.ts";
+
+export interface ServedTools extends AsyncDisposable {
+  readonly catalog: Catalog;
+}
+
+/** The built-in tools behind the one door, with its audit log. Disposing it writes the log out. */
+export async function openTools(
+  stack: Stack,
+  { defaultName, log }: { readonly defaultName: string; readonly log: CatalogLog },
+): Promise<ServedTools> {
+  const { config, sandboxes } = stack;
+  const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
+  const audit = createAuditLog({ directory: join(config.home, "audit") });
+  const options: CreateOptions = workspace ? { workspace } : {};
+  const catalog = createCatalog({
+    tools: builtinTools({
+      interpreter,
+      ...(config.snippetsDirectory !== undefined && { snippetsDirectory: resolve(config.snippetsDirectory) }),
+      config,
+    }),
+    sandboxes,
+    defaultSandbox: (_principal, caller) => ({ name: caller.defaultName ?? defaultName, options }),
+    audit,
+    log,
+  });
+  return { catalog, [Symbol.asyncDispose]: () => audit.close() };
+}
+
+/** Hosts start one server for each project: the same project finds its sandbox again. */
+export function defaultNameOf(directory: string): string {
+  return `dir-${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`;
+}

@@ -1,0 +1,43 @@
+import { pipeline } from "node:stream/promises";
+import type { Readable, Writable } from "node:stream";
+import { ReadStream, WriteStream } from "node:tty";
+import { BelljarError } from "../../errors.ts";
+import type { CommandContext } from "../command.ts";
+
+/** The person's terminal in raw mode. Disposing it, and the process's end, give it back as it was. */
+export interface Terminal extends Disposable {
+  size(): { readonly rows: number; readonly cols: number };
+  onResize(listener: (rows: number, cols: number) => void): void;
+  /** Joins it with a shell; resolves when the shell's output has ended. */
+  attach(shell: { readonly stdin: Writable; readonly stdout: Readable }, signal: AbortSignal): Promise<void>;
+}
+
+/** Throws `USAGE` when stdin or stdout is no terminal. */
+export function openTerminal({ stdin, stdout }: CommandContext): Terminal {
+  if (!(stdin instanceof ReadStream) || !(stdout instanceof WriteStream)) {
+    throw new BelljarError("USAGE", "`belljar shell` needs a terminal; use `belljar exec ID -- ARGV...` in a pipe");
+  }
+  const restore = () => stdin.setRawMode(false);
+  let onResize: (() => void) | undefined;
+  process.once("exit", restore);
+  return {
+    size: () => ({ rows: stdout.rows || 24, cols: stdout.columns || 80 }),
+    onResize(listener) {
+      onResize = () => listener(stdout.rows, stdout.columns);
+      stdout.on("resize", onResize);
+    },
+    async attach(shell, signal) {
+      stdin.setRawMode(true);
+      shell.stdin.on("error", () => stdin.unpipe(shell.stdin));
+      stdin.pipe(shell.stdin);
+      await pipeline(shell.stdout, stdout, { end: false, signal });
+    },
+    [Symbol.dispose]() {
+      process.off("exit", restore);
+      if (onResize) stdout.off("resize", onResize);
+      stdin.unpipe();
+      stdin.pause();
+      restore();
+    },
+  };
+}
