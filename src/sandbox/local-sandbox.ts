@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { createGuest } from "../runtime/guest/guest-connection.ts";
+import { createGuest } from "../runtime/guest/create-guest.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
 import type { RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
 import { parseTimeout } from "./create-request.ts";
