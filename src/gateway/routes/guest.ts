@@ -50,14 +50,28 @@ interface Upgrade {
 async function joinGuest(options: GuestUpgradeOptions, { request, socket, head }: Upgrade): Promise<void> {
   assertOwnOrigin(request.headers, options.host);
   const id = sandboxIdOf(request);
-  const gone = new AbortController();
-  socket.once("close", () => gone.abort());
+  const client = watchClient(socket);
   const sandbox = await options.sandboxes.get(options.principal(), id);
-  const guest = await sandbox.connect(gone.signal);
-  if (socket.destroyed) return void guest.destroy();
+  const guest = await sandbox.connect(client.gone);
+  client.stop();
+  if (client.gone.aborted) return void guest.destroy();
   socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${GUEST_PROTOCOL}\r\n\r\n`);
   if (head.length > 0) socket.unshift(head);
   join(socket, guest);
+}
+
+/** Nothing else reads the socket yet, so its end is only seen when this reads it, without taking what came. */
+function watchClient(socket: Duplex): { readonly gone: AbortSignal; stop(): void } {
+  const controller = new AbortController();
+  const look = (): void => void socket.read(0);
+  const abort = (): void => controller.abort();
+  socket.on("readable", look);
+  socket.once("end", abort).once("close", abort);
+  look();
+  return {
+    gone: controller.signal,
+    stop: () => void socket.off("readable", look).off("end", abort).off("close", abort),
+  };
 }
 
 function sandboxIdOf(request: IncomingMessage): string {

@@ -1,0 +1,84 @@
+import * as z from "zod";
+import { createGuest } from "../../runtime/guest/create-guest.ts";
+import type { CreateOptions, ListFilter, Sandbox, SandboxInfo, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { Isolation } from "../../runtime/runtime.ts";
+import { BelljarError } from "../../errors.ts";
+import { isolation, parseAnswer, sandboxInfo, usage } from "./server-answers.ts";
+import { askServer, openGuestStream } from "./server-connection.ts";
+import type { ServerAddress } from "./server-connection.ts";
+
+const listAnswer = z.object({ sandboxes: z.array(sandboxInfo) });
+const defaultAnswer = z.object({ created: z.boolean(), sandbox: sandboxInfo });
+
+/**
+ * The sandboxes of a server, with the errors that the server names. The server knows the caller by its token, so the principal
+ * that a method is given is not sent.
+ */
+export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
+  const info = (id: string): Promise<SandboxInfo> => getInfo(address, id);
+  return {
+    async create(_principal, options, signal) {
+      const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: toBody(options), signal });
+      return createRemoteSandbox(address, parseAnswer(sandboxInfo, answer).id, options.env);
+    },
+    async get(_principal, id) {
+      const found = await info(id);
+      if (found.state === "ended") throw new BelljarError("SANDBOX_ENDED", `Sandbox ${found.id} has ended: ${found.endReason ?? "unknown"}`);
+      return createRemoteSandbox(address, found.id);
+    },
+    info: (_principal, id) => info(id),
+    async list(_principal, filter) {
+      return parseAnswer(listAnswer, await askServer(address, { method: "GET", path: `/v1/sandboxes${toQuery(filter)}` })).sandboxes;
+    },
+    async default(_principal, name, options, signal) {
+      const path = `/v1/default-sandboxes/${encodeURIComponent(name)}`;
+      const answer = await askServer(address, { method: "POST", path, body: toBody(options), signal });
+      const { created, sandbox } = parseAnswer(defaultAnswer, answer);
+      return { created, sandbox: createRemoteSandbox(address, sandbox.id, options.env) };
+    },
+  };
+}
+
+/** What the server's host enforces. */
+export async function fetchIsolation(address: ServerAddress): Promise<Isolation> {
+  return parseAnswer(isolation, await askServer(address, { method: "GET", path: "/v1/doctor" }));
+}
+
+function createRemoteSandbox(address: ServerAddress, id: string, env: CreateOptions["env"] = {}): Sandbox {
+  const path = sandboxPath(id);
+  const connect = (signal: AbortSignal) => openGuestStream(address, id, signal);
+  return {
+    id,
+    guest: createGuest(connect, { env }),
+    connect,
+    info: () => getInfo(address, id),
+    usage: async () => parseAnswer(usage, await askServer(address, { method: "GET", path: `${path}/usage` })),
+    async extend(timeoutMs) {
+      await askServer(address, { method: "POST", path: `${path}/extend`, body: { timeoutMs } });
+    },
+    async kill() {
+      await askServer(address, { method: "DELETE", path });
+    },
+  };
+}
+
+async function getInfo(address: ServerAddress, id: string): Promise<SandboxInfo> {
+  return parseAnswer(sandboxInfo, await askServer(address, { method: "GET", path: sandboxPath(id) }));
+}
+
+function sandboxPath(id: string): string {
+  return `/v1/sandboxes/${encodeURIComponent(id)}`;
+}
+
+/** Throws for an ephemeral sandbox: it dies with the process that made it, and that would be the server. */
+function toBody({ ephemeral, ...options }: CreateOptions): object {
+  if (ephemeral) throw new BelljarError("NOT_SUPPORTED", "A server makes no ephemeral sandboxes; give it a timeout instead");
+  return options;
+}
+
+function toQuery({ state = [], metadata = {} }: ListFilter): string {
+  const query = new URLSearchParams();
+  for (const one of state) query.append("state", one);
+  for (const [key, value] of Object.entries(metadata)) query.append(`metadata.${key}`, value);
+  return query.size === 0 ? "" : `?${query}`;
+}

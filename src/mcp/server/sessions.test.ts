@@ -1,0 +1,65 @@
+import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import { Sessions } from "./sessions.ts";
+
+const IDLE_MS = 1_000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function openSessions(...ids: string[]): Sessions {
+  const sessions = new Sessions({ maxSessions: 2, idleMs: IDLE_MS });
+  for (const id of ids) sessions.add(id, { caller: { principal: LOCAL }, transport: new NodeStreamableHTTPServerTransport({}) });
+  return sessions;
+}
+
+it("ends a session that nobody uses", () => {
+  const sessions = openSessions("a");
+  vi.advanceTimersByTime(IDLE_MS);
+  expect(sessions.get("a", LOCAL.id)).toBeUndefined();
+});
+
+it("counts the idle time from the end of the last request", () => {
+  const sessions = openSessions("a");
+  const release = sessions.use("a");
+  vi.advanceTimersByTime(10 * IDLE_MS);
+  release();
+  vi.advanceTimersByTime(IDLE_MS - 1);
+  expect(sessions.get("a", LOCAL.id)).toBeDefined();
+  vi.advanceTimersByTime(1);
+  expect(sessions.get("a", LOCAL.id)).toBeUndefined();
+});
+
+it("closes the transport of a session that ends", () => {
+  const sessions = openSessions("a");
+  const transport = sessions.get("a", LOCAL.id)?.transport;
+  const onclose = vi.fn();
+  if (transport) transport.onclose = onclose;
+  sessions.end("a");
+  expect(onclose).toHaveBeenCalledOnce();
+});
+
+it("ends the longest idle session to make room", () => {
+  const sessions = openSessions("a", "b");
+  sessions.use("a")();
+  expect(sessions.makeRoom()).toBe(true);
+  expect(sessions.get("a", LOCAL.id)).toBeDefined();
+  expect(sessions.get("b", LOCAL.id)).toBeUndefined();
+});
+
+it("has no room while all sessions are in use", () => {
+  const sessions = openSessions("a", "b");
+  sessions.use("a");
+  sessions.use("b");
+  expect(sessions.makeRoom()).toBe(false);
+  expect(sessions.size).toBe(2);
+});
+
+it("does not show a session to another principal", () => {
+  expect(openSessions("a").get("a", "somebody-else")).toBeUndefined();
+});
