@@ -22,7 +22,7 @@ const STEPS = [
   },
 ];
 
-function buildNative() {
+async function buildNative() {
   if (!existsSync(join(ROOT, "native/Makefile"))) return;
   if (!has("make") || !has("cc")) {
     throw new Problem(
@@ -85,7 +85,7 @@ function removeStale(folder, wanted) {
   for (const name of readdirSync(folder)) if (!wanted.has(name)) rmSync(join(folder, name));
 }
 
-function buildLibrary() {
+async function buildLibrary() {
   run([process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], { what: "Type check (tsc)" });
 }
 
