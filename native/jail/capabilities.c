@@ -1,0 +1,56 @@
+/* What the sandbox's root may do, within its own user namespace. Nothing here reaches past it. */
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "jail.h"
+
+static const struct {
+  unsigned capability;
+  const char *reason;
+} KEPT[] = {
+    {CAP_CHOWN, "package managers and tar give files to others"},
+    {CAP_DAC_OVERRIDE, "root reads and writes the sandbox's own files"},
+    {CAP_FOWNER, "chmod and utime on the sandbox's own files"},
+    {CAP_FSETID, "keeps set-id bits when root writes; they do nothing here, but tar compares them"},
+    {CAP_KILL, "the guest signals the processes of every user inside"},
+    {CAP_SETGID, "the guest and su change groups"},
+    {CAP_SETUID, "the guest and su change users"},
+    {CAP_SETPCAP, "programs drop what they do not need"},
+    {CAP_NET_BIND_SERVICE, "ports below 1024 of the sandbox's own network"},
+    {CAP_SYS_CHROOT, "apt and chroot-based builders"},
+    {CAP_AUDIT_WRITE, "su and login write an audit record or fail"},
+    {CAP_SETFCAP, "package managers set file capabilities; nosuid makes them void"},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define CAPABILITY_LAST 63u
+
+static void set_capabilities(uint64_t kept) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  struct __user_cap_data_struct data[2];
+  for (unsigned i = 0; i < 2; i++) {
+    data[i].effective = data[i].permitted = (uint32_t)(kept >> (32 * i));
+    data[i].inheritable = 0;
+  }
+  if (syscall(SYS_capset, &header, data) < 0) die("set the capabilities");
+}
+
+static void limit_to(uint64_t kept) {
+  for (unsigned long capability = 0; capability <= CAPABILITY_LAST; capability++) {
+    if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) < 0) break; /* past the last one that this kernel knows */
+    if (kept & (1ull << capability)) continue;
+    if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) die("drop a capability");
+  }
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0) die("clear the ambient capabilities");
+  set_capabilities(kept);
+}
+
+void keep_capabilities(void) {
+  uint64_t kept = 0;
+  for (size_t i = 0; i < COUNT(KEPT); i++) kept |= 1ull << KEPT[i].capability;
+  limit_to(kept);
+}
+
+void drop_all_capabilities(void) { limit_to(0); }

@@ -1,0 +1,203 @@
+/* Limits on a sandbox's whole tree of processes: cgroup v2 where it is delegated, v1 where the host still has it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "jail.h"
+
+#define CPU_PERIOD_US 100000u
+#define NUMBER_TEXT 64
+
+static int open_group(const struct spec *spec, const struct cgroup *cgroup) {
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof path, "%s/%s", cgroup->path, spec->id) >= (int)sizeof path) refuse("the path of a control group is too long");
+  return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool write_file(int group, const char *name, const char *text) {
+  int fd = openat(group, name, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+  int error = errno;
+  close(fd);
+  errno = error;
+  return written;
+}
+
+static void need_write(int group, const char *name, const char *text) {
+  if (write_file(group, name, text)) return;
+  int error = errno;
+  char step[128];
+  snprintf(step, sizeof step, "write %s of the sandbox's control group", name);
+  die_with(error, step);
+}
+
+static void write_number(int group, const char *name, uint64_t number) {
+  char text[NUMBER_TEXT];
+  snprintf(text, sizeof text, "%" PRIu64, number);
+  need_write(group, name, text);
+}
+
+static void limit_memory_v1(const struct spec *spec, int group) {
+  if (spec->memory == 0) return;
+  write_number(group, "memory.limit_in_bytes", spec->memory + RESERVED_MEMORY);
+  /* Without swap accounting the kernel has no such file, and swap is not ours to limit. */
+  if (faccessat(group, "memory.memsw.limit_in_bytes", W_OK, 0) == 0) write_number(group, "memory.memsw.limit_in_bytes", spec->memory + RESERVED_MEMORY);
+}
+
+static void limit_cpu_v1(const struct spec *spec, int group) {
+  if (spec->cpu_milli == 0) return;
+  write_number(group, "cpu.cfs_period_us", CPU_PERIOD_US);
+  write_number(group, "cpu.cfs_quota_us", (uint64_t)spec->cpu_milli * CPU_PERIOD_US / 1000);
+}
+
+static void limit_v2(const struct spec *spec, int group) {
+  if (spec->memory != 0) {
+    write_number(group, "memory.max", spec->memory + RESERVED_MEMORY);
+    if (faccessat(group, "memory.swap.max", W_OK, 0) == 0) write_number(group, "memory.swap.max", 0);
+  }
+  if (spec->pids != 0) write_number(group, "pids.max", spec->pids + RESERVED_PIDS);
+  if (spec->cpu_milli == 0) return;
+  char text[NUMBER_TEXT];
+  snprintf(text, sizeof text, "%" PRIu64 " %u", (uint64_t)spec->cpu_milli * CPU_PERIOD_US / 1000, CPU_PERIOD_US);
+  need_write(group, "cpu.max", text);
+}
+
+static void limit(const struct spec *spec, const struct cgroup *cgroup, int group) {
+  switch (cgroup->kind) {
+    case CGROUP_MEMORY: limit_memory_v1(spec, group); return;
+    case CGROUP_PIDS:
+      if (spec->pids != 0) write_number(group, "pids.max", spec->pids + RESERVED_PIDS);
+      return;
+    case CGROUP_CPU: limit_cpu_v1(spec, group); return;
+    case CGROUP_CPUACCT:
+    case CGROUP_FREEZER: return;
+    case CGROUP_V2: limit_v2(spec, group); return;
+  }
+}
+
+void make_cgroups(const struct spec *spec) {
+  for (unsigned i = 0; i < spec->cgroup_count; i++) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", spec->cgroups[i].path, spec->id);
+    if (mkdir(path, 0755) < 0) die("make the sandbox's control group");
+    int group = open_group(spec, &spec->cgroups[i]);
+    if (group < 0) die("open the sandbox's control group");
+    limit(spec, &spec->cgroups[i], group);
+    close(group);
+  }
+}
+
+unsigned open_cgroup_joins(const struct spec *spec, int fds[CGROUPS_MAX]) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < spec->cgroup_count; i++) {
+    if (spec->cgroups[i].kind == CGROUP_V2) continue;
+    int group = open_group(spec, &spec->cgroups[i]);
+    fds[count] = group < 0 ? -1 : openat(group, "tasks", O_WRONLY | O_CLOEXEC);
+    if (fds[count++] < 0) die("open the tasks of the sandbox's control group");
+    close(group);
+  }
+  return count;
+}
+
+int open_cgroup_v2(const struct spec *spec) {
+  for (unsigned i = 0; i < spec->cgroup_count; i++)
+    if (spec->cgroups[i].kind == CGROUP_V2) return open_group(spec, &spec->cgroups[i]);
+  return -1;
+}
+
+/* From inside the child: moving another process takes the kernel's threadgroup lock, which waits for an RCU period (21 ms). */
+void join_cgroups(const int *fds, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    if (write(fds[i], "0", 1) != 1) die("join the sandbox's control group");
+    close(fds[i]);
+  }
+}
+
+bool freeze_cgroups(const struct spec *spec, bool frozen) {
+  for (unsigned i = 0; i < spec->cgroup_count; i++) {
+    bool is_v2 = spec->cgroups[i].kind == CGROUP_V2;
+    if (!is_v2 && spec->cgroups[i].kind != CGROUP_FREEZER) continue;
+    int group = open_group(spec, &spec->cgroups[i]);
+    if (group < 0) return false;
+    const char *state = is_v2 ? (frozen ? "1" : "0") : (frozen ? "FROZEN" : "THAWED");
+    bool written = write_file(group, is_v2 ? "cgroup.freeze" : "freezer.state", state);
+    close(group);
+    return written;
+  }
+  errno = ENOTSUP;
+  return false;
+}
+
+static uint64_t read_number(int group, const char *name) {
+  char text[NUMBER_TEXT];
+  int fd = openat(group, name, O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  if (length <= 0) return 0;
+  text[length] = 0;
+  return strtoull(text, NULL, 10);
+}
+
+/* The number behind `key` in a file of lines `key number`. */
+static uint64_t read_keyed(int group, const char *name, const char *key) {
+  char text[1024];
+  int fd = openat(group, name, O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  if (length <= 0) return 0;
+  text[length] = 0;
+  for (char *line = text, *end; *line != 0; line = end) {
+    end = strchrnul(line, '\n');
+    if (*end != 0) *end++ = 0;
+    size_t width = strlen(key);
+    if (strncmp(line, key, width) == 0 && line[width] == ' ') return strtoull(line + width + 1, NULL, 10);
+  }
+  return 0;
+}
+
+static void read_v2(int group, struct cgroup_usage *usage) {
+  usage->memory = read_number(group, "memory.current");
+  usage->memory_peak = read_number(group, "memory.peak");
+  usage->cpu_us = read_keyed(group, "cpu.stat", "usage_usec");
+  usage->processes = (uint32_t)read_number(group, "pids.current");
+  usage->oom_kills = (uint32_t)read_keyed(group, "memory.events", "oom_kill");
+}
+
+void read_cgroup_usage(const struct spec *spec, struct cgroup_usage *usage) {
+  memset(usage, 0, sizeof *usage);
+  for (unsigned i = 0; i < spec->cgroup_count; i++) {
+    int group = open_group(spec, &spec->cgroups[i]);
+    if (group < 0) continue;
+    switch (spec->cgroups[i].kind) {
+      case CGROUP_MEMORY:
+        usage->memory = read_number(group, "memory.usage_in_bytes");
+        usage->memory_peak = read_number(group, "memory.max_usage_in_bytes");
+        usage->oom_kills = (uint32_t)read_keyed(group, "memory.oom_control", "oom_kill");
+        break;
+      case CGROUP_PIDS: usage->processes = (uint32_t)read_number(group, "pids.current"); break;
+      case CGROUP_CPUACCT: usage->cpu_us = read_number(group, "cpuacct.usage") / 1000; break;
+      case CGROUP_V2: read_v2(group, usage); break;
+      case CGROUP_CPU:
+      case CGROUP_FREEZER: break;
+    }
+    close(group);
+  }
+}
+
+/* The groups are empty: the PID namespace's first process has been waited for, and it goes last. */
+bool remove_cgroups(const struct spec *spec) {
+  bool removed = true;
+  for (unsigned i = 0; i < spec->cgroup_count; i++) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", spec->cgroups[i].path, spec->id);
+    if (rmdir(path) < 0 && errno != ENOENT) removed = false;
+  }
+  return removed;
+}

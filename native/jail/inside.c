@@ -1,0 +1,129 @@
+/* The sandbox's first process: from a bare clone to the guest. Everything it needs from outside comes over the channel. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "guest.h"
+#include "jail.h"
+
+#define NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+
+/* What came over the channel, in this order: the sources, the writable layers, the control groups to join. */
+struct received {
+  int fds[CHANNEL_FDS_MAX];
+  int layers;
+};
+
+static void receive_sources(const struct inside *inside, struct received *received) {
+  const struct spec *spec = inside->spec;
+  int count = receive_word(inside->channel, WORD_SOURCES, received->fds, CHANNEL_FDS_MAX);
+  if (count < 0) _exit(1); /* the keeper ended and has said why */
+  unsigned at = 0;
+  received->layers = -1;
+  if (spec->id_map == ID_MAP_SLOT) {
+    at = spec->source_count;
+    if (spec->storage != STORAGE_TMPFS) received->layers = received->fds[at++];
+  }
+  join_cgroups(received->fds + at, (unsigned)count - at);
+}
+
+/* Where the keeper is not root, only this process has the right to copy mounts: in its own namespace. */
+static void open_own_sources(const struct spec *spec, struct received *received) {
+  struct source layers = {.path = spec->layers, .writable = true};
+  for (unsigned i = 0; i < spec->source_count; i++) received->fds[i] = open_source(&spec->sources[i], -1, true);
+  if (spec->storage != STORAGE_TMPFS) received->layers = open_source(&layers, -1, true);
+}
+
+static void become_inner_root(void) {
+  if (setgroups(0, NULL) < 0) die("drop the groups");
+  if (setresgid(0, 0, 0) < 0) die("become the sandbox's group");
+  if (setresuid(0, 0, 0) < 0) die("become the sandbox's root");
+}
+
+static void bring_up_loopback(void) {
+  struct ifreq request = {.ifr_name = "lo"};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) die("open a socket for the loopback");
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  if (ioctl(fd, SIOCSIFFLAGS, &request) < 0) die("bring up the loopback");
+  close(fd);
+}
+
+static void limit(int resource, rlim_t value, const char *step) {
+  struct rlimit now;
+  if (getrlimit((__rlimit_resource_t)resource, &now) < 0) die(step);
+  /* A host that allows less than was asked for keeps its word; raising needs a right that we do not have. */
+  if (value > now.rlim_max) value = now.rlim_max;
+  struct rlimit wanted = {.rlim_cur = value, .rlim_max = value};
+  if (setrlimit((__rlimit_resource_t)resource, &wanted) < 0) die(step);
+}
+
+static void set_limits(const struct spec *spec) {
+  limit(RLIMIT_CORE, 0, "forbid core files");
+  if (spec->files != 0) limit(RLIMIT_NOFILE, spec->files, "limit the open files");
+  /* Counted by user namespace and id: the guest's own room comes on top, the commands' is set by the guest. */
+  if (spec->pids != 0) limit(RLIMIT_NPROC, spec->pids + RESERVED_PIDS, "limit the processes");
+}
+
+static void open_stdio(void) {
+  int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (fd < 0) die("open /dev/null");
+  for (int i = 0; i < 3; i++)
+    if (dup2(fd, i) < 0) die("set the standard streams");
+  if (fd > 2) close(fd);
+}
+
+static void close_all_but(int first, int second) {
+  int low = first < second ? first : second, high = first < second ? second : first;
+  if (low > 3) syscall(SYS_close_range, 3u, (unsigned)low - 1, 0u);
+  if (high > low + 1) syscall(SYS_close_range, (unsigned)low + 1, (unsigned)high - 1, 0u);
+  if (syscall(SYS_close_range, (unsigned)high + 1, ~0u, 0u) < 0) die("close what is left open");
+}
+
+static void drop_privileges(const struct spec *spec) {
+  if (spec->id_map == ID_MAP_SUBIDS) become_inner_root();
+  if (spec->id_map == ID_MAP_SINGLE) drop_all_capabilities();
+  else keep_capabilities();
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) die("set no_new_privs");
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) die("make the guest untraceable");
+}
+
+/* Set after the last change of ids, which would clear it; the word closes the race with a keeper that died before. */
+static void follow_keeper(int channel) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) die("tie the sandbox to its keeper");
+  if (!send_word(channel, WORD_READY, NULL, 0) || receive_word(channel, WORD_GO, NULL, 0) != 0) _exit(1);
+  close(channel);
+}
+
+void run_inside(const struct inside *inside) {
+  const struct spec *spec = inside->spec;
+  struct received received;
+  prctl(PR_SET_NAME, "belljar-guest", 0, 0, 0);
+  if (unshare(NAMESPACES) < 0) die("make the mount, network, IPC and UTS namespaces");
+  receive_sources(inside, &received);
+  if (spec->id_map == ID_MAP_SLOT) become_inner_root();
+  else open_own_sources(spec, &received);
+  if (unshare(CLONE_NEWCGROUP) < 0) die("make the cgroup namespace");
+  if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
+  bring_up_loopback();
+  build_root(spec, received.fds, received.layers);
+  open_stdio();
+  set_limits(spec);
+  drop_privileges(spec);
+  follow_keeper(inside->channel);
+  set_failure_report(-1, NULL);
+  close_all_but(inside->guest_fd, inside->guest_fd);
+  install_seccomp();
+  struct guest_options options = {.listen_fd = inside->guest_fd, .is_init = true, .single_id = spec->id_map == ID_MAP_SINGLE};
+  _exit(guest_main(&options));
+}

@@ -1,0 +1,203 @@
+/* Builds one sandbox: reads what is asked, makes what only the outside may make, starts the inside, stays as its keeper. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "jail.h"
+
+/* Descriptors that whoever starts the jail gives it, beside the specification on standard input. */
+#define STATUS_FD 3
+#define LEASH_FD 4
+#define BACKLOG 128
+
+struct jail {
+  struct spec spec;
+  struct kept kept;
+  int guest_fd;
+  int channel;
+  uint32_t first_id;
+};
+
+/* One a process: a failure anywhere cleans up what this one has made. */
+static struct jail jail;
+
+static void clean_up_failure(void) {
+  if (jail.kept.pidfd >= 0) {
+    syscall(SYS_pidfd_send_signal, jail.kept.pidfd, SIGKILL, NULL, 0u);
+    waitpid(jail.kept.pid, NULL, 0);
+  }
+  clean_kernel_objects(&jail.spec);
+  remove_writable_layers(&jail.spec);
+}
+
+static int listen_at(const char *folder, const char *name) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder, name) >= (int)sizeof address.sun_path)
+    refuse("the folder of the sockets has too long a path; set a shorter runtimeDirectory");
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, BACKLOG) < 0) die("listen on the sandbox's socket");
+  return fd;
+}
+
+/* From here on whoever finds the folder knows by the lock that it lives, and by the record what there is to clear. */
+static void take_folder(struct spec_bytes raw) {
+  jail.kept.folder = open(jail.spec.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (jail.kept.folder < 0) die("open the sandbox's folder");
+  bool taken;
+  int lock = open_lock(jail.kept.folder, &taken);
+  if (!taken) refuse("the sandbox's folder is in use");
+  if (!write_whole(lock, raw.bytes, raw.length)) die("record what the keeper owns");
+}
+
+static void make_outside(void) {
+  if (mkdir(jail.spec.sockets, 0700) < 0) die("make the folder of the sockets");
+  jail.guest_fd = listen_at(jail.spec.sockets, GUEST_SOCKET);
+  jail.kept.control = listen_at(jail.spec.sockets, KEEPER_SOCKET);
+  make_cgroups(&jail.spec);
+  make_layers(&jail.spec);
+}
+
+/*
+ * The user namespace belongs to the sandbox's own host uid, so that what the kernel counts by user (inotify instances,
+ * namespaces) is counted by sandbox. The file system id stays root's: a v2 group is entered with it.
+ */
+static void lend_ids(uint32_t id) {
+  if (setresgid(id, id, 0) < 0 || setresuid(id, id, 0) < 0) die("take the sandbox's ids for its birth");
+  setfsuid(0);
+}
+
+static void take_ids_back(void) {
+  if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0) die("take root's ids back");
+}
+
+static pid_t clone_inside(void) {
+  int group = open_cgroup_v2(&jail.spec);
+  struct clone_args args = {
+      .flags = (uint64_t)CLONE_NEWUSER | (uint64_t)CLONE_NEWPID | (uint64_t)CLONE_PIDFD | (group >= 0 ? (uint64_t)CLONE_INTO_CGROUP : 0u),
+      .pidfd = (uint64_t)(uintptr_t)&jail.kept.pidfd,
+      .exit_signal = SIGCHLD,
+      .cgroup = group >= 0 ? (unsigned)group : 0u,
+  };
+  bool is_root = jail.spec.id_map == ID_MAP_SLOT;
+  if (is_root) lend_ids(jail.first_id);
+  pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+  int error = errno;
+  if (pid == 0) return 0;
+  if (is_root) take_ids_back();
+  if (pid < 0) die_with(error, "make the user and PID namespaces");
+  if (group >= 0) close(group);
+  return pid;
+}
+
+static void start_inside(void) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) die("make the channel to the sandbox");
+  jail.kept.pid = clone_inside();
+  if (jail.kept.pid == 0) {
+    set_failure_report(STATUS_FD, NULL);
+    close(pair[0]);
+    run_inside(&(struct inside){.spec = &jail.spec, .channel = pair[1], .guest_fd = jail.guest_fd});
+  }
+  close(pair[1]);
+  close(jail.guest_fd);
+  jail.channel = pair[0];
+}
+
+static bool needs(enum ids ids) {
+  if (ids == IDS_LAYER && jail.spec.storage != STORAGE_TMPFS) return true;
+  for (unsigned i = 0; i < jail.spec.source_count; i++)
+    if (jail.spec.sources[i].ids == ids) return true;
+  return false;
+}
+
+static int own_user_namespace(void) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/ns/user", (int)jail.kept.pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) die("open the sandbox's user namespace");
+  return fd;
+}
+
+/* Root's part: each source as a detached mount whose ids are shifted into the sandbox's slot. */
+static unsigned open_sources(int *fds) {
+  const struct spec *spec = &jail.spec;
+  unsigned count = 0;
+  int namespaces[] = {
+      [IDS_HOST] = own_user_namespace(),
+      [IDS_LAYER] = needs(IDS_LAYER) ? open_layer_namespace(jail.first_id) : -1,
+      [IDS_WORKSPACE] = needs(IDS_WORKSPACE) ? open_workspace_namespace(spec, jail.first_id) : -1,
+  };
+  for (; count < spec->source_count; count++) fds[count] = open_source(&spec->sources[count], namespaces[spec->sources[count].ids], false);
+  struct source layers = {.path = spec->layers, .writable = true};
+  if (spec->storage != STORAGE_TMPFS) fds[count++] = open_source(&layers, namespaces[IDS_LAYER], false);
+  for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
+    if (namespaces[i] >= 0) close(namespaces[i]);
+  return count;
+}
+
+static void give_sources(void) {
+  int fds[CHANNEL_FDS_MAX];
+  unsigned count = jail.spec.id_map == ID_MAP_SLOT ? open_sources(fds) : 0;
+  count += open_cgroup_joins(&jail.spec, fds + count);
+  if (!send_word(jail.channel, WORD_SOURCES, fds, count)) die("hand the sources to the sandbox");
+  for (unsigned i = 0; i < count; i++) close(fds[i]);
+}
+
+static void wait_until_ready(void) {
+  if (receive_word(jail.channel, WORD_READY, NULL, 0) != 0 || !send_word(jail.channel, WORD_GO, NULL, 0)) {
+    clean_up_failure(); /* the inside has said why */
+    _exit(EXIT_FAILURE);
+  }
+  close(jail.channel);
+  set_failure_report(-1, NULL);
+  send_frame(STATUS_FD, (struct frame_header){.type = FRAME_STARTED}, NULL);
+  close(STATUS_FD);
+}
+
+static void ignore_signals(void) {
+  static const int IGNORED[] = {SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTSTP};
+  for (size_t i = 0; i < sizeof IGNORED / sizeof IGNORED[0]; i++) signal(IGNORED[i], SIG_IGN);
+}
+
+int jail_main(void) {
+  umask(077);
+  ignore_signals();
+  jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1};
+  set_failure_report(STATUS_FD, NULL);
+  fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
+  struct spec_bytes raw = read_spec(STDIN_FILENO);
+  struct spec_bytes record = {.bytes = malloc(raw.length + 1), .length = raw.length};
+  if (record.bytes == NULL) die("keep the specification");
+  memcpy(record.bytes, raw.bytes, raw.length);
+  parse_spec(raw, &jail.spec);
+  if (jail.spec.ephemeral) jail.kept.leash = LEASH_FD;
+  take_folder(record);
+  free(record.bytes);
+  set_failure_report(STATUS_FD, clean_up_failure);
+  make_outside();
+  int slot_lock = -1;
+  if (jail.spec.id_map == ID_MAP_SLOT) {
+    if (setgroups(0, NULL) < 0) die("drop the groups");
+    jail.first_id = claim_slot(&jail.spec, &slot_lock);
+  }
+  start_inside();
+  write_id_maps(&jail.spec, jail.kept.pid, jail.first_id);
+  give_sources();
+  wait_until_ready();
+  keep(&jail.kept);
+}

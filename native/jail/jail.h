@@ -1,0 +1,190 @@
+/* The jail: builds a sandbox, then stays outside as its keeper. */
+#ifndef BELLJAR_JAIL_H
+#define BELLJAR_JAIL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "frames.h"
+
+/* How the ids inside map to the host's. */
+enum id_map {
+  ID_MAP_SLOT = 1,   /* root: 65,536 ids of a slot of its own */
+  ID_MAP_SINGLE = 2, /* an ordinary user: one id, 1000 inside */
+  ID_MAP_SUBIDS = 3, /* an ordinary user with newuidmap: 65,536 ids, 1000 inside is the user */
+};
+
+enum storage {
+  STORAGE_FOLDER = 1, /* the writable layers lie in a host folder */
+  STORAGE_TMPFS = 2,  /* ... in memory, of a fixed size */
+  STORAGE_BTRFS = 3,  /* ... in a btrfs subvolume of its own, with a quota */
+};
+
+/* Whose ids a source's files carry on disk. */
+enum ids {
+  IDS_HOST = 0,      /* the host's: root there is root inside */
+  IDS_LAYER = 1,     /* the canonical range of our layers */
+  IDS_WORKSPACE = 2, /* the workspace owner's: `user` inside */
+};
+
+/* The steps of a set-up, walked in the order of the specification. Targets are absolute paths inside. */
+enum setup {
+  SETUP_OVERLAY = 1,   /* LOWER+ TARGET NAME (of its writable layer) */
+  SETUP_BIND = 2,      /* PATH TARGET IDS FLAGS(1 writable) */
+  SETUP_TMPFS = 3,     /* TARGET SIZE MODE */
+  SETUP_PROC = 4,      /* TARGET */
+  SETUP_DEVICES = 5,   /* TARGET SIZE (of shm) */
+  SETUP_MASK = 6,      /* TARGET: nothing is there, or nothing can be seen there */
+  SETUP_READ_ONLY = 7, /* TARGET: remounted read-only */
+};
+
+enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CPUACCT = 4, CGROUP_FREEZER = 5, CGROUP_V2 = 6 };
+
+#define JAIL_EPHEMERAL 1u
+#define SETUP_WRITABLE 1u
+
+#define CGROUPS_MAX 6
+#define STEPS_MAX 64
+#define SOURCES_MAX 160
+#define SLOT_SIZE 65536u
+/* Every slot lies above what /etc/subuid hands out, the canonical range of the layers on disk below every slot. */
+#define SLOT_FIRST_ID 2000000000u
+#define SLOT_COUNT 32768u
+#define CANONICAL_FIRST_ID 1000000000u
+#define INNER_USER 1000u
+/* Processes that the guest may have beside its sandbox's own. */
+#define RESERVED_PIDS 16u
+#define RESERVED_MEMORY (4u * 1024 * 1024)
+
+struct cgroup {
+  enum cgroup_kind kind;
+  const char *path;
+};
+
+/* A mount source: opened by the keeper where it is root, by the sandbox's first process otherwise. */
+struct source {
+  const char *path;
+  enum ids ids;
+  bool writable;
+};
+
+struct step {
+  enum setup kind;
+  const char *target, *name;
+  uint64_t size;
+  uint32_t mode, owner;
+  /* Its sources, lowest index topmost, in the specification's list. */
+  unsigned first_source, source_count;
+};
+
+/* Texts lie in the buffer that was parsed. */
+struct spec {
+  const char *id, *hostname, *folder, *sockets, *layers, *slots, *newuidmap, *newgidmap, *boot_id;
+  uint32_t slot_hint, subuid, subgid, workspace_uid, workspace_gid;
+  enum id_map id_map;
+  enum storage storage;
+  uint64_t memory, disk, deadline_ms;
+  uint32_t cpu_milli, pids, files;
+  bool ephemeral;
+  struct cgroup cgroups[CGROUPS_MAX];
+  struct step steps[STEPS_MAX];
+  struct source sources[SOURCES_MAX];
+  unsigned cgroup_count, step_count, source_count;
+};
+
+/* failure.c: names the step to whoever waits for the jail, after `at_failure` has removed what was made. */
+void set_failure_report(int fd, void (*at_failure)(void));
+_Noreturn void die(const char *step);
+_Noreturn void die_with(int error, const char *step);
+/* Without errno: what was asked for is wrong. */
+_Noreturn void refuse(const char *what);
+
+/* spec.c */
+struct spec_bytes {
+  uint8_t *bytes;
+  size_t length;
+};
+/* The fields as they came, without their head. */
+struct spec_bytes read_spec(int fd);
+/* Reads in place; refuses what it does not know. */
+void parse_spec(struct spec_bytes raw, struct spec *spec);
+
+/* idmap.c */
+uint32_t claim_slot(const struct spec *spec, int *lock_fd);
+void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id);
+int open_layer_namespace(uint32_t first_id);
+int open_workspace_namespace(const struct spec *spec, uint32_t first_id);
+
+/* mounts.c */
+int open_source(const struct source *source, int id_namespace, bool recursive);
+/* `layers`: the tree of the writable layers, or -1 with tmpfs storage. Takes all descriptors. */
+void build_root(const struct spec *spec, const int *sources, int layers);
+
+/* capabilities.c, seccomp.c */
+void keep_capabilities(void);
+void drop_all_capabilities(void);
+void install_seccomp(void);
+
+/* cgroup.c */
+void make_cgroups(const struct spec *spec);
+bool remove_cgroups(const struct spec *spec);
+/* v1: descriptors that the sandbox's first process writes itself into. */
+unsigned open_cgroup_joins(const struct spec *spec, int fds[CGROUPS_MAX]);
+void join_cgroups(const int *fds, unsigned count);
+/* v2: the group to be born in, or -1. */
+int open_cgroup_v2(const struct spec *spec);
+/* False with ENOTSUP where there is no freezer. */
+bool freeze_cgroups(const struct spec *spec, bool frozen);
+struct cgroup_usage {
+  uint64_t memory, memory_peak, cpu_us;
+  uint32_t processes, oom_kills;
+};
+void read_cgroup_usage(const struct spec *spec, struct cgroup_usage *usage);
+
+/* storage.c, remove-tree.c */
+void make_layers(const struct spec *spec);
+bool remove_layers(const struct spec *spec);
+bool remove_tree(int parent, const char *name);
+
+/* clean.c */
+#define GUEST_SOCKET "guest"
+#define KEEPER_SOCKET "keeper"
+#define EXIT_ALIVE 3
+int open_lock(int folder, bool *taken);
+void write_end(int folder, const char *reason);
+void clean_kernel_objects(const struct spec *spec);
+bool remove_writable_layers(const struct spec *spec);
+
+/* inside.c: the sandbox's first process. */
+struct inside {
+  const struct spec *spec;
+  int channel;  /* to the keeper */
+  int guest_fd; /* the guest's listening socket */
+};
+_Noreturn void run_inside(const struct inside *inside);
+
+/* words.c: the words between the keeper and the sandbox's first process while it is built. */
+enum word { WORD_SOURCES = 1, WORD_READY = 2, WORD_GO = 3 };
+#define CHANNEL_FDS_MAX (SOURCES_MAX + CGROUPS_MAX + 1)
+bool send_word(int channel, enum word word, const int *fds, unsigned count);
+/* The number of descriptors that came, or -1: the other side is gone or said something else. */
+int receive_word(int channel, enum word word, int *fds, unsigned capacity);
+
+/* keeper.c */
+struct kept {
+  const struct spec *spec;
+  int folder;
+  int pidfd;
+  pid_t pid;
+  int control; /* listening */
+  int leash;   /* -1, or ends when the process that made an ephemeral sandbox ends */
+};
+_Noreturn void keep(struct kept *kept);
+
+int jail_main(void);
+int clear_main(const char *folder);
+
+#endif

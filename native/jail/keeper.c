@@ -1,0 +1,258 @@
+/*
+ * The keeper: stays outside, holds the deadline, waits for the end, writes why, and removes what is left.
+ * Nothing here may block on a client: the deadline is the switch that works when everybody else is gone.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "jail.h"
+
+#define CLIENTS_MAX 48
+#define REQUEST_MAX 256
+#define REPLY_MAX 256
+#define REASON_MAX 32
+
+struct client {
+  int fd; /* -1: free */
+  bool waits;
+  size_t length;
+  uint8_t request[HEAD_BYTES + REQUEST_MAX];
+};
+
+enum phase { PHASE_RUNNING = 1, PHASE_PAUSED = 2, PHASE_ENDING = 3 };
+
+struct keeper {
+  struct kept *kept;
+  enum phase phase;
+  int timer;
+  uint64_t deadline_ms;
+  char reason[REASON_MAX];
+  struct client clients[CLIENTS_MAX];
+};
+
+static void drop(struct client *client) {
+  close(client->fd);
+  client->fd = -1;
+  client->waits = false;
+  client->length = 0;
+}
+
+/* A reply is small: a client whose socket has no room for it does not read, and is let go. */
+static void reply(struct client *client, const struct field_writer *fields) {
+  uint8_t frame[FRAME_HEADER_BYTES + REPLY_MAX];
+  size_t length = fields == NULL ? 0 : fields->length;
+  write_frame_header(frame, (struct frame_header){.type = FRAME_REPLY, .length = (uint32_t)length});
+  if (length > 0) memcpy(frame + FRAME_HEADER_BYTES, fields->bytes, length);
+  send(client->fd, frame, FRAME_HEADER_BYTES + length, MSG_NOSIGNAL | MSG_DONTWAIT);
+  drop(client);
+}
+
+static void reply_failure(struct client *client, uint16_t code, int error, const char *text) {
+  uint8_t frame[FRAME_HEADER_BYTES + 4 + ERROR_TEXT_BYTES];
+  size_t length = write_error_frame(frame, sizeof frame, code, error, text);
+  send(client->fd, frame, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+  drop(client);
+}
+
+static void set_deadline(struct keeper *keeper, uint64_t deadline_ms) {
+  struct itimerspec when = {.it_value = {.tv_sec = (time_t)(deadline_ms / 1000), .tv_nsec = (long)(deadline_ms % 1000) * 1000000}};
+  keeper->deadline_ms = deadline_ms;
+  timerfd_settime(keeper->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* SIGKILL waits for the thaw on v1: all are killed first, then thawed. */
+static void begin_end(struct keeper *keeper, const char *reason) {
+  if (keeper->phase == PHASE_ENDING) return;
+  bool was_paused = keeper->phase == PHASE_PAUSED;
+  keeper->phase = PHASE_ENDING;
+  strncpy(keeper->reason, reason, sizeof keeper->reason - 1);
+  syscall(SYS_pidfd_send_signal, keeper->kept->pidfd, SIGKILL, NULL, 0u);
+  if (was_paused) freeze_cgroups(keeper->kept->spec, false);
+}
+
+static void answer_status(struct keeper *keeper, struct client *client) {
+  uint8_t bytes[REPLY_MAX];
+  struct field_writer fields;
+  struct cgroup_usage usage;
+  read_cgroup_usage(keeper->kept->spec, &usage);
+  field_writer_init(&fields, bytes, sizeof bytes);
+  put_number(&fields, TAG_PHASE, keeper->phase);
+  put_number(&fields, TAG_DEADLINE_MS, keeper->deadline_ms);
+  put_number(&fields, TAG_MEMORY, usage.memory);
+  put_number(&fields, TAG_MEMORY_PEAK, usage.memory_peak);
+  put_number(&fields, TAG_CPU_US, usage.cpu_us);
+  put_number(&fields, TAG_PROCESSES_COUNT, usage.processes);
+  put_number(&fields, TAG_OOM_KILLS, usage.oom_kills);
+  reply(client, &fields);
+}
+
+static void answer_freeze(struct keeper *keeper, struct client *client, bool freeze) {
+  if (keeper->phase == PHASE_ENDING) {
+    reply_failure(client, GUEST_ERROR_NOT_SUPPORTED, 0, "the sandbox is ending");
+    return;
+  }
+  if (!freeze_cgroups(keeper->kept->spec, freeze)) {
+    reply_failure(client, GUEST_ERROR_NOT_SUPPORTED, errno, "this host has no freezer for the sandbox");
+    return;
+  }
+  keeper->phase = freeze ? PHASE_PAUSED : PHASE_RUNNING;
+  reply(client, NULL);
+}
+
+struct request {
+  uint64_t deadline_ms;
+  const char *reason;
+};
+
+static bool parse_request(struct client *client, uint32_t length, struct request *request) {
+  struct fields fields;
+  struct field field;
+  enum field_result result;
+  fields_init(&fields, client->request + HEAD_BYTES, length);
+  while ((result = fields_next(&fields, &field)) == FIELD_READ) {
+    if (field.tag == TAG_DEADLINE_MS) request->deadline_ms = field.number;
+    else if (field.tag == TAG_REASON) request->reason = field.text;
+    else return false;
+  }
+  return result == FIELD_END;
+}
+
+/* Reasons are words of the error table: nothing that could break the line of JSON they are written into. */
+static bool is_reason(const char *text) {
+  size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+  return length > 0 && length < REASON_MAX && text[length] == 0;
+}
+
+static void serve(struct keeper *keeper, struct client *client, struct head head) {
+  struct request request = {.deadline_ms = 0, .reason = "killed"};
+  if (!parse_request(client, head.length, &request) || !is_reason(request.reason)) {
+    reply_failure(client, GUEST_ERROR_BAD_REQUEST, 0, "malformed request to the keeper");
+    return;
+  }
+  switch (head.operation) {
+    case OPERATION_KEEPER_STATUS: answer_status(keeper, client); return;
+    case OPERATION_KEEPER_EXTEND:
+      set_deadline(keeper, request.deadline_ms);
+      reply(client, NULL);
+      return;
+    case OPERATION_KEEPER_PAUSE: answer_freeze(keeper, client, true); return;
+    case OPERATION_KEEPER_RESUME: answer_freeze(keeper, client, false); return;
+    case OPERATION_KEEPER_WAIT: client->waits = true; return;
+    case OPERATION_KEEPER_KILL:
+      client->waits = true;
+      begin_end(keeper, request.reason);
+      return;
+    default: reply_failure(client, GUEST_ERROR_BAD_REQUEST, 0, "the keeper does not know this operation");
+  }
+}
+
+static void read_client(struct keeper *keeper, struct client *client) {
+  if (client->waits) { /* it says no more; whatever comes is its end */
+    drop(client);
+    return;
+  }
+  ssize_t got = recv(client->fd, client->request + client->length, sizeof client->request - client->length, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    drop(client);
+    return;
+  }
+  client->length += (size_t)got;
+  if (client->length < HEAD_BYTES) return;
+  struct head head;
+  enum head_result result = parse_head(client->request, &head);
+  if (result != HEAD_OK || head.length > REQUEST_MAX) {
+    uint16_t code = result == HEAD_WRONG_VERSION ? GUEST_ERROR_VERSION_MISMATCH : GUEST_ERROR_BAD_REQUEST;
+    reply_failure(client, code, 0, "the keeper speaks version 1 of the protocol and takes small requests");
+    return;
+  }
+  if (client->length >= HEAD_BYTES + head.length) serve(keeper, client, head);
+}
+
+static void accept_client(struct keeper *keeper) {
+  int fd = accept4(keeper->kept->control, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) return;
+  for (size_t i = 0; i < CLIENTS_MAX; i++) {
+    if (keeper->clients[i].fd >= 0) continue;
+    keeper->clients[i] = (struct client){.fd = fd};
+    return;
+  }
+  close(fd);
+}
+
+/* Why the guest ended when nobody here asked for it. */
+static void name_end(struct keeper *keeper, int status) {
+  struct cgroup_usage usage;
+  if (keeper->phase == PHASE_ENDING) return;
+  read_cgroup_usage(keeper->kept->spec, &usage);
+  bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  strcpy(keeper->reason, was_killed && usage.oom_kills > 0 ? "out_of_memory" : was_killed ? "killed" : "exited");
+}
+
+static void tell_waiting(struct keeper *keeper) {
+  for (size_t i = 0; i < CLIENTS_MAX; i++) {
+    if (keeper->clients[i].fd < 0) continue;
+    uint8_t bytes[REPLY_MAX];
+    struct field_writer fields;
+    field_writer_init(&fields, bytes, sizeof bytes);
+    put_text(&fields, TAG_REASON, keeper->reason);
+    reply(&keeper->clients[i], &fields);
+  }
+}
+
+static _Noreturn void end(struct keeper *keeper) {
+  int status = 0;
+  while (waitpid(keeper->kept->pid, &status, 0) < 0 && errno == EINTR) continue;
+  name_end(keeper, status);
+  clean_kernel_objects(keeper->kept->spec);
+  write_end(keeper->kept->folder, keeper->reason);
+  tell_waiting(keeper);
+  remove_writable_layers(keeper->kept->spec);
+  _exit(EXIT_SUCCESS);
+}
+
+enum slot { SLOT_GUEST, SLOT_CONTROL, SLOT_TIMER, SLOT_LEASH, SLOT_CLIENTS };
+
+static void turn(struct keeper *keeper) {
+  struct pollfd fds[SLOT_CLIENTS + CLIENTS_MAX];
+  fds[SLOT_GUEST] = (struct pollfd){.fd = keeper->kept->pidfd, .events = POLLIN};
+  fds[SLOT_CONTROL] = (struct pollfd){.fd = keeper->kept->control, .events = POLLIN};
+  fds[SLOT_TIMER] = (struct pollfd){.fd = keeper->timer, .events = POLLIN};
+  fds[SLOT_LEASH] = (struct pollfd){.fd = keeper->kept->leash, .events = POLLIN};
+  for (size_t i = 0; i < CLIENTS_MAX; i++) fds[SLOT_CLIENTS + i] = (struct pollfd){.fd = keeper->clients[i].fd, .events = POLLIN};
+  if (poll(fds, SLOT_CLIENTS + CLIENTS_MAX, -1) < 0) return;
+  if (fds[SLOT_GUEST].revents != 0) end(keeper);
+  for (size_t i = 0; i < CLIENTS_MAX; i++)
+    if (fds[SLOT_CLIENTS + i].revents != 0) read_client(keeper, &keeper->clients[i]);
+  if (fds[SLOT_CONTROL].revents != 0) accept_client(keeper);
+  if (fds[SLOT_LEASH].revents != 0) {
+    begin_end(keeper, "host_lost");
+    keeper->kept->leash = -1;
+  }
+  uint64_t expirations;
+  if (fds[SLOT_TIMER].revents != 0 && read(keeper->timer, &expirations, sizeof expirations) > 0) begin_end(keeper, "deadline");
+}
+
+void keep(struct kept *kept) {
+  static struct keeper keeper;
+  keeper.kept = kept;
+  keeper.phase = PHASE_RUNNING;
+  for (size_t i = 0; i < CLIENTS_MAX; i++) keeper.clients[i].fd = -1;
+  keeper.timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (keeper.timer < 0) begin_end(&keeper, "create_failed");
+  set_deadline(&keeper, kept->spec->deadline_ms);
+  close(STDIN_FILENO);
+  if (chdir("/") < 0) begin_end(&keeper, "create_failed");
+  prctl(PR_SET_NAME, "belljar-keeper", 0, 0, 0);
+  for (;;) turn(&keeper);
+}

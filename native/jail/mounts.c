@@ -1,0 +1,263 @@
+/* The sandbox's file system: an ordered list of steps, walked by one loop. Runs as the sandbox's first process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "jail.h"
+
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/* Any folder that every Linux has; it is covered only in the sandbox's own mount namespace, and for a moment. */
+#define STAGE "/tmp"
+#define OPTIONS_MAX 4096
+#define SHORT_PATH 64
+
+struct build {
+  const struct spec *spec;
+  const int *sources;
+  int root; /* the new root, once the first overlay is there */
+};
+
+static _Noreturn void die_at(const char *action, const char *target) {
+  int error = errno;
+  char step[256];
+  snprintf(step, sizeof step, "%s %.200s", action, target);
+  die_with(error, step);
+}
+
+/* A detached copy of the mount that `path` lies on, read-only unless asked, nothing set-id, no devices, seen by nobody else. */
+int open_source(const struct source *source, int id_namespace, bool recursive) {
+  unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | (recursive ? AT_RECURSIVE : 0u);
+  int fd = (int)syscall(SYS_open_tree, AT_FDCWD, source->path, flags);
+  if (fd < 0) die_at("open", source->path);
+  struct mount_attr attributes = {
+      .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (source->writable ? 0u : MOUNT_ATTR_RDONLY) | (id_namespace >= 0 ? MOUNT_ATTR_IDMAP : 0u),
+      .propagation = (uint64_t)MS_PRIVATE,
+      .userns_fd = id_namespace >= 0 ? (unsigned)id_namespace : 0u,
+  };
+  if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &attributes, sizeof attributes) < 0)
+    die_at("set the ids and flags of", source->path);
+  return fd;
+}
+
+static void make_folder(const char *path, mode_t mode) {
+  if (mkdir(path, mode) < 0 && errno != EEXIST) die_at("make", path);
+}
+
+/* A path of the new root as its own processes will see it: links lead nowhere else. */
+static int open_target(const struct build *build, const char *target) {
+  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+  return (int)syscall(SYS_openat2, build->root, target, &how, sizeof how);
+}
+
+static int need_target(const struct build *build, const char *target) {
+  int fd = open_target(build, target);
+  if (fd < 0) die_at("find", target);
+  return fd;
+}
+
+static void attach(int tree, int target, const char *name) {
+  if (syscall(SYS_move_mount, tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0) die_at("mount on", name);
+  close(tree);
+  close(target);
+}
+
+/* mount(2) on a descriptor. Called before the new root's own /proc is there or after: the stage's host /proc serves. */
+static void mount_on(const char *type, int target, const char *name, unsigned long flags, const char *options) {
+  char path[SHORT_PATH];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", target);
+  if (mount(type, path, type, flags, options) < 0) {
+    int error = errno;
+    char action[SHORT_PATH];
+    snprintf(action, sizeof action, "mount %s on", type);
+    errno = error;
+    die_at(action, name);
+  }
+  close(target);
+}
+
+static void give_to(const struct build *build, const char *path, uint32_t owner) {
+  if (build->spec->id_map != ID_MAP_SINGLE && lchown(path, owner, owner) < 0) die_at("set the owner of", path);
+}
+
+/* Upper and work folder lie side by side on one mount, so that copy-up can rename. */
+static void make_writable_layer(const struct build *build, const struct step *step) {
+  static const char *const PARTS[] = {"", "/upper", "/work"};
+  for (size_t i = 0; i < COUNT(PARTS); i++) {
+    char path[SHORT_PATH];
+    snprintf(path, sizeof path, "storage/%.32s%s", step->name, PARTS[i]);
+    make_folder(path, i == 1 ? (mode_t)step->mode : 0700);
+    give_to(build, path, i == 1 ? step->owner : 0);
+  }
+}
+
+static void mount_overlay(struct build *build, const struct step *step) {
+  make_writable_layer(build, step);
+  char options[OPTIONS_MAX];
+  size_t length = (size_t)snprintf(options, sizeof options, "userxattr,volatile,upperdir=storage/%.32s/upper,workdir=storage/%.32s/work,lowerdir=", step->name, step->name);
+  for (unsigned i = 0; i < step->source_count && length < sizeof options; i++)
+    length += (size_t)snprintf(options + length, sizeof options - length, "%s%u", i == 0 ? "" : ":", step->first_source + i);
+  if (length >= sizeof options) refuse("too many layers");
+  const char *target = build->root < 0 ? "root" : NULL;
+  char path[SHORT_PATH];
+  int fd = -1;
+  if (target == NULL) {
+    fd = need_target(build, step->target);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    target = path;
+  }
+  if (mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, options) < 0) die_at("mount overlay on", step->target);
+  if (fd >= 0) close(fd);
+  else build->root = open("root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (build->root < 0) die("open the new root");
+}
+
+static void mount_bind(const struct build *build, const struct step *step) {
+  attach(build->sources[step->first_source], need_target(build, step->target), step->target);
+}
+
+static void mount_tmpfs(const struct build *build, const struct step *step) {
+  char options[SHORT_PATH];
+  snprintf(options, sizeof options, "size=%llu,mode=%o", (unsigned long long)step->size, (unsigned)step->mode);
+  mount_on("tmpfs", need_target(build, step->target), step->target, MS_NOSUID | MS_NODEV, options);
+}
+
+static int clone_tree(int at, const char *path, unsigned flags) {
+  int fd = (int)syscall(SYS_open_tree, at, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
+  if (fd < 0) die_at("open", path);
+  return fd;
+}
+
+static void make_read_only(int tree, const char *name) {
+  struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
+  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0) die_at("make read-only:", name);
+}
+
+static const char *const DEVICES[] = {"null", "zero", "full", "random", "urandom", "tty"};
+static const struct {
+  const char *name, *target;
+} DEVICE_LINKS[] = {
+    {"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+    {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
+};
+
+static int open_within(int folder, const char *name) {
+  int fd = openat(folder, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) die_at("open /dev entry", name);
+  return fd;
+}
+
+static void bind_device(int folder, const char *name) {
+  char host[SHORT_PATH];
+  snprintf(host, sizeof host, "/dev/%s", name);
+  int file = openat(folder, name, O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0666);
+  if (file < 0) die_at("make /dev entry", name);
+  close(file);
+  attach(clone_tree(AT_FDCWD, host, 0), open_within(folder, name), host);
+}
+
+static void mount_devices(const struct build *build, const struct step *step) {
+  mount_on("tmpfs", need_target(build, step->target), step->target, MS_NOSUID | MS_NOEXEC, "size=64k,mode=755");
+  int folder = need_target(build, step->target);
+  for (size_t i = 0; i < COUNT(DEVICES); i++) bind_device(folder, DEVICES[i]);
+  for (size_t i = 0; i < COUNT(DEVICE_LINKS); i++)
+    if (symlinkat(DEVICE_LINKS[i].target, folder, DEVICE_LINKS[i].name) < 0) die_at("link /dev entry", DEVICE_LINKS[i].name);
+  if (mkdirat(folder, "pts", 0755) < 0 || mkdirat(folder, "shm", 01777) < 0) die("make folders in /dev");
+  const char *terminal_group = build->spec->id_map == ID_MAP_SINGLE ? "newinstance,ptmxmode=0666,mode=620" : "newinstance,ptmxmode=0666,mode=620,gid=5";
+  mount_on("devpts", open_within(folder, "pts"), "/dev/pts", MS_NOSUID | MS_NOEXEC, terminal_group);
+  char options[SHORT_PATH];
+  snprintf(options, sizeof options, "size=%llu,mode=1777", (unsigned long long)step->size);
+  mount_on("tmpfs", open_within(folder, "shm"), "/dev/shm", MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
+  make_read_only(folder, step->target);
+  close(folder);
+}
+
+/* What this kernel does not have needs no covering. */
+static void mask_if_present(const struct build *build, const struct step *step) {
+  int target = open_target(build, step->target);
+  if (target < 0) {
+    if (errno == ENOENT) return;
+    die_at("find", step->target);
+  }
+  struct stat status;
+  if (fstat(target, &status) < 0) die_at("look at", step->target);
+  if (S_ISDIR(status.st_mode)) mount_on("tmpfs", target, step->target, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=0,mode=555,nr_inodes=1");
+  else attach(clone_tree(AT_FDCWD, "/dev/null", 0), target, step->target);
+}
+
+static void remount_read_only(const struct build *build, const struct step *step) {
+  int target = need_target(build, step->target);
+  int tree = clone_tree(target, "", AT_EMPTY_PATH);
+  make_read_only(tree, step->target);
+  attach(tree, target, step->target);
+}
+
+static void walk(struct build *build, const struct step *step) {
+  switch (step->kind) {
+    case SETUP_OVERLAY: mount_overlay(build, step); return;
+    case SETUP_BIND: mount_bind(build, step); return;
+    case SETUP_TMPFS: mount_tmpfs(build, step); return;
+    case SETUP_PROC: mount_on("proc", need_target(build, step->target), step->target, MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL); return;
+    case SETUP_DEVICES: mount_devices(build, step); return;
+    case SETUP_MASK: mask_if_present(build, step); return;
+    case SETUP_READ_ONLY: remount_read_only(build, step); return;
+  }
+  refuse("a step of an unknown kind");
+}
+
+/* Layers get one-number names on a tmpfs of ours, so that what mountinfo shows inside names no path of the host. */
+static void mount_stage(const struct spec *spec, const int *sources) {
+  if (mount("tmpfs", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=700") < 0) die("mount the stage on " STAGE);
+  if (chdir(STAGE) < 0) die("enter the stage");
+  make_folder("root", 0755);
+  make_folder("storage", 0700);
+  for (unsigned i = 0; i < spec->step_count; i++) {
+    if (spec->steps[i].kind != SETUP_OVERLAY) continue;
+    for (unsigned n = 0; n < spec->steps[i].source_count; n++) {
+      char name[16];
+      snprintf(name, sizeof name, "%u", spec->steps[i].first_source + n);
+      make_folder(name, 0700);
+      attach(sources[spec->steps[i].first_source + n], open_within(AT_FDCWD, name), "the stage");
+    }
+  }
+}
+
+static void mount_storage(const struct spec *spec, int layers) {
+  if (spec->storage != STORAGE_TMPFS) {
+    attach(layers, open_within(AT_FDCWD, "storage"), "the stage");
+    return;
+  }
+  char options[SHORT_PATH];
+  snprintf(options, sizeof options, "size=%llu,mode=700", (unsigned long long)spec->disk);
+  if (mount("tmpfs", "storage", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0) die("mount the sandbox's disk");
+}
+
+static void enter_root(void) {
+  if (chdir("root") < 0) die("enter the new root");
+  if (syscall(SYS_pivot_root, ".", ".") < 0) die("change the root");
+  if (umount2(".", MNT_DETACH) < 0) die("let go of the old root");
+  if (chdir("/") < 0) die("enter the new root");
+}
+
+void build_root(const struct spec *spec, const int *sources, int layers) {
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) die("make the mounts private");
+  umask(0);
+  mount_stage(spec, sources);
+  mount_storage(spec, layers);
+  struct build build = {.spec = spec, .sources = sources, .root = -1};
+  for (unsigned i = 0; i < spec->step_count; i++) walk(&build, &spec->steps[i]);
+  if (build.root < 0) refuse("no step makes the root");
+  close(build.root);
+  enter_root();
+  umask(022);
+}

@@ -1,0 +1,135 @@
+/* The filter on system calls. What it allows and refuses stands in syscalls.table, with reasons. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <asm/unistd.h>
+#include <unistd.h>
+
+#include "jail.h"
+
+struct refusal {
+  unsigned number;
+  unsigned error;
+};
+
+#include "syscalls.h"
+
+#if defined(__x86_64__)
+#define THIS_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define THIS_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "belljar builds on x86_64 and aarch64"
+#endif
+
+/* Numbers from here on are the x32 ABI's: the same calls under other numbers. */
+#define X32_BIT 0x40000000u
+
+#define NAMESPACE_FLAGS \
+  (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | 0x80u /* CLONE_NEWTIME */)
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/* Three instructions a range at worst, two a refusal, and the fixed part. */
+#define PROGRAM_MAX (COUNT(ALLOWED) * 3 + COUNT(REFUSED) * 2 + 64)
+
+struct program {
+  struct sock_filter at[PROGRAM_MAX];
+  unsigned short length;
+};
+
+static void emit(struct program *program, unsigned short code, unsigned char if_true, unsigned char if_false, unsigned value) {
+  struct sock_filter *at = &program->at[program->length++];
+  at->code = code;
+  at->jt = if_true;
+  at->jf = if_false;
+  at->k = value;
+}
+
+static void load(struct program *program, size_t offset) { emit(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned)offset); }
+static void answer(struct program *program, unsigned value) { emit(program, BPF_RET | BPF_K, 0, 0, value); }
+static unsigned fail_with(unsigned error) { return SECCOMP_RET_ERRNO | (error & SECCOMP_RET_DATA); }
+
+/* The low 32 bits of an argument: where the kernel itself looks at no more, comparing more would be a way past. */
+static size_t argument(unsigned index) { return offsetof(struct seccomp_data, args) + index * sizeof(__u64); }
+
+/* A call whose flags in `argument_index` may hold none of `forbidden`. */
+static void forbid_bits(struct program *program, unsigned number, unsigned argument_index, unsigned forbidden) {
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, number);
+  load(program, argument(argument_index));
+  emit(program, BPF_JMP | BPF_JSET | BPF_K, 0, 1, forbidden);
+  answer(program, fail_with(EPERM));
+  answer(program, SECCOMP_RET_ALLOW);
+}
+
+static void mask_ioctl(struct program *program) {
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 5, __NR_ioctl);
+  load(program, argument(1));
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, TIOCSTI);
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, TIOCLINUX);
+  answer(program, fail_with(EPERM));
+  answer(program, SECCOMP_RET_ALLOW);
+}
+
+/* Unix, IPv4, IPv6 and netlink obey the network namespace. Others, AF_VSOCK first, reach past it or are a large surface. */
+static void mask_socket(struct program *program) {
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 7, __NR_socket);
+  load(program, argument(0));
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 3, 0, AF_UNIX);
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, AF_INET);
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AF_INET6);
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, AF_NETLINK);
+  answer(program, SECCOMP_RET_ALLOW);
+  answer(program, fail_with(EAFNOSUPPORT));
+}
+
+static int compare_numbers(const void *left, const void *right) {
+  unsigned a = *(const unsigned *)left, b = *(const unsigned *)right;
+  return a < b ? -1 : a > b;
+}
+
+static void allow_ranges(struct program *program) {
+  unsigned numbers[COUNT(ALLOWED)];
+  for (size_t i = 0; i < COUNT(ALLOWED); i++) numbers[i] = ALLOWED[i];
+  qsort(numbers, COUNT(numbers), sizeof(numbers[0]), compare_numbers);
+  for (size_t i = 0; i < COUNT(numbers);) {
+    size_t last = i;
+    while (last + 1 < COUNT(numbers) && numbers[last + 1] <= numbers[last] + 1) last++;
+    emit(program, BPF_JMP | BPF_JGE | BPF_K, 0, 2, numbers[i]);
+    emit(program, BPF_JMP | BPF_JGT | BPF_K, 1, 0, numbers[last]);
+    answer(program, SECCOMP_RET_ALLOW);
+    i = last + 1;
+  }
+}
+
+void install_seccomp(void) {
+  struct program program = {.length = 0};
+  load(&program, offsetof(struct seccomp_data, arch));
+  emit(&program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, THIS_ARCH);
+  answer(&program, SECCOMP_RET_KILL_PROCESS);
+  load(&program, offsetof(struct seccomp_data, nr));
+#if defined(__x86_64__)
+  emit(&program, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
+  answer(&program, SECCOMP_RET_KILL_PROCESS);
+#endif
+  forbid_bits(&program, __NR_clone, 0, NAMESPACE_FLAGS);
+  forbid_bits(&program, __NR_unshare, 0, NAMESPACE_FLAGS);
+  mask_ioctl(&program);
+  mask_socket(&program);
+  for (size_t i = 0; i < COUNT(REFUSED); i++) {
+    emit(&program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, REFUSED[i].number);
+    answer(&program, fail_with(REFUSED[i].error));
+  }
+  allow_ranges(&program);
+  answer(&program, fail_with(ENOSYS));
+
+  struct sock_fprog filter = {.len = program.length, .filter = program.at};
+  if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0u, &filter) < 0) die("install the seccomp filter");
+}

@@ -1,0 +1,133 @@
+/* Reads the jail's specification: a head and fields, as of an operation, on standard input. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io.h"
+#include "jail.h"
+
+struct spec_bytes read_spec(int fd) {
+  uint8_t start[HEAD_BYTES];
+  struct head head;
+  if (!read_whole(fd, start, sizeof start)) refuse("no specification on standard input");
+  if (parse_head(start, &head) != HEAD_OK || head.operation != OPERATION_JAIL) refuse("not a specification of this version");
+  struct spec_bytes raw = {.bytes = malloc(head.length + 1), .length = head.length};
+  if (raw.bytes == NULL) die("keep the specification");
+  if (!read_whole(fd, raw.bytes, raw.length)) refuse("the specification is cut short");
+  return raw;
+}
+
+static void next_or_refuse(enum field_result result) {
+  if (result == FIELD_BAD) refuse("a field of the specification is malformed");
+}
+
+static void add_source(struct spec *spec, struct step *step, struct source source) {
+  if (spec->source_count == SOURCES_MAX) refuse("too many layers and binds");
+  if (source.path == NULL || source.path[0] != '/') refuse("a source is not an absolute path");
+  if (step->source_count == 0) step->first_source = spec->source_count;
+  step->source_count++;
+  spec->sources[spec->source_count++] = source;
+}
+
+/* A lower layer is one digit, whose ids it carries, and its path. */
+static struct source lower_source(const char *text) {
+  if (text[0] != '0' + IDS_HOST && text[0] != '0' + IDS_LAYER && text[0] != '0' + IDS_WORKSPACE) refuse("a layer does not say whose ids it has");
+  return (struct source){.path = text + 1, .ids = (enum ids)(text[0] - '0'), .writable = false};
+}
+
+static void parse_step(struct spec *spec, const struct field *setup) {
+  if (spec->step_count == STEPS_MAX) refuse("too many steps");
+  struct step *step = &spec->steps[spec->step_count++];
+  struct source bind = {.path = NULL};
+  struct fields fields;
+  struct field field;
+  enum field_result result;
+  /* The list's own room: fields are read in place. */
+  fields_init(&fields, (uint8_t *)(uintptr_t)setup->text, setup->length);
+  while ((result = fields_next(&fields, &field)) == FIELD_READ) {
+    switch (field.tag) {
+      case TAG_KIND: step->kind = (enum setup)field.number; break;
+      case TAG_TARGET: step->target = field.text; break;
+      case TAG_NAME: step->name = field.text; break;
+      case TAG_SIZE: step->size = field.number; break;
+      case TAG_UID: step->owner = (uint32_t)field.number; break;
+      case TAG_MODE: step->mode = (uint32_t)field.number; break;
+      case TAG_PATH: bind.path = field.text; break;
+      case TAG_IDS: bind.ids = (enum ids)field.number; break;
+      case TAG_FLAGS: bind.writable = (field.number & SETUP_WRITABLE) != 0; break;
+      case TAG_LOWER: add_source(spec, step, lower_source(field.text)); break;
+      default: refuse("a step has a field that it cannot have");
+    }
+  }
+  next_or_refuse(result);
+  if (step->target == NULL || step->target[0] != '/') refuse("a step has no target");
+  if (step->kind == SETUP_BIND) add_source(spec, step, bind);
+  if (step->kind == SETUP_OVERLAY && (step->source_count == 0 || step->name == NULL)) refuse("an overlay without layers or name");
+}
+
+static void parse_cgroup(struct spec *spec, const struct field *value) {
+  if (spec->cgroup_count == CGROUPS_MAX) refuse("too many control groups");
+  struct cgroup *cgroup = &spec->cgroups[spec->cgroup_count++];
+  struct fields fields;
+  struct field field;
+  enum field_result result;
+  fields_init(&fields, (uint8_t *)(uintptr_t)value->text, value->length);
+  while ((result = fields_next(&fields, &field)) == FIELD_READ) {
+    if (field.tag == TAG_KIND) cgroup->kind = (enum cgroup_kind)field.number;
+    else if (field.tag == TAG_PATH) cgroup->path = field.text;
+    else refuse("a control group has a field that it cannot have");
+  }
+  next_or_refuse(result);
+  if (cgroup->path == NULL || cgroup->path[0] != '/') refuse("a control group has no path");
+}
+
+static void parse_field(struct spec *spec, const struct field *field) {
+  switch (field->tag) {
+    case TAG_ID: spec->id = field->text; break;
+    case TAG_HOSTNAME: spec->hostname = field->text; break;
+    case TAG_FOLDER: spec->folder = field->text; break;
+    case TAG_SOCKETS: spec->sockets = field->text; break;
+    case TAG_LAYERS: spec->layers = field->text; break;
+    case TAG_SLOTS: spec->slots = field->text; break;
+    case TAG_SLOT: spec->slot_hint = (uint32_t)field->number; break;
+    case TAG_ID_MAP: spec->id_map = (enum id_map)field->number; break;
+    case TAG_SUBUID: spec->subuid = (uint32_t)field->number; break;
+    case TAG_SUBGID: spec->subgid = (uint32_t)field->number; break;
+    case TAG_NEWUIDMAP: spec->newuidmap = field->text; break;
+    case TAG_NEWGIDMAP: spec->newgidmap = field->text; break;
+    case TAG_WORKSPACE_UID: spec->workspace_uid = (uint32_t)field->number; break;
+    case TAG_WORKSPACE_GID: spec->workspace_gid = (uint32_t)field->number; break;
+    case TAG_STORAGE: spec->storage = (enum storage)field->number; break;
+    case TAG_LIMIT_MEMORY: spec->memory = field->number; break;
+    case TAG_LIMIT_DISK: spec->disk = field->number; break;
+    case TAG_LIMIT_CPU_MILLI: spec->cpu_milli = (uint32_t)field->number; break;
+    case TAG_LIMIT_PIDS: spec->pids = (uint32_t)field->number; break;
+    case TAG_LIMIT_FILES: spec->files = (uint32_t)field->number; break;
+    case TAG_DEADLINE_MS: spec->deadline_ms = field->number; break;
+    case TAG_VALUE: spec->boot_id = field->text; break;
+    case TAG_FLAGS: spec->ephemeral = (field->number & JAIL_EPHEMERAL) != 0; break;
+    case TAG_CGROUP: parse_cgroup(spec, field); break;
+    case TAG_SETUP: parse_step(spec, field); break;
+    default: refuse("the specification has a field that it cannot have");
+  }
+}
+
+static bool is_id(const char *text) {
+  return text != NULL && strlen(text) == 20 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789") == 20;
+}
+
+void parse_spec(struct spec_bytes raw, struct spec *spec) {
+  memset(spec, 0, sizeof *spec);
+  struct fields fields;
+  struct field field;
+  enum field_result result;
+  fields_init(&fields, raw.bytes, raw.length);
+  while ((result = fields_next(&fields, &field)) == FIELD_READ) parse_field(spec, &field);
+  next_or_refuse(result);
+  if (!is_id(spec->id)) refuse("the specification has no id");
+  if (spec->folder == NULL || spec->sockets == NULL || spec->layers == NULL || spec->hostname == NULL) refuse("the specification lacks a path");
+  if (spec->id_map < ID_MAP_SLOT || spec->id_map > ID_MAP_SUBIDS) refuse("the specification has no id map");
+  if (spec->id_map == ID_MAP_SLOT && spec->slots == NULL) refuse("the specification has no slots");
+  if (spec->id_map == ID_MAP_SUBIDS && (spec->newuidmap == NULL || spec->newgidmap == NULL)) refuse("the specification has no newuidmap");
+  if (spec->storage < STORAGE_FOLDER || spec->storage > STORAGE_BTRFS) refuse("the specification has no storage");
+}

@@ -1,0 +1,31 @@
+/* One binary, several roles; the first argument names it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest.h"
+#include "jail/jail.h"
+
+static int guest_role(int argc, char **argv) {
+  struct guest_options options = {.listen_fd = -1};
+  for (int i = 2; i < argc; i++) {
+    if (strcmp(argv[i], "--listen-fd") == 0 && i + 1 < argc) options.listen_fd = (int)strtol(argv[++i], NULL, 10);
+    else if (strcmp(argv[i], "--single-id") == 0) options.single_id = true;
+    else if (strcmp(argv[i], "--services-folder") == 0 && i + 1 < argc) options.services_folder = argv[++i];
+    else options.listen_fd = -1;
+  }
+  if (options.listen_fd < 0) {
+    fputs("usage: guest --listen-fd N [--single-id] [--services-folder DIR]\n", stderr);
+    return 2;
+  }
+  return guest_main(&options);
+}
+
+int main(int argc, char **argv) {
+  const char *role = argc > 1 ? argv[1] : "";
+  if (strcmp(role, "jail") == 0 && argc == 2) return jail_main();
+  if (strcmp(role, "clear") == 0 && argc == 3) return clear_main(argv[2]);
+  if (strcmp(role, "guest") == 0) return guest_role(argc, argv);
+  fputs("usage: belljar-native jail | clear FOLDER | guest --listen-fd N\n", stderr);
+  return 2;
+}
