@@ -1,0 +1,79 @@
+import { readFileSync, statSync } from "node:fs";
+import type { InitializeHook, LoadHook, ResolveHook } from "node:module";
+import { fileURLToPath } from "node:url";
+import { transform } from "sucrase";
+
+const TYPESCRIPT = /\.(?:ts|mts|cts|tsx)$/;
+/** What an import may say for a TypeScript file, as TypeScript itself reads it. */
+const TYPED: Readonly<Record<string, readonly string[]>> = { ".js": [".ts", ".tsx"], ".mjs": [".mts"], ".cjs": [".cts"], ".jsx": [".tsx"] };
+const ENDINGS = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.tsx", "/index.js"];
+
+let entryUrl = "";
+
+export const initialize: InitializeHook<{ readonly entry: string }> = ({ entry }) => {
+  entryUrl = entry;
+};
+
+/** `./util`, `./util.js` and `./util.ts` all find `util.ts`. What exists as it is written is left to Node. */
+export const resolve: ResolveHook = (specifier, context, nextResolve) => {
+  const url = toFileUrl(specifier, context.parentURL);
+  const found = url && !isFile(url) ? candidates(url).find(isFile) : undefined;
+  return nextResolve(found ?? specifier, context);
+};
+
+/** Transpiles TypeScript line by line, so that stack traces name the author's lines. */
+export const load: LoadHook = async (url, context, nextLoad) => {
+  if (!url.startsWith("file:")) return nextLoad(url, context);
+  const { pathname } = new URL(url);
+  if (TYPESCRIPT.test(pathname)) return loadTypeScript(fileURLToPath(url), url === entryUrl);
+  if (pathname.endsWith(".json") && context.importAttributes?.["type"] !== "json") {
+    const text = JSON.stringify(readFileSync(fileURLToPath(url), "utf8"));
+    return { format: "module", source: `export default JSON.parse(${text});`, shortCircuit: true };
+  }
+  return nextLoad(url, context);
+};
+
+function loadTypeScript(path: string, isEntry: boolean) {
+  const source = transpile(path, readFileSync(path, "utf8"));
+  if (!path.endsWith(".cts") && !isCommonJs(source)) return { format: "module", source, shortCircuit: true } as const;
+  // On the first line, so that the author's line numbers hold.
+  const main = isEntry ? "require.main = module;" : "";
+  return { format: "commonjs", source: main + source, shortCircuit: true } as const;
+}
+
+function transpile(path: string, source: string): string {
+  try {
+    return transform(source, {
+      transforms: path.endsWith(".tsx") ? ["typescript", "jsx"] : ["typescript"],
+      disableESTransforms: true,
+      production: true,
+      filePath: path,
+    }).code;
+  } catch (error) {
+    // The transpiler's own stack is not the author's.
+    if (error instanceof Error) error.stack = `SyntaxError: ${error.message}`;
+    throw error;
+  }
+}
+
+/** Programs written for `require`, and with no sign of modules, are run as they were meant. */
+function isCommonJs(code: string): boolean {
+  const usesRequire = /\brequire\s*[.(]|\bmodule\.exports\b|\bexports\.\w/.test(code);
+  return usesRequire && !/^\s*(?:import\s*[\w{*"']|export\s*[\w{*])|\bimport\.meta\b|^(?:.*[=(]\s*)?await\s/m.test(code);
+}
+
+function toFileUrl(specifier: string, parent: string | undefined): URL | undefined {
+  const isPath = /^(?:\.{0,2}\/|file:)/.test(specifier) || specifier === "." || specifier === "..";
+  return isPath && parent?.startsWith("file:") ? new URL(specifier, parent) : undefined;
+}
+
+function candidates(url: URL): string[] {
+  const [ending] = /\.[a-z]+$/.exec(url.pathname) ?? [""];
+  const typed = (TYPED[ending] ?? []).map((replacement) => url.pathname.slice(0, -ending.length) + replacement);
+  const added = ENDINGS.map((addition) => url.pathname.replace(/\/$/, "") + addition);
+  return [...typed, ...added].map((pathname) => Object.assign(new URL(url), { pathname }).href);
+}
+
+function isFile(url: URL | string): boolean {
+  return statSync(fileURLToPath(url), { throwIfNoEntry: false })?.isFile() ?? false;
+}
