@@ -1,0 +1,108 @@
+/** Writes docs/reference/ from the code; with --check says whether it is up to date. Needs the library: npm run build. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Problem, ROOT, main, say } from "./lib.mjs";
+
+const isCheck = process.argv.includes("--check");
+const load = (path) => import(pathToFileURL(join(ROOT, "dist/lib", path)).href);
+const cell = (text) => String(text).replaceAll("|", "\\|").replaceAll("\n", " ");
+const row = (...cells) => `| ${cells.map(cell).join(" | ")} |`;
+const table = (head, rows) => [row(...head), `|${"---|".repeat(head.length)}`, ...rows.map((cells) => row(...cells))].join("\n");
+const page = (title, ...parts) => `# ${title}\n\n<!-- Made by \`npm run docs\` from the code. -->\n\n${parts.join("\n\n")}\n`;
+
+async function configPage() {
+  const { describeConfig } = await load("config/config-keys.js");
+  const rows = describeConfig().map((key) => [
+    `\`${key.path.join(".")}\``,
+    key.env.map((name) => `\`${name}\``).join(", "),
+    key.type,
+    key.default === undefined ? "" : `\`${typeof key.default === "string" ? key.default : JSON.stringify(key.default)}\``,
+    key.description,
+  ]);
+  return page(
+    "Configuration",
+    "Order: defaults < `config.json` in the home (or `--config FILE`) < environment < flags. A wrong setting stops the start and is named.",
+    "A limit is taken away with `null` in the file or `none` in the environment.",
+    table(["key", "environment", "type", "default", "what"], rows),
+  );
+}
+
+async function cliPage() {
+  const [{ COMMANDS }, { mainHelp, commandHelp }] = await Promise.all([load("cli/command-table.js"), load("cli/help.js")]);
+  const block = (text) => `\`\`\`text\n${text}\`\`\``;
+  return page(
+    "Command line",
+    "Exit codes: 0 done, 1 failed, 2 wrong usage. `run`, `exec` and `shell` give the command's own code, and 125 when Belljar failed.",
+    block(mainHelp()),
+    ...COMMANDS.map((spec) => `## belljar ${spec.name}\n\n${block(commandHelp(spec))}`),
+  );
+}
+
+async function errorsPage() {
+  const { ERRORS } = await load("errors.js");
+  const rows = Object.entries(ERRORS).map(([code, { status, retryable }]) => [`\`${code}\``, status, retryable ? "yes" : "no"]);
+  return page(
+    "Errors",
+    '`code` is the contract; the message is for people. Over HTTP: `{ "error": { code, message, retryable, requestId } }` with the status below.',
+    table(["code", "HTTP status", "the same call may succeed later"], rows),
+  );
+}
+
+async function toolsPage() {
+  const [{ describeTool }, { builtinTools }, { loadConfig }] = await Promise.all([
+    load("catalog/description.js"),
+    load("tools/builtin-tools.js"),
+    load("config/config.js"),
+  ]);
+  const interpreter = { runProgram: () => Promise.reject(new Problem("The reference page runs no program")) };
+  const tools = builtinTools({ interpreter, config: loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } }) }).map(describeTool);
+  const parts = tools.map((tool) =>
+    [
+      `## ${tool.name}`,
+      tool.description,
+      table(["argument", "type", "required", "what"], schemaRows(tool.inputSchema)),
+      ...(tool.outputSchema
+        ? [
+            `Result: ${Object.keys(tool.outputSchema.properties ?? {})
+              .map((key) => `\`${key}\``)
+              .join(", ")}`,
+          ]
+        : []),
+    ].join("\n\n"),
+  );
+  return page("Tools", "The built-in MCP tools. Relative paths start at `/home/user`.", ...parts);
+}
+
+function schemaRows({ properties = {}, required = [] }) {
+  return Object.entries(properties).map(([name, schema]) => [
+    `\`${name}\``,
+    typeOf(schema),
+    required.includes(name) ? "yes" : "no",
+    schema.description ?? "",
+  ]);
+}
+
+function typeOf(schema) {
+  if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(", ");
+  if (schema.type === "array") return `array of ${typeOf(schema.items ?? {})}`;
+  return schema.type ?? schema.anyOf?.map(typeOf).join(" or ") ?? "any";
+}
+
+const PAGES = { "config.md": configPage, "cli.md": cliPage, "errors.md": errorsPage, "tools.md": toolsPage };
+
+await main(async () => {
+  const folder = join(ROOT, "docs/reference");
+  if (!existsSync(join(ROOT, "dist/lib"))) throw new Problem("dist/lib is missing. Run: npm run build");
+  mkdirSync(folder, { recursive: true });
+  const stale = [];
+  for (const [name, make] of Object.entries(PAGES)) {
+    const path = join(folder, name);
+    const text = await make();
+    if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
+    stale.push(name);
+    if (!isCheck) writeFileSync(path, text);
+  }
+  if (isCheck && stale.length > 0) throw new Problem(`docs/reference is not up to date (${stale.join(", ")}). Run: npm run docs`);
+  say(stale.length === 0 ? "docs/reference is up to date" : `Wrote ${stale.join(", ")}`);
+});
