@@ -75,7 +75,7 @@ function createApp(options: GatewayOptions, mcp: McpHttp): FastifyInstance {
   void app.register(healthRoute());
   void app.register(mcpRoute({ mcp, principal, log: options.log }));
   void app.register(doctorRoute(options.isolation));
-  void app.register(sandboxRoutes(options.sandboxes, principal));
+  void app.register(sandboxRoutes({ sandboxes: options.sandboxes, principal, log: options.log }));
   return app;
 }
 

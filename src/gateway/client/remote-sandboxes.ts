@@ -4,6 +4,7 @@ import type { CreateOptions, ListFilter, Sandbox, SandboxInfo, Sandboxes } from 
 import type { Isolation } from "../../runtime/runtime.ts";
 import { BelljarError } from "../../errors.ts";
 import { isolation, parseAnswer, sandboxInfo, usage } from "./server-answers.ts";
+import { openLease } from "./lease.ts";
 import { askServer, openGuestStream } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
 
@@ -18,7 +19,8 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
   const info = (id: string): Promise<SandboxInfo> => getInfo(address, id);
   return {
     async create(_principal, options, signal) {
-      const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: toBody(options), signal });
+      if (options.ephemeral) return createLeased(address, options, signal);
+      const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
       return createRemoteSandbox(address, parseAnswer(sandboxInfo, answer).id, options.env);
     },
     async get(_principal, id) {
@@ -32,7 +34,7 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
     },
     async default(_principal, name, options, signal) {
       const path = `/v1/default-sandboxes/${encodeURIComponent(name)}`;
-      const answer = await askServer(address, { method: "POST", path, body: toBody(options), signal });
+      const answer = await askServer(address, { method: "POST", path, body: options, signal });
       const { created, sandbox } = parseAnswer(defaultAnswer, answer);
       return { created, sandbox: createRemoteSandbox(address, sandbox.id, options.env) };
     },
@@ -62,18 +64,25 @@ function createRemoteSandbox(address: ServerAddress, id: string, env: CreateOpti
   };
 }
 
+/** Dies with this process, as a local one does: the server kills it when the lease's connection goes. */
+async function createLeased(address: ServerAddress, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
+  const lease = await openLease(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
+  const sandbox = createRemoteSandbox(address, parseAnswer(sandboxInfo, lease.answer).id, options.env);
+  return {
+    ...sandbox,
+    async kill() {
+      await sandbox.kill();
+      lease.close();
+    },
+  };
+}
+
 async function getInfo(address: ServerAddress, id: string): Promise<SandboxInfo> {
   return parseAnswer(sandboxInfo, await askServer(address, { method: "GET", path: sandboxPath(id) }));
 }
 
 function sandboxPath(id: string): string {
   return `/v1/sandboxes/${encodeURIComponent(id)}`;
-}
-
-/** Throws for an ephemeral sandbox: it dies with the process that made it, and that would be the server. */
-function toBody({ ephemeral, ...options }: CreateOptions): object {
-  if (ephemeral) throw new BelljarError("NOT_SUPPORTED", "A server makes no ephemeral sandboxes; give it a timeout instead");
-  return options;
 }
 
 function toQuery({ state = [], metadata = {} }: ListFilter): string {

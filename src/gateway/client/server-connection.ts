@@ -16,50 +16,73 @@ export interface ServerRequest {
   /** Below the server's address, with its query. */
   readonly path: string;
   readonly body?: unknown;
+  /** Aborts the exchange; what `read` left open lives on. */
   readonly signal?: AbortSignal;
 }
 
 const ANSWER_MAX_BYTES = 16 * 1024 * 1024;
 
 /** The body of a successful answer. Rejects with the server's own error, `SERVER_UNREACHABLE` or `CANCELLED`. */
-export async function askServer(address: ServerAddress, { method, path, body, signal }: ServerRequest): Promise<string> {
-  const text = method === "POST" ? JSON.stringify(body ?? {}) : undefined;
-  const headers: Record<string, string | number> = text === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
-  const request = openRequest(address, { path, options: { method, headers, signal } });
-  request.end(text);
-  const { response } = await answered(address, request, signal);
-  const answer = await readAnswer(address, response, signal);
-  if ((response.statusCode ?? 500) >= 400) throw parseFailure(response.statusCode ?? 500, answer);
-  return answer;
+export function askServer(address: ServerAddress, request: ServerRequest): Promise<string> {
+  return exchange(address, request, readBody);
 }
 
-/** One raw stream to a sandbox's guest; the caller destroys it. Aborting `signal` afterwards does not close it. */
-export async function openGuestStream(address: ServerAddress, id: string, signal: AbortSignal): Promise<Duplex> {
+/** Sends a request and reads a successful answer with `read`. Rejects as {@link askServer}. */
+export function exchange<Result>(address: ServerAddress, ask: ServerRequest, read: (response: IncomingMessage) => Promise<Result>): Promise<Result> {
+  const text = ask.method === "POST" ? JSON.stringify(ask.body ?? {}) : undefined;
+  const headers: Record<string, string> = text === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) };
+  const request = openRequest(address, ask.path, { method: ask.method, headers });
+  return guarded(address, { request, signal: ask.signal }, async () => {
+    const { response } = await answered(request, text);
+    await assertSuccess(response);
+    return read(response);
+  });
+}
+
+/** One raw stream to a sandbox's guest; the caller destroys it. */
+export function openGuestStream(address: ServerAddress, id: string, signal: AbortSignal): Promise<Duplex> {
   const headers = { connection: "Upgrade", upgrade: GUEST_PROTOCOL };
-  const request = openRequest(address, { path: `/v1/sandboxes/${encodeURIComponent(id)}/guest`, options: { headers, agent: false } });
-  const abort = (): void => void request.destroy(cancelled(signal));
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    if (signal.aborted) abort();
-    request.end();
-    const { response, stream } = await answered(address, request, signal);
+  const request = openRequest(address, `/v1/sandboxes/${encodeURIComponent(id)}/guest`, { headers, agent: false });
+  return guarded(address, { request, signal }, async () => {
+    const { response, stream } = await answered(request);
     if (stream) return stream;
-    throw parseFailure(response.statusCode ?? 500, await readAnswer(address, response, signal));
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
+    await assertSuccess(response);
+    throw new BelljarError("SERVER_INCOMPATIBLE", "The server does not serve guests; check that BELLJAR_URL names a Belljar of this version");
+  });
 }
 
-interface Opening {
-  readonly path: string;
-  readonly options: { readonly method?: string; readonly headers: Record<string, string | number>; readonly signal?: AbortSignal; readonly agent?: false };
+interface RequestOptions {
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly agent?: false;
 }
 
-function openRequest({ url, token }: ServerAddress, { path, options }: Opening): ClientRequest {
+function openRequest({ url, token }: ServerAddress, path: string, options: RequestOptions): ClientRequest {
   const target = new URL(url.replace(/\/+$/, "") + path);
   const open = target.protocol === "https:" ? requestHttps : requestHttp;
-  const headers = { ...options.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) };
-  return open(target, { ...options, headers });
+  return open(target, { ...options, headers: { ...options.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) } });
+}
+
+interface Guarded {
+  readonly request: ClientRequest;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Ends the request when the signal aborts or `work` fails, and names the failure. */
+async function guarded<Result>({ url }: ServerAddress, { request, signal }: Guarded, work: () => Promise<Result>): Promise<Result> {
+  const abort = (): void => void request.destroy();
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted) abort();
+  try {
+    return await work();
+  } catch (cause) {
+    request.destroy();
+    if (signal?.aborted) throw new BelljarError("CANCELLED", "The request was cancelled", { cause: signal.reason });
+    if (cause instanceof BelljarError) throw cause;
+    throw new BelljarError("SERVER_UNREACHABLE", `No Belljar answers at ${url}; start one with belljar serve, or unset BELLJAR_URL`, { cause });
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
 }
 
 interface Answer {
@@ -68,38 +91,31 @@ interface Answer {
   readonly stream?: Duplex;
 }
 
-function answered(address: ServerAddress, request: ClientRequest, signal?: AbortSignal): Promise<Answer> {
+function answered(request: ClientRequest, body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request.once("response", (response) => resolve({ response }));
     request.once("upgrade", (response, stream, head) => {
       if (head.length > 0) stream.unshift(head);
       resolve({ response, stream });
     });
-    request.once("error", (cause) => reject(toFailure(address, cause, signal)));
+    request.on("error", reject);
+    request.once("close", () => reject(new Error("The connection was closed")));
+    request.end(body);
   });
 }
 
-async function readAnswer(address: ServerAddress, response: IncomingMessage, signal?: AbortSignal): Promise<string> {
+async function assertSuccess(response: IncomingMessage): Promise<void> {
+  const status = response.statusCode ?? 500;
+  if (status >= 400) throw parseFailure(status, await readBody(response));
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > ANSWER_MAX_BYTES) throw new BelljarError("SERVER_INCOMPATIBLE", "The server's answer is larger than 16 MiB");
-      chunks.push(chunk);
-    }
-  } catch (cause) {
-    throw toFailure(address, cause, signal);
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > ANSWER_MAX_BYTES) throw new BelljarError("SERVER_INCOMPATIBLE", "The server's answer is larger than 16 MiB");
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
-}
-
-function toFailure({ url }: ServerAddress, cause: unknown, signal?: AbortSignal): BelljarError {
-  if (cause instanceof BelljarError) return cause;
-  if (signal?.aborted) return cancelled(signal);
-  return new BelljarError("SERVER_UNREACHABLE", `No Belljar answers at ${url}; start one with belljar serve, or unset BELLJAR_URL`, { cause });
-}
-
-function cancelled(signal: AbortSignal): BelljarError {
-  return new BelljarError("CANCELLED", "The request was cancelled", { cause: signal.reason });
 }

@@ -26,7 +26,11 @@ export const createBody = z.strictObject({
   metadata: pairs.optional(),
   env: pairs.optional(),
   timeoutMs: positive.optional(),
+  ephemeral: z.boolean().optional(),
 });
+
+/** A default sandbox outlives its callers. */
+export const defaultBody = createBody.omit({ ephemeral: true });
 
 export const extendBody = z.strictObject({ timeoutMs: positive });
 

@@ -1,19 +1,28 @@
 import type { FastifyPluginAsync, FastifyReply } from "fastify";
 import type { Principal, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { GatewayLog } from "../gateway-log.ts";
 import { parseRequest } from "../parse-request.ts";
-import { createBody, extendBody, idParams, listQuery, nameParams } from "./sandbox-schemas.ts";
+import { leaseSandbox } from "./sandbox-lease.ts";
+import { createBody, defaultBody, extendBody, idParams, listQuery, nameParams } from "./sandbox-schemas.ts";
+
+export interface SandboxRoutesOptions {
+  readonly sandboxes: Sandboxes;
+  readonly principal: () => Principal;
+  readonly log: GatewayLog;
+}
 
 /** Sandboxes for the CLI and for scripts. Dates are ISO 8601; the fields are those of the domain's types. */
-export function sandboxRoutes(sandboxes: Sandboxes, principal: () => Principal): FastifyPluginAsync {
+export function sandboxRoutes({ sandboxes, principal, log }: SandboxRoutesOptions): FastifyPluginAsync {
   return async (app) => {
     app.post("/v1/sandboxes", async (request, reply) => {
       const options = parseRequest(createBody, request.body ?? {});
       const sandbox = await sandboxes.create(principal(), options, goneSignal(reply));
+      if (options.ephemeral) return leaseSandbox(sandbox, reply, log);
       return reply.code(201).send(await sandbox.info());
     });
     app.post("/v1/default-sandboxes/:name", async (request, reply) => {
       const { name } = parseRequest(nameParams, request.params);
-      const options = parseRequest(createBody, request.body ?? {});
+      const options = parseRequest(defaultBody, request.body ?? {});
       const { sandbox, created } = await sandboxes.default(principal(), name, options, goneSignal(reply));
       return { created, sandbox: await sandbox.info() };
     });
