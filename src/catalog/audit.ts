@@ -27,12 +27,22 @@ const SECRET_KEY = /pass(word|phrase)?|secret|token|api_?key|private_?key|author
 
 /** What a log keeps of arguments: their digest, and a short beginning of each without the values that are named as secrets. */
 export function summarise(args: unknown): { readonly digest: string; readonly preview: string } {
-  const text = JSON.stringify(args) ?? "null";
+  const text = serialise(args);
   const preview = JSON.stringify(redact(args, { left: NODES_MAX }, 0)) ?? "null";
   return {
     digest: createHash("sha256").update(text).digest("hex"),
     preview: preview.length > PREVIEW_MAX ? `${preview.slice(0, PREVIEW_MAX)}...` : preview,
   };
+}
+
+/** Arguments may be nested deeper than a serialiser goes; the call is recorded all the same. */
+function serialise(args: unknown): string {
+  try {
+    return JSON.stringify(args) ?? "null";
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof TypeError) return "not serialisable";
+    throw error;
+  }
 }
 
 function redact(value: unknown, nodes: { left: number }, depth: number): unknown {

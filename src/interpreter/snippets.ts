@@ -29,7 +29,10 @@ export async function loadSnippet(directory: string, name: string): Promise<Snip
   if (other !== undefined) {
     throw new BelljarError("ARGUMENTS_INVALID", `The snippet "${name}" stands for several files (${matching.join(", ")}); rename all but one`);
   }
-  const code = await readInside(directory, fileName);
+  const code = await readInside(directory, fileName).catch((cause: unknown) => {
+    if (cause instanceof BelljarError) throw cause;
+    throw new BelljarError("SNIPPET_NOT_FOUND", `The snippet "${fileName}" cannot be read; check the file`, { cause });
+  });
   return { language: languageOfFile(fileName)?.name ?? "", fileName, code };
 }
 

@@ -1,0 +1,212 @@
+import { expect, it, vi } from "vitest";
+import * as z from "zod";
+import { BelljarError } from "../errors.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { LOCAL } from "../sandbox/sandbox.ts";
+import type { AuditedCall } from "./audit.ts";
+import type { CatalogOptions } from "./catalog.ts";
+import { createCatalog } from "./catalog.ts";
+import type { Tool, ToolContext } from "./tool.ts";
+import { defineTool } from "./tool.ts";
+
+const ANNOTATIONS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+/** Answers its `text`, after whatever `work` does. */
+function echo(work: (context: ToolContext) => unknown = () => undefined): Tool {
+  return defineTool({
+    name: "echo_text",
+    title: "Echo",
+    description: "Answers the text",
+    toolset: "test",
+    annotations: ANNOTATIONS,
+    input: z.strictObject({ text: z.string().max(100), count: z.number().optional() }),
+    output: z.object({ text: z.string() }),
+    async run(context, { text }) {
+      await work(context);
+      return { content: [{ type: "text", text }], structuredContent: { text } };
+    },
+  });
+}
+
+function open(tool: Tool, more: Partial<CatalogOptions> = {}) {
+  const calls: AuditedCall[] = [];
+  const catalog = createCatalog({
+    tools: [tool],
+    sandboxes: { get: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none")), default: () => Promise.reject(new Error("unused")) },
+    defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
+    audit: { assertWritable: () => undefined, record: (call) => calls.push(call) },
+    ...more,
+  });
+  return { catalog, calls };
+}
+
+const signal = new AbortController().signal;
+
+it("runs a tool with its own type of arguments", async () => {
+  const { catalog } = open(echo());
+  const result = await catalog.call(LOCAL, "echo_text", { text: "hi" }, { signal });
+  expect(result).toEqual({ content: [{ type: "text", text: "hi" }], structuredContent: { text: "hi" } });
+});
+
+it("rejects an unknown tool, and records that it was asked for", async () => {
+  const { catalog, calls } = open(echo());
+  await expect(catalog.call(LOCAL, "nope", {}, { signal })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  expect(calls).toMatchObject([{ tool: "nope", outcome: "TOOL_NOT_FOUND", principal: "local" }]);
+});
+
+it("lists each bad field of the arguments", async () => {
+  const { catalog, calls } = open(echo());
+  const result = await catalog.call(LOCAL, "echo_text", { count: "many", other: 1 }, { signal });
+  expect(result.isError).toBe(true);
+  const text = JSON.stringify(result.content);
+  expect(text).toContain("ARGUMENTS_INVALID: The arguments of echo_text are not valid:");
+  for (const field of ["text: ", "count: ", "other"]) expect(text).toContain(field);
+  expect(calls).toMatchObject([{ outcome: "ARGUMENTS_INVALID" }]);
+});
+
+it("answers a foreseen failure with its code and message", async () => {
+  const fail = () => {
+    throw new BelljarError("QUOTA_EXCEEDED", "Too many; wait");
+  };
+  const { catalog, calls } = open(echo(fail));
+  const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
+  expect(result).toEqual({ content: [{ type: "text", text: "QUOTA_EXCEEDED: Too many; wait\nThe same call may succeed later." }], isError: true });
+  expect(calls).toMatchObject([{ outcome: "QUOTA_EXCEEDED" }]);
+});
+
+it("tells a caller nothing of an unforeseen failure but the request that the log names", async () => {
+  const failure = new Error("secret detail");
+  const log = { error: vi.fn() };
+  const { catalog, calls } = open(echo(() => Promise.reject(failure)), { log });
+  const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
+  const requestId = calls[0]?.requestId ?? "";
+  expect(log.error).toHaveBeenCalledWith({ err: failure, requestId, tool: "echo_text" }, expect.any(String));
+  expect(JSON.stringify(result)).not.toContain("secret detail");
+  expect(JSON.stringify(result)).toContain(requestId);
+  expect(result.isError).toBe(true);
+});
+
+it("does not run a tool for a caller that has gone", async () => {
+  const work = vi.fn();
+  const { catalog } = open(echo(work));
+  const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal: AbortSignal.abort("gone") });
+  expect(result.content).toEqual([{ type: "text", text: "CANCELLED: The call was cancelled" }]);
+  expect(work).not.toHaveBeenCalled();
+});
+
+it("asks the policy before the quota, and both before it looks at the arguments", async () => {
+  const steps: string[] = [];
+  const { catalog } = open(echo(() => steps.push("run")), {
+    policy: { authorise: () => void steps.push("authorise") },
+    quota: { enter: () => (steps.push("enter"), { [Symbol.dispose]: () => void steps.push("leave") }) },
+  });
+  await catalog.call(LOCAL, "echo_text", {}, { signal });
+  expect(steps).toEqual(["authorise", "enter", "leave"]);
+  await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
+  expect(steps.slice(3)).toEqual(["authorise", "enter", "run", "leave"]);
+});
+
+it("runs nothing that the policy forbids", async () => {
+  const work = vi.fn();
+  const forbid = () => {
+    throw new BelljarError("FORBIDDEN", "Ask the owner");
+  };
+  const { catalog, calls } = open(echo(work), { policy: { authorise: forbid } });
+  expect(await catalog.call(LOCAL, "echo_text", { text: "" }, { signal })).toMatchObject({ isError: true });
+  expect(work).not.toHaveBeenCalled();
+  expect(calls).toMatchObject([{ outcome: "FORBIDDEN" }]);
+});
+
+it("runs nothing while the audit cannot be written", async () => {
+  const work = vi.fn();
+  const refuse = () => {
+    throw new BelljarError("AUDIT_FAILED", "No space");
+  };
+  const { catalog } = open(echo(work), { audit: { assertWritable: refuse, record: () => undefined } });
+  expect(await catalog.call(LOCAL, "echo_text", { text: "" }, { signal })).toMatchObject({ isError: true });
+  expect(work).not.toHaveBeenCalled();
+});
+
+it("cuts a long text at a line's end and says so", async () => {
+  const { catalog } = open(echo(), { maxTextBytes: 10 });
+  const result = await catalog.call(LOCAL, "echo_text", { text: "1234\n5678\n9" }, { signal });
+  expect(result.content).toEqual([
+    { type: "text", text: "1234\n5678\n" },
+    { type: "text", text: "[Cut: 10 of 11 bytes of text are shown]" },
+  ]);
+});
+
+it("passes progress on", async () => {
+  const progress = vi.fn();
+  const { catalog } = open(echo((context) => context.progress("half")));
+  await catalog.call(LOCAL, "echo_text", { text: "" }, { signal, progress });
+  expect(progress).toHaveBeenCalledWith("half");
+});
+
+it("says first that the default sandbox is a new one, only when an earlier one was used", async () => {
+  let id = "first";
+  const { catalog } = open(echo((context) => context.sandbox()), {
+    sandboxes: { get: () => Promise.reject(new Error("unused")), default: () => Promise.resolve({ sandbox: { id } as Sandbox, created: true }) },
+  });
+  const call = () => catalog.call(LOCAL, "echo_text", { text: "hi" }, { signal });
+  expect((await call()).content).toHaveLength(1);
+  expect((await call()).content).toHaveLength(1);
+  id = "second";
+  expect((await call()).content[0]).toMatchObject({ text: expect.stringMatching(/^Note: the earlier sandbox has ended/) });
+  expect((await call()).content).toHaveLength(1);
+});
+
+it("keeps the default sandboxes of two names apart", async () => {
+  const names: string[] = [];
+  const { catalog } = open(echo((context) => context.sandbox()), {
+    sandboxes: {
+      get: () => Promise.reject(new Error("unused")),
+      default: (_principal, name) => (names.push(name), Promise.resolve({ sandbox: { id: name } as Sandbox, created: true })),
+    },
+  });
+  for (const defaultName of ["a", "b"]) {
+    expect((await catalog.call(LOCAL, "echo_text", { text: "" }, { signal, defaultName })).content).toHaveLength(1);
+  }
+  expect(names).toEqual(["a", "b"]);
+});
+
+it("answers an id of somebody else's as the domain does", async () => {
+  const { catalog } = open(echo((context) => context.sandbox("other")));
+  const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
+  expect(result.content).toEqual([{ type: "text", text: "SANDBOX_NOT_FOUND: none" }]);
+});
+
+it("describes tools by JSON Schema without a dialect that older clients refuse", () => {
+  const { catalog } = open(echo());
+  const [tool] = catalog.list(LOCAL);
+  expect(tool).toMatchObject({
+    name: "echo_text",
+    inputSchema: { type: "object", required: ["text"], additionalProperties: false, properties: { text: { type: "string", maxLength: 100 } } },
+    outputSchema: { type: "object", required: ["text"] },
+    annotations: { title: "Echo", readOnlyHint: true },
+  });
+  expect(JSON.stringify(tool)).not.toContain("$schema");
+});
+
+it("serialises the list once per change", () => {
+  const { catalog } = open(echo());
+  const changes = vi.fn();
+  const stop = catalog.onChange(changes);
+  const bytes = catalog.listBytes(LOCAL);
+  expect(JSON.parse(bytes.toString())).toEqual(catalog.list(LOCAL));
+  expect(catalog.listBytes(LOCAL)).toBe(bytes);
+  const remove = catalog.add([{ ...echo(), name: "echo_more" }]);
+  expect(catalog.list(LOCAL).map(({ name }) => name)).toEqual(["echo_text", "echo_more"]);
+  remove();
+  expect(catalog.listBytes(LOCAL)).toEqual(bytes);
+  expect(changes).toHaveBeenCalledTimes(2);
+  stop();
+  catalog.add([{ ...echo(), name: "echo_more" }]);
+  expect(changes).toHaveBeenCalledTimes(2);
+});
+
+it("refuses a name that is taken, and then adds none", () => {
+  const { catalog } = open(echo());
+  expect(() => catalog.add([{ ...echo(), name: "new_one" }, echo()])).toThrowError(/There is a tool "echo_text" already/);
+  expect(catalog.list(LOCAL)).toHaveLength(1);
+});
