@@ -1,0 +1,41 @@
+import { escapeCharacter } from "./entry.ts";
+import type { WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
+
+const LETTERS = { added: "A", modified: "M", removed: "D", type_changed: "T", mode_changed: "m" } as const satisfies Record<WorkspaceChange["kind"], string>;
+
+/** For a terminal: names, then patches. What a sandbox wrote cannot steer the terminal. */
+export function renderDiff(diff: WorkspaceDiff): string {
+  const names = diff.changes.map((change) => `${LETTERS[change.kind]} ${change.path}${describe(change)}\n`);
+  const skipped = diff.skipped.map(({ path, reason }) => `! ${path}: left out, ${reason}\n`);
+  const patches = diff.changes.flatMap(({ patch }) => (patch === undefined ? [] : ["\n", withoutControls(patch)]));
+  return [...names, ...skipped, ...patches].join("");
+}
+
+/** Plain JSON, for `--json`. */
+export function toDiffReport(diff: WorkspaceDiff): unknown {
+  return {
+    sandbox: diff.sandboxId,
+    workspace: diff.hostPath,
+    changes: diff.changes.map(({ kind, path, patch, isBinary, guest, host }) => ({
+      kind,
+      path,
+      type: (guest ?? host)?.type,
+      size: guest?.size,
+      mode: guest?.mode,
+      binary: isBinary,
+      patch,
+    })),
+    skipped: diff.skipped,
+  };
+}
+
+function describe({ kind, guest, host, isBinary }: WorkspaceChange): string {
+  if (kind === "mode_changed") return ` (${host.mode.toString(8)} -> ${guest.mode.toString(8)})`;
+  if (kind === "type_changed") return ` (${host.type} -> ${guest.type})`;
+  if (guest?.type === "directory") return "/";
+  return isBinary ? ` (binary, ${guest?.size ?? host?.size} bytes)` : "";
+}
+
+function withoutControls(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u2069]/gu, escapeCharacter);
+}

@@ -1,0 +1,67 @@
+import { BelljarError } from "../../errors.ts";
+import type { Sandbox } from "../sandbox.ts";
+import { hashOf, insidePath } from "./compare-content.ts";
+import type { Entry } from "./entry.ts";
+import { fromKey } from "./entry.ts";
+import type { HostFolder } from "./host-folder.ts";
+import { createTextPatch, isText } from "./text-patch.ts";
+import type { SkippedEntry, WorkspaceChange } from "./workspace-change.ts";
+import { orUnreadable } from "./workspace-change.ts";
+
+/** Larger files are named, not shown. */
+const MAX_FILE_BYTES = 256 * 1024;
+const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+export interface PatchSources {
+  readonly sandbox: Sandbox;
+  readonly folder: HostFolder;
+  readonly signal: AbortSignal;
+}
+
+/** Adds the text of what changed, up to a bound for each file and for all. */
+export async function addPatches(sources: PatchSources, changes: readonly WorkspaceChange[]): Promise<readonly (WorkspaceChange | SkippedEntry)[]> {
+  let left = MAX_TOTAL_BYTES;
+  const shown: (WorkspaceChange | SkippedEntry)[] = [];
+  for (const change of changes) {
+    const bytes = fileBytes(change.host) + fileBytes(change.guest);
+    const isShown = hasContent(change) && bytes <= Math.min(left, 2 * MAX_FILE_BYTES);
+    if (isShown) left -= bytes;
+    shown.push(isShown ? await orUnreadable(change.key, () => addPatch(sources, change)) : change);
+  }
+  return shown;
+}
+
+function hasContent(change: WorkspaceChange): boolean {
+  return change.kind !== "mode_changed" && [change.host, change.guest].some((entry) => entry?.type === "file");
+}
+
+function fileBytes(entry: Entry | undefined): number {
+  return entry?.type === "file" ? entry.size : 0;
+}
+
+async function addPatch(sources: PatchSources, change: WorkspaceChange): Promise<WorkspaceChange> {
+  const [before, after] = await Promise.all([readHost(sources, change), readGuest(sources, change)]);
+  const sha256 = change.guest?.type === "file" ? { sha256: hashOf(after) } : {};
+  if (!isText(before) || !isText(after)) return { ...change, ...sha256, isBinary: true };
+  const patch = createTextPatch(fromKey(change.key), before, after);
+  return { ...change, ...sha256, ...(patch !== undefined && { patch }) };
+}
+
+async function readHost({ folder }: PatchSources, { key, host }: WorkspaceChange): Promise<Buffer> {
+  if (host?.type !== "file") return NOTHING;
+  const file = await folder.openFile(fromKey(key));
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(host.size), 0, host.size, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+async function readGuest({ sandbox, signal }: PatchSources, { key, guest, path }: WorkspaceChange): Promise<Buffer> {
+  if (guest?.type !== "file") return NOTHING;
+  const content = await sandbox.guest.files.read(insidePath(key), { limit: guest.size, maxBytes: guest.size, signal });
+  if (content.length === guest.size) return content;
+  throw new BelljarError("WORKSPACE_CONFLICT", `${path} changes in the sandbox while it is compared: stop what writes it and try again`);
+}
