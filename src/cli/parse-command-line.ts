@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
-import { BelljarError } from "../errors.ts";
 import { COMMANDS, GLOBAL_OPTIONS } from "./command-table.ts";
 import type { CommandCall, CommandSpec } from "./command.ts";
 import { commandHelp, groupHelp, invocation, mainHelp } from "./help.ts";
+import { usage } from "./usage.ts";
 
 /** What a command line asks for: a text to show, or a command to run. */
 export type Request = { readonly kind: "help"; readonly text: string } | { readonly kind: "command"; readonly call: CommandCall };
@@ -69,8 +69,4 @@ function checkPositionals(spec: CommandSpec, positionals: readonly string[], has
   if (positionals.length < min) throw usage(`Something is missing: ${form}`, help);
   if (positionals.length > max) throw usage(`Too much is given ("${positionals[max]}"): ${form}`, help);
   if (hasRest && !spec.rest) throw usage(`"${spec.name}" takes nothing after --`, help);
-}
-
-export function usage(message: string, help: string, cause?: unknown): BelljarError {
-  return new BelljarError("USAGE", `${message}\nSee: ${help}`, { cause });
 }

@@ -8,7 +8,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption, textOptions } from "../command.ts";
 import { openStack } from "../compose.ts";
 import { toExitCode } from "../exit-code.ts";
-import { usage } from "../parse-command-line.ts";
+import { usage } from "../usage.ts";
 import { parseDuration, parsePairs } from "../values.ts";
 
 type ExecProcess = Awaited<ReturnType<Sandbox["guest"]["exec"]>>;

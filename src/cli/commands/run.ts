@@ -14,7 +14,7 @@ import { isSet, textOption, textOptions } from "../command.ts";
 import { openInterpreter, openStack, workspaceOption } from "../compose.ts";
 import type { Stack } from "../compose.ts";
 import { toExitCode } from "../exit-code.ts";
-import { usage } from "../parse-command-line.ts";
+import { usage } from "../usage.ts";
 import { printJson } from "../print.ts";
 import { parseDuration, parsePairs } from "../values.ts";
 

@@ -3,7 +3,7 @@ import type { ListFilter, SandboxInfo, SandboxState } from "../../sandbox/sandbo
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOptions } from "../command.ts";
 import { openStack } from "../compose.ts";
-import { usage } from "../parse-command-line.ts";
+import { usage } from "../usage.ts";
 import { formatWhen, printJson, printLine, printTable, printable } from "../print.ts";
 import { parsePairs } from "../values.ts";
 

@@ -1,0 +1,38 @@
+import { resolve } from "node:path";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import { copyIn } from "../../sandbox/workspace/copy-in.ts";
+import { copyOut } from "../../sandbox/workspace/copy-out.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { openStack } from "../compose.ts";
+import { usage } from "../usage.ts";
+import { withProgress } from "../progress.ts";
+
+/** A side of a copy: in a sandbox, or on this machine. */
+interface Side {
+  readonly id?: string;
+  readonly path: string;
+}
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const [from, to] = call.positionals.map(parseSide) as [Side, Side];
+  const id = from.id ?? to.id;
+  if (id === undefined || (from.id !== undefined && to.id !== undefined)) {
+    throw usage("One side must be in a sandbox, as ID:PATH, and the other on this machine", "belljar cp --help");
+  }
+  await using stack = await openStack(call, context);
+  const sandbox = await stack.sandboxes.get(LOCAL, id);
+  const { signal } = context;
+  const copied =
+    from.id === undefined
+      ? copyIn(sandbox, resolve(from.path), to.path, { signal })
+      : copyOut(sandbox, from.path, resolve(to.path), { signal });
+  await withProgress(context.stderr, "Copying", copied);
+  return 0;
+}
+
+/** `ID:PATH` names a sandbox; a path of this machine with a colon is written `./a:b`. */
+export function parseSide(text: string): Side {
+  const match = /^([a-z0-9]{8}|[a-z0-9]{20}):(.*)$/s.exec(text);
+  if (!match) return { path: text };
+  return { id: match[1] ?? "", path: match[2] === "" || match[2] === undefined ? "." : match[2] };
+}

@@ -1,0 +1,53 @@
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { BelljarError } from "../errors.ts";
+import { toExitCode } from "./exit-code.ts";
+import { formatBytes, formatWhen, printTable, printable } from "./print.ts";
+import { reportFailure } from "./report-failure.ts";
+
+function readAll(stream: PassThrough): string {
+  return String(stream.read() ?? "");
+}
+
+it("lines columns up", () => {
+  const out = new PassThrough();
+  printTable(out, [
+    ["ID", "STATE"],
+    ["abcdefgh", "running"],
+  ]);
+  expect(readAll(out)).toBe("ID        STATE\nabcdefgh  running\n");
+});
+
+it("writes control characters out", () => {
+  expect(printable("a\u001b[2Jb\n")).toBe("a\\x1b[2Jb\\x0a");
+});
+
+it("says sizes and times for people", () => {
+  const now = new Date(0);
+  expect([formatBytes(0), formatBytes(1536), formatBytes(2 ** 31)]).toEqual(["0 B", "1.5 KiB", "2 GiB"]);
+  expect([formatWhen(new Date(3_600_000), now), formatWhen(new Date(-5000), now)]).toEqual(["in 60m", "5s ago"]);
+});
+
+it("gives a signal as 128 and its number", () => {
+  expect([toExitCode({ exitCode: 3 }), toExitCode({ signal: "SIGKILL" })]).toEqual([3, 137]);
+});
+
+it("says a foreseen failure without a stack, and with it on --debug", () => {
+  const stderr = new PassThrough();
+  const error = new BelljarError("FILE_NOT_FOUND", "No such file: a");
+  expect(reportFailure(error, { stderr, debug: false, failureCode: 125 })).toBe(125);
+  expect(readAll(stderr)).toBe("belljar: No such file: a (FILE_NOT_FOUND)\n");
+  reportFailure(error, { stderr, debug: true, failureCode: 1 });
+  expect(readAll(stderr)).toContain("print.test.ts");
+});
+
+it("exits with 2 on wrong usage, whatever the command", () => {
+  const stderr = new PassThrough();
+  expect(reportFailure(new BelljarError("USAGE", "x"), { stderr, debug: false, failureCode: 125 })).toBe(2);
+});
+
+it("shows the stack of what was not foreseen", () => {
+  const stderr = new PassThrough();
+  expect(reportFailure(new TypeError("oops"), { stderr, debug: false, failureCode: 1 })).toBe(1);
+  expect(readAll(stderr)).toMatch(/report this:\nTypeError: oops\n +at /);
+});

@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { COMMANDS } from "../../src/cli/command-table.ts";
+import { invocation } from "../../src/cli/help.ts";
+
+/** Scripts call these: a name, an option or a position that goes away breaks them. */
+it("keeps every command with its options", () => {
+  const lines = COMMANDS.map((spec) => [invocation(spec), ...Object.keys(spec.options).map((name) => `--${name}`)].join(" "));
+  expect(lines).toMatchInlineSnapshot(`
+    [
+      "serve --host --port --workspace --snippets",
+      "mcp --workspace --sandbox --snippets",
+      "run FILE|- [-- ARGS...] --lang --workspace --env --timeout --json",
+      "exec ID -- ARGV... --cwd --env --user --timeout",
+      "shell [ID] --workspace --user",
+      "sandbox create --workspace --template --memory --cpus --pids --disk --open-files --best-effort --timeout --env --metadata --json",
+      "sandbox list --all --state --metadata --json",
+      "sandbox info ID --json",
+      "sandbox kill ID... --json",
+      "sandbox diff ID --json",
+      "sandbox apply ID --yes --json",
+      "cp SRC ID:DST | ID:SRC DST",
+      "doctor --json",
+      "version --json",
+    ]
+  `);
+});
+
+it("ends run, exec and shell with 125 on our own failures", () => {
+  const named = COMMANDS.filter((spec) => spec.failureCode !== undefined).map(({ name, failureCode }) => `${name} ${failureCode}`);
+  expect(named).toEqual(["run 125", "exec 125", "shell 125"]);
+});
