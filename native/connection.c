@@ -1,0 +1,186 @@
+#include "connection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "dial.h"
+#include "exec.h"
+#include "incoming.h"
+#include "service.h"
+
+/* A DATA frame and the small ones that may have to wait behind it. */
+#define OUT_BYTES (SCRATCH_BYTES + 2048u)
+#define LINGER_US 5000000
+
+static void on_socket(struct loop *loop, struct event *event, uint32_t events);
+
+void connection_open(struct loop *loop, int fd) {
+  struct connection *connection = calloc(1, sizeof *connection);
+  if (connection == NULL) {
+    close(fd);
+    return;
+  }
+  connection->loop = loop;
+  connection->phase = PHASE_HEAD;
+  connection->socket = (struct event){.fd = fd, .ready = on_socket, .owner = connection};
+  connection->exec.status.fd = -1;
+  connection->next = loop->connections;
+  if (loop->connections != NULL) loop->connections->previous = connection;
+  loop->connections = connection;
+  loop->connection_count++;
+  connection_settle(connection);
+}
+
+static void close_channels(struct connection *connection) {
+  for (size_t i = 0; i < connection->channel_count; i++) channel_close(&connection->channels[i]);
+}
+
+void connection_close(struct connection *connection) {
+  if (connection->phase == PHASE_CLOSED) return;
+  struct loop *loop = connection->loop;
+  connection->phase = PHASE_CLOSED;
+  exec_abandon(connection);
+  service_leave(connection);
+  close_channels(connection);
+  loop_close(loop, &connection->exec.status);
+  loop_close(loop, &connection->socket);
+  if (loop->shutdown == connection) loop->shutdown = NULL;
+  if (connection->previous != NULL) connection->previous->next = connection->next;
+  else loop->connections = connection->next;
+  if (connection->next != NULL) connection->next->previous = connection->previous;
+  loop->connection_count--;
+  connection->next = loop->closed;
+  loop->closed = connection;
+}
+
+void connections_sweep(struct loop *loop) {
+  while (loop->closed != NULL) {
+    struct connection *connection = loop->closed;
+    loop->closed = connection->next;
+    free(connection->fields);
+    free(connection->out);
+    free(connection->channels);
+    free(connection);
+  }
+}
+
+bool connection_is_clear(const struct connection *connection) { return connection->out_end == 0 && connection->phase != PHASE_CLOSED; }
+
+static void keep_out(struct connection *connection, const uint8_t *bytes, size_t length) {
+  if (connection->out == NULL) connection->out = malloc(OUT_BYTES);
+  /* Only small frames ever wait behind a DATA frame, and few: a full buffer is a fault of ours or no memory. */
+  if (connection->out == NULL || length > OUT_BYTES - connection->out_end) {
+    connection_close(connection);
+    return;
+  }
+  memcpy(&connection->out[connection->out_end], bytes, length);
+  connection->out_end += length;
+}
+
+/* Bytes that the socket takes now; closes the connection when the host has gone. */
+static size_t push(struct connection *connection, const uint8_t *bytes, size_t length) {
+  ssize_t count = send(connection->socket.fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (count >= 0) return (size_t)count;
+  if (errno != EAGAIN && errno != EINTR) connection_close(connection);
+  return 0;
+}
+
+void connection_send_bytes(struct connection *connection, const uint8_t *bytes, size_t length) {
+  if (connection->phase == PHASE_CLOSED || connection->socket.fd < 0) return;
+  size_t done = connection->out_end == 0 ? push(connection, bytes, length) : 0;
+  if (done < length && connection->phase != PHASE_CLOSED) keep_out(connection, &bytes[done], length - done);
+}
+
+void connection_send(struct connection *connection, struct frame_header header, const void *payload) {
+  uint8_t frame[FRAME_HEADER_BYTES + 64];
+  if (header.length > sizeof frame - FRAME_HEADER_BYTES) return;
+  write_frame_header(frame, header);
+  if (header.length > 0) memcpy(&frame[FRAME_HEADER_BYTES], payload, header.length);
+  connection_send_bytes(connection, frame, FRAME_HEADER_BYTES + header.length);
+}
+
+void connection_end(struct connection *connection) {
+  if (connection->phase == PHASE_CLOSED) return;
+  close_channels(connection);
+  loop_close(connection->loop, &connection->exec.status);
+  service_leave(connection);
+  connection->phase = PHASE_ENDING;
+  connection->deadline_us = now_us() + LINGER_US;
+}
+
+void connection_fail(struct connection *connection, uint16_t code, int error, const char *text) {
+  if (connection->phase == PHASE_ENDING || connection->phase == PHASE_CLOSED) return;
+  uint8_t frame[FRAME_HEADER_BYTES + 4 + ERROR_TEXT_BYTES];
+  size_t length = write_error_frame(frame, sizeof frame, code, error, text);
+  connection_send_bytes(connection, frame, length);
+  exec_abandon(connection);
+  connection_end(connection);
+}
+
+static void flush_out(struct connection *connection) {
+  size_t done = push(connection, &connection->out[connection->out_start], connection->out_end - connection->out_start);
+  connection->out_start += done;
+  if (connection->phase == PHASE_CLOSED || connection->out_start < connection->out_end) return;
+  connection->out_start = connection->out_end = 0;
+  free(connection->out);
+  connection->out = NULL;
+}
+
+static void receive(struct connection *connection) {
+  uint8_t *scratch = loop_scratch(connection->loop);
+  if (scratch == NULL) return;
+  /* Not a byte beyond the head is taken before it is known who serves it: a worker reads the rest by itself. */
+  size_t wanted = connection->phase == PHASE_HEAD ? incoming_head_wanted(connection) : SCRATCH_BYTES;
+  if (wanted > SCRATCH_BYTES) wanted = SCRATCH_BYTES;
+  ssize_t count = recv(connection->socket.fd, scratch, wanted, MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) {
+    connection_close(connection);
+  } else if (connection->phase == PHASE_HEAD) {
+    incoming_head(connection, scratch, (size_t)count);
+  } else if (connection->phase == PHASE_OPEN) {
+    incoming_frames(connection, scratch, (size_t)count);
+  }
+}
+
+static void on_socket(struct loop *loop, struct event *event, uint32_t events) {
+  (void)loop;
+  struct connection *connection = event->owner;
+  if (events & EPOLLOUT && connection->out_end > 0) flush_out(connection);
+  if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && event->fd >= 0) receive(connection);
+  connection_settle(connection);
+}
+
+static void settle_open(struct connection *connection) {
+  for (size_t i = 0; i < connection->channel_count; i++) channel_settle(&connection->channels[i]);
+  if (connection->phase != PHASE_OPEN) return;
+  if (connection->operation == OPERATION_EXEC) exec_settle(connection);
+  else dial_settle(connection);
+}
+
+void connection_settle(struct connection *connection) {
+  if (connection->phase == PHASE_OPEN) settle_open(connection);
+  if (connection->phase == PHASE_CLOSED || connection->phase == PHASE_WORKER) return;
+  bool clear = connection_is_clear(connection);
+  if (connection->phase == PHASE_ENDING && clear && !connection->shut) {
+    connection->shut = true;
+    shutdown(connection->socket.fd, SHUT_WR);
+  }
+  bool watched = loop_set(connection->loop, &connection->socket, EPOLLIN | (clear ? 0u : (uint32_t)EPOLLOUT));
+  for (size_t i = 0; connection->phase == PHASE_OPEN && i < connection->channel_count; i++) {
+    struct channel *channel = &connection->channels[i];
+    watched = loop_set(connection->loop, &channel->event, channel_interest(channel, clear)) && watched;
+  }
+  if (!watched) connection_close(connection);
+}
+
+void connection_deadline(struct connection *connection) {
+  connection->deadline_us = 0;
+  if (connection->phase == PHASE_ENDING) connection_close(connection);
+  else if (connection->operation == OPERATION_EXEC && connection->phase == PHASE_OPEN) exec_deadline(connection);
+  connection_settle(connection);
+}

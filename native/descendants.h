@@ -1,0 +1,27 @@
+/* The processes below this one, for a guest that is not PID 1. */
+#ifndef BELLJAR_DESCENDANTS_H
+#define BELLJAR_DESCENDANTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What /proc/PID/stat says; false when the process is gone. */
+struct process_status {
+  pid_t pid;
+  pid_t ppid;
+  pid_t pgid;
+  pid_t sid;
+  char state;
+  uint64_t cpu_ticks;
+  uint64_t start_ticks;
+  uint64_t memory_pages;
+  char name[32];
+};
+bool read_process_status(pid_t pid, struct process_status *status);
+/* The number that a name in /proc is; 0 for other names. */
+pid_t pid_of_name(const char *name);
+
+void signal_descendants(int number);
+
+#endif

@@ -1,0 +1,189 @@
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "connection.h"
+#include "dial.h"
+#include "exec.h"
+#include "service.h"
+#include "shutdown.h"
+#include "work.h"
+
+#define ACCEPTS_PER_EVENT 16
+/* Children are so much likelier to die than the guest when memory runs out. */
+#define CHILD_OOM_RAISE 500
+#define OOM_MAX 1000
+
+static int fail(const char *step) {
+  fprintf(stderr, "guest: %s: %s\n", step, strerror(errno));
+  return 1;
+}
+
+/* Compares in a time that tells the length, never how much was right. */
+static bool is_secret(const char *expected, const char *given) {
+  size_t length = strlen(expected);
+  if (given == NULL || strlen(given) != length) return false;
+  unsigned different = 0;
+  for (size_t i = 0; i < length; i++) different |= (unsigned)(expected[i] ^ given[i]);
+  return different == 0;
+}
+
+void serve_request(struct connection *connection, struct request *request) {
+  const char *secret = connection->loop->options->secret;
+  if (secret != NULL && !is_secret(secret, request->secret)) {
+    connection_fail(connection, GUEST_ERROR_UNAUTHORIZED, 0, "the head does not carry this sandbox's secret");
+    return;
+  }
+  switch (request->operation) {
+    case OPERATION_PING:
+      connection_send(connection, (struct frame_header){FRAME_REPLY, 0, 0}, NULL);
+      connection_end(connection);
+      break;
+    case OPERATION_EXEC: exec_start(connection, request); break;
+    case OPERATION_DIAL: dial_start(connection, request); break;
+    case OPERATION_ACCEPT: service_start(connection, request); break;
+    case OPERATION_SHUTDOWN: shutdown_start(connection, request); break;
+    default: work_start(connection, request); break;
+  }
+}
+
+static void refuse_connection(int fd) {
+  uint8_t frame[256];
+  size_t length = write_error_frame(frame, sizeof frame, GUEST_ERROR_TOO_MANY, 0, "the guest serves as many streams as it can: close some and try again");
+  /* A new socket takes so few bytes at once; when it does not, nobody is there to read them. */
+  if (send(fd, frame, length, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) shutdown(fd, SHUT_WR);
+  close(fd);
+}
+
+static void on_listener(struct loop *loop, struct event *event, uint32_t events) {
+  (void)events;
+  for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
+    int fd = accept4(event->fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) {
+      /* Out of descriptors: the listener rests until a stream is closed (wake_listener), or it would spin. */
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) loop_set(loop, event, 0);
+      return;
+    }
+    if (loop->connection_count >= CONNECTIONS_MAX) refuse_connection(fd);
+    else connection_open(loop, fd);
+  }
+}
+
+static void wake_listener(struct loop *loop) {
+  if (loop->closed != NULL && loop->stop_deadline_us == 0) loop_set(loop, &loop->listener, EPOLLIN);
+}
+
+static void reaped(struct loop *loop, pid_t pid, int status, const struct rusage *usage) {
+  for (struct connection *connection = loop->connections; connection != NULL; connection = connection->next) {
+    if (connection->exec.pid != pid) continue;
+    if (connection->phase == PHASE_OPEN) exec_ended(connection, status, usage);
+    else if (connection->phase == PHASE_WORKER) connection_close(connection);
+    else connection->exec.pid = 0;
+    return;
+  }
+}
+
+static void on_child(struct loop *loop, struct event *event, uint32_t events) {
+  (void)events;
+  struct signalfd_siginfo info;
+  while (read(event->fd, &info, sizeof info) > 0) continue;
+  int status;
+  struct rusage usage;
+  pid_t pid;
+  while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) reaped(loop, pid, status, &usage);
+}
+
+static bool find_child_oom_score(struct loop *loop) {
+  char text[16];
+  ssize_t length = read_file("/proc/self/oom_score_adj", text, sizeof text - 1);
+  if (length < 0) return false;
+  text[length] = 0;
+  long score = strtol(text, NULL, 10) + CHILD_OOM_RAISE;
+  snprintf(loop->child_oom_score, sizeof loop->child_oom_score, "%d", score > OOM_MAX ? OOM_MAX : (int)score);
+  return true;
+}
+
+static int open_signals(void) {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  if (sigprocmask(SIG_BLOCK, &child, NULL) != 0) return -1;
+  struct sigaction ignore = {.sa_handler = SIG_IGN};
+  if (sigaction(SIGPIPE, &ignore, NULL) != 0) return -1;
+  return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* The step that failed, or NULL. */
+static const char *prepare(struct loop *loop) {
+  const struct guest_options *options = loop->options;
+  umask(022);
+  if (!options->is_init && prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) != 0) return "become the child subreaper";
+  if (!find_child_oom_score(loop)) return "read oom_score_adj";
+  if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0) return "become non-dumpable";
+  int flags = fcntl(options->listen_fd, F_GETFL);
+  if (flags < 0 || fcntl(options->listen_fd, F_SETFL, flags | O_NONBLOCK) != 0) return "take the listener";
+  if (fcntl(options->listen_fd, F_SETFD, FD_CLOEXEC) != 0) return "take the listener";
+  loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+  if (loop->epoll < 0) return "make the loop";
+  loop->signals.fd = open_signals();
+  if (loop->signals.fd < 0) return "watch for children";
+  if (!loop_set(loop, &loop->signals, EPOLLIN) || !loop_set(loop, &loop->listener, EPOLLIN)) return "watch the listener";
+  return NULL;
+}
+
+static int64_t first_deadline(const struct loop *loop) {
+  int64_t first = loop->stop_deadline_us;
+  for (const struct connection *connection = loop->connections; connection != NULL; connection = connection->next) {
+    int64_t deadline = connection->deadline_us;
+    if (deadline != 0 && (first == 0 || deadline < first)) first = deadline;
+  }
+  return first;
+}
+
+static void pass_deadlines(struct loop *loop) {
+  int64_t now = now_us();
+  struct connection *next;
+  for (struct connection *connection = loop->connections; connection != NULL; connection = next) {
+    next = connection->next;
+    if (connection->deadline_us != 0 && connection->deadline_us <= now) connection_deadline(connection);
+  }
+}
+
+/* An idle guest keeps no buffer. */
+static void rest(struct loop *loop) {
+  if (loop->connections != NULL || loop->scratch == NULL) return;
+  munmap(loop->scratch, SCRATCH_BYTES);
+  loop->scratch = NULL;
+}
+
+int guest_main(const struct guest_options *given) {
+  struct guest_options options = *given;
+  options.is_init = options.is_init || getpid() == 1;
+  struct loop loop = {.options = &options, .epoll = -1, .started_us = now_us()};
+  loop.listener = (struct event){.fd = options.listen_fd, .ready = on_listener};
+  loop.signals = (struct event){.fd = -1, .ready = on_child};
+  const char *failed = prepare(&loop);
+  if (failed != NULL) return fail(failed);
+  do {
+    if (!loop_wait(&loop, first_deadline(&loop))) return fail("wait for events");
+    pass_deadlines(&loop);
+    wake_listener(&loop);
+    connections_sweep(&loop);
+    rest(&loop);
+  } while (!shutdown_is_over(&loop));
+  return 0;
+}

@@ -1,0 +1,126 @@
+#include "incoming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "connection.h"
+#include "exec.h"
+
+size_t incoming_head_wanted(const struct connection *connection) {
+  if (connection->header_length < HEAD_BYTES) return HEAD_BYTES - connection->header_length;
+  return connection->fields_wanted - connection->fields_length;
+}
+
+static void refuse_head(struct connection *connection, enum head_result result) {
+  if (result != HEAD_WRONG_VERSION) {
+    connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, "this is no head of the guest protocol");
+    return;
+  }
+  char text[128];
+  snprintf(text, sizeof text, "the host speaks version %u of the guest protocol, the guest version %u: use the same release for both", connection->header[2], VERSION);
+  connection_fail(connection, GUEST_ERROR_VERSION_MISMATCH, 0, text);
+}
+
+static void take_header(struct connection *connection) {
+  struct head head;
+  enum head_result result = parse_head(connection->header, &head);
+  if (result != HEAD_OK) {
+    refuse_head(connection, result);
+    return;
+  }
+  connection->operation = head.operation;
+  connection->fields_wanted = head.length;
+  connection->fields = malloc(head.length + 1u);
+  if (connection->fields == NULL) connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "no memory for the request");
+}
+
+static void take_request(struct connection *connection) {
+  struct request request;
+  const char *wrong = parse_request(&request, connection->operation, connection->fields, connection->fields_length);
+  connection->header_length = 0;
+  connection->phase = PHASE_OPEN;
+  if (wrong != NULL) connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
+  else serve_request(connection, &request);
+  free_request(&request);
+  free(connection->fields);
+  connection->fields = NULL;
+}
+
+void incoming_head(struct connection *connection, const uint8_t *bytes, size_t length) {
+  if (connection->header_length < HEAD_BYTES) {
+    memcpy(&connection->header[connection->header_length], bytes, length);
+    connection->header_length += length;
+    if (connection->header_length < HEAD_BYTES) return;
+    take_header(connection);
+  } else {
+    memcpy(&connection->fields[connection->fields_length], bytes, length);
+    connection->fields_length += length;
+  }
+  if (connection->phase == PHASE_HEAD && connection->fields_length == connection->fields_wanted) take_request(connection);
+}
+
+static const char *check_frame(struct connection *connection, const struct frame_header *frame) {
+  bool exec = connection->operation == OPERATION_EXEC;
+  bool known = frame->channel < connection->channel_count;
+  struct channel *channel = known ? &connection->channels[frame->channel] : NULL;
+  switch (frame->type) {
+    case FRAME_DATA:
+      if (!known || !channel->takes || channel->end_came) return "DATA on a channel that takes none";
+      return frame->length <= channel->window ? NULL : "DATA beyond the channel's credit";
+    case FRAME_END: return known && frame->length == 0 ? NULL : "END with a payload or on an unknown channel";
+    case FRAME_CREDIT: return known && frame->length == 4 ? NULL : "CREDIT of a wrong length or on an unknown channel";
+    case FRAME_SIGNAL: return exec && frame->length == 4 ? NULL : "SIGNAL of a wrong length or outside an EXEC";
+    case FRAME_RESIZE: return exec && frame->length == 4 ? NULL : "RESIZE of a wrong length or outside an EXEC";
+    default: return "a frame that only the guest sends";
+  }
+}
+
+static bool act(struct connection *connection) {
+  switch (connection->frame.type) {
+    case FRAME_END: channel_take_end(&connection->channels[connection->frame.channel]); return true;
+    case FRAME_CREDIT: return channel_grant(&connection->channels[connection->frame.channel], get_u32(connection->small));
+    case FRAME_SIGNAL: return exec_signal(connection, get_u32(connection->small));
+    case FRAME_RESIZE: return exec_resize(connection, get_u16(connection->small), get_u16(&connection->small[2]));
+    default: return true;
+  }
+}
+
+static void finish_frame(struct connection *connection) {
+  connection->in_frame = false;
+  connection->header_length = 0;
+  if (!act(connection)) connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, "a credit, a signal or a size beyond any sense");
+}
+
+static size_t take_frame_header(struct connection *connection, const uint8_t *bytes, size_t length) {
+  size_t wanted = FRAME_HEADER_BYTES - connection->header_length;
+  size_t taken = length < wanted ? length : wanted;
+  memcpy(&connection->header[connection->header_length], bytes, taken);
+  connection->header_length += taken;
+  if (taken < wanted) return taken;
+  const char *wrong = parse_frame_header(connection->header, &connection->frame) ? check_frame(connection, &connection->frame) : "a malformed frame";
+  if (wrong != NULL) {
+    connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
+    return taken;
+  }
+  connection->in_frame = true;
+  connection->frame_left = connection->frame.length;
+  if (connection->frame.type == FRAME_DATA) connection->channels[connection->frame.channel].window -= connection->frame.length;
+  if (connection->frame_left == 0) finish_frame(connection);
+  return taken;
+}
+
+static size_t take_payload(struct connection *connection, const uint8_t *bytes, size_t length) {
+  size_t taken = length < connection->frame_left ? length : connection->frame_left;
+  if (connection->frame.type == FRAME_DATA) channel_take(&connection->channels[connection->frame.channel], bytes, taken);
+  else memcpy(&connection->small[connection->frame.length - connection->frame_left], bytes, taken);
+  connection->frame_left -= (uint32_t)taken;
+  if (connection->frame_left == 0 && connection->phase == PHASE_OPEN) finish_frame(connection);
+  return taken;
+}
+
+void incoming_frames(struct connection *connection, const uint8_t *bytes, size_t length) {
+  for (size_t done = 0; done < length && connection->phase == PHASE_OPEN;) {
+    done += connection->in_frame ? take_payload(connection, &bytes[done], length - done) : take_frame_header(connection, &bytes[done], length - done);
+  }
+}

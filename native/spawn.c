@@ -1,0 +1,190 @@
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "failure.h"
+#include "io.h"
+#include "users.h"
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define DEFAULTS_MAX 6u
+
+__attribute__((format(printf, 4, 5))) static _Noreturn void fail(const struct spawn *spawn, uint16_t code, int error, const char *format, ...) {
+  char text[ERROR_TEXT_BYTES];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  reply_error(spawn->status_fd, code, error, text);
+  _exit(127);
+}
+
+static _Noreturn void fail_step(const struct spawn *spawn, const char *step) {
+  int error = errno;
+  fail(spawn, code_of_errno(error), error, "%s: %s", step, strerror(error));
+}
+
+bool reset_signals(void) {
+  struct sigaction standard = {.sa_handler = SIG_DFL};
+  /* The guest changes no other disposition, and exec itself resets handlers. */
+  if (sigaction(SIGPIPE, &standard, NULL) != 0) return false;
+  sigset_t none;
+  sigemptyset(&none);
+  return sigprocmask(SIG_SETMASK, &none, NULL) == 0;
+}
+
+static bool write_oom_score(const char *score) {
+  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool written = write_whole(fd, score, strlen(score));
+  int error = errno;
+  close(fd);
+  errno = error;
+  return written;
+}
+
+bool set_oom_score(const char *score) {
+  if (write_oom_score(score)) return true;
+  if (errno != EACCES) return false;
+  /* The files of a non-dumpable process belong to a root that a single-id map does not know. */
+  if (prctl(PR_SET_DUMPABLE, 1L, 0L, 0L, 0L) != 0) return false;
+  bool written = write_oom_score(score);
+  int error = errno;
+  if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0) return false;
+  errno = error;
+  return written;
+}
+
+/* Puts the descriptors at 0, 1, 2 ...: first all out of the way, since one's place may be another's target. */
+static void place_descriptors(struct spawn *spawn) {
+  int first_free = (int)spawn->descriptor_count;
+  spawn->status_fd = fcntl(spawn->status_fd, F_DUPFD_CLOEXEC, first_free);
+  if (spawn->status_fd < 0) _exit(127);
+  for (size_t i = 0; i < spawn->descriptor_count; i++) {
+    int fd = spawn->descriptors[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : spawn->descriptors[i];
+    if (fd < 0) fail_step(spawn, "open /dev/null");
+    spawn->descriptors[i] = fcntl(fd, F_DUPFD_CLOEXEC, first_free);
+    if (spawn->descriptors[i] < 0) fail_step(spawn, "move a descriptor");
+  }
+  for (size_t i = 0; i < spawn->descriptor_count; i++) {
+    if (dup2(spawn->descriptors[i], (int)i) < 0) fail_step(spawn, "place a descriptor");
+  }
+  /* All of the guest's are close-on-exec from birth; this one covers what it inherited itself. */
+  if (close_range((unsigned)first_free, UINT_MAX, CLOSE_RANGE_CLOEXEC) != 0 && errno != ENOSYS && errno != EINVAL) fail_step(spawn, "close_range");
+}
+
+static void take_user(const struct spawn *spawn, struct user *user) {
+  const char *name = spawn->request->user;
+  if (!find_user(name, user)) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no user \"%s\" in the sandbox's /etc/passwd", name == NULL ? "user" : name);
+  /* Programs open /dev/stdout anew, which asks for the right to the pipe itself. */
+  for (size_t i = 0; !spawn->single_id && user->uid != 0 && i < spawn->descriptor_count && i < 3; i++) {
+    struct stat status;
+    bool ours = fstat((int)i, &status) == 0 && (S_ISFIFO(status.st_mode) || spawn->terminal);
+    if (ours && fchown((int)i, user->uid, user->gid) != 0) fail_step(spawn, "hand the standard streams to the user");
+  }
+  if (!become_user(user, spawn->single_id)) fail_step(spawn, "become the user");
+}
+
+static void enter_folder(const struct spawn *spawn, const struct user *user) {
+  const char *cwd = spawn->request->cwd;
+  bool at_home = chdir(user->home) == 0;
+  if (cwd == NULL) {
+    if (!at_home && chdir("/") != 0) fail_step(spawn, "enter /");
+    return;
+  }
+  if (chdir(cwd) == 0) return;
+  int error = errno;
+  fail(spawn, code_of_errno(error), error, "enter the working folder %s: %s", cwd, strerror(error));
+}
+
+static bool sets(const struct text_list *env, const char *entry) {
+  size_t length = strcspn(entry, "=") + 1;
+  for (size_t i = 0; i < env->count; i++) {
+    if (strncmp(env->items[i], entry, length) == 0) return true;
+  }
+  return false;
+}
+
+/* The request's environment and, behind it, what it leaves out. */
+static char **build_environment(const struct spawn *spawn, const struct user *user) {
+  static char texts[DEFAULTS_MAX][sizeof user->home + 16];
+  const struct text_list *env = &spawn->request->env;
+  char **environment = calloc(env->count + DEFAULTS_MAX + 1, sizeof *environment);
+  if (environment == NULL) fail_step(spawn, "build the environment");
+  size_t count = 0;
+  for (; count < env->count; count++) environment[count] = env->items[count];
+  snprintf(texts[0], sizeof texts[0], "HOME=%s", user->home);
+  snprintf(texts[1], sizeof texts[1], "USER=%s", user->name);
+  snprintf(texts[2], sizeof texts[2], "LOGNAME=%s", user->name);
+  snprintf(texts[3], sizeof texts[3], "SHELL=%s", user->shell);
+  snprintf(texts[4], sizeof texts[4], "PATH=%s", DEFAULT_PATH);
+  snprintf(texts[5], sizeof texts[5], "TERM=xterm-256color");
+  for (size_t i = 0; i < (spawn->terminal ? DEFAULTS_MAX : DEFAULTS_MAX - 1); i++) {
+    if (!sets(env, texts[i])) environment[count++] = texts[i];
+  }
+  return environment;
+}
+
+static const char *find_path(char *const *environment) {
+  for (; *environment != NULL; environment++) {
+    if (strncmp(*environment, "PATH=", 5) == 0) return &(*environment)[5];
+  }
+  return DEFAULT_PATH;
+}
+
+/* Goes on to the next folder only where this one has no such file; returns the error that says most. */
+static int try_path(char *const *argv, char *const *environment) {
+  const char *path = find_path(environment);
+  int result = ENOENT;
+  for (;;) {
+    size_t length = strcspn(path, ":");
+    char candidate[PATH_MAX];
+    int written = snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)length, path, length == 0 ? "" : "/", argv[0]);
+    if (length < PATH_MAX && written > 0 && (size_t)written < sizeof candidate) {
+      execve(candidate, argv, environment);
+      if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) return errno;
+      if (errno == EACCES || access(candidate, F_OK) == 0) result = errno == EACCES ? EACCES : ENOEXEC;
+    }
+    if (path[length] == 0) return result;
+    path = &path[length + 1];
+  }
+}
+
+static _Noreturn void fail_exec(const struct spawn *spawn, int error) {
+  const char *name = spawn->request->args.items[0];
+  bool there = strchr(name, '/') != NULL && access(name, F_OK) == 0;
+  if (error == ENOENT && there) fail(spawn, GUEST_ERROR_NOT_EXECUTABLE, error, "run %s: the interpreter or loader that it names is not there", name);
+  if (error == ENOENT || (error == ENOTDIR && !there)) fail(spawn, GUEST_ERROR_COMMAND_NOT_FOUND, error, "run %s: no such command", name);
+  if (error == EACCES || error == ENOEXEC || error == EPERM) fail(spawn, GUEST_ERROR_NOT_EXECUTABLE, error, "run %s: %s", name, strerror(error));
+  if (error == E2BIG) fail(spawn, GUEST_ERROR_BAD_REQUEST, error, "run %s: the arguments and the environment are too long, or one of them is over 128 KiB", name);
+  fail(spawn, code_of_errno(error), error, "run %s: %s", name, strerror(error));
+}
+
+_Noreturn void spawn_child(const struct spawn *given) {
+  struct spawn spawn = *given;
+  place_descriptors(&spawn);
+  if (setsid() < 0) fail_step(&spawn, "start a session");
+  if (spawn.terminal && ioctl(0, TIOCSCTTY, 0) != 0) fail_step(&spawn, "take the terminal");
+  if (!reset_signals()) fail_step(&spawn, "reset the signals");
+  if (!set_oom_score(spawn.oom_score)) fail_step(&spawn, "set oom_score_adj");
+  struct user user;
+  take_user(&spawn, &user);
+  enter_folder(&spawn, &user);
+  char **argv = spawn.request->args.items;
+  char **environment = build_environment(&spawn, &user);
+  if (argv[0][0] == 0) fail_exec(&spawn, ENOENT);
+  if (strchr(argv[0], '/') == NULL) fail_exec(&spawn, try_path(argv, environment));
+  execve(argv[0], argv, environment);
+  fail_exec(&spawn, errno);
+}

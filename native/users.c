@@ -1,0 +1,210 @@
+#include "users.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_BYTES 16384u
+#define FIELDS_PER_LINE 7u
+
+/* Lines of a file that a sandbox's root may have written: longer ones are passed over, and only a regular file is read. */
+struct lines {
+  int fd;
+  size_t start;
+  size_t end;
+  char buffer[LINE_BYTES + 1];
+};
+
+static bool open_lines(struct lines *lines, const char *path) {
+  lines->start = lines->end = 0;
+  lines->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (lines->fd < 0) return false;
+  struct stat status;
+  if (fstat(lines->fd, &status) == 0 && S_ISREG(status.st_mode)) return true;
+  close(lines->fd);
+  return false;
+}
+
+static bool fill(struct lines *lines) {
+  if (lines->start > 0) {
+    memmove(lines->buffer, &lines->buffer[lines->start], lines->end - lines->start);
+    lines->end -= lines->start;
+    lines->start = 0;
+  }
+  if (lines->end == LINE_BYTES) lines->end = 0;
+  ssize_t count = read(lines->fd, &lines->buffer[lines->end], LINE_BYTES - lines->end);
+  if (count <= 0) return false;
+  lines->end += (size_t)count;
+  return true;
+}
+
+/* The next whole line without its end, or NULL. */
+static char *next_line(struct lines *lines) {
+  for (;;) {
+    char *line = &lines->buffer[lines->start];
+    char *newline = memchr(line, '\n', lines->end - lines->start);
+    if (newline != NULL) {
+      *newline = 0;
+      lines->start += (size_t)(newline - line) + 1;
+      return line;
+    }
+    if (fill(lines)) continue;
+    if (lines->start == lines->end) return NULL;
+    line = &lines->buffer[lines->start];
+    lines->buffer[lines->end] = 0;
+    lines->start = lines->end;
+    return line;
+  }
+}
+
+static size_t split(char *line, char separator, char **parts, size_t capacity) {
+  size_t count = 0;
+  while (count < capacity) {
+    parts[count++] = line;
+    line = strchr(line, separator);
+    if (line == NULL) break;
+    *line++ = 0;
+  }
+  return count;
+}
+
+static bool parse_id(const char *text, uint32_t *id) {
+  if (text[0] < '0' || text[0] > '9') return false;
+  char *end;
+  errno = 0;
+  unsigned long value = strtoul(text, &end, 10);
+  if (errno != 0 || *end != 0 || value >= UINT32_MAX) return false;
+  *id = (uint32_t)value;
+  return true;
+}
+
+static void copy_text(char *to, size_t capacity, const char *from) {
+  size_t length = strnlen(from, capacity - 1);
+  memcpy(to, from, length);
+  to[length] = 0;
+}
+
+static bool is_in(const char *name, char *members) {
+  for (char *member = members; member != NULL;) {
+    char *comma = strchr(member, ',');
+    if (comma != NULL) *comma++ = 0;
+    if (strcmp(member, name) == 0) return true;
+    member = comma;
+  }
+  return false;
+}
+
+static void find_groups(struct user *user) {
+  user->groups[0] = user->gid;
+  user->group_count = 1;
+  struct lines lines;
+  if (!open_lines(&lines, "/etc/group")) return;
+  for (char *line = next_line(&lines); line != NULL && user->group_count < USER_GROUPS_MAX; line = next_line(&lines)) {
+    char *parts[FIELDS_PER_LINE];
+    uint32_t gid;
+    if (split(line, ':', parts, FIELDS_PER_LINE) < 4 || !parse_id(parts[2], &gid) || gid == user->gid) continue;
+    if (is_in(user->name, parts[3])) user->groups[user->group_count++] = gid;
+  }
+  close(lines.fd);
+}
+
+static bool parse_account(char *line, struct user *user) {
+  char *parts[FIELDS_PER_LINE];
+  uint32_t uid;
+  uint32_t gid;
+  if (split(line, ':', parts, FIELDS_PER_LINE) < FIELDS_PER_LINE || !parse_id(parts[2], &uid) || !parse_id(parts[3], &gid)) return false;
+  if (parts[0][0] == 0 || strlen(parts[0]) >= sizeof user->name || strlen(parts[5]) >= sizeof user->home) return false;
+  user->uid = uid;
+  user->gid = gid;
+  copy_text(user->name, sizeof user->name, parts[0]);
+  copy_text(user->home, sizeof user->home, parts[5][0] == 0 ? "/" : parts[5]);
+  copy_text(user->shell, sizeof user->shell, parts[6][0] == 0 ? "/bin/sh" : parts[6]);
+  return true;
+}
+
+/* A number finds the first account with that uid; a name always wins. */
+static bool find_account(const char *name, struct user *user) {
+  struct lines lines;
+  if (!open_lines(&lines, "/etc/passwd")) return false;
+  uint32_t number;
+  bool is_number = parse_id(name, &number);
+  bool found = false;
+  struct user account;
+  for (char *line = next_line(&lines); line != NULL; line = next_line(&lines)) {
+    if (!parse_account(line, &account)) continue;
+    bool named = strcmp(account.name, name) == 0;
+    if (!named && !(is_number && !found && account.uid == number)) continue;
+    *user = account;
+    found = true;
+    if (named) break;
+  }
+  close(lines.fd);
+  return found;
+}
+
+static bool find_built_in(const char *name, struct user *user) {
+  bool root = strcmp(name, "root") == 0;
+  if (!root && strcmp(name, "user") != 0) return false;
+  user->uid = user->gid = root ? 0 : 1000;
+  copy_text(user->name, sizeof user->name, name);
+  copy_text(user->home, sizeof user->home, root ? "/root" : "/home/user");
+  copy_text(user->shell, sizeof user->shell, "/bin/sh");
+  return true;
+}
+
+bool find_user(const char *name, struct user *user) {
+  const char *wanted = name == NULL ? "user" : name;
+  memset(user, 0, sizeof *user);
+  if (!find_account(wanted, user) && !find_built_in(wanted, user)) return false;
+  find_groups(user);
+  return true;
+}
+
+bool become_user(const struct user *user, bool single_id) {
+  if (single_id) return true;
+  return setgroups(user->group_count, user->groups) == 0 && setresgid(user->gid, user->gid, user->gid) == 0 &&
+         setresuid(user->uid, user->uid, user->uid) == 0;
+}
+
+static void find_name(const char *path, uint32_t id, char *to) {
+  snprintf(to, USER_NAME_BYTES, "%u", id);
+  struct lines lines;
+  if (!open_lines(&lines, path)) return;
+  for (char *line = next_line(&lines); line != NULL; line = next_line(&lines)) {
+    char *parts[FIELDS_PER_LINE];
+    uint32_t found;
+    if (split(line, ':', parts, FIELDS_PER_LINE) < 3 || !parse_id(parts[2], &found) || found != id) continue;
+    copy_text(to, USER_NAME_BYTES, parts[0]);
+    break;
+  }
+  close(lines.fd);
+}
+
+const char *name_of_user(struct name_cache *cache, uint32_t uid) {
+  size_t rows = sizeof cache->users / sizeof cache->users[0];
+  for (size_t i = 0; i < rows; i++) {
+    if (cache->users[i].used && cache->users[i].id == uid) return cache->users[i].name;
+  }
+  size_t row = cache->next_user++ % rows;
+  cache->users[row].used = true;
+  cache->users[row].id = uid;
+  find_name("/etc/passwd", uid, cache->users[row].name);
+  return cache->users[row].name;
+}
+
+const char *name_of_group(struct name_cache *cache, uint32_t gid) {
+  size_t rows = sizeof cache->groups / sizeof cache->groups[0];
+  for (size_t i = 0; i < rows; i++) {
+    if (cache->groups[i].used && cache->groups[i].id == gid) return cache->groups[i].name;
+  }
+  size_t row = cache->next_group++ % rows;
+  cache->groups[row].used = true;
+  cache->groups[row].id = gid;
+  find_name("/etc/group", gid, cache->groups[row].name);
+  return cache->groups[row].name;
+}

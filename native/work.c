@@ -1,0 +1,162 @@
+#include "work.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "connection.h"
+#include "failure.h"
+#include "operations.h"
+#include "spawn.h"
+
+#define WORK_FD 3
+#define LINGER_SECONDS 5
+
+static const struct {
+  uint8_t operation;
+  /* Who does it when the request names no user. */
+  const char *user;
+  void (*serve)(struct work *work);
+} OPERATIONS[] = {
+    {OPERATION_STAT, "user", serve_stat},
+    {OPERATION_LIST, "user", serve_list},
+    {OPERATION_READ, "user", serve_read},
+    {OPERATION_WRITE, "user", serve_write},
+    {OPERATION_MAKE_DIRECTORY, "user", serve_make_directory},
+    {OPERATION_RENAME, "user", serve_rename},
+    {OPERATION_REMOVE, "user", serve_remove},
+    {OPERATION_COPY, "user", serve_copy},
+    {OPERATION_SYMLINK, "user", serve_symlink},
+    {OPERATION_SET_ATTRIBUTES, "user", serve_set_attributes},
+    {OPERATION_GET_XATTR, "user", serve_get_xattr},
+    {OPERATION_SET_XATTR, "user", serve_set_xattr},
+    {OPERATION_LIST_XATTRS, "user", serve_list_xattrs},
+    {OPERATION_REMOVE_XATTR, "user", serve_remove_xattr},
+    {OPERATION_WATCH, "user", serve_watch},
+    {OPERATION_PROCESSES, "root", serve_processes},
+    {OPERATION_SIGNAL_PROCESS, "root", serve_signal_process},
+    {OPERATION_USAGE, "root", serve_usage},
+};
+
+static size_t find_operation(uint8_t operation) {
+  size_t count = sizeof OPERATIONS / sizeof OPERATIONS[0];
+  for (size_t i = 0; i < count; i++) {
+    if (OPERATIONS[i].operation == operation) return i;
+  }
+  return count;
+}
+
+void work_flush(struct work *work) {
+  if (!write_whole(work->fd, work->out, work->out_length)) _exit(1);
+  work->out_length = 0;
+}
+
+struct field_writer work_fields(struct work *work) {
+  struct field_writer fields;
+  field_writer_init(&fields, work->payload, sizeof work->payload);
+  return fields;
+}
+
+void work_send(struct work *work, uint8_t frame, const struct field_writer *fields) {
+  if (fields->overflow) work_refuse(work, GUEST_ERROR_PATH_INVALID, "an answer is longer than a frame");
+  if (sizeof work->out - work->out_length < FRAME_HEADER_BYTES + fields->length) work_flush(work);
+  write_frame_header(&work->out[work->out_length], (struct frame_header){frame, 0, (uint32_t)fields->length});
+  memcpy(&work->out[work->out_length + FRAME_HEADER_BYTES], fields->bytes, fields->length);
+  work->out_length += FRAME_HEADER_BYTES + fields->length;
+}
+
+void work_check_host(const struct work *work) {
+  struct pollfd host = {.fd = work->fd, .events = POLLRDHUP};
+  if (poll(&host, 1, 0) > 0 && (host.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) _exit(1);
+}
+
+/* A host that is still sending learns the answer before the stream breaks: what it sends is read and dropped, for a bounded time. */
+static _Noreturn void leave(struct work *work) {
+  work_flush(work);
+  struct timeval patience = {.tv_sec = LINGER_SECONDS};
+  if (work->request->operation == OPERATION_WRITE && shutdown(work->fd, SHUT_WR) == 0 &&
+      setsockopt(work->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0) {
+    while (read(work->fd, work->payload, sizeof work->payload) > 0) continue;
+  }
+  _exit(0);
+}
+
+_Noreturn void work_done(struct work *work, const struct field_writer *fields) {
+  struct field_writer none = work_fields(work);
+  work_send(work, FRAME_REPLY, fields == NULL ? &none : fields);
+  leave(work);
+}
+
+static _Noreturn void send_error(struct work *work, uint16_t code, int error, const char *text) {
+  work_flush(work);
+  work->out_length = write_error_frame(work->out, sizeof work->out, code, error, text);
+  leave(work);
+}
+
+_Noreturn void work_refuse(struct work *work, uint16_t code, const char *text) { send_error(work, code, 0, text); }
+
+_Noreturn void work_fail(struct work *work, const char *step, const char *path) {
+  int error = errno;
+  char text[ERROR_TEXT_BYTES];
+  /* Of a very long path its beginning will do: the reason must not be cut. */
+  snprintf(text, sizeof text, "%s %.300s: %s", step, path, strerror(error));
+  send_error(work, code_of_errno(error), error, text);
+}
+
+static void become(struct work *work, const char *default_user) {
+  const char *name = work->request->user == NULL ? default_user : work->request->user;
+  if (!set_oom_score(work->oom_score)) work_fail(work, "set", "oom_score_adj");
+  if (!find_user(name, &work->user)) {
+    char text[ERROR_TEXT_BYTES];
+    snprintf(text, sizeof text, "no user \"%.300s\" in the sandbox's /etc/passwd", name);
+    work_refuse(work, GUEST_ERROR_UNKNOWN_USER, text);
+  }
+  if (!become_user(&work->user, work->options->single_id)) work_fail(work, "become", name);
+  if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) work_fail(work, "set", "the parent's death signal");
+  /* Relative paths start at the home; without one they start at the root. */
+  if (chdir(work->user.home) != 0 && chdir("/") != 0) work_fail(work, "enter", "/");
+  umask(0);
+}
+
+static _Noreturn void work_child(const struct connection *connection, const struct request *request, size_t operation) {
+  if (dup2(connection->socket.fd, WORK_FD) < 0 || close_range(WORK_FD + 1, UINT_MAX, 0) != 0) _exit(1);
+  struct work *work = calloc(1, sizeof *work);
+  if (work == NULL) {
+    reply_error(WORK_FD, GUEST_ERROR_TOO_MANY, ENOMEM, "no memory for the work");
+    _exit(1);
+  }
+  work->fd = WORK_FD;
+  work->request = request;
+  work->options = connection->loop->options;
+  work->oom_score = connection->loop->child_oom_score;
+  work->started_us = connection->loop->started_us;
+  become(work, OPERATIONS[operation].user);
+  OPERATIONS[operation].serve(work);
+  _exit(1);
+}
+
+void work_start(struct connection *connection, const struct request *request) {
+  size_t operation = find_operation(request->operation);
+  if (operation == sizeof OPERATIONS / sizeof OPERATIONS[0]) {
+    connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, "the guest knows no such operation");
+    return;
+  }
+  pid_t pid = fork();
+  if (pid == 0) work_child(connection, request, operation);
+  if (pid < 0) {
+    connection_fail(connection, GUEST_ERROR_TOO_MANY, errno, "start the work: the sandbox has no room for another process");
+    return;
+  }
+  connection->exec.pid = pid;
+  connection->phase = PHASE_WORKER;
+  loop_close(connection->loop, &connection->socket);
+}
