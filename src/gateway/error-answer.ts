@@ -12,7 +12,11 @@ export function requestIdOf(): string {
 }
 
 /** A foreseen failure with its own words; anything else is logged under the request id and told nobody. */
-export function toErrorAnswer(error: unknown, requestId: string, log: GatewayLog): { readonly status: number; readonly answer: ErrorAnswer } {
+export function toErrorAnswer(
+  error: unknown,
+  requestId: string,
+  log: GatewayLog,
+): { readonly status: number; readonly answer: ErrorAnswer } {
   if (error instanceof BelljarError && error.code !== "INTERNAL") {
     const { code, message, retryable, status } = error;
     return { status, answer: { error: { code, message, retryable, requestId } } };
@@ -35,7 +39,7 @@ export function answerErrors(app: FastifyInstance, log: GatewayLog): void {
 /** Fastify's own refusals of a request, by its error codes' statuses. */
 export function fromFastify(error: unknown): unknown {
   if (error instanceof BelljarError || !isFastifyError(error)) return error;
-  switch (error.statusCode) {
+  switch (Number(error.statusCode)) {
     case 400:
       return new BelljarError("ARGUMENTS_INVALID", "The request could not be read: send well-formed JSON", { cause: error });
     case 413:

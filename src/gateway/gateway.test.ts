@@ -43,7 +43,10 @@ interface Ask {
 }
 
 /** `fetch` refuses to set Host. */
-async function ask({ url }: OpenGateway, { method = "GET", path, headers = {}, body }: Ask): Promise<{ status: number; headers: IncomingMessage["headers"]; text: string }> {
+async function ask(
+  { url }: OpenGateway,
+  { method = "GET", path, headers = {}, body }: Ask,
+): Promise<{ status: number; headers: IncomingMessage["headers"]; text: string }> {
   const sent = request(new URL(path, url), { method, headers, agent: false });
   // A server that refuses a body closes before it has read all of it.
   sent.on("error", () => undefined);
@@ -89,7 +92,7 @@ describe.each(ERAS)("an HTTP client with version negotiation %s", (era) => {
     const call = client.callTool({ name: "wait", arguments: {} }, { signal: cancel.signal });
     await started;
     cancel.abort(new Error("changed my mind"));
-    await expect(call).rejects.toThrow();
+    await expect(call).rejects.toThrow("changed my mind");
     await server.probe.cleaned;
     await client.close();
   });
@@ -136,7 +139,12 @@ describe("/mcp", () => {
   it("does not know a session that never was", async () => {
     await using server = await openGateway();
     const headers = { ...MCP_HEADERS, "mcp-session-id": "never" };
-    const answer = await ask(server, { method: "POST", path: "/mcp", headers, body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }) });
+    const answer = await ask(server, {
+      method: "POST",
+      path: "/mcp",
+      headers,
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+    });
     expect(answer.status).toBe(404);
   });
 
@@ -198,7 +206,9 @@ describe("what a web page could make a browser send", () => {
   it("is refused as an upgrade from a page of another site", async () => {
     await using server = await openGateway();
     const socket = connect(Number(server.url.port), "127.0.0.1");
-    socket.write("GET /v1/sandboxes/aaaaaaaa/guest HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: belljar-guest\r\nOrigin: https://evil.example\r\n\r\n");
+    socket.write(
+      "GET /v1/sandboxes/aaaaaaaa/guest HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: belljar-guest\r\nOrigin: https://evil.example\r\n\r\n",
+    );
     const [chunk] = await once(socket, "data");
     expect(String(chunk)).toMatch(/^HTTP\/1\.1 403 /);
     socket.destroy();

@@ -19,7 +19,15 @@ export function createCallProbe(): CallProbe {
   let clean = (): void => undefined;
   const cleaned = new Promise<void>((resolve) => (clean = resolve));
   const tools = createCatalog({
-    tools: [echo, report, explode, wait((context) => starts.shift()?.(context), () => clean())],
+    tools: [
+      echo,
+      report,
+      explode,
+      wait(
+        (context) => starts.shift()?.(context),
+        () => clean(),
+      ),
+    ],
     sandboxes: createNoSandboxes(),
     defaultSandbox: () => ({ name: "default", options: {} }),
   });

@@ -24,7 +24,15 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     throw new TypeError("This test's sandbox has streams alone");
   };
   // Only `connect` is used: the gateway passes bytes and knows no guest.
-  const sandbox: Sandbox = { id: SANDBOX_ID, guest: {} as Guest, connect, info: async () => info, usage: refuse, extend: refuse, kill: refuse };
+  const sandbox: Sandbox = {
+    id: SANDBOX_ID,
+    guest: {} as Guest,
+    connect,
+    info: async () => info,
+    usage: refuse,
+    extend: refuse,
+    kill: refuse,
+  };
   const none = createNoSandboxes();
   const isKnown = (id: string): boolean => id !== "" && SANDBOX_ID.startsWith(id);
   return {

@@ -25,7 +25,8 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
     },
     async get(_principal, id) {
       const found = await info(id);
-      if (found.state === "ended") throw new BelljarError("SANDBOX_ENDED", `Sandbox ${found.id} has ended: ${found.endReason ?? "unknown"}`);
+      if (found.state === "ended")
+        throw new BelljarError("SANDBOX_ENDED", `Sandbox ${found.id} has ended: ${found.endReason ?? "unknown"}`);
       return createRemoteSandbox(address, found.id);
     },
     info: (_principal, id) => info(id),
@@ -89,5 +90,5 @@ function toQuery({ state = [], metadata = {} }: ListFilter): string {
   const query = new URLSearchParams();
   for (const one of state) query.append("state", one);
   for (const [key, value] of Object.entries(metadata)) query.append(`metadata.${key}`, value);
-  return query.size === 0 ? "" : `?${query}`;
+  return query.size === 0 ? "" : `?${query.toString()}`;
 }

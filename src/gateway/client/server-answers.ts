@@ -81,5 +81,7 @@ function parseJson(body: string): unknown {
 }
 
 function incompatible(what: string, cause?: unknown): BelljarError {
-  return new BelljarError("SERVER_INCOMPATIBLE", `The server sent ${what}; check that BELLJAR_URL names a Belljar of this version`, { cause });
+  return new BelljarError("SERVER_INCOMPATIBLE", `The server sent ${what}; check that BELLJAR_URL names a Belljar of this version`, {
+    cause,
+  });
 }

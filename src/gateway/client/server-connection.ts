@@ -28,9 +28,14 @@ export function askServer(address: ServerAddress, request: ServerRequest): Promi
 }
 
 /** Sends a request and reads a successful answer with `read`. Rejects as {@link askServer}. */
-export function exchange<Result>(address: ServerAddress, ask: ServerRequest, read: (response: IncomingMessage) => Promise<Result>): Promise<Result> {
+export function exchange<Result>(
+  address: ServerAddress,
+  ask: ServerRequest,
+  read: (response: IncomingMessage) => Promise<Result>,
+): Promise<Result> {
   const text = ask.method === "POST" ? JSON.stringify(ask.body ?? {}) : undefined;
-  const headers: Record<string, string> = text === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) };
+  const headers: Record<string, string> =
+    text === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) };
   const request = openRequest(address, ask.path, { method: ask.method, headers });
   return guarded(address, { request, signal: ask.signal }, async () => {
     const { response } = await answered(request, text);
@@ -47,7 +52,10 @@ export function openGuestStream(address: ServerAddress, id: string, signal: Abor
     const { response, stream } = await answered(request);
     if (stream) return stream;
     await assertSuccess(response);
-    throw new BelljarError("SERVER_INCOMPATIBLE", "The server does not serve guests; check that BELLJAR_URL names a Belljar of this version");
+    throw new BelljarError(
+      "SERVER_INCOMPATIBLE",
+      "The server does not serve guests; check that BELLJAR_URL names a Belljar of this version",
+    );
   });
 }
 
@@ -79,7 +87,9 @@ async function guarded<Result>({ url }: ServerAddress, { request, signal }: Guar
     request.destroy();
     if (signal?.aborted) throw new BelljarError("CANCELLED", "The request was cancelled", { cause: signal.reason });
     if (cause instanceof BelljarError) throw cause;
-    throw new BelljarError("SERVER_UNREACHABLE", `No Belljar answers at ${url}; start one with belljar serve, or unset BELLJAR_URL`, { cause });
+    throw new BelljarError("SERVER_UNREACHABLE", `No Belljar answers at ${url}; start one with belljar serve, or unset BELLJAR_URL`, {
+      cause,
+    });
   } finally {
     signal?.removeEventListener("abort", abort);
   }

@@ -16,7 +16,12 @@ export interface McpRouteOptions {
 }
 
 const DEFAULT_SANDBOX = "default";
-const query = z.object({ sandbox: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/).default(DEFAULT_SANDBOX) });
+const query = z.object({
+  sandbox: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/)
+    .default(DEFAULT_SANDBOX),
+});
 
 /** `/mcp?sandbox=NAME`. What is refused before MCP reads it is answered as a JSON-RPC error without an id. */
 export function mcpRoute({ mcp, principal, log }: McpRouteOptions): FastifyPluginAsync {

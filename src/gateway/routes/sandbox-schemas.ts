@@ -1,7 +1,9 @@
 import * as z from "zod";
 
 const positive = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
-const pairs = z.record(z.string().min(1).max(256), z.string().max(4096)).refine((record) => Object.keys(record).length <= 256, "at most 256 entries");
+const pairs = z
+  .record(z.string().min(1).max(256), z.string().max(4096))
+  .refine((record) => Object.keys(record).length <= 256, "at most 256 entries");
 
 const limits = z.strictObject({
   memoryBytes: positive.optional(),

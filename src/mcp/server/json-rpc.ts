@@ -1,7 +1,11 @@
 import type { ServerResponse } from "node:http";
 
 /** Answers outside any request: what could not be read or routed has no id. */
-export function sendJsonRpcError(response: ServerResponse, status: number, error: { readonly code: number; readonly message: string }): void {
+export function sendJsonRpcError(
+  response: ServerResponse,
+  status: number,
+  error: { readonly code: number; readonly message: string },
+): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(jsonRpcError(error));
 }

@@ -52,7 +52,7 @@ async function callTool(options: McpServerOptions, caller: Caller, call: Call): 
   try {
     const result = await options.tools.call(caller.principal, name, args, {
       signal: call.signal,
-      ...(progress && { progress: progress.report }),
+      ...(progress && { progress: (message: string) => progress.report(message) }),
       ...(caller.defaultName !== undefined && { defaultName: caller.defaultName }),
     });
     return result as CallToolResult;

@@ -79,7 +79,7 @@ export class Sessions {
   }
 
   endAll(): void {
-    for (const id of [...this.#entries.keys()]) this.end(id);
+    for (const id of this.#entries.keys()) this.end(id);
   }
 
   #expire(id: string): void {

@@ -70,7 +70,7 @@ describe.each(ERAS)("a stdio client with version negotiation %s", (era) => {
     const call = client.callTool({ name: "wait", arguments: {} }, { signal: cancel.signal });
     await started;
     cancel.abort(new Error("changed my mind"));
-    await expect(call).rejects.toThrow();
+    await expect(call).rejects.toThrow("changed my mind");
     await server.probe.cleaned;
   });
 
