@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/config.ts";
+import { BelljarError } from "../errors.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
@@ -39,13 +41,17 @@ export async function openStack(call: CommandCall, context: CommandContext): Pro
 
 /** On the home, whatever BELLJAR_URL says. */
 export async function openLocalStack(config: Config, { stderr }: Pick<CommandContext, "stderr">): Promise<Stack> {
-  const [runtime, { createLocalSandboxes }] = await Promise.all([openConfiguredRuntime(config), import("../sandbox/local-sandboxes.ts")]);
+  const [runtime, { createLocalSandboxes }] = await Promise.all([
+    openConfiguredRuntime(config, stderr),
+    import("../sandbox/local-sandboxes.ts"),
+  ]);
   const report = (problem: string) => void stderr.write(`belljar: ${problem}\n`);
   const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, report });
   return { config, sandboxes, isolation: () => runtime.probe(), [Symbol.asyncDispose]: () => sandboxes[Symbol.asyncDispose]() };
 }
 
-export async function openConfiguredRuntime(config: Config): Promise<Runtime> {
+/** Says on stderr what takes its time, as building the base template does. */
+export async function openConfiguredRuntime(config: Config, stderr: Writable): Promise<Runtime> {
   const { openRuntime } = await import("../runtime/registry.ts");
   const root = packageRoot();
   return openRuntime(config.runtime, {
@@ -54,6 +60,7 @@ export async function openConfiguredRuntime(config: Config): Promise<Runtime> {
     storage: config.storage,
     kernels: join(root, "dist/kernels"),
     binary: join(root, "native/build/belljar-native"),
+    onProgress: (message) => void stderr.write(`${message} ...\n`),
   });
 }
 
@@ -74,9 +81,17 @@ export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config
   return createInterpreter({ sandboxes, limits, timeoutMs, maxOutputBytes: config.maxOutputBytes });
 }
 
+/** Workspaces are folders of the machine that the sandboxes run on: throws `NOT_SUPPORTED` when the server is another one. */
+export function assertSameMachine({ url }: Config): void {
+  const host = url === undefined ? "localhost" : new URL(url).hostname;
+  if (/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)) return;
+  throw new BelljarError("NOT_SUPPORTED", `Workspaces are folders of the server's machine, ${host}: run this there, or use \`belljar cp\``);
+}
+
 /** The workspace that the configuration names, checked. */
 export async function workspaceOption(config: Config): Promise<Workspace | undefined> {
   if (config.workspace === undefined) return undefined;
+  assertSameMachine(config);
   const { parseWorkspace } = await import("../sandbox/workspace/parse-workspace.ts");
   return parseWorkspace(config.workspace, { home: config.home });
 }

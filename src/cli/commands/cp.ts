@@ -1,10 +1,10 @@
-import { resolve } from "node:path";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { copyIn } from "../../sandbox/workspace/copy-in.ts";
 import { copyOut } from "../../sandbox/workspace/copy-out.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openStack } from "../compose.ts";
 import { usage } from "../usage.ts";
+import { printLine, printable } from "../print.ts";
 import { withProgress } from "../progress.ts";
 
 /** A side of a copy: in a sandbox, or on this machine. */
@@ -21,12 +21,11 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   }
   await using stack = await openStack(call, context);
   const sandbox = await stack.sandboxes.get(LOCAL, id);
-  const { signal } = context;
-  const copied =
-    from.id === undefined
-      ? copyIn(sandbox, resolve(from.path), to.path, { signal })
-      : copyOut(sandbox, from.path, resolve(to.path), { signal });
-  await withProgress(context.stderr, "Copying", copied);
+  const copy = from.id === undefined ? copyIn : copyOut;
+  const copied = copy(sandbox, { from: from.path, to: to.path, signal: context.signal });
+  const { files, to: target, skipped } = await withProgress(context.stderr, "Copying", copied);
+  for (const path of skipped) printLine(context.stderr, `Left out, as it is no file, folder or link: ${printable(path)}`);
+  if (files !== 1) printLine(context.stderr, `${files} files copied to ${printable(target)}`);
   return 0;
 }
 

@@ -26,7 +26,7 @@ async function examine(call: CommandCall, context: CommandContext): Promise<Isol
   }
   const host = hostChecks(await readHost());
   try {
-    const runtime = await openConfiguredRuntime(config);
+    const runtime = await openConfiguredRuntime(config, context.stderr);
     const isolation = await runtime.probe();
     return { ...isolation, checks: mergeChecks(isolation.checks, host) };
   } catch (error) {

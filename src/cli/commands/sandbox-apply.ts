@@ -6,9 +6,9 @@ import type { WorkspaceDiff } from "../../sandbox/workspace/workspace-change.ts"
 import { diffWorkspace } from "../../sandbox/workspace/workspace-diff.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { openStack } from "../compose.ts";
+import { assertSameMachine, openStack } from "../compose.ts";
 import { usage } from "../usage.ts";
-import { formatDiff, toJsonDiff } from "../print-diff.ts";
+import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts";
 import { printJson, printLine, printable } from "../print.ts";
 import { withProgress } from "../progress.ts";
 
@@ -17,6 +17,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   if (!isSure && !context.stdin.isTTY)
     throw usage("Nobody can be asked here: say --yes to write the changes", "belljar sandbox apply --help");
   await using stack = await openStack(call, context);
+  assertSameMachine(stack.config);
   const sandbox = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
   const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, context.signal));
   show(call, context, diff);
@@ -28,9 +29,9 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 }
 
 function show(call: CommandCall, { stdout, stderr }: CommandContext, diff: WorkspaceDiff): void {
-  if (isSet(call, "json")) printJson(stdout, toJsonDiff(diff));
+  if (isSet(call, "json")) printJson(stdout, toDiffReport(diff));
   else if (diff.changes.length === 0) printLine(stderr, "Nothing has changed.");
-  stdout.write(isSet(call, "json") ? "" : formatDiff(diff));
+  stdout.write(isSet(call, "json") ? "" : renderDiff(diff));
 }
 
 async function confirm({ stdin, stderr, signal }: CommandContext, { changes, hostPath }: WorkspaceDiff): Promise<boolean> {

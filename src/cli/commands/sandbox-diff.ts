@@ -2,16 +2,17 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import { diffWorkspace } from "../../sandbox/workspace/workspace-diff.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { openStack } from "../compose.ts";
-import { formatDiff, toJsonDiff } from "../print-diff.ts";
+import { assertSameMachine, openStack } from "../compose.ts";
+import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts";
 import { printJson } from "../print.ts";
 import { withProgress } from "../progress.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   await using stack = await openStack(call, context);
+  assertSameMachine(stack.config);
   const sandbox = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
   const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, context.signal));
-  if (isSet(call, "json")) printJson(context.stdout, toJsonDiff(diff));
-  else context.stdout.write(formatDiff(diff));
+  if (isSet(call, "json")) printJson(context.stdout, toDiffReport(diff));
+  else context.stdout.write(renderDiff(diff));
   return 0;
 }
