@@ -45,7 +45,7 @@ function passwd(): string {
 
 const PROFILE = `# Login shells.
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-if [ -d /opt/belljar/node/bin ]; then PATH=/opt/belljar/node/bin:$PATH; fi
+if [ -x /opt/belljar/node/bin/node ]; then PATH=/opt/belljar/node/bin:$PATH; fi
 export PATH
 if [ "\${PS1-}" ] && [ "\${BASH-}" ] && [ -f /etc/bash.bashrc ]; then . /etc/bash.bashrc; fi
 for script in /etc/profile.d/*.sh; do

@@ -1,0 +1,52 @@
+/**
+ * What Belljar promises about a sandbox of the runtime `namespace`. `docs/security.md` lists the same claims word by word,
+ * and each has at least one test here: `guarantees.test.ts` compares the three.
+ */
+export const GUARANTEES = {
+  "no-host-root": "No process of a sandbox has the host's uid 0, whoever started it.",
+  "kernel-settings-closed": "The kernel's settings, such as core_pattern, cannot be opened for writing.",
+  "no-new-privileges": "A setuid program gains nothing, and the capabilities that are left reach nothing of the host.",
+  "no-mounts": "A sandbox can neither mount, unmount nor change its root.",
+  "no-new-namespaces": "A sandbox can make no namespaces and join none.",
+  "no-kernel-doors": "io_uring, keyrings, bpf, perf, userfaultfd, kexec, modules and file handles are closed.",
+  "no-machine-control": "A sandbox cannot reboot the machine, set its clock or name, or read its kernel log.",
+  "no-device-nodes": "A sandbox can make no device node, and has none that reaches the host.",
+  "no-terminal-injection": "A program cannot type into a terminal (TIOCSTI, TIOCLINUX).",
+  "one-architecture": "A call through another architecture's table ends the program.",
+  "proc-masked": "The files of /proc that tell of the machine are masked, and there is no /sys.",
+
+  "host-files-hidden": "Of the host's files a sandbox sees /usr, an allow-list of /etc, and its workspace.",
+  "host-secrets-hidden": "Files that the whole world may not read on the host are not in a sandbox, even for its root.",
+  "host-environment-hidden": "No variable of the host's environment reaches a sandbox.",
+  "host-paths-hidden": "A sandbox's mount table names no path of the host.",
+  "host-files-unwritable": "What a sandbox writes stays in it: the host's /usr and a copied workspace stay as they are.",
+  "file-calls-stay-inside": "File calls follow no name, link, hard link or magic link out of the sandbox.",
+  "file-calls-have-user-rights": "A file call can do what its user can do inside, and no more.",
+  "odd-names-are-names":
+    "Newlines and invalid UTF-8 in names, long paths, many files and large sparse files are served or refused, and harm nothing.",
+
+  "sandboxes-apart": "A sandbox sees no file, process or socket of another one.",
+  "signals-stay-inside": "A signal reaches no process outside its sandbox, and kill(-1) does not end the sandbox.",
+  "own-kernel-counts": "A sandbox that uses up a count which the kernel keeps for each user takes nothing from another one.",
+
+  "no-network": "A sandbox has a loopback of its own and no other network.",
+  "host-ports-closed": "A sandbox neither reaches, lists nor takes a port of the host.",
+  "host-sockets-closed": "A sandbox reaches no abstract unix socket of the host.",
+
+  "limits-hold-or-refuse": "A limit that the caller named holds, or the sandbox is not made.",
+  "pids-bounded": "A fork bomb stops at the limit, and the sandbox still answers.",
+  "memory-bounded": "A program that takes too much memory dies, alone or as a tree; the sandbox and the host live.",
+  "disk-bounded": "A program that fills the disk stops at the limit, and /tmp and /dev/shm have limits of their own.",
+  "output-bounded": "A flood of output costs the host a bounded amount of memory.",
+
+  "nothing-survives": "When a sandbox ends, every process of it is gone: those that ignore signals and those that left their parents too.",
+  "keeper-death-ends-all": "When the keeper is killed, its sandbox ends and the reason can be told.",
+  "deadline-needs-no-host": "A sandbox ends at its deadline.",
+
+  "guest-untouchable": "No program inside can trace, read, signal or impersonate the guest.",
+  "bad-requests-harmless": "Malformed and oversized requests get an error, and the guest goes on.",
+  "lying-guest-harmless": "A guest that answers with nonsense is an error of that call, never of the host.",
+  "long-home-works": "A home whose path is 200 bytes long serves sandboxes.",
+} as const satisfies Record<string, string>;
+
+export type GuaranteeId = keyof typeof GUARANTEES;

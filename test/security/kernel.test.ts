@@ -1,0 +1,136 @@
+import { chmod, copyFile, rm } from "node:fs/promises";
+import { expect } from "vitest";
+import { expectRefused } from "./support/calls.ts";
+import { useLab } from "./support/lab.ts";
+import { isRoot, outside, processesOf, statusOf } from "./support/outside.ts";
+import { verifies } from "./verifies.ts";
+
+const lab = useLab(["call", "identity", "foreign"]);
+
+verifies("no-host-root", async () => {
+  await using box = await lab.box();
+  const mark = `7${box.running.id.replace(/\D/g, "")}`;
+  for (const user of ["root", "user"]) {
+    await using sleeper = await box.guest.exec({ argv: ["sleep", mark], user, stdin: false, signal: AbortSignal.timeout(30_000) });
+    const [pid = 0] = await processesOf(mark);
+    expect(pid).toBeGreaterThan(0);
+    const ids = (await statusOf(pid, "Uid")).split("\t").concat((await statusOf(pid, "Gid")).split("\t"));
+    expect(ids).not.toContain("0");
+    sleeper.kill(9);
+    await sleeper.exited;
+  }
+});
+
+verifies("kernel-settings-closed", async () => {
+  await using box = await lab.box();
+  await expectRefused(lab, box, ["core-pattern", "modprobe-path"]);
+  const writable = await box.run(["find", "/proc/sys", "-type", "f", "-writable"], { user: "root" });
+  const opened = await box.run(["bash", "-c", 'while read -r f; do (exec 3>>"$f") 2>/dev/null && echo "$f"; done'], {
+    user: "root",
+    input: writable.out,
+  });
+  expect(opened.out).toBe("");
+});
+
+verifies("no-new-privileges", async () => {
+  expect((await outside(["grep", "-E", "^(NoNewPrivs|Seccomp):", "/proc/self/status"])).out).not.toMatch(
+    /NoNewPrivs:\s*1[\s\S]*Seccomp:\s*2/,
+  );
+  if (isRoot) await expectSetuidWorksOutside();
+  await using box = await lab.box();
+  const identity = await box.install("identity");
+  expect(await box.run(["bash", "-c", `cp ${identity} /home/identity && chmod 4755 /home/identity`], { user: "root" })).toMatchObject({
+    code: 0,
+  });
+  const uid = (await box.run(["id", "-u"], { user: "user" })).out;
+  expect((await box.run(["/home/identity"], { user: "user" })).out).toBe(uid);
+  for (const user of ["root", "user"]) {
+    const { out } = await box.run(["grep", "-E", "^(NoNewPrivs|Seccomp|CapBnd):", "/proc/self/status"], { user });
+    expect(out).toMatch(/NoNewPrivs:\s*1/);
+    expect(out).toMatch(/Seccomp:\s*2/);
+    expect(capabilities(out) & DANGEROUS).toBe(0n);
+  }
+});
+
+/** NET_ADMIN 12, NET_RAW 13, SYS_MODULE 16, SYS_RAWIO 17, SYS_PTRACE 19, SYS_ADMIN 21, SYS_BOOT 22, SYS_TIME 25, MKNOD 27, MAC 32 33, SYSLOG 34, PERFMON 38, BPF 39. */
+const DANGEROUS = [12, 13, 16, 17, 19, 21, 22, 25, 27, 32, 33, 34, 38, 39].reduce((mask, bit) => mask | (1n << BigInt(bit)), 0n);
+
+function capabilities(status: string): bigint {
+  return BigInt(`0x${/CapBnd:\s*([0-9a-f]+)/.exec(status)?.[1] ?? "ffffffffffffffff"}`);
+}
+
+async function expectSetuidWorksOutside(): Promise<void> {
+  const program = "/usr/local/bin/belljar-identity-test";
+  await copyFile(lab.attack("identity"), program);
+  try {
+    await chmod(program, 0o4755);
+    expect((await outside([program], { uid: 65534 })).out).toBe("0\n");
+  } finally {
+    await rm(program);
+  }
+}
+
+verifies("no-mounts", async () => {
+  await using box = await lab.box();
+  await expectRefused(lab, box, ["mount", "remount", "umount", "pivot-root", "open-tree", "move-mount", "fsopen", "mount-setattr"]);
+});
+
+verifies("no-new-namespaces", async () => {
+  await using box = await lab.box();
+  await expectRefused(lab, box, ["unshare-user", "unshare-mount", "unshare-net", "clone-user", "clone-pid", "clone3-user", "setns"]);
+});
+
+verifies("no-kernel-doors", async () => {
+  await using box = await lab.box();
+  const rings = ["io-uring-setup", "keyctl", "add-key", "request-key", "bpf", "perf-event-open", "userfaultfd"];
+  await expectRefused(lab, box, [...rings, "kexec-load", "init-module", "delete-module", "open-by-handle"]);
+});
+
+verifies("no-machine-control", async () => {
+  await using box = await lab.box();
+  await expectRefused(lab, box, [
+    "syslog",
+    "swapon",
+    "quotactl",
+    "settimeofday",
+    "sethostname",
+    "reboot",
+    "vhangup",
+    "kmsg",
+    "sysrq-trigger",
+  ]);
+});
+
+verifies("no-device-nodes", async () => {
+  await using box = await lab.box();
+  await expectRefused(lab, box, ["mknod-mem", "mknod-disk", "dev-kmsg", "dev-mem"]);
+  const { out } = await box.run(
+    ["find", "/dev", "(", "-type", "c", "-o", "-type", "b", ")", "-not", "-path", "/dev/pts/*", "-printf", "%f\n"],
+    { user: "root" },
+  );
+  const harmless = ["full", "null", "ptmx", "random", "tty", "urandom", "zero"];
+  expect(
+    out
+      .trim()
+      .split("\n")
+      .filter((name) => !harmless.includes(name)),
+  ).toEqual([]);
+});
+
+verifies("no-terminal-injection", async () => {
+  await using box = await lab.box();
+  await expectRefused(lab, box, ["tiocsti", "tiocsti-high-bits", "tioclinux"]);
+});
+
+verifies("one-architecture", async () => {
+  if (process.arch !== "x64") return;
+  expect((await outside([lab.attack("foreign")])).out).toBe("reached\n");
+  await using box = await lab.box();
+  const foreign = await box.install("foreign");
+  for (const user of ["root", "user"]) expect(await box.run([foreign], { user })).toMatchObject({ code: undefined, out: "" });
+});
+
+verifies("proc-masked", async () => {
+  await using box = await lab.box();
+  await expectRefused(lab, box, ["kcore", "proc-keys", "timer-list", "sys", "cgroup-release-agent"]);
+});

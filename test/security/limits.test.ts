@@ -1,0 +1,84 @@
+import { rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect } from "vitest";
+import type { Limits } from "../../src/runtime/runtime.ts";
+import type { Box } from "./support/lab.ts";
+import { useLab } from "./support/lab.ts";
+import { outside } from "./support/outside.ts";
+import { verifies } from "./verifies.ts";
+
+const lab = useLab(["forks", "hog"]);
+const MEBIBYTE = 1 << 20;
+const NAMED: Limits = { memoryBytes: 128 * MEBIBYTE, cpus: 0.5, pids: 32, diskBytes: 32 * MEBIBYTE, openFiles: 256 };
+
+const holds = (limit: keyof Limits): boolean => lab.isolation.limits.includes(limit);
+
+async function expectAlive(box: Box): Promise<void> {
+  expect((await box.run(["echo", "alive"])).out).toBe("alive\n");
+}
+
+verifies("limits-hold-or-refuse", async () => {
+  for (const limit of Object.keys(NAMED) as (keyof Limits)[]) {
+    const opening = lab.box({ limits: NAMED, required: [limit] });
+    if (holds(limit)) await (await opening)[Symbol.asyncDispose]();
+    else await expect(opening).rejects.toMatchObject({ code: "LIMIT_UNENFORCEABLE", message: expect.stringContaining(limit) });
+  }
+  await using box = await lab.box({ limits: NAMED });
+  await expectAlive(box);
+});
+
+verifies("pids-bounded", async () => {
+  expect((await outside([lab.attack("forks"), "200"])).out).toBe("200\n");
+  await using box = await lab.box({ limits: { ...NAMED, pids: 64 } });
+  const forks = await box.install("forks");
+  for (const user of ["root", "user"]) {
+    const count = Number((await box.run([forks, "200"], { user })).out);
+    if (holds("pids")) expect(count).toBeLessThan(64);
+    await expectAlive(box);
+  }
+});
+
+verifies("memory-bounded", async () => {
+  expect((await outside([lab.attack("hog"), "192"])).out).toBe("held\n");
+  expect((await outside([lab.attack("hog"), "48", "4"])).out).toBe("held\n");
+  if (!holds("memoryBytes")) return;
+  await using box = await lab.box({ limits: NAMED, required: ["memoryBytes"] });
+  const hog = await box.install("hog");
+  for (const user of ["root", "user"]) {
+    for (const size of [["192"], ["48", "4"]]) {
+      expect((await box.run([hog, ...size], { user })).out).toBe("");
+      await expectAlive(box);
+    }
+  }
+  expect((await box.run([hog, "32"])).out).toBe("held\n");
+  expect((await box.running.usage()).oomKills).toBeGreaterThan(0);
+});
+
+verifies("disk-bounded", async () => {
+  const fill = (path: string): readonly string[] => ["dd", "if=/dev/zero", `of=${path}`, "bs=1M", "count=96"];
+  const onHost = join(dirname(lab.home), "filled");
+  expect((await outside(fill(onHost))).code).toBe(0);
+  await rm(onHost);
+  await using box = await lab.box({ limits: { ...NAMED, memoryBytes: 256 * MEBIBYTE } });
+  for (const user of ["root", "user"]) {
+    if (holds("diskBytes")) {
+      expect((await box.run(fill("/home/user/filled"), { user })).code).not.toBe(0);
+      await expectAlive(box);
+      await box.run(["rm", "-f", "/home/user/filled"], { user: "root" });
+    }
+    expect((await box.run(fill("/dev/filled"), { user })).code).not.toBe(0);
+  }
+  const sizes = (await box.run(["df", "-k", "--output=size", "/tmp", "/dev/shm"])).out.trim().split("\n").slice(1).map(Number);
+  for (const size of sizes) expect(size).toBeLessThanOrEqual(256 * 1024);
+});
+
+verifies("output-bounded", async () => {
+  const flood = ["head", "-c", "64000000", "/dev/zero"];
+  expect((await outside(flood)).out).toHaveLength(64_000_000);
+  await using box = await lab.box();
+  const before = process.memoryUsage().arrayBuffers;
+  const result = await box.guest.run({ argv: flood, maxOutputBytes: MEBIBYTE, signal: AbortSignal.timeout(30_000) });
+  expect(result).toMatchObject({ exitCode: 0, truncated: true });
+  expect(result.stdout).toHaveLength(MEBIBYTE);
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * MEBIBYTE);
+});
