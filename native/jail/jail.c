@@ -23,7 +23,7 @@
 /* Descriptors that whoever starts the jail gives it, beside the specification on standard input. */
 #define STATUS_FD 3
 #define LEASH_FD 4
-#define BACKLOG 128
+#define BACKLOG 4096
 
 struct jail {
   struct spec spec;
@@ -141,6 +141,7 @@ static unsigned open_sources(int *fds) {
       [IDS_HOST] = own_user_namespace(),
       [IDS_LAYER] = needs(IDS_LAYER) ? open_layer_namespace(jail.first_id) : -1,
       [IDS_WORKSPACE] = needs(IDS_WORKSPACE) ? open_workspace_namespace(spec, jail.first_id) : -1,
+      [IDS_NONE] = -1,
   };
   for (; count < spec->source_count; count++) fds[count] = open_source(&spec->sources[count], namespaces[spec->sources[count].ids], false);
   struct source layers = {.path = spec->layers, .writable = true};

@@ -28,6 +28,7 @@ enum ids {
   IDS_HOST = 0,      /* the host's: root there is root inside */
   IDS_LAYER = 1,     /* the canonical range of our layers */
   IDS_WORKSPACE = 2, /* the workspace owner's: `user` inside */
+  IDS_NONE = 3,      /* no map: everybody is `nobody` inside, and what others may not read stays unreadable */
 };
 
 /* The steps of a set-up, walked in the order of the specification. Targets are absolute paths inside. */

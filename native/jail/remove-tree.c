@@ -23,12 +23,12 @@ struct removal {
 /* A folder may forbid its owner to list it; the mode is then ours to change. */
 static DIR *open_folder(int parent, const char *name) {
   int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0 && errno == EACCES) {
-    fchmodat(parent, name, 0700, 0);
-    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  }
+  if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0) fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return NULL;
-  fchmod(fd, 0700);
+  if (fchmod(fd, 0700) < 0) {
+    close(fd);
+    return NULL;
+  }
   DIR *folder = fdopendir(fd);
   if (folder == NULL) close(fd);
   return folder;

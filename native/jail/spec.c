@@ -23,6 +23,7 @@ static void next_or_refuse(enum field_result result) {
 
 static void add_source(struct spec *spec, struct step *step, struct source source) {
   if (spec->source_count == SOURCES_MAX) refuse("too many layers and binds");
+  if (source.ids > IDS_NONE) refuse("a source with unknown ids");
   if (source.path == NULL || source.path[0] != '/') refuse("a source is not an absolute path");
   if (step->source_count == 0) step->first_source = spec->source_count;
   step->source_count++;

@@ -14,6 +14,8 @@ export type Field =
 
 const FIELD_HEADER_BYTES = 5;
 const NUL = 0;
+/** Values that are bytes or fields of their own; all others are text. */
+const BINARY: ReadonlySet<TagName> = new Set(["VALUE", "SETUP", "CGROUP"]);
 
 /** Encodes fields behind `reserve` free bytes, in one allocation. Throws `ARGUMENTS_INVALID` for what the wire cannot carry. */
 export function encodeFields(fields: readonly Field[], reserve = 0): Buffer {
@@ -51,7 +53,7 @@ function writeValue(buffer: Buffer, at: number, tag: TagName, value: string | Ui
     buffer.set(value, at);
     end = at + value.length;
   }
-  if (tag !== "VALUE" && holdsNul(buffer.subarray(at, end))) {
+  if (!BINARY.has(tag) && holdsNul(buffer.subarray(at, end))) {
     const code = tag === "PATH" || tag === "TARGET" || tag === "CWD" ? "PATH_INVALID" : "ARGUMENTS_INVALID";
     throw new BelljarError(code, `${tag} holds a NUL byte, which no path, argument or variable can; take it out`);
   }
@@ -103,7 +105,7 @@ export class Fields {
     const tag = TAG_NAMES[id];
     if (!tag) throw malformed(`unknown field ${id}`);
     const { width } = TAG[tag];
-    if (width === 0 ? tag !== "VALUE" && holdsNul(value) : value.length !== width) throw malformed(`${tag} is malformed`);
+    if (width === 0 ? !BINARY.has(tag) && holdsNul(value) : value.length !== width) throw malformed(`${tag} is malformed`);
     const earlier = this.#values.get(tag);
     if (!earlier) this.#values.set(tag, [value]);
     else if ("many" in TAG[tag]) earlier.push(value);

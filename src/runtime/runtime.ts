@@ -22,6 +22,8 @@ export interface Runtime {
 /** A live sandbox. Disposing it kills it and resolves when nothing of it is left; `release` lets it live on. */
 export interface RunningSandbox extends AsyncDisposable {
   readonly id: string;
+  /** The template's environment, for every command inside. */
+  readonly env: Readonly<Record<string, string>>;
   /** Opens one stream to the guest: one stream, one operation, with the kernel's own back-pressure. The caller destroys it. */
   connect(signal: AbortSignal): Promise<Duplex>;
   usage(): Promise<Usage>;

@@ -31,7 +31,7 @@ export class LocalSandbox implements Sandbox {
     this.#keeping = keeping;
     this.#deadlineMs = record.deadline.getTime();
     void running.ended.then((end) => (this.#end = end));
-    this.guest = createGuest((signal) => running.connect(signal), { env: record.env, ended: running.ended });
+    this.guest = createGuest((signal) => running.connect(signal), { env: { ...running.env, ...record.env }, ended: running.ended });
   }
 
   get id(): string {

@@ -1,0 +1,63 @@
+import { accessSync, constants, readFileSync } from "node:fs";
+import { userInfo } from "node:os";
+
+/**
+ * How ids inside map to the host's. `slot`: root gives each sandbox 65,536 ids of its own. `subids`: the ids that
+ * /etc/subuid gives this user, through newuidmap. `single`: one id, so root and user are the same inside.
+ */
+export type IdMap =
+  | { readonly kind: "slot" }
+  | { readonly kind: "single" }
+  | { readonly kind: "subids"; readonly subuid: number; readonly subgid: number; readonly newuidmap: string; readonly newgidmap: string };
+
+export const ID_MAP_KIND = { slot: 1, single: 2, subids: 3 } as const;
+
+const IDS_NEEDED = 65_536;
+const HELPER_FOLDERS = ["/usr/bin", "/usr/local/bin", "/bin"];
+
+/** `forced` is for tests: the map that a better-equipped host would not choose. */
+export function findIdMap(forced?: IdMap["kind"]): IdMap {
+  if (process.getuid?.() === 0 && forced === undefined) return { kind: "slot" };
+  if (forced === "slot") return { kind: "slot" };
+  return (forced === "single" ? undefined : findSubids()) ?? { kind: "single" };
+}
+
+function findSubids(): IdMap | undefined {
+  const newuidmap = findHelper("newuidmap");
+  const newgidmap = findHelper("newgidmap");
+  const subuid = findRange("/etc/subuid");
+  const subgid = findRange("/etc/subgid");
+  if (!newuidmap || !newgidmap || subuid === undefined || subgid === undefined) return undefined;
+  return { kind: "subids", subuid, subgid, newuidmap, newgidmap };
+}
+
+function findHelper(name: string): string | undefined {
+  return HELPER_FOLDERS.map((folder) => `${folder}/${name}`).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** First id of this user's first range that is long enough; see subuid(5). */
+function findRange(file: string): number | undefined {
+  const { username, uid } = userInfo();
+  for (const line of readOptional(file).split("\n")) {
+    const [name, first, count] = line.split(":");
+    if ((name === username || name === String(uid)) && Number(count) >= IDS_NEEDED) return Number(first);
+  }
+  return undefined;
+}
+
+function readOptional(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,144 @@
+import { encodeFields, type Field } from "../../protocol/fields.ts";
+import { encodeHead } from "../../protocol/head.ts";
+import { OPERATION } from "../../protocol/wire.ts";
+import type { SandboxSpec, Workspace } from "../runtime.ts";
+import { CGROUP_KIND, type CgroupBase } from "./cgroups.ts";
+import { ID_MAP_KIND, type IdMap } from "./id-map.ts";
+import type { Template } from "./template/template.ts";
+
+/** Numbers of `native/jail/jail.h`. */
+const SETUP = { OVERLAY: 1, BIND: 2, TMPFS: 3, PROC: 4, DEVICES: 5, MASK: 6, READ_ONLY: 7 } as const;
+const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
+const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
+const EPHEMERAL = 1;
+const WRITABLE = 1;
+
+const HOME = "/home/user";
+const INNER_ROOT = 0;
+const INNER_USER = 1000;
+const SLOTS = 32_768;
+const MIB = 1024 * 1024;
+const SCRATCH_BYTES = 1024 * MIB;
+
+/** What a sandbox must not see of the kernel, where this kernel has it. */
+const MASKED = [
+  "/proc/acpi",
+  "/proc/asound",
+  "/proc/bus",
+  "/proc/fs",
+  "/proc/irq",
+  "/proc/kallsyms",
+  "/proc/kcore",
+  "/proc/keys",
+  "/proc/kmsg",
+  "/proc/latency_stats",
+  "/proc/sched_debug",
+  "/proc/scsi",
+  "/proc/sysrq-trigger",
+  "/proc/sysvipc",
+  "/proc/timer_list",
+  "/proc/timer_stats",
+];
+
+export interface JailRequest {
+  readonly spec: SandboxSpec;
+  readonly template: Template;
+  readonly idMap: IdMap;
+  readonly cgroups: readonly CgroupBase[];
+  readonly storage: keyof typeof STORAGE;
+  /** Where the writable layers lie on the host. */
+  readonly layers: string;
+  readonly sockets: string;
+  readonly slots: string;
+  readonly bootId: string;
+  /** Who owns the workspace on the host. */
+  readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
+}
+
+/** The specification that the jail reads from its standard input. */
+export function encodeJailSpec(request: JailRequest): Buffer {
+  const { spec, idMap } = request;
+  const fields: Field[] = [
+    ["ID", spec.id],
+    ["HOSTNAME", spec.hostname],
+    ["FOLDER", spec.folder],
+    ["SOCKETS", request.sockets],
+    ["LAYERS", request.layers],
+    ["SLOTS", request.slots],
+    ["SLOT", slotOf(spec.id)],
+    ["VALUE", request.bootId],
+    ["STORAGE", STORAGE[request.storage]],
+    ["DEADLINE_MS", spec.deadline?.getTime() ?? 0],
+    ["FLAGS", spec.ephemeral ? EPHEMERAL : 0],
+    ["WORKSPACE_UID", request.workspaceOwner?.uid],
+    ["WORKSPACE_GID", request.workspaceOwner?.gid],
+    ...idMapFields(idMap),
+    ...limitFields(spec.limits),
+    ...request.cgroups.map(({ kind, path }): Field => ["CGROUP", encodeFields([["KIND", CGROUP_KIND[kind]], ["PATH", path]])]),
+    ...steps(request).map((step): Field => ["SETUP", encodeFields(step)]),
+  ];
+  return encodeHead(OPERATION.JAIL, fields);
+}
+
+/** Any spread will do: the jail takes the next free slot. */
+function slotOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8), 36) % SLOTS;
+}
+
+function idMapFields(idMap: IdMap): Field[] {
+  const kind: Field = ["ID_MAP", ID_MAP_KIND[idMap.kind]];
+  if (idMap.kind !== "subids") return [kind];
+  return [kind, ["SUBUID", idMap.subuid], ["SUBGID", idMap.subgid], ["NEWUIDMAP", idMap.newuidmap], ["NEWGIDMAP", idMap.newgidmap]];
+}
+
+function limitFields({ memoryBytes, cpus, pids, diskBytes, openFiles }: SandboxSpec["limits"]): Field[] {
+  return [
+    ["LIMIT_MEMORY", memoryBytes],
+    ["LIMIT_CPU_MILLI", cpus === undefined ? undefined : Math.max(1, Math.round(cpus * 1000))],
+    ["LIMIT_PIDS", pids],
+    ["LIMIT_DISK", diskBytes],
+    ["LIMIT_FILES", openFiles],
+  ];
+}
+
+type Step = readonly Field[];
+
+function steps({ spec, template }: JailRequest): readonly Step[] {
+  const scratchBytes = spec.limits.memoryBytes ?? SCRATCH_BYTES;
+  return [
+    overlay("/", "root", { layers: template.rootLayers.map((path) => lower(IDS.LAYER, path)), owner: INNER_ROOT }),
+    overlay("/usr", "usr", { layers: usrLayers(template), owner: INNER_ROOT }),
+    [["KIND", SETUP.DEVICES], ["TARGET", "/dev"], ["SIZE", Math.floor(scratchBytes / 2)]],
+    [["KIND", SETUP.PROC], ["TARGET", "/proc"]],
+    ...MASKED.map((target): Step => [["KIND", SETUP.MASK], ["TARGET", target]]),
+    [["KIND", SETUP.READ_ONLY], ["TARGET", "/proc/sys"]],
+    [["KIND", SETUP.TMPFS], ["TARGET", "/tmp"], ["SIZE", scratchBytes], ["MODE", 0o1777]],
+    ...(spec.workspace ? [workspaceStep(spec.workspace)] : []),
+    ...template.binds.map(({ from, to }): Step => [["KIND", SETUP.BIND], ["TARGET", to], ["PATH", from], ["IDS", IDS.NONE]]),
+  ];
+}
+
+/** The last layer of `/usr` is the host's own. */
+function usrLayers({ usrLayers: layers }: Template): readonly string[] {
+  return layers.map((path, i) => lower(i === layers.length - 1 ? IDS.HOST : IDS.LAYER, path));
+}
+
+function lower(ids: number, path: string): string {
+  return `${ids}${path}`;
+}
+
+function overlay(target: string, name: string, { layers, owner }: { readonly layers: readonly string[]; readonly owner: number }): Step {
+  return [
+    ["KIND", SETUP.OVERLAY],
+    ["TARGET", target],
+    ["NAME", name],
+    ["MODE", 0o755],
+    ["UID", owner],
+    ...layers.map((layer): Field => ["LOWER", layer]),
+  ];
+}
+
+function workspaceStep({ path, mode }: Workspace): Step {
+  if (mode === "copy") return overlay(HOME, "home", { layers: [lower(IDS.WORKSPACE, path)], owner: INNER_USER });
+  return [["KIND", SETUP.BIND], ["TARGET", HOME], ["PATH", path], ["IDS", IDS.WORKSPACE], ["FLAGS", mode === "rw" ? WRITABLE : 0]];
+}

@@ -1,0 +1,135 @@
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { BelljarError } from "../../errors.ts";
+import type { RuntimeOptions } from "../registry.ts";
+import type { Isolation, Limits, RunningSandbox, Runtime, SandboxEnd, SandboxSpec } from "../runtime.ts";
+import { findCgroups, type Cgroups } from "./cgroups.ts";
+import { findIdMap, type IdMap } from "./id-map.ts";
+import { probeIsolation } from "./isolation.ts";
+import { clearFolder, startJail } from "./jail-process.ts";
+import { encodeJailSpec } from "./jail-spec.ts";
+import { NamespaceSandbox, readEnd } from "./running-sandbox.ts";
+import { alwaysEnforced, openStorage, type Storage } from "./storage.ts";
+import { openBaseTemplate } from "./template/base-template.ts";
+import type { Template } from "./template/template.ts";
+
+/** Layers on disk belong to ids from here on, which nothing ever runs as. The jail knows the same number. */
+const CANONICAL_UID = 1_000_000_000;
+/** Slots are ids of the whole machine, so all homes share one folder. */
+const SLOTS = "/run/belljar/slots";
+
+export interface NamespaceRuntimeOptions extends RuntimeOptions {
+  /** For tests: a map that this host would not choose. */
+  readonly idMap?: IdMap["kind"];
+}
+
+/** What this process found out about the host, once. */
+export interface NamespaceHost {
+  readonly options: NamespaceRuntimeOptions;
+  readonly idMap: IdMap;
+  readonly cgroups: Cgroups;
+  readonly storage: Storage;
+  readonly limits: readonly (keyof Limits)[];
+  readonly bootId: string;
+}
+
+/** Sandboxes of namespaces, overlays, control groups and a system call filter on this host's kernel. As root and as an ordinary user. */
+export async function openNamespaceRuntime(options: NamespaceRuntimeOptions): Promise<Runtime> {
+  if (process.platform !== "linux") {
+    throw new BelljarError("RUNTIME_UNAVAILABLE", "Namespace sandboxes need Linux. On macOS run Belljar in a Linux virtual machine and point BELLJAR_URL at it");
+  }
+  return new NamespaceRuntime(await inspectHost(options));
+}
+
+async function inspectHost(options: NamespaceRuntimeOptions): Promise<NamespaceHost> {
+  const idMap = findIdMap(options.idMap);
+  const isRoot = idMap.kind === "slot";
+  const cgroups = findCgroups();
+  const storage = await openStorage(options, isRoot);
+  mkdirSync(options.runtimeDirectory, { recursive: true, mode: 0o700 });
+  if (isRoot) mkdirSync(SLOTS, { recursive: true, mode: 0o700 });
+  const limits = [...new Set([...cgroups.limits, ...alwaysEnforced(storage)])];
+  return { options, idMap, cgroups, storage, limits, bootId: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() };
+}
+
+class NamespaceRuntime implements Runtime {
+  readonly name = "namespace";
+  readonly #host: NamespaceHost;
+  #template: Promise<Template> | undefined;
+  #isolation: Promise<Isolation> | undefined;
+
+  constructor(host: NamespaceHost) {
+    this.#host = host;
+  }
+
+  probe(): Promise<Isolation> {
+    return (this.#isolation ??= probeIsolation(this.#host, this));
+  }
+
+  async create(spec: SandboxSpec, signal: AbortSignal): Promise<RunningSandbox> {
+    this.#needLimits(spec);
+    const template = await this.#need(spec.template);
+    const { options, storage, cgroups, idMap, bootId } = this.#host;
+    const request = encodeJailSpec({
+      spec,
+      template,
+      idMap,
+      cgroups: cgroups.bases,
+      storage: storage.kind,
+      layers: storage.layers(spec.id, spec.folder),
+      sockets: this.#sockets(spec.id),
+      slots: SLOTS,
+      bootId,
+      ...(spec.workspace && { workspaceOwner: statSync(spec.workspace.path) }),
+    });
+    try {
+      const jail = await startJail(options.binary, request, { ephemeral: spec.ephemeral, signal });
+      return this.#running(spec.id, spec.folder, { env: template.env, gone: jail.gone, ...(jail.leash && { leash: jail.leash }) });
+    } catch (cause) {
+      await clearFolder(options.binary, spec.folder);
+      throw cause;
+    }
+  }
+
+  async open(id: string, folder: string): Promise<RunningSandbox | undefined> {
+    const sandbox = this.#running(id, folder, { env: (await this.#need("base")).env });
+    try {
+      await sandbox.usage();
+      return sandbox;
+    } catch {
+      await sandbox.release();
+      return undefined;
+    }
+  }
+
+  async clear(_id: string, folder: string): Promise<SandboxEnd | undefined> {
+    if (!(await clearFolder(this.#host.options.binary, folder))) return undefined;
+    return (await readEnd(folder)) ?? { reason: "keeper_lost", at: new Date() };
+  }
+
+  #running(id: string, folder: string, held: { readonly env: Template["env"]; readonly gone?: Promise<void>; readonly leash?: { destroy(): void } }): NamespaceSandbox {
+    const countsUsage = this.#host.cgroups.limits.includes("memoryBytes");
+    return new NamespaceSandbox({ id, folder, sockets: this.#sockets(id), countsUsage, clear: () => this.clear(id, folder), ...held });
+  }
+
+  #sockets(id: string): string {
+    return join(this.#host.options.runtimeDirectory, id);
+  }
+
+  async #need(name: string): Promise<Template> {
+    if (name !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${name}"; there is "base"`);
+    const { home, kernels, onProgress } = this.#host.options;
+    const canonical = this.#host.idMap.kind === "slot" ? { canonicalUid: CANONICAL_UID } : {};
+    this.#template ??= openBaseTemplate({ home, ...canonical, ...(kernels && { kernels }), ...(onProgress && { onProgress }) });
+    return this.#template;
+  }
+
+  #needLimits(spec: SandboxSpec): void {
+    const missing = spec.required.filter((limit) => !this.#host.limits.includes(limit));
+    if (missing.length === 0) return;
+    throw new BelljarError(
+      "LIMIT_UNENFORCEABLE",
+      `This host cannot enforce ${missing.join(", ")}. Leave it out, or ask for best effort; \`belljar doctor\` tells what would make it possible`,
+    );
+  }
+}

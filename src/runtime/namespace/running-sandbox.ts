@@ -1,0 +1,117 @@
+import { readFile } from "node:fs/promises";
+import { connect as connectTo, type Socket } from "node:net";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { BelljarError } from "../../errors.ts";
+import { createGuest } from "../guest/create-guest.ts";
+import { createKeeperClient, parseReason, type KeeperClient } from "../guest/keeper-client.ts";
+import type { EndReason, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
+
+const NEVER = new AbortController().signal;
+
+export interface NamespaceSandboxOptions {
+  readonly id: string;
+  readonly folder: string;
+  readonly sockets: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** The keeper counts the tree; without it the guest is asked. */
+  readonly countsUsage: boolean;
+  /** Clears the folder of a keeper that is gone; undefined while it lives. */
+  readonly clear: () => Promise<SandboxEnd | undefined>;
+  /** Settles when a keeper that this process started has gone. */
+  readonly gone?: Promise<void>;
+  readonly leash?: { destroy(): void };
+}
+
+/** A live namespace sandbox, reached by the sockets of its guest and of its keeper. */
+export class NamespaceSandbox implements RunningSandbox {
+  readonly id: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly ended: Promise<SandboxEnd>;
+  readonly #options: NamespaceSandboxOptions;
+  readonly #keeper: KeeperClient;
+  readonly #watching = new AbortController();
+
+  constructor(options: NamespaceSandboxOptions) {
+    this.id = options.id;
+    this.env = options.env;
+    this.#options = options;
+    this.#keeper = createKeeperClient(async (signal) => openSocket(join(options.sockets, "keeper"), signal));
+    this.ended = this.#watchEnd();
+  }
+
+  async connect(signal: AbortSignal): Promise<Duplex> {
+    return openSocket(join(this.#options.sockets, "guest"), signal);
+  }
+
+  async usage(): Promise<Usage> {
+    const usage = await this.#keeper.status(NEVER);
+    if (this.#options.countsUsage || usage.phase !== "running") return usage;
+    const { memoryBytes, processes } = await createGuest((signal) => this.connect(signal)).usage(NEVER);
+    return { ...usage, memoryBytes, processes };
+  }
+
+  extend(deadline: Date | undefined): Promise<void> {
+    return this.#keeper.extend(deadline, NEVER);
+  }
+
+  pause(): Promise<void> {
+    return this.#keeper.pause(NEVER);
+  }
+
+  resume(): Promise<void> {
+    return this.#keeper.resume(NEVER);
+  }
+
+  async kill(reason: EndReason): Promise<SandboxEnd> {
+    try {
+      await this.#keeper.kill(reason, NEVER);
+    } catch (cause) {
+      if (!(cause instanceof BelljarError)) throw cause; // a keeper that is gone has ended the sandbox with it
+    }
+    return this.ended;
+  }
+
+  async release(): Promise<void> {
+    this.#watching.abort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill("killed");
+    await this.#options.gone;
+  }
+
+  /** Waits on the keeper; one that goes without a word has been killed, and what it left is cleared. */
+  async #watchEnd(): Promise<SandboxEnd> {
+    const watch = createKeeperClient(async (signal) => unreferenced(openSocket(join(this.#options.sockets, "keeper"), signal)));
+    try {
+      await watch.wait(this.#watching.signal);
+    } catch {
+      if (this.#watching.signal.aborted) return new Promise(() => {});
+      await this.#options.gone;
+      const cleared = await this.#options.clear().catch(() => undefined);
+      if (cleared) return cleared;
+    }
+    return (await readEnd(this.#options.folder)) ?? { reason: "keeper_lost", at: new Date() };
+  }
+}
+
+/** Connecting to a unix socket takes no time: what goes wrong shows on the stream, as any later fault does. */
+function openSocket(path: string, signal: AbortSignal): Socket {
+  signal.throwIfAborted();
+  return connectTo({ path });
+}
+
+function unreferenced(socket: Socket): Socket {
+  return socket.unref();
+}
+
+/** Why a sandbox ended, as its keeper or `clear` wrote it; undefined when nothing is written. */
+export async function readEnd(folder: string): Promise<SandboxEnd | undefined> {
+  try {
+    const { reason, at } = JSON.parse(await readFile(join(folder, "end.json"), "utf8")) as { reason: string; at: number };
+    return { reason: parseReason(reason), at: new Date(at) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,26 @@
+import { BelljarError } from "../errors.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface RuntimeOptions {
+  /** `$BELLJAR_HOME`, absolute. */
+  readonly home: string;
+  /** A short 0700 folder for sockets. */
+  readonly runtimeDirectory: string;
+  readonly storage: "auto" | "btrfs" | "tmpfs" | "home";
+  /** The native binary. */
+  readonly binary: string;
+  /** Belljar's programs that run inside. */
+  readonly kernels?: string;
+  readonly onProgress?: (message: string) => void;
+}
+
+const RUNTIMES: Readonly<Record<string, (options: RuntimeOptions) => Promise<Runtime>>> = {
+  namespace: async (options) => (await import("./namespace/namespace-runtime.ts")).openNamespaceRuntime(options),
+};
+
+/** Opens a runtime by its name; what only that one needs is loaded with it. Rejects with `RUNTIME_UNAVAILABLE`. */
+export async function openRuntime(name: string, options: RuntimeOptions): Promise<Runtime> {
+  const open = RUNTIMES[name];
+  if (!open) throw new BelljarError("RUNTIME_UNAVAILABLE", `Unknown runtime "${name}"; expected one of ${Object.keys(RUNTIMES).join(", ")}`);
+  return open(options);
+}
