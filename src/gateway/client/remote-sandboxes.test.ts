@@ -1,0 +1,155 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import { createCallProbe } from "../../../test/support/call-probe.ts";
+import { loadConfig } from "../../config/config.ts";
+import { fakeRuntime } from "../../runtime/fake/fake-runtime.ts";
+import type { RunningSandbox, Runtime } from "../../runtime/runtime.ts";
+import { createLocalSandboxes } from "../../sandbox/local-sandboxes.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import { createGateway } from "../gateway.ts";
+import { openLease } from "./lease.ts";
+import { createRemoteSandboxes, fetchIsolation } from "./remote-sandboxes.ts";
+
+const NEVER = new AbortController().signal;
+
+/** A server on a home of its own, with the fake runtime. */
+async function openServer() {
+  const home = await mkdtemp(join(tmpdir(), "bj-"));
+  const made: RunningSandbox[] = [];
+  const fake = fakeRuntime();
+  const runtime: Runtime = {
+    ...fake,
+    async create(spec, signal) {
+      const sandbox = await fake.create(spec, signal);
+      made.push(sandbox);
+      return sandbox;
+    },
+  };
+  const config = loadConfig({ env: {}, flags: { home, port: 0 } });
+  const local = createLocalSandboxes({ home, runtime, config });
+  const gateway = createGateway({
+    config,
+    sandboxes: local,
+    tools: createCallProbe().tools,
+    isolation: () => runtime.probe(),
+    version: "1.2.3",
+    log: { error: () => undefined },
+  });
+  const address = { url: (await gateway.listen()).href };
+  return {
+    address,
+    gateway,
+    local,
+    made,
+    remote: createRemoteSandboxes(address),
+    async [Symbol.asyncDispose]() {
+      await gateway.close(0);
+      for (const sandbox of made) await sandbox.kill("killed");
+      await local[Symbol.asyncDispose]();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+it("shows a sandbox as the server's own home does", async () => {
+  await using server = await openServer();
+  const { id } = await server.remote.create(LOCAL, { metadata: { team: "a" }, timeoutMs: 60_000 }, NEVER);
+  expect(await server.remote.info(LOCAL, id)).toEqual(await server.local.info(LOCAL, id));
+  expect((await server.remote.info(LOCAL, id.slice(0, 8))).id).toBe(id);
+});
+
+it("lists by state and metadata", async () => {
+  await using server = await openServer();
+  const a = await server.remote.create(LOCAL, { metadata: { team: "a" } }, NEVER);
+  const b = await server.remote.create(LOCAL, { metadata: { team: "b" } }, NEVER);
+  await b.kill();
+  expect((await server.remote.list(LOCAL, { metadata: { team: "a" } })).map(({ id }) => id)).toEqual([a.id]);
+  expect((await server.remote.list(LOCAL, { state: ["ended"] })).map(({ id }) => id)).toEqual([b.id]);
+  expect(await server.remote.list(LOCAL, {})).toHaveLength(2);
+});
+
+it("runs commands with their input, output and exit code", async () => {
+  await using server = await openServer();
+  const sandbox = await server.remote.create(LOCAL, { env: { WHO: "world" } }, NEVER);
+  const result = await sandbox.guest.run({ argv: ["sh", "-c", 'cat; echo "hello $WHO" >&2; exit 3'], input: "given\n", signal: NEVER });
+  expect({ ...result, stdout: String(result.stdout), stderr: String(result.stderr) }).toMatchObject({
+    exitCode: 3,
+    stdout: "given\n",
+    stderr: "hello world\n",
+  });
+});
+
+it("streams an output that is larger than every buffer", async () => {
+  await using server = await openServer();
+  const sandbox = await server.remote.create(LOCAL, {}, NEVER);
+  await using command = await sandbox.guest.exec({ argv: ["head", "-c", "20000000", "/dev/zero"], stdin: false, signal: NEVER });
+  const [output] = await Promise.all([text(command.stdout), text(command.stderr)]);
+  expect(output).toHaveLength(20_000_000);
+  expect((await command.exited).exitCode).toBe(0);
+});
+
+it("writes and reads files", async () => {
+  await using server = await openServer();
+  const sandbox = await server.remote.create(LOCAL, {}, NEVER);
+  await sandbox.guest.files.write("note.txt", "grüezi", { signal: NEVER });
+  expect(String(await sandbox.guest.files.read("note.txt", { signal: NEVER }))).toBe("grüezi");
+  await expect(sandbox.guest.files.read("none.txt", { signal: NEVER })).rejects.toMatchObject({ code: "FILE_NOT_FOUND" });
+});
+
+it("moves the deadline and tells the usage", async () => {
+  await using server = await openServer();
+  const sandbox = await server.remote.create(LOCAL, { timeoutMs: 60_000 }, NEVER);
+  const before = (await sandbox.usage()).deadline?.getTime() ?? 0;
+  await sandbox.extend(3_600_000);
+  expect((await sandbox.usage()).deadline?.getTime()).toBeGreaterThan(before + 3_000_000);
+});
+
+it("finds the default sandbox of a name again", async () => {
+  await using server = await openServer();
+  const first = await server.remote.default(LOCAL, "project", {}, NEVER);
+  const second = await server.remote.default(LOCAL, "project", {}, NEVER);
+  expect([first.created, second.created]).toEqual([true, false]);
+  expect(second.sandbox.id).toBe(first.sandbox.id);
+});
+
+it("keeps the codes of the server's errors", async () => {
+  await using server = await openServer();
+  const sandbox = await server.remote.create(LOCAL, {}, NEVER);
+  await sandbox.kill();
+  await expect(server.remote.get(LOCAL, sandbox.id)).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
+  await expect(sandbox.guest.ping(NEVER)).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
+  await expect(server.remote.get(LOCAL, "zzzzzzzzzzzzzzzzzzzz")).rejects.toMatchObject({ code: "SANDBOX_NOT_FOUND" });
+  await expect(server.remote.create(LOCAL, { limits: { pids: 5 } }, NEVER)).rejects.toMatchObject({ code: "LIMIT_UNENFORCEABLE" });
+  await expect(server.remote.create(LOCAL, { template: "none" }, NEVER)).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
+});
+
+it("ends a sandbox that is ephemeral when its client goes", async () => {
+  await using server = await openServer();
+  const lease = await openLease(server.address, { method: "POST", path: "/v1/sandboxes", body: { ephemeral: true } });
+  const [sandbox] = server.made;
+  expect((await server.remote.info(LOCAL, sandbox?.id ?? "")).state).toBe("running");
+  lease.close();
+  expect(await sandbox?.ended).toMatchObject({ reason: "killed" });
+});
+
+it("uses and kills a sandbox that is ephemeral", async () => {
+  await using server = await openServer();
+  const sandbox = await server.remote.create(LOCAL, { ephemeral: true }, NEVER);
+  expect(String((await sandbox.guest.run({ argv: ["echo", "hi"], signal: NEVER })).stdout)).toBe("hi\n");
+  await sandbox.kill();
+  expect((await server.remote.info(LOCAL, sandbox.id)).state).toBe("ended");
+});
+
+it("tells what the server's host enforces", async () => {
+  await using server = await openServer();
+  expect(await fetchIsolation(server.address)).toMatchObject({ runtime: "fake", available: true });
+});
+
+it("creates nothing for a call that was cancelled", async () => {
+  await using server = await openServer();
+  await expect(server.remote.create(LOCAL, {}, AbortSignal.abort())).rejects.toMatchObject({ code: "CANCELLED" });
+  expect(server.made).toEqual([]);
+});
