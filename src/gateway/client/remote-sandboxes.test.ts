@@ -126,6 +126,17 @@ it("keeps the codes of the server's errors", async () => {
   await expect(server.remote.create(LOCAL, { template: "none" }, NEVER)).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
 });
 
+it("says why a command was cut short", async () => {
+  await using server = await openServer();
+  const sandbox = await server.remote.create(LOCAL, {}, NEVER);
+  await using command = await sandbox.guest.exec({ argv: ["sleep", "1000"], stdin: false, signal: NEVER });
+  command.stdout.resume();
+  command.stderr.resume();
+  const exited = expect(command.exited).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
+  await sandbox.kill();
+  await exited;
+});
+
 it("ends a sandbox that is ephemeral when its client goes", async () => {
   await using server = await openServer();
   const lease = await openLease(server.address, { method: "POST", path: "/v1/sandboxes", body: { ephemeral: true } });

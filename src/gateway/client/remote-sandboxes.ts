@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createGuest } from "../../runtime/guest/create-guest.ts";
 import type { CreateOptions, ListFilter, Sandbox, SandboxInfo, Sandboxes } from "../../sandbox/sandbox.ts";
-import type { Isolation } from "../../runtime/runtime.ts";
+import type { Isolation, SandboxEnd } from "../../runtime/runtime.ts";
 import { BelljarError } from "../../errors.ts";
 import { isolation, parseAnswer, sandboxInfo, usage } from "./server-answers.ts";
 import { openLease } from "./lease.ts";
@@ -52,7 +52,7 @@ function createRemoteSandbox(address: ServerAddress, id: string, env: CreateOpti
   const connect = (signal: AbortSignal) => openGuestStream(address, id, signal);
   return {
     id,
-    guest: createGuest(connect, { env }),
+    guest: createGuest(connect, { env, findEnd: () => findEnd(address, id) }),
     connect,
     info: () => getInfo(address, id),
     usage: async () => parseAnswer(usage, await askServer(address, { method: "GET", path: `${path}/usage` })),
@@ -76,6 +76,12 @@ async function createLeased(address: ServerAddress, options: CreateOptions, sign
       lease.close();
     },
   };
+}
+
+/** Undefined while it lives, and when the server cannot say: then the broken connection is what the caller is told. */
+async function findEnd(address: ServerAddress, id: string): Promise<SandboxEnd | undefined> {
+  const info = await getInfo(address, id).catch(() => undefined);
+  return info?.endReason && { reason: info.endReason, at: info.endedAt ?? new Date() };
 }
 
 async function getInfo(address: ServerAddress, id: string): Promise<SandboxInfo> {

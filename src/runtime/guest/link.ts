@@ -12,6 +12,8 @@ export interface LinkOptions {
   readonly secret?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly ended?: Promise<SandboxEnd>;
+  /** Asked when a stream broke, by a connection that nobody tells of the end. Never rejects. */
+  readonly findEnd?: () => Promise<SandboxEnd | undefined>;
 }
 
 /** Opens streams to one sandbox, and tells all that waits on it when it ends. One reaction to `ended`, however many operations. */
@@ -20,6 +22,7 @@ export class Link {
   readonly env: Readonly<Record<string, string>>;
   readonly #connect: Connect;
   readonly #watchesEnd: boolean;
+  readonly #findEnd: LinkOptions["findEnd"];
   readonly #waiting = new Set<(end: SandboxEnd) => void>();
   #end: SandboxEnd | undefined;
 
@@ -27,6 +30,7 @@ export class Link {
     this.#connect = connect;
     this.secret = options.secret;
     this.env = options.env ?? {};
+    this.#findEnd = options.findEnd;
     this.#watchesEnd = options.ended !== undefined;
     void options.ended?.then((end) => this.#sandboxEnded(end));
   }
@@ -58,7 +62,7 @@ export class Link {
 
   /** Why a stream broke: the sandbox's end when that is told in time. */
   async explain(cause: unknown): Promise<BelljarError> {
-    const end = await this.#endSoon();
+    const end = (await this.#endSoon()) ?? (await this.#findEnd?.());
     return end ? sandboxEnded(end) : connectionLost(cause);
   }
 
