@@ -1,0 +1,22 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
+
+/** The real domain on the fake runtime, in a home of its own. Disposing it kills what lives and removes the home. */
+export async function openFakeSandboxes(): Promise<{ readonly sandboxes: LocalSandboxes } & AsyncDisposable> {
+  const home = await mkdtemp(join(tmpdir(), "belljar-fake-"));
+  const config = { sandbox: { timeoutMs: 600_000 }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
+  const sandboxes = createLocalSandboxes({ home, runtime: fakeRuntime(), config });
+  return {
+    sandboxes,
+    async [Symbol.asyncDispose]() {
+      for (const { id } of await sandboxes.list(LOCAL, { state: ["running", "paused"] })) await (await sandboxes.get(LOCAL, id)).kill();
+      await sandboxes[Symbol.asyncDispose]();
+      await rm(home, { recursive: true });
+    },
+  };
+}
