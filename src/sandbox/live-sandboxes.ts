@@ -94,11 +94,15 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   async #life(record: SandboxRecord): Promise<SandboxEnd | Usage> {
     const known = (await this.#journal.read(record.id))?.end;
     if (known) return known;
-    const usage = await this.#usage(record);
-    if (usage) return usage;
-    const end = mayBeInTheMaking(record, Date.now()) ? undefined : await this.settle(record);
-    if (end) return end;
+    const life = (await this.#usage(record)) ?? (await this.#findEnd(record));
+    if (life) return life;
     throw notReady(record);
+  }
+
+  /** For one that does not answer. What this process held was made, and its maker writes the end down at once. */
+  async #findEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {
+    const wasMade = this.#held.has(record.id) || this.#settling.has(record.id) || !mayBeInTheMaking(record, Date.now());
+    return wasMade ? this.settle(record) : (await this.#journal.read(record.id))?.end;
   }
 
   /** Undefined when it lives no more. A handle opened for this one question is closed again. */
