@@ -1,0 +1,31 @@
+import { createCatalog } from "../../src/catalog/catalog.ts";
+import type { CallOptions } from "../../src/catalog/catalog.ts";
+import type { ToolResult } from "../../src/catalog/tool.ts";
+import { createInterpreter } from "../../src/interpreter/interpreter.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { openFakeSandboxes } from "./fake-sandboxes.ts";
+
+/** The built-in tools behind their door, on the fake runtime. */
+export async function openToolCaller({ snippetsDirectory }: { readonly snippetsDirectory?: string } = {}) {
+  const place = await openFakeSandboxes();
+  const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
+  const interpreter = createInterpreter({ sandboxes: place.sandboxes });
+  const catalog = createCatalog({
+    tools: builtinTools({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
+    sandboxes: place.sandboxes,
+    defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
+  });
+  return {
+    catalog,
+    sandboxes: place.sandboxes,
+    call: (name: string, args: unknown, options: Partial<CallOptions> = {}): Promise<ToolResult> =>
+      catalog.call(LOCAL, name, args, { signal: new AbortController().signal, ...options }),
+    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+  };
+}
+
+/** All text of a result, its blocks joined. */
+export function textOf(result: ToolResult): string {
+  return result.content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n");
+}
