@@ -1,8 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestHome, TestServer } from "../support/belljar-cli.ts";
-import { CLI, openTestHome, openTestServer } from "../support/belljar-cli.ts";
+import type { TestHome, TestServer } from "../support/served-home.ts";
+import { CLI, openTestHome, openTestServer } from "../support/served-home.ts";
 
 /** The official client, both eras, both transports, against the built command line and real sandboxes. */
 const CASES = [

@@ -6,8 +6,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { TestHome, TestServer } from "../support/belljar-cli.ts";
-import { CLI, openTestHome, openTestServer } from "../support/belljar-cli.ts";
+import type { TestHome, TestServer } from "../support/served-home.ts";
+import { CLI, openTestHome, openTestServer } from "../support/served-home.ts";
 
 const INSPECTOR = resolve(import.meta.dirname, "../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js");
 const run = promisify(execFile);

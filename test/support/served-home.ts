@@ -1,0 +1,75 @@
+import type { ChildProcess } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+export const CLI = join(ROOT, "bin/belljar.js");
+const run = promisify(execFile);
+
+/** A home of its own; disposing it kills its sandboxes and removes it. */
+export interface TestHome extends AsyncDisposable {
+  readonly path: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Stdout of one command. Rejects when it fails. */
+  belljar(...argv: string[]): Promise<string>;
+}
+
+export async function openTestHome(extraEnv: Readonly<Record<string, string>> = {}): Promise<TestHome> {
+  const path = await mkdtemp(join(tmpdir(), "bj-"));
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: path,
+    BELLJAR_HOME: join(path, "home"),
+    BELLJAR_RUNTIME_DIRECTORY: join(path, "run"),
+    ...extraEnv,
+  };
+  const belljar = async (...argv: string[]): Promise<string> => (await run(process.execPath, [CLI, ...argv], { env })).stdout;
+  return {
+    path,
+    env,
+    belljar,
+    async [Symbol.asyncDispose]() {
+      const answer = JSON.parse(await belljar("sandbox", "list", "--json")) as { id: string }[] | { sandboxes: { id: string }[] };
+      for (const { id } of Array.isArray(answer) ? answer : answer.sandboxes) await belljar("sandbox", "kill", id);
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface TestServer extends AsyncDisposable {
+  readonly url: string;
+  readonly process: ChildProcess;
+}
+
+/** `belljar serve` on a free port; disposing it stops it. */
+export async function openTestServer(home: TestHome): Promise<TestServer> {
+  const child = spawn(process.execPath, [CLI, "serve", "--port", "0"], { env: home.env, stdio: ["ignore", "inherit", "pipe"] });
+  const exited = once(child, "exit");
+  return {
+    url: await announcedUrl(child),
+    process: child,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
+async function announcedUrl(child: ChildProcess): Promise<string> {
+  if (!child.stderr) throw new TypeError("The server's stderr is not piped");
+  const said: string[] = [];
+  const lines = createInterface({ input: child.stderr });
+  for await (const line of lines) {
+    said.push(line);
+    const match = /MCP at (\S+)\/mcp/.exec(line);
+    if (!match?.[1]) continue;
+    child.stderr.resume();
+    return match[1];
+  }
+  throw new Error(`The server ended before it listened:\n${said.join("\n")}`);
+}
