@@ -40,13 +40,15 @@ async function runCommand(call: CommandCall): Promise<number> {
     return await command.run(call, context);
   } catch (error) {
     const code = signals.exitCode();
-    if (code !== undefined && isCancelled(error)) return code;
+    if (code !== undefined && isConsequence(error)) return code;
     throw error;
   }
 }
 
-function isCancelled(error: unknown): boolean {
-  return (error instanceof BelljarError && error.code === "CANCELLED") || (error instanceof Error && error.name === "AbortError");
+/** What an ending signal or a closed stdout makes of the work that goes on. */
+function isConsequence(error: unknown): boolean {
+  if (error instanceof BelljarError) return error.code === "CANCELLED";
+  return error instanceof Error && (error.name === "AbortError" || ("code" in error && error.code === "EPIPE"));
 }
 
 /** Resolves when all that was written has left, or can no longer leave. */

@@ -1,7 +1,8 @@
 import type { Writable } from "node:stream";
 
-export function printJson(stdout: Writable, value: unknown): void {
-  stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+/** One line for machines, indented for a person at a terminal. */
+export function printJson(stdout: Writable & { readonly isTTY?: boolean }, value: unknown): void {
+  stdout.write(`${JSON.stringify(value, null, stdout.isTTY ? 2 : 0)}\n`);
 }
 
 export function printLine(out: Writable, text: string): void {
@@ -37,6 +38,7 @@ export function formatBytes(bytes: number): string {
 /** `in 59m`, `3m ago`. */
 export function formatWhen(date: Date, now: Date = new Date()): string {
   const seconds = Math.round((date.getTime() - now.getTime()) / 1000);
+  if (seconds === 0) return "now";
   const text = formatSeconds(Math.abs(seconds));
   return seconds >= 0 ? `in ${text}` : `${text} ago`;
 }

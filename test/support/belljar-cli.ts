@@ -1,75 +1,122 @@
-import type { ChildProcess } from "node:child_process";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { createInterface } from "node:readline";
-import { promisify } from "node:util";
+import type { Readable } from "node:stream";
 
-const ROOT = resolve(import.meta.dirname, "../..");
-export const CLI = join(ROOT, "bin/belljar.js");
-const run = promisify(execFile);
+const BELLJAR = resolve(import.meta.dirname, "../../bin/belljar.js");
 
-/** A home of its own; disposing it kills its sandboxes and removes it. */
-export interface TestHome extends AsyncDisposable {
-  readonly path: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** Stdout of one command. Rejects when it fails. */
-  belljar(...argv: string[]): Promise<string>;
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
-export async function openTestHome(extraEnv: Readonly<Record<string, string>> = {}): Promise<TestHome> {
-  const path = await mkdtemp(join(tmpdir(), "bj-"));
-  const env = {
-    PATH: process.env["PATH"] ?? "",
-    HOME: path,
-    BELLJAR_HOME: join(path, "home"),
-    BELLJAR_RUNTIME_DIRECTORY: join(path, "run"),
-    ...extraEnv,
+export interface CliOptions {
+  readonly input?: string | Buffer;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** A command that goes on; disposing it ends it and waits for its end. */
+export interface StartedCli extends AsyncDisposable {
+  /** Resolves with the first match in what it says on stderr. */
+  says(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Resolves when it has written to stdout. */
+  firstOutput(): Promise<void>;
+  /** Reads its stdout no more. */
+  closeOutput(): void;
+  signal(name: NodeJS.Signals): void;
+  readonly exit: Promise<CliResult>;
+}
+
+/** A Belljar home of its own. Disposing it ends its sandboxes and removes it. */
+export interface CliHome extends AsyncDisposable {
+  /** A folder for the test's own files. */
+  readonly folder: string;
+  readonly home: string;
+  run(argv: readonly string[], options?: CliOptions): Promise<CliResult>;
+  start(argv: readonly string[], options?: CliOptions): StartedCli;
+}
+
+/** The built CLI as a person would use it. */
+export async function openCliHome(): Promise<CliHome> {
+  const folder = await mkdtemp(join(tmpdir(), "belljar-e2e-"));
+  const home = join(folder, "home");
+  const launch = (argv: readonly string[], { input, env = {}, cwd = folder }: CliOptions = {}) => {
+    const child = spawn(process.execPath, [BELLJAR, ...argv], {
+      cwd,
+      env: { ...cleanEnv(), BELLJAR_HOME: home, BELLJAR_STORAGE: "home", ...env },
+    });
+    child.stdin.on("error", () => undefined);
+    if (input !== undefined) child.stdin.end(input);
+    return child;
   };
-  const belljar = async (...argv: string[]): Promise<string> => (await run(process.execPath, [CLI, ...argv], { env })).stdout;
+  const run = async (argv: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+    finish(launch(argv, { input: "", ...options }));
   return {
-    path,
-    env,
-    belljar,
+    folder,
+    home,
+    run,
+    start(argv, options) {
+      const child = launch(argv, options);
+      const heard = listen(child.stderr);
+      const exit = finish(child);
+      return {
+        says: heard,
+        firstOutput: async () => void (await once(child.stdout, "data")),
+        closeOutput: () => void child.stdout.destroy(),
+        signal: (name) => void child.kill(name),
+        exit,
+        async [Symbol.asyncDispose]() {
+          child.kill("SIGTERM");
+          await exit;
+        },
+      };
+    },
     async [Symbol.asyncDispose]() {
-      const answer = JSON.parse(await belljar("sandbox", "list", "--json")) as { id: string }[] | { sandboxes: { id: string }[] };
-      for (const { id } of Array.isArray(answer) ? answer : answer.sandboxes) await belljar("sandbox", "kill", id);
-      await rm(path, { recursive: true, force: true });
+      const { stdout } = await run(["sandbox", "list", "--json"]);
+      const ids = stdout.startsWith("[") ? (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id) : [];
+      if (ids.length > 0) await run(["sandbox", "kill", ...ids]);
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-export interface TestServer extends AsyncDisposable {
-  readonly url: string;
-  readonly process: ChildProcess;
+/** Nothing of the developer's own settings. */
+function cleanEnv(): Record<string, string | undefined> {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith("BELLJAR_") && name !== "NODE_EXTRA_CA_CERTS" && name !== "WORKSPACE_DIR",
+  );
+  return Object.fromEntries(kept);
 }
 
-/** `belljar serve` on a free port; disposing it stops it. */
-export async function openTestServer(home: TestHome): Promise<TestServer> {
-  const child = spawn(process.execPath, [CLI, "serve", "--port", "0"], { env: home.env, stdio: ["ignore", "inherit", "pipe"] });
-  const exited = once(child, "exit");
-  return {
-    url: await announcedUrl(child),
-    process: child,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await exited;
-    },
-  };
+async function finish(child: ChildProcessWithoutNullStreams): Promise<CliResult> {
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout: stdout(), stderr: stderr() };
 }
 
-async function announcedUrl(child: ChildProcess): Promise<string> {
-  if (!child.stderr) throw new TypeError("The server's stderr is not piped");
-  const said: string[] = [];
-  const lines = createInterface({ input: child.stderr });
-  for await (const line of lines) {
-    said.push(line);
-    const match = /MCP at (\S+)\/mcp/.exec(line);
-    if (!match?.[1]) continue;
-    child.stderr.resume();
-    return match[1];
-  }
-  throw new Error(`The server ended before it listened:\n${said.join("\n")}`);
+function collect(stream: Readable): () => string {
+  const chunks: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return () => Buffer.concat(chunks).toString();
+}
+
+/** Calls back what a stream said, matched again with each chunk; rejects when it ends without a match. */
+function listen(stream: Readable): (pattern: RegExp) => Promise<RegExpExecArray> {
+  let heard = "";
+  stream.on("data", (chunk: Buffer) => (heard += chunk.toString()));
+  return (pattern) =>
+    new Promise((resolve, reject) => {
+      const look = () => {
+        const match = pattern.exec(heard);
+        if (match) resolve(match);
+      };
+      look();
+      stream.on("data", look);
+      stream.once("end", () => reject(new Error(`It never said ${pattern}, but:\n${heard}`)));
+    });
 }

@@ -1,0 +1,98 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openCliHome } from "../support/belljar-cli.ts";
+
+const HELLO = {
+  "hello.py": "import sys\nprint('hello', *sys.argv[1:])\nsys.exit(3)\n",
+  "hello.js": "console.log('hello', ...process.argv.slice(2)); process.exitCode = 3;\n",
+  "hello.ts": "const words: string[] = process.argv.slice(2);\nconsole.log('hello', ...words);\nprocess.exit(3);\n",
+  "hello.sh": 'echo hello "$@"\nexit 3\n',
+  "hello.c":
+    '#include <stdio.h>\nint main(int n, char **v) { printf("hello"); for (int i = 1; i < n; i++) printf(" %s", v[i]); puts(""); return 3; }\n',
+};
+
+describe("belljar run", () => {
+  it.each(Object.entries(HELLO))("runs %s, passes its arguments and gives its exit code", async (name, code) => {
+    await using cli = await openCliHome();
+    await writeFile(join(cli.folder, name), code);
+    const result = await cli.run(["run", name, "--", "dear world", "-x"]);
+    expect(result).toEqual({ code: 3, stdout: "hello dear world -x\n", stderr: "" });
+  });
+
+  it("reads the program from stdin", async () => {
+    await using cli = await openCliHome();
+    expect(await cli.run(["run", "-", "--lang", "python"], { input: "print(6 * 7)" })).toMatchObject({ code: 0, stdout: "42\n" });
+  });
+
+  it("passes stdin to the program while it runs", async () => {
+    await using cli = await openCliHome();
+    await writeFile(join(cli.folder, "count.py"), "import sys\nprint(len(sys.stdin.read()))\n");
+    expect(await cli.run(["run", "count.py"], { input: "x".repeat(300_000) })).toMatchObject({ code: 0, stdout: "300000\n" });
+  });
+
+  it("ends although its own stdin stays open", async () => {
+    await using cli = await openCliHome();
+    await writeFile(join(cli.folder, "quick.py"), "print('done')\n");
+    await using command = cli.start(["run", "quick.py"]);
+    expect(await command.exit).toMatchObject({ code: 0, stdout: "done\n" });
+  });
+
+  it("keeps stdout and stderr apart", async () => {
+    await using cli = await openCliHome();
+    const result = await cli.run(["run", "-", "-l", "bash"], { input: "echo out; echo err >&2" });
+    expect(result).toEqual({ code: 0, stdout: "out\n", stderr: "err\n" });
+  });
+
+  it("gives 128 and the number of the signal that ended the program", async () => {
+    await using cli = await openCliHome();
+    expect(await cli.run(["run", "-", "-l", "bash"], { input: "kill -TERM $$" })).toMatchObject({ code: 143 });
+  });
+
+  it("stops a program that runs too long, with 125", async () => {
+    await using cli = await openCliHome();
+    const result = await cli.run(["run", "-", "-l", "bash", "--timeout", "300ms"], { input: "sleep 60" });
+    expect(result).toMatchObject({ code: 125, stderr: expect.stringContaining("EXEC_TIMEOUT") });
+  });
+
+  it("gives the compiler's words and its exit code", async () => {
+    await using cli = await openCliHome();
+    const result = await cli.run(["run", "-", "-l", "c"], { input: "int main(void) { return x; }" });
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining("undeclared") });
+  });
+
+  it("prints the result as JSON", async () => {
+    await using cli = await openCliHome();
+    const { code, stdout } = await cli.run(["run", "-", "-l", "python", "--json"], { input: "print('a'); exit(4)" });
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({ status: "error", stdout: "a\n", stderr: "", exit_code: 4, truncated: false });
+  });
+
+  it("leaves no sandbox behind", async () => {
+    await using cli = await openCliHome();
+    await cli.run(["run", "-", "-l", "python"], { input: "print(1)" });
+    expect(await cli.run(["sandbox", "list", "--json"])).toMatchObject({ stdout: "[]\n" });
+  });
+
+  it("exits with 130 on Ctrl+C and leaves no sandbox behind", async () => {
+    await using cli = await openCliHome();
+    await writeFile(join(cli.folder, "long.sh"), "echo started >&2; sleep 60\n");
+    await using command = cli.start(["run", "long.sh"]);
+    await command.says(/started/);
+    command.signal("SIGINT");
+    expect(await command.exit).toMatchObject({ code: 130 });
+    expect(await cli.run(["sandbox", "list", "--json"])).toMatchObject({ stdout: "[]\n" });
+  });
+
+  it.each([
+    [["run", "missing.py"], 125, "there is no such file"],
+    [["run", "notes.txt"], 2, "name it with --lang"],
+    [["run", "-", "--lang", "cobol"], 125, "cobol"],
+    [["run", "-", "-l", "python", "--timeout", "30"], 2, "a time with its unit"],
+  ])("refuses %j", async (argv, code, message) => {
+    await using cli = await openCliHome();
+    const result = await cli.run(argv, { input: "x" });
+    expect(result).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(message) });
+    expect(result.stderr).not.toMatch(/\n +at /);
+  });
+});

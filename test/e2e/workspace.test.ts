@@ -1,0 +1,66 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openCliHome } from "../support/belljar-cli.ts";
+
+async function openProject() {
+  const cli = await openCliHome();
+  const project = join(cli.folder, "project");
+  await mkdir(project);
+  await writeFile(join(project, "notes.txt"), "one\n");
+  const create = async (mode: string) => {
+    const { stdout } = await cli.run(["sandbox", "create", "--workspace", `project${mode}`]);
+    return stdout.trim();
+  };
+  return {
+    cli,
+    create,
+    notes: () => readFile(join(project, "notes.txt"), "utf8"),
+    [Symbol.asyncDispose]: () => cli[Symbol.asyncDispose](),
+  };
+}
+
+describe("a workspace", () => {
+  it("is a copy that is shown and brought back when asked for", async () => {
+    await using project = await openProject();
+    const id = await project.create("");
+    await project.cli.run(["exec", id, "--", "sh", "-c", "echo two >> notes.txt; echo new > more.txt"]);
+    expect(await project.notes()).toBe("one\n");
+    const diff = await project.cli.run(["sandbox", "diff", id]);
+    expect(diff).toMatchObject({ code: 0, stdout: expect.stringMatching(/^A more\.txt\nM notes\.txt\n[^]*\+two/) });
+    expect(await project.cli.run(["sandbox", "apply", id])).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
+    expect(await project.cli.run(["sandbox", "apply", "--yes", id])).toMatchObject({ code: 0 });
+    expect(await project.notes()).toBe("one\ntwo\n");
+  });
+
+  it("shows no changes where there are none", async () => {
+    await using project = await openProject();
+    const id = await project.create("");
+    expect(await project.cli.run(["sandbox", "diff", "--json", id])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`"changes":[]`),
+    });
+  });
+
+  it("can be read-only", async () => {
+    await using project = await openProject();
+    const id = await project.create(":ro");
+    expect(await project.cli.run(["exec", id, "--", "cat", "notes.txt"])).toMatchObject({ stdout: "one\n" });
+    const write = await project.cli.run(["exec", id, "--", "sh", "-c", "echo two > notes.txt"]);
+    expect(write.code).not.toBe(0);
+    expect(await project.notes()).toBe("one\n");
+  });
+
+  it("is written at once when it is read-write", async () => {
+    await using project = await openProject();
+    const id = await project.create(":rw");
+    await project.cli.run(["exec", id, "--", "sh", "-c", "echo two > notes.txt"]);
+    expect(await project.notes()).toBe("two\n");
+  });
+
+  it("refuses the system's folders", async () => {
+    await using cli = await openCliHome();
+    const result = await cli.run(["sandbox", "create", "--workspace", "/etc"]);
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining("WORKSPACE_INVALID") });
+  });
+});
