@@ -12,8 +12,8 @@ const EXIT_ALIVE = 3;
 /** A keeper that this process started. It lives on by itself; an ephemeral one ends when `leash` is closed. */
 export interface JailProcess {
   readonly leash: { destroy(): void } | undefined;
-  /** Settles when the keeper has gone, however it went. */
-  readonly gone: Promise<void>;
+  /** Resolves when the keeper has gone, however it went; keeps this process alive until then. */
+  gone(): Promise<void>;
 }
 
 /** Starts a keeper and resolves when its sandbox's guest is up. Rejects with `RUNTIME_FAILED` and the step that failed; nothing is left running. */
@@ -40,7 +40,13 @@ export async function startJail(binary: string, spec: Buffer, options: { readonl
   }
   child.unref();
   const leash = options.ephemeral ? unreferenced(child.stdio[LEASH]) : undefined;
-  return { leash, gone };
+  return {
+    leash,
+    gone: () => {
+      child.ref();
+      return gone;
+    },
+  };
 }
 
 function unreferenced(stream: unknown): { destroy(): void } {

@@ -107,7 +107,7 @@ class NamespaceRuntime implements Runtime {
     return (await readEnd(folder)) ?? { reason: "keeper_lost", at: new Date() };
   }
 
-  #running(id: string, folder: string, held: { readonly env: Template["env"]; readonly gone?: Promise<void>; readonly leash?: { destroy(): void } }): NamespaceSandbox {
+  #running(id: string, folder: string, held: { readonly env: Template["env"]; readonly gone?: () => Promise<void>; readonly leash?: { destroy(): void } }): NamespaceSandbox {
     const countsUsage = this.#host.cgroups.limits.includes("memoryBytes");
     return new NamespaceSandbox({ id, folder, sockets: this.#sockets(id), countsUsage, clear: () => this.clear(id, folder), ...held });
   }

@@ -18,8 +18,8 @@ export interface NamespaceSandboxOptions {
   readonly countsUsage: boolean;
   /** Clears the folder of a keeper that is gone; undefined while it lives. */
   readonly clear: () => Promise<SandboxEnd | undefined>;
-  /** Settles when a keeper that this process started has gone. */
-  readonly gone?: Promise<void>;
+  /** Resolves when a keeper that this process started has gone. */
+  readonly gone?: () => Promise<void>;
   readonly leash?: { destroy(): void };
 }
 
@@ -31,13 +31,15 @@ export class NamespaceSandbox implements RunningSandbox {
   readonly #options: NamespaceSandboxOptions;
   readonly #keeper: KeeperClient;
   readonly #watching = new AbortController();
+  #settle: (end: SandboxEnd) => void = () => {};
 
   constructor(options: NamespaceSandboxOptions) {
     this.id = options.id;
     this.env = options.env;
     this.#options = options;
     this.#keeper = createKeeperClient(async (signal) => openSocket(join(options.sockets, "keeper"), signal));
-    this.ended = this.#watchEnd();
+    this.ended = new Promise((resolve) => (this.#settle = resolve));
+    void this.#watchEnd().then((end) => end && this.#settle(end));
   }
 
   async connect(signal: AbortSignal): Promise<Duplex> {
@@ -69,6 +71,7 @@ export class NamespaceSandbox implements RunningSandbox {
     } catch (cause) {
       if (!(cause instanceof BelljarError)) throw cause; // a keeper that is gone has ended the sandbox with it
     }
+    this.#settle((await readEnd(this.#options.folder)) ?? (await this.#endOfLost()));
     return this.ended;
   }
 
@@ -78,21 +81,25 @@ export class NamespaceSandbox implements RunningSandbox {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill("killed");
-    await this.#options.gone;
+    await this.#options.gone?.();
   }
 
-  /** Waits on the keeper; one that goes without a word has been killed, and what it left is cleared. */
-  async #watchEnd(): Promise<SandboxEnd> {
-    const watch = createKeeperClient(async (signal) => unreferenced(openSocket(join(this.#options.sockets, "keeper"), signal)));
+  /** Waits on the keeper without keeping this process alive; undefined when nobody here listens any more. */
+  async #watchEnd(): Promise<SandboxEnd | undefined> {
+    const watch = createKeeperClient(async (signal) => openSocket(join(this.#options.sockets, "keeper"), signal).unref());
     try {
       await watch.wait(this.#watching.signal);
+      return (await readEnd(this.#options.folder)) ?? { reason: "keeper_lost", at: new Date() };
     } catch {
-      if (this.#watching.signal.aborted) return new Promise(() => {});
-      await this.#options.gone;
-      const cleared = await this.#options.clear().catch(() => undefined);
-      if (cleared) return cleared;
+      return this.#watching.signal.aborted ? undefined : this.#endOfLost();
     }
-    return (await readEnd(this.#options.folder)) ?? { reason: "keeper_lost", at: new Date() };
+  }
+
+  /** A keeper that went without a word has been killed; what it left is cleared. */
+  async #endOfLost(): Promise<SandboxEnd> {
+    await this.#options.gone?.();
+    const end = await this.#options.clear().catch(() => undefined);
+    return end ?? { reason: "keeper_lost", at: new Date() };
   }
 }
 
@@ -100,10 +107,6 @@ export class NamespaceSandbox implements RunningSandbox {
 function openSocket(path: string, signal: AbortSignal): Socket {
   signal.throwIfAborted();
   return connectTo({ path });
-}
-
-function unreferenced(socket: Socket): Socket {
-  return socket.unref();
 }
 
 /** Why a sandbox ended, as its keeper or `clear` wrote it; undefined when nothing is written. */
