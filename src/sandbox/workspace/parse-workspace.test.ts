@@ -1,0 +1,67 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkWorkspace, parseWorkspace } from "./parse-workspace.ts";
+
+let root: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "belljar-parse-")));
+  mkdirSync(join(root, "work"));
+  mkdirSync(join(root, "home"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const parse = (text: string) => parseWorkspace(text, { home: join(root, "home"), cwd: root });
+const refusal = expect.objectContaining({ name: "BelljarError", code: "WORKSPACE_INVALID" });
+
+describe("parseWorkspace", () => {
+  it.each([
+    ["work", "copy"],
+    ["work:copy", "copy"],
+    ["work:ro", "ro"],
+    ["./work/:rw", "rw"],
+  ] as const)("reads %s", async (text, mode) => {
+    expect(await parse(text)).toEqual({ path: join(root, "work"), mode });
+  });
+
+  it("follows links once and names the real folder", async () => {
+    symlinkSync("work", join(root, "link"));
+    expect((await parse("link")).path).toBe(join(root, "work"));
+  });
+
+  it("keeps colons that are part of the name", async () => {
+    mkdirSync(join(root, "a:b"));
+    mkdirSync(join(root, "c:ro"));
+    expect(await parse("a:b")).toEqual({ path: join(root, "a:b"), mode: "copy" });
+    expect(await parse("c:ro:copy")).toEqual({ path: join(root, "c:ro"), mode: "copy" });
+  });
+
+  it.each(["", ":ro", "none", "work:rx", "nul\0", "/", "/proc", "/proc/self", "/sys", "/dev/shm", "/etc/ssl", "/usr/lib", "/tmp", "/root", "/home"])(
+    "refuses %j",
+    async (text) => {
+      await expect(parse(text)).rejects.toThrow(refusal);
+    },
+  );
+
+  it("refuses a file, a link to the system, the home, what is in it and what holds it", async () => {
+    writeFileSync(join(root, "file"), "");
+    symlinkSync("/etc", join(root, "link"));
+    mkdirSync(join(root, "home", "sandboxes"));
+    for (const text of ["file", "link", "home", "home/sandboxes", "."]) await expect(parse(text)).rejects.toThrow(refusal);
+  });
+
+  it("takes a folder whose name only starts like a forbidden one", async () => {
+    mkdirSync(join(root, "home-work"));
+    expect((await parse("home-work")).path).toBe(join(root, "home-work"));
+  });
+});
+
+describe("checkWorkspace", () => {
+  it("takes a real path and refuses a link, a relative path and the system", async () => {
+    symlinkSync("work", join(root, "link"));
+    const check = (path: string) => checkWorkspace({ path, mode: "rw" }, join(root, "home"));
+    await check(join(root, "work"));
+    for (const path of [join(root, "link"), "work", "/etc"]) await expect(check(path)).rejects.toThrow(refusal);
+  });
+});
