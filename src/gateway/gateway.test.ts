@@ -120,6 +120,32 @@ describe.each(ERAS)("an HTTP client with version negotiation %s", (era) => {
   });
 });
 
+it("tells a modern client that the list changed", async () => {
+  await using server = await openGateway();
+  const client = await connectClient(server, "auto");
+  const changed = new Promise<void>((resolve) => client.setNotificationHandler("notifications/tools/list_changed", () => resolve()));
+  await client.listen({ toolsListChanged: true });
+  server.probe.tools.add([]);
+  await changed;
+  await client.close();
+});
+
+it("tells a legacy client that the list changed", async () => {
+  await using server = await openGateway();
+  const opened = await ask(server, { method: "POST", path: "/mcp", headers: MCP_HEADERS, body: INITIALIZE });
+  const headers = {
+    accept: "text/event-stream",
+    "mcp-session-id": String(opened.headers["mcp-session-id"]),
+    "mcp-protocol-version": "2025-06-18",
+  };
+  const sent = request(new URL("/mcp", server.url), { headers, agent: false }).end();
+  const [stream] = (await once(sent, "response")) as [IncomingMessage];
+  server.probe.tools.add([]);
+  const [chunk] = (await once(stream, "data")) as [Buffer];
+  expect(String(chunk)).toContain("notifications/tools/list_changed");
+  sent.destroy();
+});
+
 describe("/mcp", () => {
   it("answers bad JSON with a parse error", async () => {
     await using server = await openGateway();
@@ -157,6 +183,25 @@ describe("/mcp", () => {
     expect((await ask(server, { method: "DELETE", path: "/mcp", headers })).status).toBe(200);
     expect((await ask(server, ping)).status).toBe(404);
   });
+
+  it("serves a thousand sessions, and forgets the oldest for one more", async () => {
+    await using server = await openGateway();
+    const open = async (): Promise<string> => {
+      const opened = await ask(server, { method: "POST", path: "/mcp", headers: MCP_HEADERS, body: INITIALIZE });
+      return String(opened.headers["mcp-session-id"]);
+    };
+    const ping = async (id: string): Promise<number> => {
+      const headers = { ...MCP_HEADERS, "mcp-session-id": id };
+      return (await ask(server, { method: "POST", path: "/mcp", headers, body: JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" }) }))
+        .status;
+    };
+    const ids: string[] = [];
+    for (let count = 0; count < 1_000; count += 1) ids.push(await open());
+    const [first = "", second = ""] = ids;
+    expect(await ping(first)).toBe(200);
+    await open();
+    expect([await ping(first), await ping(second)]).toEqual([200, 404]);
+  }, 60_000);
 
   it("tells nobody the details of a bug in a tool", async () => {
     await using server = await openGateway();

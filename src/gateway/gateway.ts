@@ -37,6 +37,8 @@ export interface Gateway {
 /** What a request may hold; one limit for every route. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 const GRACE_MS = 5_000;
+/** For the whole of a request to arrive; answers may take longer. */
+const REQUEST_TIMEOUT_MS = 60_000;
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log } = options;
@@ -65,7 +67,13 @@ function principal(): Principal {
 }
 
 function createApp(options: GatewayOptions, mcp: McpHttp): FastifyInstance {
-  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, genReqId: requestIdOf, return503OnClosing: true, forceCloseConnections: false });
+  const app = fastify({
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    genReqId: requestIdOf,
+    return503OnClosing: true,
+    forceCloseConnections: false,
+  });
   readJsonAlone(app);
   answerErrors(app, options.log);
   app.addHook("onRequest", async ({ method, headers }) => {

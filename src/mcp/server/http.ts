@@ -30,6 +30,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const legacy = new LegacyHttp({ maxSessions: MAX_SESSIONS, idleMs: SESSION_IDLE_MS, ...options }, calls);
   const callers = new WeakMap<Request, Caller>();
   const modern = createModernHandler(options, { calls, callers });
+  const stopAnnouncing = options.tools.onChange(() => modern.notify.toolsChanged());
   return {
     async handle(exchange) {
       if (isLegacy(exchange)) return legacy.handle(exchange);
@@ -44,6 +45,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     },
     async close(graceMs) {
       await settleWithin(calls, graceMs);
+      stopAnnouncing();
       legacy.close();
       await modern.close();
     },

@@ -5,7 +5,7 @@ import { isInitializeRequest, isJSONRPCRequest } from "@modelcontextprotocol/ser
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { Calls } from "./calls.ts";
 import { REQUEST_REFUSED, sendJsonRpcError, SESSION_UNKNOWN } from "./json-rpc.ts";
-import { createMcpServer } from "./server.ts";
+import { createConnectionServer } from "./server.ts";
 import type { McpServerOptions } from "./server.ts";
 import { Sessions } from "./sessions.ts";
 import type { Session, SessionLimits } from "./sessions.ts";
@@ -68,7 +68,7 @@ export class LegacyHttp {
   async #open(exchange: HttpExchange): Promise<void> {
     if (!this.#sessions.makeRoom()) return refuse(exchange, 503, "Too many sessions are in use; try again later");
     const session = { caller: exchange.caller, transport: this.#createTransport(exchange.caller) };
-    await createMcpServer(this.#options, exchange.caller, this.#calls).connect(session.transport);
+    await createConnectionServer(this.#options, exchange.caller, this.#calls).connect(session.transport);
     await session.transport.handleRequest(exchange.request, exchange.response, exchange.body);
   }
 

@@ -16,13 +16,13 @@ export interface McpServerOptions {
 /** How long a client may keep a list; its owner decides who sees which tools, so the list is `private`. */
 const LIST_TTL_MS = 60_000;
 
-/** One SDK server for one connection (stdio, a session) or one request. Both eras are served by it. */
+/** One SDK server, for both eras. */
 export function createMcpServer(options: McpServerOptions, caller: Caller, calls: Calls): Server {
   const hint = { ttlMs: LIST_TTL_MS, cacheScope: "private" } as const;
   const server = new Server(
     { name: "belljar", title: "Belljar", version: options.version },
     {
-      capabilities: { tools: {} },
+      capabilities: { tools: { listChanged: true } },
       instructions: INSTRUCTIONS,
       cacheHints: { "tools/list": hint, "server/discover": hint },
       // Only elicitation would use one; the SDK's default would build Ajv at every start.
@@ -33,6 +33,15 @@ export function createMcpServer(options: McpServerOptions, caller: Caller, calls
   server.setRequestHandler("tools/call", (request, context) =>
     calls.run(context.mcpReq.signal, (signal) => callTool(options, caller, { request, context, signal })),
   );
+  return server;
+}
+
+/** One SDK server for a connection that stays: its client hears of each change of the list. */
+export function createConnectionServer(options: McpServerOptions, caller: Caller, calls: Calls): Server {
+  const server = createMcpServer(options, caller, calls);
+  // A notification that cannot be sent has no reader any more.
+  const stop = options.tools.onChange(() => void server.sendToolListChanged().catch(() => undefined));
+  server.onclose = stop;
   return server;
 }
 

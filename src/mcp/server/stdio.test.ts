@@ -86,6 +86,16 @@ describe.each(ERAS)("a stdio client with version negotiation %s", (era) => {
   });
 });
 
+it.each(ERAS)("tells a client with version negotiation %s that the list changed", async (mode) => {
+  await using server = openServer();
+  const client = await connect(server, mode);
+  const changed = new Promise<void>((resolve) => client.setNotificationHandler("notifications/tools/list_changed", () => resolve()));
+  if (mode === "auto") await client.listen({ toolsListChanged: true });
+  const remove = server.probe.tools.add([]);
+  await changed;
+  remove();
+});
+
 it("sends no progress to a client that did not ask", async () => {
   await using server = openServer();
   const client = await connect(server, "legacy");

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createCalls } from "./calls.ts";
-import { createMcpServer } from "./server.ts";
+import { createConnectionServer } from "./server.ts";
 import type { McpServerOptions } from "./server.ts";
 import type { Caller } from "./tool-door.ts";
 
@@ -22,7 +22,7 @@ export interface StdioServer {
 export function serveMcpStdio(options: StdioServerOptions): StdioServer {
   const calls = createCalls();
   const transport = new StdioServerTransport(options.input, options.output);
-  const connection = serveStdio(() => createMcpServer(options, options.caller, calls), { transport, onerror: options.onError });
+  const connection = serveStdio(() => createConnectionServer(options, options.caller, calls), { transport, onerror: options.onError });
   const closed = new Promise<void>((resolve) => {
     const close = transport.onclose;
     transport.onclose = () => {
