@@ -132,9 +132,7 @@ it("says why a command was cut short", async () => {
   await using command = await sandbox.guest.exec({ argv: ["sleep", "1000"], stdin: false, signal: NEVER });
   command.stdout.resume();
   command.stderr.resume();
-  const exited = expect(command.exited).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
-  await sandbox.kill();
-  await exited;
+  await Promise.all([expect(command.exited).rejects.toMatchObject({ code: "SANDBOX_ENDED" }), sandbox.kill()]);
 });
 
 it("ends a sandbox that is ephemeral when its client goes", async () => {
