@@ -1,0 +1,127 @@
+import { randomInt } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, it } from "vitest";
+import { createGuest } from "../../src/runtime/guest/create-guest.ts";
+import type { ExecOptions, Guest, RunOptions, RunResult } from "../../src/runtime/guest/guest.ts";
+import type { RunningSandbox, Runtime, SandboxSpec } from "../../src/runtime/runtime.ts";
+
+/** What a runtime may lack. A behaviour that needs it is skipped, and its title says why. */
+export interface ContractFeatures {
+  /** The name that skipped titles show. */
+  readonly name: string;
+  readonly terminals: boolean;
+  readonly pause: boolean;
+  /** EXIT frames carry CPU time and peak memory. */
+  readonly resourceUsage: boolean;
+  /** Commands see the sandbox's own files at the sandbox's own paths, and its own processes alone. */
+  readonly isolation: boolean;
+  /** `root` and `user` are two ids. */
+  readonly twoUsers: boolean;
+}
+
+export type Feature = Exclude<keyof ContractFeatures, "name">;
+export type OpenRuntime = () => Promise<Runtime>;
+
+/** A sandbox of a contract test, in a folder of its own; disposing it leaves nothing. */
+export interface ContractSandbox extends AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly running: RunningSandbox;
+  readonly guest: Guest;
+  readonly spec: SandboxSpec;
+}
+
+export async function createSandbox(open: OpenRuntime, options: Partial<SandboxSpec> = {}): Promise<ContractSandbox> {
+  const runtime = await open();
+  const folder = await mkdtemp(join(tmpdir(), "bj-"));
+  const spec = { ...DEFAULTS, id: createId(), folder, ...options };
+  try {
+    const running = await runtime.create(spec, soon());
+    const guest = createGuest((signal) => running.connect(signal), { ended: running.ended });
+    const dispose = async (): Promise<void> => {
+      await running[Symbol.asyncDispose]();
+      await runtime.clear(spec.id, folder);
+      await rm(folder, { recursive: true, force: true });
+    };
+    return { runtime, running, guest, spec, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+const DEFAULTS = {
+  template: "base",
+  hostname: "contract",
+  limits: {},
+  required: [],
+  network: "none",
+  ephemeral: true,
+} as const satisfies Omit<SandboxSpec, "id" | "folder">;
+
+function createId(): string {
+  return Array.from({ length: 20 }, () => "abcdefghijklmnopqrstuvwxyz0123456789"[randomInt(36)]).join("");
+}
+
+/** Ends a test that hangs with an error that names the place. */
+export function soon(): AbortSignal {
+  return AbortSignal.timeout(25_000);
+}
+
+/** One sandbox for a describe block, made before its tests and gone after them. */
+export function shareSandbox(open: OpenRuntime): { readonly get: () => ContractSandbox; readonly guest: () => Guest } {
+  let shared: ContractSandbox | undefined;
+  beforeAll(async () => {
+    shared = await createSandbox(open);
+  }, 30_000);
+  afterAll(async () => {
+    await shared?.[Symbol.asyncDispose]();
+  }, 30_000);
+  const get = (): ContractSandbox => {
+    if (!shared) throw new Error("the shared sandbox could not be created");
+    return shared;
+  };
+  return { get, guest: () => get().guest };
+}
+
+/** `it`, or a skipped `it` whose title tells the reason. */
+export function itNeeds(features: ContractFeatures, feature: Feature): (title: string, test: () => Promise<void>) => void {
+  if (features[feature]) return (title, test) => it(title, test);
+  return (title, test) => it.skip(`${title} (skipped: the ${features.name} runtime has no "${feature}")`, test);
+}
+
+export function run(guest: Guest, script: string, options: Partial<RunOptions> = {}): Promise<RunResult> {
+  return guest.run({ argv: ["sh", "-c", script], signal: soon(), ...options });
+}
+
+export function execOptions(script: string, options: Partial<ExecOptions> = {}): ExecOptions {
+  return { argv: ["sh", "-c", script], signal: soon(), ...options };
+}
+
+export async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** The first bytes of a stream, which stays open and can be read on. */
+export async function readUntil(stream: NodeJS.ReadableStream, wanted: string): Promise<string> {
+  let text = "";
+  return new Promise((resolve, reject) => {
+    const stop = (): void => void stream.off("data", take).off("error", fail).off("end", ended);
+    const take = (chunk: Buffer): void => {
+      text += chunk.toString();
+      if (!text.includes(wanted)) return;
+      stop();
+      stream.pause();
+      resolve(text);
+    };
+    const fail = (error: Error): void => {
+      stop();
+      reject(error);
+    };
+    const ended = (): void => fail(new Error(`the stream ended after ${JSON.stringify(text)}`));
+    stream.on("data", take).on("error", fail).on("end", ended);
+  });
+}

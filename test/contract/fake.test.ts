@@ -1,0 +1,11 @@
+import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
+import { runtimeContract } from "./runtime-contract.ts";
+
+runtimeContract(async () => fakeRuntime(), {
+  name: "fake",
+  terminals: false,
+  pause: true,
+  resourceUsage: false,
+  isolation: false,
+  twoUsers: false,
+});

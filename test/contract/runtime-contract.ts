@@ -1,0 +1,20 @@
+import { describe } from "vitest";
+import type { ContractFeatures, OpenRuntime } from "./contract-sandbox.ts";
+import { execContract } from "./exec-contract.ts";
+import { fileContract } from "./file-contract.ts";
+import { lifecycleContract } from "./lifecycle-contract.ts";
+import { socketContract } from "./socket-contract.ts";
+import { streamContract } from "./stream-contract.ts";
+import { watchContract } from "./watch-contract.ts";
+
+/** What every runtime does, seen through the two contracts of design.md alone. */
+export function runtimeContract(open: OpenRuntime, features: ContractFeatures): void {
+  describe(`the ${features.name} runtime`, () => {
+    execContract(open, features);
+    streamContract(open, features);
+    fileContract(open, features);
+    watchContract(open);
+    socketContract(open);
+    lifecycleContract(open, features);
+  });
+}
