@@ -71,6 +71,10 @@ function toVariable(path: readonly string[]): string {
 
 function toType(property: Property): string {
   if (property.enum) return property.enum.join(" | ");
-  if (property.anyOf) return property.anyOf.map(toType).map((type) => (type === "null" ? "none" : type)).join(" | ");
+  if (property.anyOf)
+    return property.anyOf
+      .map(toType)
+      .map((type) => (type === "null" ? "none" : type))
+      .join(" | ");
   return property.type ?? "text";
 }

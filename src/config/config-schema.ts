@@ -29,7 +29,10 @@ function cpus() {
 }
 
 function absolutePath() {
-  return z.string().max(4000).refine((path) => path.startsWith("/") && !path.includes("\0"), "must be an absolute path");
+  return z
+    .string()
+    .max(4000)
+    .refine((path) => path.startsWith("/") && !path.includes("\0"), "must be an absolute path");
 }
 
 export interface ConfigDefaults {
@@ -37,6 +40,44 @@ export interface ConfigDefaults {
   readonly runtimeDirectory: string;
   /** Cores of the host. */
   readonly cpus: number;
+}
+
+function programSchema() {
+  return z
+    .strictObject({
+      timeoutMs: integer(1, 30 * DAY_MS)
+        .default(MINUTE_MS)
+        .describe("Longest time that a one-shot program may run"),
+      memoryBytes: limit(16 * MIB)
+        .default(256 * MIB)
+        .describe("Memory of a one-shot program"),
+      cpus: cpus().default(0.5).describe("Cores of a one-shot program; may be a fraction"),
+      pids: limit(8).default(64).describe("Processes and threads of a one-shot program"),
+      diskBytes: limit(MIB)
+        .default(256 * MIB)
+        .describe("What a one-shot program may write"),
+      openFiles: limit(64).default(1024).describe("Open files of each process of a one-shot program"),
+    })
+    .prefault({});
+}
+
+function sandboxSchema(hostCpus: number) {
+  return z
+    .strictObject({
+      timeoutMs: integer(1, 3650 * DAY_MS)
+        .default(HOUR_MS)
+        .describe("How long a sandbox lives without being extended"),
+      memoryBytes: limit(16 * MIB)
+        .default(2 * GIB)
+        .describe("Memory of a sandbox"),
+      cpus: cpus().default(Math.min(2, hostCpus)).describe("Cores of a sandbox; may be a fraction"),
+      pids: limit(8).default(512).describe("Processes and threads of a sandbox"),
+      diskBytes: limit(MIB)
+        .default(4 * GIB)
+        .describe("What a sandbox may write"),
+      openFiles: limit(64).default(4096).describe("Open files of each process of a sandbox"),
+    })
+    .prefault({});
 }
 
 /** Every key of the configuration, with the defaults of this host. The docs and `--help` are made from it. */
@@ -47,44 +88,39 @@ export function createConfigSchema(host: ConfigDefaults) {
       .max(60, "must have at most 60 characters: socket names in it have 108 bytes in all")
       .default(host.runtimeDirectory)
       .describe("Short folder, for this user alone, that holds the sandboxes' sockets"),
-    runtime: z.string().regex(/^[a-z0-9-]{1,40}$/).default("namespace").describe("How sandboxes are made"),
+    runtime: z
+      .string()
+      .regex(/^[a-z0-9-]{1,40}$/)
+      .default("namespace")
+      .describe("How sandboxes are made"),
     storage: z
       .enum(["auto", "btrfs", "tmpfs", "home"])
       .default("auto")
       .describe("Where sandboxes keep what they write: a btrfs pool, memory, or the home's own file system (no disk limit)"),
     host: z.string().min(1).max(255).default("127.0.0.1").describe("Address that `serve` listens on"),
     port: integer(0, 65_535).default(6060).describe("Port that `serve` listens on; 0 takes a free one"),
-    url: z.url({ protocol: /^https?$/ }).optional().describe("Server that the CLI talks to; without it the CLI works on the home by itself"),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .optional()
+      .describe("Server that the CLI talks to; without it the CLI works on the home by itself"),
     logLevel: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
       .default("info")
       .describe("Least level of what is logged to stderr"),
     workspace: z.string().min(1).max(4096).optional().describe("Host folder that default sandboxes see at /home/user: DIR[:copy|:ro|:rw]"),
     snippetsDirectory: z.string().min(1).max(4096).optional().describe("Folder with the code snippets that `execute_code` can name"),
-    execTimeoutMs: integer(1, 30 * DAY_MS).default(10 * MINUTE_MS).describe("Longest time that one command may run when the caller names none"),
-    maxOutputBytes: integer(1024, 64 * MIB).default(MIB).describe("How much of each output stream of a command is kept"),
+    execTimeoutMs: integer(1, 30 * DAY_MS)
+      .default(10 * MINUTE_MS)
+      .describe("Longest time that one command may run when the caller names none"),
+    maxOutputBytes: integer(1024, 64 * MIB)
+      .default(MIB)
+      .describe("How much of each output stream of a command is kept"),
     listMax: integer(1, 100_000).default(1000).describe("Most entries that one list answers"),
-    tombstoneRetentionMs: integer(0, 3650 * DAY_MS).default(7 * DAY_MS).describe("How long an ended sandbox stays listed"),
-    program: z
-      .strictObject({
-        timeoutMs: integer(1, 30 * DAY_MS).default(MINUTE_MS).describe("Longest time that a one-shot program may run"),
-        memoryBytes: limit(16 * MIB).default(256 * MIB).describe("Memory of a one-shot program"),
-        cpus: cpus().default(0.5).describe("Cores of a one-shot program; may be a fraction"),
-        pids: limit(8).default(64).describe("Processes and threads of a one-shot program"),
-        diskBytes: limit(MIB).default(256 * MIB).describe("What a one-shot program may write"),
-        openFiles: limit(64).default(1024).describe("Open files of each process of a one-shot program"),
-      })
-      .prefault({}),
-    sandbox: z
-      .strictObject({
-        timeoutMs: integer(1, 3650 * DAY_MS).default(HOUR_MS).describe("How long a sandbox lives without being extended"),
-        memoryBytes: limit(16 * MIB).default(2 * GIB).describe("Memory of a sandbox"),
-        cpus: cpus().default(Math.min(2, host.cpus)).describe("Cores of a sandbox; may be a fraction"),
-        pids: limit(8).default(512).describe("Processes and threads of a sandbox"),
-        diskBytes: limit(MIB).default(4 * GIB).describe("What a sandbox may write"),
-        openFiles: limit(64).default(4096).describe("Open files of each process of a sandbox"),
-      })
-      .prefault({}),
+    tombstoneRetentionMs: integer(0, 3650 * DAY_MS)
+      .default(7 * DAY_MS)
+      .describe("How long an ended sandbox stays listed"),
+    program: programSchema(),
+    sandbox: sandboxSchema(host.cpus),
   });
 }
 

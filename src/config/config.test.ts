@@ -23,8 +23,22 @@ describe("loadConfig", () => {
   it("has careful defaults", () => {
     const config = loadConfig({ env: {}, host: { ...host, homeDirectory: folder } });
     expect(config).toMatchObject({ home: join(folder, ".belljar"), runtime: "namespace", storage: "auto", host: "127.0.0.1", port: 6060 });
-    expect(config.program).toEqual({ timeoutMs: 60_000, memoryBytes: 268_435_456, cpus: 0.5, pids: 64, diskBytes: 268_435_456, openFiles: 1024 });
-    expect(config.sandbox).toEqual({ timeoutMs: 3_600_000, memoryBytes: 2_147_483_648, cpus: 2, pids: 512, diskBytes: 4_294_967_296, openFiles: 4096 });
+    expect(config.program).toEqual({
+      timeoutMs: 60_000,
+      memoryBytes: 268_435_456,
+      cpus: 0.5,
+      pids: 64,
+      diskBytes: 268_435_456,
+      openFiles: 1024,
+    });
+    expect(config.sandbox).toEqual({
+      timeoutMs: 3_600_000,
+      memoryBytes: 2_147_483_648,
+      cpus: 2,
+      pids: 512,
+      diskBytes: 4_294_967_296,
+      openFiles: 4096,
+    });
   });
 
   it("gives a sandbox no more cores than the host has", () => {
@@ -63,10 +77,14 @@ describe("loadConfig", () => {
   it("names every bad field with its variable", () => {
     writeConfig({ prot: 1, program: { pid: 1 } });
     const env = { BELLJAR_HOME: folder, BELLJAR_PORT: "many", BELLJAR_STORAGE: "zfs" };
-    expect(() => loadConfig({ env, host })).toThrow(expect.objectContaining({
-      code: "CONFIG_INVALID",
-      message: expect.stringMatching(/storage \(BELLJAR_STORAGE\)[^]*port \(BELLJAR_PORT\)[^]*program\.pid: no such setting[^]*prot: no such setting/),
-    }));
+    expect(() => loadConfig({ env, host })).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: expect.stringMatching(
+          /storage \(BELLJAR_STORAGE\)[^]*port \(BELLJAR_PORT\)[^]*program\.pid: no such setting[^]*prot: no such setting/,
+        ),
+      }),
+    );
   });
 
   it.each([
@@ -79,7 +97,9 @@ describe("loadConfig", () => {
   });
 
   it("refuses a named file that is missing", () => {
-    expect(() => loadConfig({ env: {}, file: join(folder, "none.json"), host })).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
+    expect(() => loadConfig({ env: {}, file: join(folder, "none.json"), host })).toThrow(
+      expect.objectContaining({ code: "CONFIG_INVALID" }),
+    );
   });
 
   it("is frozen", () => {
@@ -105,7 +125,10 @@ describe("describeConfig", () => {
 
   it("names variable, type and default of a nested key", () => {
     expect(describeConfig()).toContainEqual({
-      path: ["program", "pids"], env: ["BELLJAR_PROGRAM_PIDS"], type: "integer | none", default: 64,
+      path: ["program", "pids"],
+      env: ["BELLJAR_PROGRAM_PIDS"],
+      type: "integer | none",
+      default: 64,
       description: "Processes and threads of a one-shot program",
     });
   });

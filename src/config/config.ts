@@ -73,7 +73,8 @@ function defaultRuntimeDirectory(env: Environment, uid: number): string {
 function readHomeSettings(home: string): Settings {
   const path = join(home, "config.json");
   const settings = readSettings(path, false);
-  if ("home" in settings) throw new BelljarError("CONFIG_INVALID", `${path} sets "home", but it is read from the home: set BELLJAR_HOME instead`);
+  if ("home" in settings)
+    throw new BelljarError("CONFIG_INVALID", `${path} sets "home", but it is read from the home: set BELLJAR_HOME instead`);
   return settings;
 }
 
@@ -83,7 +84,9 @@ function readSettings(path: string, mustExist: boolean): Settings {
     text = readFileSync(path, "utf8");
   } catch (cause) {
     if (!mustExist && isMissing(cause)) return {};
-    throw new BelljarError("CONFIG_INVALID", `Cannot read the configuration ${path}: check that the file exists and is readable`, { cause });
+    throw new BelljarError("CONFIG_INVALID", `Cannot read the configuration ${path}: check that the file exists and is readable`, {
+      cause,
+    });
   }
   return parseSettings(path, text);
 }

@@ -13,6 +13,8 @@ export function ensurePrivateDirectory(path: string, uid = process.getuid?.() ??
   }
   const found = lstatSync(path);
   if (!found.isDirectory()) throw new BelljarError("CONFIG_INVALID", `${path} is not a folder: choose another one`);
-  if (found.uid !== uid) throw new BelljarError("CONFIG_INVALID", `${path} belongs to uid ${found.uid}, not to ${uid}: choose another folder`);
-  if ((found.mode & 0o077) !== 0) throw new BelljarError("CONFIG_INVALID", `${path} is open to other users: run chmod 700 on it, or choose another folder`);
+  if (found.uid !== uid)
+    throw new BelljarError("CONFIG_INVALID", `${path} belongs to uid ${found.uid}, not to ${uid}: choose another folder`);
+  if ((found.mode & 0o077) !== 0)
+    throw new BelljarError("CONFIG_INVALID", `${path} is open to other users: run chmod 700 on it, or choose another folder`);
 }

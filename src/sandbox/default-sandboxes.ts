@@ -9,7 +9,11 @@ const MAX_ROUNDS = 10;
 
 /** What default sandboxes need of the home they are in. */
 export interface DefaultsHome {
-  make(principal: Principal, options: CreateOptions, more: { readonly defaultName: string; readonly signal: AbortSignal }): Promise<LocalSandbox>;
+  make(
+    principal: Principal,
+    options: CreateOptions,
+    more: { readonly defaultName: string; readonly signal: AbortSignal },
+  ): Promise<LocalSandbox>;
   /** Undefined when the owner has no live sandbox of that id. */
   find(principal: Principal, id: string): Promise<LocalSandbox | undefined>;
 }
@@ -73,7 +77,10 @@ export class DefaultSandboxes {
       const made = await this.#make(request, claim);
       if (made) return { sandbox: made, created: true };
     }
-    throw new BelljarError("RUNTIME_FAILED", `The default sandbox ${JSON.stringify(name)} ends as soon as it is made: see \`belljar doctor\``);
+    throw new BelljarError(
+      "RUNTIME_FAILED",
+      `The default sandbox ${JSON.stringify(name)} ends as soon as it is made: see \`belljar doctor\``,
+    );
   }
 
   /** Undefined when another process was first. */

@@ -3,8 +3,11 @@ import { BelljarError } from "../errors.ts";
 /** A failure of the host's file system below the home, told as what a person can do about it. */
 export function homeError(path: string, cause: unknown): BelljarError {
   const code = errnoOf(cause);
-  if (code === "ENOSPC" || code === "EDQUOT") return new BelljarError("DISK_FULL", `No space is left for ${path}: free some on that file system`, { cause });
-  return new BelljarError("FILE_IO", `Cannot use ${path} (${code ?? "unknown error"}): check that this user may read and write it`, { cause });
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new BelljarError("DISK_FULL", `No space is left for ${path}: free some on that file system`, { cause });
+  return new BelljarError("FILE_IO", `Cannot use ${path} (${code ?? "unknown error"}): check that this user may read and write it`, {
+    cause,
+  });
 }
 
 export function errnoOf(cause: unknown): string | undefined {

@@ -141,7 +141,10 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
   #assertOurs(record: SandboxRecord): void {
     if (this.isOurs(record)) return;
-    throw new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} was made by the runtime "${record.runtime}", but this process runs "${this.#runtime.name}"`);
+    throw new BelljarError(
+      "RUNTIME_UNAVAILABLE",
+      `Sandbox ${record.id} was made by the runtime "${record.runtime}", but this process runs "${this.#runtime.name}"`,
+    );
   }
 }
 

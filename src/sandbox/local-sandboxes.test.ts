@@ -32,7 +32,12 @@ afterEach(async () => {
 /** One process of Belljar on the home; several see the same sandboxes. */
 function openHome(more: { readonly runtime?: Runtime; readonly config?: Partial<typeof config>; readonly home?: string } = {}) {
   const runtime = more.runtime ?? fakeRuntime({ host, limits: ["memoryBytes", "pids"] });
-  return createLocalSandboxes({ home: more.home ?? home, runtime, config: { ...config, ...more.config }, report: (problem) => problems.push(problem) });
+  return createLocalSandboxes({
+    home: more.home ?? home,
+    runtime,
+    config: { ...config, ...more.config },
+    report: (problem) => problems.push(problem),
+  });
 }
 
 function folderOf(id: string): string {
@@ -82,7 +87,12 @@ describe("create", () => {
   it("fills limits up from the defaults and says which of them hold here", async () => {
     await using sandboxes = openHome();
     const sandbox = await sandboxes.create(LOCAL, { limits: { memoryBytes: 5000 } }, signal);
-    expect(await sandbox.info()).toMatchObject({ state: "running", limits: { memoryBytes: 5000, cpus: 1, pids: 10 }, unenforced: ["cpus"], network: "none" });
+    expect(await sandbox.info()).toMatchObject({
+      state: "running",
+      limits: { memoryBytes: 5000, cpus: 1, pids: 10 },
+      unenforced: ["cpus"],
+      network: "none",
+    });
   });
 
   it("refuses a named limit that this host cannot enforce, and leaves nothing", async () => {
@@ -112,7 +122,9 @@ describe("create", () => {
 
   it("refuses a workspace that is the home itself", async () => {
     await using sandboxes = openHome();
-    await expect(sandboxes.create(LOCAL, { workspace: { path: home, mode: "copy" } }, signal)).rejects.toThrow(withCode("WORKSPACE_INVALID"));
+    await expect(sandboxes.create(LOCAL, { workspace: { path: home, mode: "copy" } }, signal)).rejects.toThrow(
+      withCode("WORKSPACE_INVALID"),
+    );
   });
 
   it("makes nothing for a call that was cancelled", async () => {
@@ -229,7 +241,11 @@ describe("ends", () => {
     await using sandboxes = openHome();
     const sandbox = await sandboxes.create(LOCAL, {}, signal);
     await sandbox.kill();
-    expect(await sandboxes.info(LOCAL, sandbox.id)).toMatchObject({ state: "ended", endReason: "killed", endedAt: expect.any(Date) as Date });
+    expect(await sandboxes.info(LOCAL, sandbox.id)).toMatchObject({
+      state: "ended",
+      endReason: "killed",
+      endedAt: expect.any(Date) as Date,
+    });
     await expect(sandboxes.get(LOCAL, sandbox.id)).rejects.toThrow(/ended \(killed\)/);
     expect(readdirSync(folderOf(sandbox.id)).toSorted()).toEqual(["fake-end.json", "sandbox.json", "tombstone.json"]);
   });

@@ -157,7 +157,8 @@ class HomeSandboxes implements LocalSandboxes {
     const ids = (await this.#journal.ids()).filter((id) => id.startsWith(shortId));
     const entries = await mapLimit(ids, PARALLEL, (id) => this.#journal.read(id));
     const owned = entries.filter((entry) => entry?.record.owner === principal.id);
-    if (owned.length > 1) throw new BelljarError("ARGUMENTS_INVALID", `The short id ${shortId} names ${owned.length} sandboxes: use the full id`);
+    if (owned.length > 1)
+      throw new BelljarError("ARGUMENTS_INVALID", `The short id ${shortId} names ${owned.length} sandboxes: use the full id`);
     return owned[0];
   }
 

@@ -32,7 +32,9 @@ function unenforced(limits: Limits, enforced: readonly (keyof Limits)[]): (keyof
 }
 
 export function matchesMetadata(record: SandboxRecord, filter: ListFilter): boolean {
-  return Object.entries(filter.metadata ?? {}).every(([key, value]) => Object.hasOwn(record.metadata, key) && record.metadata[key] === value);
+  return Object.entries(filter.metadata ?? {}).every(
+    ([key, value]) => Object.hasOwn(record.metadata, key) && record.metadata[key] === value,
+  );
 }
 
 export function matchesState(info: SandboxInfo, filter: ListFilter): boolean {

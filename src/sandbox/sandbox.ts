@@ -22,7 +22,12 @@ export interface Sandboxes {
   info(principal: Principal, id: string): Promise<SandboxInfo>;
   list(principal: Principal, filter: ListFilter): Promise<readonly SandboxInfo[]>;
   /** The principal's default sandbox of that name, made on first use and made anew when it has ended. Its deadline moves with each call. */
-  default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<{ readonly sandbox: Sandbox; readonly created: boolean }>;
+  default(
+    principal: Principal,
+    name: string,
+    options: CreateOptions,
+    signal: AbortSignal,
+  ): Promise<{ readonly sandbox: Sandbox; readonly created: boolean }>;
 }
 
 /** A live sandbox of the caller. Holding one keeps nothing alive. */

@@ -31,7 +31,8 @@ interface Apply {
  */
 export async function applyWorkspace(sandbox: Sandbox, diff: WorkspaceDiff, signal: AbortSignal): Promise<ApplyResult> {
   const apply = { sandbox, folder: new HostFolder(diff.hostPath), signal };
-  if (diff.sandboxId !== sandbox.id) throw new BelljarError("WORKSPACE_INVALID", `This diff is of sandbox ${diff.sandboxId}, not of ${sandbox.id}`);
+  if (diff.sandboxId !== sandbox.id)
+    throw new BelljarError("WORKSPACE_INVALID", `This diff is of sandbox ${diff.sandboxId}, not of ${sandbox.id}`);
   await assertUnchanged(apply.folder, diff.changes);
   await using staging = await openStaging(apply.folder);
   const staged = await stageFiles(apply, staging, diff.changes);
@@ -59,7 +60,10 @@ function isSame(then: HostEntry | undefined, now: HostEntry | undefined): boolea
 function conflict(where: string, paths: readonly string[]): BelljarError {
   const named = paths.slice(0, MAX_NAMED).join(", ");
   const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "";
-  return new BelljarError("WORKSPACE_CONFLICT", `Changed ${where} since the diff: ${named}${more}. Nothing was written: look at a new diff first`);
+  return new BelljarError(
+    "WORKSPACE_CONFLICT",
+    `Changed ${where} since the diff: ${named}${more}. Nothing was written: look at a new diff first`,
+  );
 }
 
 async function stageFiles(apply: Apply, staging: Staging, changes: readonly WorkspaceChange[]): Promise<ReadonlyMap<string, Buffer>> {

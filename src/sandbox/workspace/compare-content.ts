@@ -12,12 +12,20 @@ export function insidePath(key: string): Buffer {
 }
 
 /** SHA-256 of at most `limit` bytes, in constant memory. */
-export async function hashGuestFile(sandbox: Sandbox, key: string, { limit, signal }: { readonly limit: number; readonly signal: AbortSignal }): Promise<string> {
+export async function hashGuestFile(
+  sandbox: Sandbox,
+  key: string,
+  { limit, signal }: { readonly limit: number; readonly signal: AbortSignal },
+): Promise<string> {
   const { content } = await sandbox.guest.files.open(insidePath(key), { limit, signal });
   return hash(content, limit);
 }
 
-export async function hashHostFile(folder: HostFolder, key: string, { limit, signal }: { readonly limit: number; readonly signal: AbortSignal }): Promise<string> {
+export async function hashHostFile(
+  folder: HostFolder,
+  key: string,
+  { limit, signal }: { readonly limit: number; readonly signal: AbortSignal },
+): Promise<string> {
   const file = await folder.openFile(fromKey(key));
   return hash(file.createReadStream({ signal }), limit);
 }

@@ -11,7 +11,8 @@ const ZEROES = Buffer.alloc(65_536);
 export async function copyContent(content: Readable, file: FileHandle, limit: number): Promise<number> {
   let size = 0;
   for await (const chunk of content as AsyncIterable<Buffer>) {
-    if (size + chunk.length > limit) throw new BelljarError("FILE_TOO_LARGE", `The sandbox sends more than the ${limit} bytes that it announced`);
+    if (size + chunk.length > limit)
+      throw new BelljarError("FILE_TOO_LARGE", `The sandbox sends more than the ${limit} bytes that it announced`);
     if (!isZero(chunk)) await writeAll(file, chunk, size);
     size += chunk.length;
   }
@@ -20,7 +21,7 @@ export async function copyContent(content: Readable, file: FileHandle, limit: nu
 }
 
 async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < chunk.length; ) {
+  for (let done = 0; done < chunk.length;) {
     const { bytesWritten } = await file.write(chunk, done, chunk.length - done, position + done);
     done += bytesWritten;
   }

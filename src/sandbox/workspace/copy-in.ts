@@ -64,7 +64,8 @@ async function copyFolder(copy: FolderCopy): Promise<CopyResult> {
   for (const [key] of of("directory")) await sandbox.guest.files.makeDirectory(inside(to, key), { ...call(options), parents: true });
   await mapLimit(of("file"), PARALLEL, ([key, { mode }]) => copyFile({ ...copy, to: inside(to, key) }, { from: folder, key, mode }));
   for (const [key, { target }] of of("link")) await copyLink(copy, inside(to, key), target ?? Buffer.alloc(0));
-  for (const [key, { mode }] of of("directory").toReversed()) await sandbox.guest.files.setAttributes(inside(to, key), { ...call(options), mode });
+  for (const [key, { mode }] of of("directory").toReversed())
+    await sandbox.guest.files.setAttributes(inside(to, key), { ...call(options), mode });
   const skipped = of("other").map(([key]) => showPath(fromKey(key)));
   return { to: showPath(to), files: of("file").length, skipped };
 }
@@ -78,7 +79,11 @@ type FileSource = { readonly mode: number } & ({ readonly from: string } | { rea
 async function copyFile({ sandbox, options, to }: FileCopy, source: FileSource): Promise<void> {
   const file = await ("key" in source ? source.from.openFile(fromKey(source.key)) : open(source.from, "r"));
   try {
-    await sandbox.guest.files.write(to, file.createReadStream({ autoClose: false }), { ...call(options), mode: source.mode, parents: true });
+    await sandbox.guest.files.write(to, file.createReadStream({ autoClose: false }), {
+      ...call(options),
+      mode: source.mode,
+      parents: true,
+    });
   } finally {
     await file.close();
   }

@@ -75,7 +75,8 @@ async function copyFolder({ sandbox, options, to }: Copy): Promise<CopyResult> {
   const rows = [...tree].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const of = (type: FileInfo["type"]) => rows.filter(([, info]) => info.type === type);
   for (const [key] of of("directory")) await makeFolder(folder, fromKey(key));
-  for (const [key, info] of of("file")) await copyFile(copy, { from: Buffer.concat([Buffer.from(`${from}/`), fromKey(key)]), to: fromKey(key), info });
+  for (const [key, info] of of("file"))
+    await copyFile(copy, { from: Buffer.concat([Buffer.from(`${from}/`), fromKey(key)]), to: fromKey(key), info });
   for (const [key, info] of of("link")) await copyLink(copy, fromKey(key), info);
   for (const [key, { mode }] of of("directory").toReversed()) await folder.setMode(fromKey(key), mode);
   return { to, files: of("file").length, skipped: of("other").map(([key]) => showPath(fromKey(key))) };

@@ -1,5 +1,17 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -17,7 +29,8 @@ const signal = new AbortController().signal;
 const config = { sandbox: { timeoutMs: 60_000 }, listMax: 10, tombstoneRetentionMs: 1000 };
 const withCode = (code: string) => expect.objectContaining({ name: "BelljarError", code });
 /** Names, types, modes and link texts below a folder. */
-const tree = (path: string) => spawnSync("sh", ["-c", "find . -printf '%P %y %m %l\\n' | LC_ALL=C sort"], { cwd: path, encoding: "utf8" }).stdout;
+const tree = (path: string) =>
+  spawnSync("sh", ["-c", "find . -printf '%P %y %m %l\\n' | LC_ALL=C sort"], { cwd: path, encoding: "utf8" }).stdout;
 
 let root: string;
 let sandboxes: LocalSandboxes;
@@ -36,7 +49,14 @@ afterEach(async () => {
 });
 
 function makeTree(path: string): void {
-  spawnSync("sh", ["-c", "mkdir -p d/e; echo one > a; chmod 755 a; echo two > d/e/b; ln -s ../a d/link; ln -s /etc out; mkdir -m 700 empty; touch \"$(printf 'x\\377')\""], { cwd: path });
+  spawnSync(
+    "sh",
+    [
+      "-c",
+      "mkdir -p d/e; echo one > a; chmod 755 a; echo two > d/e/b; ln -s ../a d/link; ln -s /etc out; mkdir -m 700 empty; touch \"$(printf 'x\\377')\"",
+    ],
+    { cwd: path },
+  );
 }
 
 describe("copyIn", () => {
@@ -117,7 +137,21 @@ describe("copyOut", () => {
   describe("from a guest that lies", () => {
     const row = (path: string, more: Partial<FileInfo> = {}): FileInfo => {
       const rawPath = Buffer.from(path);
-      return { path, rawPath, type: "file", size: 4, mode: 0o644, uid: 0, gid: 0, owner: "", group: "", mtimeNs: 1n, inode: 1n, links: 1, ...more };
+      return {
+        path,
+        rawPath,
+        type: "file",
+        size: 4,
+        mode: 0o644,
+        uid: 0,
+        gid: 0,
+        owner: "",
+        group: "",
+        mtimeNs: 1n,
+        inode: 1n,
+        links: 1,
+        ...more,
+      };
     };
     const link = (path: string, target: string) => row(path, { type: "link", target });
 
@@ -151,8 +185,15 @@ describe("copyOut", () => {
     });
 
     it("stops one that never ends", async () => {
-      const endless = () => Readable.from((function* () { for (;;) yield Buffer.alloc(1_000_000, 1); })());
-      await expect(copyOut(lying([row("a")], endless), { from: "x", to: join(root, "to"), signal })).rejects.toThrow(withCode("FILE_TOO_LARGE"));
+      const endless = () =>
+        Readable.from(
+          (function* () {
+            for (;;) yield Buffer.alloc(1_000_000, 1);
+          })(),
+        );
+      await expect(copyOut(lying([row("a")], endless), { from: "x", to: join(root, "to"), signal })).rejects.toThrow(
+        withCode("FILE_TOO_LARGE"),
+      );
       expect(readdirSync(join(root, "to"))).toEqual([]);
     });
   });

@@ -21,7 +21,11 @@ export interface GuestTreeOptions {
  * All that lies below a folder of a sandbox. The guest is not trusted: paths are relative, stand once,
  * and lie in a folder that the guest has named as one; else `PATH_INVALID`. Past `maxEntries` it is `FILE_TOO_LARGE`.
  */
-export async function readGuestTree(sandbox: Sandbox, path: string | Buffer, options: GuestTreeOptions): Promise<ReadonlyMap<string, FileInfo>> {
+export async function readGuestTree(
+  sandbox: Sandbox,
+  path: string | Buffer,
+  options: GuestTreeOptions,
+): Promise<ReadonlyMap<string, FileInfo>> {
   const { signal, user, maxEntries } = options;
   const tree = new Map<string, FileInfo>();
   for await (const info of sandbox.guest.files.list(path, { signal, depth: ALL_DEPTHS, ...(user !== undefined && { user }) })) {
@@ -29,7 +33,8 @@ export async function readGuestTree(sandbox: Sandbox, path: string | Buffer, opt
     const key = toKey(info.rawPath);
     if (tree.has(key)) throw new BelljarError("PATH_INVALID", `The sandbox names ${showPath(info.rawPath)} twice`);
     tree.set(key, info);
-    if (tree.size > maxEntries) throw new BelljarError("FILE_TOO_LARGE", `The sandbox's folder holds more than ${maxEntries} entries: too many to take out`);
+    if (tree.size > maxEntries)
+      throw new BelljarError("FILE_TOO_LARGE", `The sandbox's folder holds more than ${maxEntries} entries: too many to take out`);
   }
   assertFoldersAbove(tree);
   return tree;

@@ -39,7 +39,8 @@ export class HostFolder {
     while (folders.length > 0) {
       const found = await mapLimit(folders, PARALLEL, (folder) => this.#children(folder));
       for (const [key, entry] of found.flat()) entries.set(key, entry);
-      if (entries.size > maxEntries) throw new BelljarError("FILE_TOO_LARGE", `${this.root} holds more than ${maxEntries} entries: too many to compare`);
+      if (entries.size > maxEntries)
+        throw new BelljarError("FILE_TOO_LARGE", `${this.root} holds more than ${maxEntries} entries: too many to compare`);
       folders = found.flat().flatMap(([key, entry]) => (entry.type === "directory" ? [key] : []));
     }
     return entries;
@@ -119,7 +120,8 @@ export class HostFolder {
     for (let key = parentKey(toKey(path)); key !== ""; key = parentKey(key)) {
       const parent = fromKey(key);
       const found = await this.stat(parent);
-      if (found?.type !== "directory") throw new BelljarError("PATH_INVALID", `${showPath(path)} is refused: ${showPath(parent)} is not a folder on the host`);
+      if (found?.type !== "directory")
+        throw new BelljarError("PATH_INVALID", `${showPath(path)} is refused: ${showPath(parent)} is not a folder on the host`);
     }
   }
 

@@ -18,7 +18,10 @@ const WIDE_FOLDERS = ["/", "/home", "/root", "/var", "/var/lib", "/opt", "/srv",
  * `DIR[:copy|:ro|:rw]`, a relative DIR below `cwd`. The result's path is real: links in it are followed once, now.
  * Rejects with `WORKSPACE_INVALID`.
  */
-export async function parseWorkspace(text: string, { home, cwd = process.cwd() }: { readonly home: string; readonly cwd?: string }): Promise<Workspace> {
+export async function parseWorkspace(
+  text: string,
+  { home, cwd = process.cwd() }: { readonly home: string; readonly cwd?: string },
+): Promise<Workspace> {
   const { path, mode } = splitMode(text);
   if (path === "" || path.includes("\0")) throw new BelljarError("WORKSPACE_INVALID", "A workspace is written DIR[:copy|:ro|:rw]");
   const workspace = { path: await resolveFolder(resolve(cwd, path)), mode };
@@ -29,7 +32,8 @@ export async function parseWorkspace(text: string, { home, cwd = process.cwd() }
 /** Holds a workspace that a caller named to the same rules: its path must be the real one. */
 export async function checkWorkspace(workspace: Workspace, home: string): Promise<void> {
   const real = await resolveFolder(workspace.path);
-  if (real !== workspace.path) throw new BelljarError("WORKSPACE_INVALID", `The workspace ${workspace.path} must be named by its real path, ${real}`);
+  if (real !== workspace.path)
+    throw new BelljarError("WORKSPACE_INVALID", `The workspace ${workspace.path} must be named by its real path, ${real}`);
   assertAllowed(real, await realHome(home));
 }
 
@@ -39,12 +43,17 @@ function splitMode(text: string): Workspace {
 }
 
 async function resolveFolder(path: string): Promise<string> {
-  if (!path.startsWith("/") || Buffer.byteLength(path) > MAX_PATH_BYTES) throw new BelljarError("WORKSPACE_INVALID", "A workspace needs an absolute path below 4,096 bytes");
+  if (!path.startsWith("/") || Buffer.byteLength(path) > MAX_PATH_BYTES)
+    throw new BelljarError("WORKSPACE_INVALID", "A workspace needs an absolute path below 4,096 bytes");
   try {
     const real = await realpath(path);
     if ((await stat(real)).isDirectory()) return real;
   } catch (cause) {
-    throw new BelljarError("WORKSPACE_INVALID", `The workspace ${path} cannot be used (${errnoOf(cause) ?? "unknown error"}): name a folder that exists, as DIR[:copy|:ro|:rw]`, { cause });
+    throw new BelljarError(
+      "WORKSPACE_INVALID",
+      `The workspace ${path} cannot be used (${errnoOf(cause) ?? "unknown error"}): name a folder that exists, as DIR[:copy|:ro|:rw]`,
+      { cause },
+    );
   }
   throw new BelljarError("WORKSPACE_INVALID", `The workspace ${path} is not a folder`);
 }
@@ -59,11 +68,15 @@ async function realHome(home: string): Promise<string> {
 }
 
 function assertAllowed(path: string, home: string): void {
-  if (WIDE_FOLDERS.includes(path)) throw new BelljarError("WORKSPACE_INVALID", `${path} is too wide for a workspace: name a project's folder in it`);
+  if (WIDE_FOLDERS.includes(path))
+    throw new BelljarError("WORKSPACE_INVALID", `${path} is too wide for a workspace: name a project's folder in it`);
   if (SYSTEM_FOLDERS.some((folder) => isWithin(path, folder)) && !isWithin(path, MOUNTED_DISKS))
     throw new BelljarError("WORKSPACE_INVALID", `${path} belongs to the host's system and cannot be a workspace`);
   if (isWithin(path, home) || isWithin(home, path))
-    throw new BelljarError("WORKSPACE_INVALID", `The workspace ${path} and the home of Belljar, ${home}, must not hold each other: sandboxes would see one another's files`);
+    throw new BelljarError(
+      "WORKSPACE_INVALID",
+      `The workspace ${path} and the home of Belljar, ${home}, must not hold each other: sandboxes would see one another's files`,
+    );
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -1,7 +1,10 @@
 import { escapeCharacter } from "./entry.ts";
 import type { WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 
-const LETTERS = { added: "A", modified: "M", removed: "D", type_changed: "T", mode_changed: "m" } as const satisfies Record<WorkspaceChange["kind"], string>;
+const LETTERS = { added: "A", modified: "M", removed: "D", type_changed: "T", mode_changed: "m" } as const satisfies Record<
+  WorkspaceChange["kind"],
+  string
+>;
 
 /** For a terminal: names, then patches. What a sandbox wrote cannot steer the terminal. */
 export function renderDiff(diff: WorkspaceDiff): string {

@@ -20,8 +20,13 @@ const PARALLEL = 4;
  */
 export async function diffWorkspace(sandbox: Sandbox, signal: AbortSignal): Promise<WorkspaceDiff> {
   const { workspace } = await sandbox.info();
-  if (!workspace) throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${sandbox.id} has no workspace to compare with: take files out with \`belljar cp\``);
-  if (workspace.mode === "rw") throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${sandbox.id} writes to ${workspace.path} itself: its changes are there already`);
+  if (!workspace)
+    throw new BelljarError(
+      "WORKSPACE_INVALID",
+      `Sandbox ${sandbox.id} has no workspace to compare with: take files out with \`belljar cp\``,
+    );
+  if (workspace.mode === "rw")
+    throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${sandbox.id} writes to ${workspace.path} itself: its changes are there already`);
   const empty = { sandboxId: sandbox.id, hostPath: workspace.path, changes: [], skipped: [] };
   return workspace.mode === "ro" ? empty : compare({ sandbox, folder: new HostFolder(workspace.path), signal });
 }
@@ -40,7 +45,10 @@ interface Pair {
 
 async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
   const { sandbox, folder, signal } = comparison;
-  const [host, guest] = await Promise.all([folder.walk(MAX_ENTRIES), readGuestTree(sandbox, "/home/user", { signal, maxEntries: MAX_ENTRIES })]);
+  const [host, guest] = await Promise.all([
+    folder.walk(MAX_ENTRIES),
+    readGuestTree(sandbox, "/home/user", { signal, maxEntries: MAX_ENTRIES }),
+  ]);
   const pairs = pairUp(host, guest);
   const compared = await mapLimit(pairs, PARALLEL, (pair) => orUnreadable(pair.key, () => comparePair(comparison, pair)));
   const changes = compared.flatMap((change) => (change && "kind" in change ? [change] : []));
@@ -91,7 +99,11 @@ async function comparePair(comparison: Comparison, { key, guest, host }: Pair): 
   return guest.mode === host.mode || guest.type === "link" ? undefined : { kind: "mode_changed", path, key, guest, host };
 }
 
-async function isSameContent(comparison: Comparison, key: string, { guest, host }: { readonly guest: Entry; readonly host: HostEntry }): Promise<boolean> {
+async function isSameContent(
+  comparison: Comparison,
+  key: string,
+  { guest, host }: { readonly guest: Entry; readonly host: HostEntry },
+): Promise<boolean> {
   if (guest.type === "link") return guest.target?.equals(host.target ?? Buffer.alloc(0)) ?? false;
   if (guest.type !== "file") return true;
   if (guest.size !== host.size) return false;

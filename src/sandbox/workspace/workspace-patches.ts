@@ -20,7 +20,10 @@ export interface PatchSources {
 }
 
 /** Adds the text of what changed, up to a bound for each file and for all. */
-export async function addPatches(sources: PatchSources, changes: readonly WorkspaceChange[]): Promise<readonly (WorkspaceChange | SkippedEntry)[]> {
+export async function addPatches(
+  sources: PatchSources,
+  changes: readonly WorkspaceChange[],
+): Promise<readonly (WorkspaceChange | SkippedEntry)[]> {
   let left = MAX_TOTAL_BYTES;
   const shown: (WorkspaceChange | SkippedEntry)[] = [];
   for (const change of changes) {

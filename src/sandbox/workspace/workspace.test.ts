@@ -1,5 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -52,12 +66,34 @@ async function inside(sandbox: Sandbox, script: string): Promise<void> {
 /** The same sandbox, with a guest that answers some file calls as it likes. */
 function withFiles(sandbox: Sandbox, files: Partial<GuestFiles>): Sandbox {
   const guest = { ...sandbox.guest, files: { ...sandbox.guest.files, ...files } };
-  return { id: sandbox.id, guest, info: () => sandbox.info(), usage: () => sandbox.usage(), extend: (ms) => sandbox.extend(ms), kill: () => sandbox.kill(), connect: (abort) => sandbox.connect(abort) };
+  return {
+    id: sandbox.id,
+    guest,
+    info: () => sandbox.info(),
+    usage: () => sandbox.usage(),
+    extend: (ms) => sandbox.extend(ms),
+    kill: () => sandbox.kill(),
+    connect: (abort) => sandbox.connect(abort),
+  };
 }
 
 function row(path: string | Buffer, more: Partial<FileInfo> = {}): FileInfo {
   const rawPath = Buffer.from(path);
-  return { path: rawPath.toString(), rawPath, type: "file", size: 4, mode: 0o644, uid: 0, gid: 0, owner: "user", group: "user", mtimeNs: 1n, inode: 1n, links: 1, ...more };
+  return {
+    path: rawPath.toString(),
+    rawPath,
+    type: "file",
+    size: 4,
+    mode: 0o644,
+    uid: 0,
+    gid: 0,
+    owner: "user",
+    group: "user",
+    mtimeNs: 1n,
+    inode: 1n,
+    links: 1,
+    ...more,
+  };
 }
 
 function listing(...rows: readonly FileInfo[]): Pick<GuestFiles, "list"> {
@@ -86,7 +122,10 @@ describe("diffWorkspace", () => {
   it("tells added, modified, removed, changed type and changed mode apart", async () => {
     for (const name of ["changed", "gone", "retyped", "moded", "kept", "dir/in"]) onHost(name, `${name}\n`);
     const sandbox = await openSandbox();
-    await inside(sandbox, "echo new > added; mkdir folder; echo x >> changed; rm gone; rm retyped; ln -s kept retyped; chmod 755 moded; rm -r dir");
+    await inside(
+      sandbox,
+      "echo new > added; mkdir folder; echo x >> changed; rm gone; rm retyped; ln -s kept retyped; chmod 755 moded; rm -r dir",
+    );
     const { changes } = await diffWorkspace(sandbox, signal);
     expect(changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
       "added added",
@@ -183,7 +222,8 @@ describe("applyWorkspace", () => {
   }
 
   it("makes the host's folder what the sandbox has", async () => {
-    for (const name of ["changed", "gone", "file-to-folder", "folder-to-file/a/b", "folder-to-link/x", "deep/er/gone", "moded"]) onHost(name, name);
+    for (const name of ["changed", "gone", "file-to-folder", "folder-to-file/a/b", "folder-to-link/x", "deep/er/gone", "moded"])
+      onHost(name, name);
     const sandbox = await openSandbox();
     await inside(
       sandbox,
@@ -192,7 +232,11 @@ describe("applyWorkspace", () => {
     );
     const result = await apply(sandbox);
     expect(result).toMatchObject({ removed: 7, outsideLinks: [] });
-    const state = (path: string) => spawnSync("sh", ["-c", "find . -printf '%P %y %m %l\\n' | LC_ALL=C sort; cat changed folder-to-file n/c file-to-folder/in/a"], { cwd: path, encoding: "utf8" }).stdout;
+    const state = (path: string) =>
+      spawnSync("sh", ["-c", "find . -printf '%P %y %m %l\\n' | LC_ALL=C sort; cat changed folder-to-file n/c file-to-folder/in/a"], {
+        cwd: path,
+        encoding: "utf8",
+      }).stdout;
     expect(state(work)).toBe(state(join(root, "home/sandboxes", sandbox.id, "root/home/user")));
     expect((await diffWorkspace(sandbox, signal)).changes).toEqual([]);
   });
@@ -245,7 +289,9 @@ describe("applyWorkspace", () => {
     const diff = await diffWorkspace(sandbox, signal);
     const liar = lying(sandbox);
     const { mtimeNs } = await sandbox.guest.files.stat("a", { signal });
-    const evil = withFiles(liar, { open: (path) => Promise.resolve({ info: row(path, { mtimeNs }), content: Readable.from([Buffer.from("evil")]) }) });
+    const evil = withFiles(liar, {
+      open: (path) => Promise.resolve({ info: row(path, { mtimeNs }), content: Readable.from([Buffer.from("evil")]) }),
+    });
     await expect(applyWorkspace(evil, diff, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     expect(readdirSync(work)).toEqual([]);
   });
@@ -256,7 +302,11 @@ describe("applyWorkspace", () => {
       open: (path) =>
         Promise.resolve({
           info: row(path, { size: 4_000_000 }),
-          content: Readable.from((function* () { for (;;) yield Buffer.alloc(65_536, 1); })()),
+          content: Readable.from(
+            (function* () {
+              for (;;) yield Buffer.alloc(65_536, 1);
+            })(),
+          ),
         }),
     });
     const diff = await diffWorkspace(endless, signal);
@@ -298,7 +348,7 @@ describe("applyWorkspace", () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "echo x > a");
     const diff = await diffWorkspace(sandbox, signal);
-    await expect(applyWorkspace(sandbox, diff, AbortSignal.abort())).rejects.toThrow();
+    await expect(applyWorkspace(sandbox, diff, AbortSignal.abort())).rejects.toThrow(withCode("CANCELLED"));
     expect(readdirSync(work)).toEqual([]);
   });
 
