@@ -18,7 +18,8 @@ export const GUARANTEES = {
   "host-files-hidden": "Of the host's files a sandbox sees /usr, an allow-list of /etc, and its workspace.",
   "host-secrets-hidden": "Files that the whole world may not read on the host are not in a sandbox, even for its root.",
   "host-environment-hidden": "No variable of the host's environment reaches a sandbox.",
-  "host-paths-hidden": "A sandbox's mount table names no path of the host.",
+  "host-paths-hidden":
+    "A sandbox's mount table names no path of the host but a workspace given as ro or rw, and Node's own folder where it is not under /usr.",
   "host-files-unwritable": "What a sandbox writes stays in it: the host's /usr and a copied workspace stay as they are.",
   "file-calls-stay-inside": "File calls follow no name, link, hard link or magic link out of the sandbox.",
   "file-calls-have-user-rights": "A file call can do what its user can do inside, and no more.",

@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { expect } from "vitest";
@@ -8,9 +9,7 @@ import { verifies } from "./verifies.ts";
 const lab = useLab(["abstract"]);
 
 /** A listener of the host that greets whoever comes. */
-async function openListener(
-  where: { readonly port: number; readonly host: string } | { readonly path: string },
-): Promise<Server & AsyncDisposable> {
+async function openListener(where: { readonly port: number; readonly host: string }): Promise<Server & AsyncDisposable> {
   const server = createServer((socket) => socket.on("error", () => {}).end("hello from the host\n"));
   server.listen(where);
   await once(server, "listening");
@@ -69,8 +68,9 @@ verifies("host-ports-closed", async () => {
 
 verifies("host-sockets-closed", async () => {
   const name = `belljar-test-${process.pid}`;
-  await using _server = await openListener({ path: `\0${name}` });
-  // Node pads no abstract name, so the name ends where it ends.
+  const server = execFile(lab.attack("abstract"), [name, "listen"]);
+  const exit = once(server, "exit");
+  await once(server.stdout ?? server, "data");
   expect((await outside([lab.attack("abstract"), name])).out).toBe("connected\n");
   await using box = await lab.box();
   const path = await box.install("abstract");
@@ -78,4 +78,6 @@ verifies("host-sockets-closed", async () => {
     expect((await box.run([path, name], { user })).out).toBe("refused\n");
     expect((await box.run(["cat", "/proc/net/unix"], { user })).out).not.toContain(name);
   }
+  server.stdin?.end();
+  await exit;
 });

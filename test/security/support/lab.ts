@@ -84,7 +84,7 @@ function ready<T>(value: T | undefined): T {
 async function buildAttack(name: string, folder: string): Promise<void> {
   const target = join(folder, name);
   const { code, err } = name.endsWith(".sh")
-    ? await outside(["cp", "--", join(ATTACKS, name), target])
+    ? await outside(["install", "-m", "755", "--", join(ATTACKS, name), target])
     : await outside(["cc", "-O1", "-o", target, join(ATTACKS, `${name}.c`)]);
   if (code !== 0) throw new Error(`${name} was not built: ${err}`);
 }
@@ -131,6 +131,8 @@ async function runInside(guest: Guest, argv: readonly string[], options: RunInsi
 
 async function installAttack(guest: Guest, labFolder: string, attack: string): Promise<string> {
   const path = `/home/user/${attack}`;
-  await guest.files.write(path, await readFile(join(labFolder, attack)), { mode: 0o755, signal: AbortSignal.timeout(30_000) });
+  const input = await readFile(join(labFolder, attack));
+  const { code, err } = await runInside(guest, ["sh", "-c", 'cat > "$0" && chmod 755 "$0"', path], { input });
+  if (code !== 0) throw new Error(`${attack} was not installed: ${err}`);
   return path;
 }

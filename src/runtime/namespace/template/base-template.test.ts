@@ -198,6 +198,26 @@ describe("the root layer", () => {
   });
 });
 
+describe("Belljar's own programs", () => {
+  it("are copied, readable to all, and made anew when they change", async () => {
+    await using host = await createHost();
+    const kernels = join(host.root, "kernels");
+    await host.write("kernels/one.mjs", 0o600);
+    const first = await openBaseTemplate({ home: host.home, hostRoot: host.root, kernels });
+    const copy = join(layers(first).root, "opt/belljar/kernels/one.mjs");
+    expect(await readFile(copy, "utf8")).toBe("content of kernels/one.mjs");
+    expect((await lstat(copy)).mode & 0o777).toBe(0o644);
+    await host.write("kernels/two.mjs");
+    expect((await openBaseTemplate({ home: host.home, hostRoot: host.root, kernels })).fingerprint).not.toBe(first.fingerprint);
+  });
+
+  it("may be missing", async () => {
+    await using host = await createHost();
+    const template = await openBaseTemplate({ home: host.home, hostRoot: host.root, kernels: join(host.root, "none") });
+    expect(await readdir(join(layers(template).root, "opt/belljar/kernels"))).toEqual([]);
+  });
+});
+
 describe("the layer over /usr", () => {
   it("whites out what the world may not read, at any depth", async () => {
     await using host = await createHost();

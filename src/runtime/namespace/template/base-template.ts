@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { BelljarError } from "../../../errors.ts";
 import { absentIs } from "./copy-rows.ts";
 import { fingerprintHost } from "./fingerprint.ts";
 import { findHidden } from "./hidden-usr.ts";
+import type { LayerWriter } from "./layer.ts";
 import { createLayer } from "./layer.ts";
 import { buildSkeleton } from "./skeleton.ts";
 import type { Template, TemplateBind } from "./template.ts";
@@ -22,7 +23,7 @@ export interface BaseTemplateOptions {
   readonly home: string;
   /** First of the ids that own layers on disk; undefined: everything belongs to the caller. */
   readonly canonicalUid?: number;
-  /** Belljar's programs that run inside, shown at `/opt/belljar/kernels` when the folder is there. */
+  /** Belljar's programs that run inside, copied to `/opt/belljar/kernels` when the folder is there. */
   readonly kernels?: string;
   /** The Node to show when it is not under `/usr`; default the running one. */
   readonly nodePath?: string;
@@ -38,17 +39,16 @@ export interface BaseTemplateOptions {
  */
 export async function openBaseTemplate(options: BaseTemplateOptions): Promise<Template> {
   const hostRoot = realpathSync(options.hostRoot ?? "/");
-  const fingerprint = fingerprintHost(hostRoot, options.canonicalUid);
+  const fingerprint = fingerprintHost(hostRoot, options);
   const folder = join(options.home, "templates", "base", fingerprint);
   if (!existsSync(folder)) await buildTemplate(folder, hostRoot, options);
-  const binds = [...kernelBind(options.kernels), ...nodeBinds(options.nodePath ?? process.execPath)];
-  const showsNode = binds.some(({ to }) => to === "/opt/belljar/node/bin");
+  const binds = nodeBinds(options.nodePath ?? process.execPath);
   return {
     name: "base",
     fingerprint,
     rootLayers: [join(folder, "root")],
     usrLayers: [join(folder, "usr"), join(hostRoot, "usr")],
-    env: { PATH: showsNode ? `/opt/belljar/node/bin:${PATH}` : PATH, LANG: "C.UTF-8" },
+    env: { PATH: binds.length > 0 ? `/opt/belljar/node/bin:${PATH}` : PATH, LANG: "C.UTF-8" },
     binds,
     user: "user",
   };
@@ -91,23 +91,28 @@ async function makePrivate(folder: string): Promise<void> {
   await chmod(folder, 0o700);
 }
 
-async function buildLayers(
-  building: string,
-  hostRoot: string,
-  { canonicalUid, signal = new AbortController().signal }: BaseTemplateOptions,
-): Promise<void> {
+async function buildLayers(building: string, hostRoot: string, options: BaseTemplateOptions): Promise<void> {
   const usr = join(hostRoot, "usr");
-  const hidden = findHidden(usr, signal);
-  const results = await Promise.allSettled([hidden, buildRoot(join(building, "root"), hostRoot, canonicalUid)]);
+  const hidden = findHidden(usr, options.signal ?? new AbortController().signal);
+  const results = await Promise.allSettled([hidden, buildRoot(join(building, "root"), hostRoot, options)]);
   for (const result of results) if (result.status === "rejected") throw result.reason;
-  await buildUsrLayer(await createLayer(join(building, "usr"), canonicalUid), usr, await hidden);
+  await buildUsrLayer(await createLayer(join(building, "usr"), options.canonicalUid), usr, await hidden);
   await writeFile(join(building, "template.json"), `${JSON.stringify({ name: "base", hidden: await hidden }, undefined, 2)}\n`, {
     mode: 0o600,
   });
 }
 
-async function buildRoot(path: string, hostRoot: string, canonicalUid: number | undefined): Promise<void> {
-  await buildSkeleton(await createLayer(path, canonicalUid), hostRoot);
+async function buildRoot(path: string, hostRoot: string, { canonicalUid, kernels }: BaseTemplateOptions): Promise<void> {
+  const layer = await createLayer(path, canonicalUid);
+  await buildSkeleton(layer, hostRoot);
+  if (kernels !== undefined) await copyKernelsIfPresent(layer, kernels);
+}
+
+/** A copy and no bind: a bind would show in the sandbox's mount table where Belljar lies on the host. */
+async function copyKernelsIfPresent(layer: LayerWriter, kernels: string): Promise<void> {
+  for (const entry of await absentIs([], readdir(kernels, { withFileTypes: true }))) {
+    if (entry.isFile()) await layer.file(join("opt/belljar/kernels", entry.name), await readFile(join(kernels, entry.name)));
+  }
 }
 
 /** On disk before it has its name: after a power cut the name stands for a whole template or is not there. */
@@ -119,10 +124,6 @@ async function publish(building: string, folder: string): Promise<void> {
     // Another process was first; its template is as good.
     if (!(await absentIs(undefined, stat(folder)))) throw error;
   }
-}
-
-function kernelBind(kernels: string | undefined): readonly TemplateBind[] {
-  return kernels !== undefined && existsSync(kernels) ? [{ from: kernels, to: "/opt/belljar/kernels", readOnly: true }] : [];
 }
 
 /** Only a prefix that is Node's own (it has Node's headers): `bin` and `lib` of any other may hold what is nobody's business. */

@@ -5,7 +5,7 @@ import { expandRow } from "./copy-rows.ts";
 import { ETC_ROWS, VAR_ROWS } from "./etc-table.ts";
 
 /** Raise it whenever what is built changes: rows, generated files, masks, owners. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 const USR_FOLDERS = [
   "bin",
@@ -30,15 +30,22 @@ const USR_FOLDERS = [
 /** Package databases: their change is the sign that files deep in `/usr` changed. */
 const DATABASES = ["var/lib/dpkg/status", "var/lib/rpm", "var/lib/pacman/local"];
 
+export interface FingerprintOptions {
+  readonly canonicalUid?: number;
+  readonly kernels?: string;
+}
+
 /**
  * Names what the base template would hold, from about a hundred `lstat` calls and without reading a file, because every start asks for it.
  * It sees packages come and go and settings change; a file made deep in `/usr` by hand it does not see.
  */
-export function fingerprintHost(hostRoot: string, canonicalUid: number | undefined): string {
+export function fingerprintHost(hostRoot: string, { canonicalUid, kernels }: FingerprintOptions): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([FORMAT, hostRoot, canonicalUid ?? process.getuid?.()]));
-  for (const path of ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", ...USR_FOLDERS, ...DATABASES, ...rowPaths(hostRoot)]) {
-    const stat = lstatSync(join(hostRoot, path), { throwIfNoEntry: false });
+  const hostPaths = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", ...USR_FOLDERS, ...DATABASES, ...rowPaths(hostRoot)];
+  const kernelPaths = kernels === undefined ? [] : names(kernels).map((name) => join(kernels, name));
+  for (const path of [...hostPaths.map((name) => join(hostRoot, name)), ...kernelPaths]) {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
     hash.update(`${path}\0${stat ? `${stat.mode} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}` : "-"}\n`);
   }
   return hash.digest("hex").slice(0, 20);
