@@ -20,9 +20,22 @@ it("writes a line a call, in order, and checks as a chain", async () => {
   for (const tool of ["a", "b", "c"]) log.record({ ...CALL, tool });
   await log.close();
   const [segment = ""] = await folder.segments();
-  const lines = segment.trimEnd().split("\n").map((line) => JSON.parse(line));
-  expect(lines.map(({ sequence, tool }) => [sequence, tool])).toEqual([[1, "a"], [2, "b"], [3, "c"]]);
-  expect(lines[0]).toMatchObject({ at: "1970-01-01T00:00:00.000Z", principal: "local", outcome: "ok", durationMs: 1.235, arguments: '{"a":1}' });
+  const lines = segment
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ sequence, tool }) => [sequence, tool])).toEqual([
+    [1, "a"],
+    [2, "b"],
+    [3, "c"],
+  ]);
+  expect(lines[0]).toMatchObject({
+    at: "1970-01-01T00:00:00.000Z",
+    principal: "local",
+    outcome: "ok",
+    durationMs: 1.235,
+    arguments: '{"a":1}',
+  });
   expect(findBrokenLine(segment)).toBeUndefined();
 });
 

@@ -61,7 +61,9 @@ class Segment implements AuditLog {
     const cause = this.#failure;
     // The next call tries the disk again.
     this.#schedule();
-    throw new BelljarError("AUDIT_FAILED", "The audit log cannot be written, so no tool runs; free space in the home's audit folder", { cause });
+    throw new BelljarError("AUDIT_FAILED", "The audit log cannot be written, so no tool runs; free space in the home's audit folder", {
+      cause,
+    });
   }
 
   record(call: AuditedCall): void {
@@ -74,7 +76,9 @@ class Segment implements AuditLog {
       this.#schedule();
       await this.#writing;
       if (this.#failure !== undefined) {
-        throw new BelljarError("AUDIT_FAILED", `The last ${this.#waiting.length} audit lines could not be written`, { cause: this.#failure });
+        throw new BelljarError("AUDIT_FAILED", `The last ${this.#waiting.length} audit lines could not be written`, {
+          cause: this.#failure,
+        });
       }
     }
   }

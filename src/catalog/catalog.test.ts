@@ -32,7 +32,10 @@ function open(tool: Tool, more: Partial<CatalogOptions> = {}) {
   const calls: AuditedCall[] = [];
   const catalog = createCatalog({
     tools: [tool],
-    sandboxes: { get: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none")), default: () => Promise.reject(new Error("unused")) },
+    sandboxes: {
+      get: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none")),
+      default: () => Promise.reject(new Error("unused")),
+    },
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
     audit: { assertWritable: () => undefined, record: (call) => calls.push(call) },
     ...more,
@@ -70,14 +73,20 @@ it("answers a foreseen failure with its code and message", async () => {
   };
   const { catalog, calls } = open(echo(fail));
   const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
-  expect(result).toEqual({ content: [{ type: "text", text: "QUOTA_EXCEEDED: Too many; wait\nThe same call may succeed later." }], isError: true });
+  expect(result).toEqual({
+    content: [{ type: "text", text: "QUOTA_EXCEEDED: Too many; wait\nThe same call may succeed later." }],
+    isError: true,
+  });
   expect(calls).toMatchObject([{ outcome: "QUOTA_EXCEEDED" }]);
 });
 
 it("tells a caller nothing of an unforeseen failure but the request that the log names", async () => {
   const failure = new Error("secret detail");
   const log = { error: vi.fn() };
-  const { catalog, calls } = open(echo(() => Promise.reject(failure)), { log });
+  const { catalog, calls } = open(
+    echo(() => Promise.reject(failure)),
+    { log },
+  );
   const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
   const requestId = calls[0]?.requestId ?? "";
   expect(log.error).toHaveBeenCalledWith({ err: failure, requestId, tool: "echo_text" }, expect.any(String));
@@ -96,10 +105,13 @@ it("does not run a tool for a caller that has gone", async () => {
 
 it("asks the policy before the quota, and both before it looks at the arguments", async () => {
   const steps: string[] = [];
-  const { catalog } = open(echo(() => steps.push("run")), {
-    policy: { authorise: () => void steps.push("authorise") },
-    quota: { enter: () => (steps.push("enter"), { [Symbol.dispose]: () => void steps.push("leave") }) },
-  });
+  const { catalog } = open(
+    echo(() => steps.push("run")),
+    {
+      policy: { authorise: () => void steps.push("authorise") },
+      quota: { enter: () => (steps.push("enter"), { [Symbol.dispose]: () => void steps.push("leave") }) },
+    },
+  );
   await catalog.call(LOCAL, "echo_text", {}, { signal });
   expect(steps).toEqual(["authorise", "enter", "leave"]);
   await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
@@ -145,9 +157,15 @@ it("passes progress on", async () => {
 
 it("says first that the default sandbox is a new one, only when an earlier one was used", async () => {
   let id = "first";
-  const { catalog } = open(echo((context) => context.sandbox()), {
-    sandboxes: { get: () => Promise.reject(new Error("unused")), default: () => Promise.resolve({ sandbox: { id } as Sandbox, created: true }) },
-  });
+  const { catalog } = open(
+    echo((context) => context.sandbox()),
+    {
+      sandboxes: {
+        get: () => Promise.reject(new Error("unused")),
+        default: () => Promise.resolve({ sandbox: { id } as Sandbox, created: true }),
+      },
+    },
+  );
   const call = () => catalog.call(LOCAL, "echo_text", { text: "hi" }, { signal });
   expect((await call()).content).toHaveLength(1);
   expect((await call()).content).toHaveLength(1);
@@ -158,12 +176,15 @@ it("says first that the default sandbox is a new one, only when an earlier one w
 
 it("keeps the default sandboxes of two names apart", async () => {
   const names: string[] = [];
-  const { catalog } = open(echo((context) => context.sandbox()), {
-    sandboxes: {
-      get: () => Promise.reject(new Error("unused")),
-      default: (_principal, name) => (names.push(name), Promise.resolve({ sandbox: { id: name } as Sandbox, created: true })),
+  const { catalog } = open(
+    echo((context) => context.sandbox()),
+    {
+      sandboxes: {
+        get: () => Promise.reject(new Error("unused")),
+        default: (_principal, name) => (names.push(name), Promise.resolve({ sandbox: { id: name } as Sandbox, created: true })),
+      },
     },
-  });
+  );
   for (const defaultName of ["a", "b"]) {
     expect((await catalog.call(LOCAL, "echo_text", { text: "" }, { signal, defaultName })).content).toHaveLength(1);
   }
@@ -181,7 +202,12 @@ it("describes tools by JSON Schema without a dialect that older clients refuse",
   const [tool] = catalog.list(LOCAL);
   expect(tool).toMatchObject({
     name: "echo_text",
-    inputSchema: { type: "object", required: ["text"], additionalProperties: false, properties: { text: { type: "string", maxLength: 100 } } },
+    inputSchema: {
+      type: "object",
+      required: ["text"],
+      additionalProperties: false,
+      properties: { text: { type: "string", maxLength: 100 } },
+    },
     outputSchema: { type: "object", required: ["text"] },
     annotations: { title: "Echo", readOnlyHint: true },
   });

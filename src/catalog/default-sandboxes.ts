@@ -28,7 +28,11 @@ export class DefaultSandboxes {
     this.#options = options;
   }
 
-  async resolve(principal: Principal, caller: Caller, signal: AbortSignal): Promise<{ readonly sandbox: Sandbox; readonly notice?: string }> {
+  async resolve(
+    principal: Principal,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<{ readonly sandbox: Sandbox; readonly notice?: string }> {
     const { sandboxes, defaultSandbox } = this.#options;
     const { name, options } = defaultSandbox(principal, caller);
     const { sandbox } = await sandboxes.default(principal, name, options, signal);

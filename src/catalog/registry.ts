@@ -50,7 +50,8 @@ export class ToolRegistry {
 
   #assertFits(tool: Tool, before: readonly Tool[]): void {
     if (!NAME.test(tool.name)) throw invalid(`The tool name "${tool.name.slice(0, 100)}" must match ${NAME.source}`);
-    if (tool.description.length >= DESCRIPTION_MAX) throw invalid(`The description of "${tool.name}" has ${DESCRIPTION_MAX} characters or more`);
+    if (tool.description.length >= DESCRIPTION_MAX)
+      throw invalid(`The description of "${tool.name}" has ${DESCRIPTION_MAX} characters or more`);
     if (this.#tools.has(tool.name) || before.some(({ name }) => name === tool.name)) {
       throw invalid(`There is a tool "${tool.name}" already; choose another name`);
     }

@@ -14,5 +14,9 @@ it("cuts a single long line between two characters", () => {
 it("keeps images and leaves out texts for which there is no room", () => {
   const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
   const shaped = shapeResult({ content: [{ type: "text", text: "12345678" }, image, { type: "text", text: "more" }] }, 8);
-  expect(shaped.content).toEqual([{ type: "text", text: "12345678" }, image, { type: "text", text: "[Cut: 8 of 12 bytes of text are shown]" }]);
+  expect(shaped.content).toEqual([
+    { type: "text", text: "12345678" },
+    image,
+    { type: "text", text: "[Cut: 8 of 12 bytes of text are shown]" },
+  ]);
 });

@@ -41,7 +41,10 @@ it.each([
 
 it("runs JavaScript of both module systems, without a word of its own on stderr", async () => {
   await using place = await open();
-  const modern = await place.run({ language: "js", code: 'import os from "node:os"; console.log(typeof os.EOL, await Promise.resolve(1))' });
+  const modern = await place.run({
+    language: "js",
+    code: 'import os from "node:os"; console.log(typeof os.EOL, await Promise.resolve(1))',
+  });
   const classic = await place.run({ language: "js", code: 'const os = require("node:os"); console.log(typeof os.EOL)' });
   expect([modern.stdout, modern.stderr, classic.stdout]).toEqual(["string 1\n", "", "string\n"]);
 });
@@ -72,13 +75,20 @@ it("runs an entry file whose name looks like an option", async () => {
 it("reports a non-zero exit and a signal as results", async () => {
   await using place = await open();
   expect(await place.run({ language: "bash", code: "exit 7" })).toMatchObject({ status: "error", exitCode: 7, signal: undefined });
-  expect(await place.run({ language: "bash", code: "kill -SEGV $$" })).toMatchObject({ status: "error", exitCode: undefined, signal: "SIGSEGV" });
+  expect(await place.run({ language: "bash", code: "kill -SEGV $$" })).toMatchObject({
+    status: "error",
+    exitCode: undefined,
+    signal: "SIGSEGV",
+  });
 });
 
 it("reports a failed compilation with the compiler's words, and runs nothing", async () => {
   await using place = await open();
   const seen: string[] = [];
-  const result = await place.run({ language: "c", code: "int main(void) { retrun 0; }" }, { onOutput: (_stream, chunk) => seen.push(chunk.toString()) });
+  const result = await place.run(
+    { language: "c", code: "int main(void) { retrun 0; }" },
+    { onOutput: (_stream, chunk) => seen.push(chunk.toString()) },
+  );
   expect(result).toMatchObject({ status: "error", phase: "compile", exitCode: 1, stderr: expect.stringContaining("main.c") });
   expect(seen.join("")).toBe(result.stderr);
 });
@@ -87,7 +97,9 @@ it("keeps a successful compiler's warnings out of the program's output", async (
   await using place = await open();
   const seen: string[] = [];
   const code = '#warning "mind this"\n#include <stdio.h>\nint main(void) { puts("out"); return 0; }';
-  expect(await place.run({ language: "c", code }, { onOutput: (_stream, chunk) => seen.push(chunk.toString()) })).toMatchObject({ stderr: "" });
+  expect(await place.run({ language: "c", code }, { onOutput: (_stream, chunk) => seen.push(chunk.toString()) })).toMatchObject({
+    stderr: "",
+  });
   expect(seen.join("")).toBe("out\n");
 });
 
@@ -102,7 +114,10 @@ it("kills the sandbox of a program that has ended, failed or been cancelled", as
   await place.run({ language: "bash", code: "exit 1" });
   await expect(place.run({ language: "ruby", code: "1", env: NO_COMMANDS })).rejects.toMatchObject({ code: "LANGUAGE_UNAVAILABLE" });
   const controller = new AbortController();
-  const cancelled = place.run({ language: "bash", code: "echo started; sleep 600" }, { signal: controller.signal, onOutput: () => controller.abort() });
+  const cancelled = place.run(
+    { language: "bash", code: "echo started; sleep 600" },
+    { signal: controller.signal, onOutput: () => controller.abort() },
+  );
   await expect(cancelled).rejects.toMatchObject({ code: "CANCELLED" });
   expect(await place.running()).toBe(0);
   expect(place.created).toHaveLength(3);
@@ -139,14 +154,19 @@ it("raises defaults that a language cannot work with, and no limit that the call
   await using place = await open();
   await place.run({ language: "c++", code: "int main() {}" });
   expect(place.created[0]?.limits?.memoryBytes).toBe(536_870_912);
-  await expect(place.run({ language: "c++", code: "int main() {}" }, { limits: { memoryBytes: 1_000_000 } })).rejects.toMatchObject({ code: "LIMIT_UNENFORCEABLE" });
+  await expect(place.run({ language: "c++", code: "int main() {}" }, { limits: { memoryBytes: 1_000_000 } })).rejects.toMatchObject({
+    code: "LIMIT_UNENFORCEABLE",
+  });
   expect(place.created[1]).toMatchObject({ bestEffort: false, limits: { memoryBytes: 1_000_000 } });
 });
 
 it("runs in a sandbox that it is given, and leaves only that sandbox behind", async () => {
   await using place = await open();
   const sandbox = await place.sandboxes.create(LOCAL, {}, new AbortController().signal);
-  const result = await place.run({ language: "python", code: "open('left', 'w').close()\nimport os\nprint(sorted(os.listdir('.')))" }, { sandbox });
+  const result = await place.run(
+    { language: "python", code: "open('left', 'w').close()\nimport os\nprint(sorted(os.listdir('.')))" },
+    { sandbox },
+  );
   expect(result.stdout).toBe("['left', 'main.py']\n");
   const { stdout } = await sandbox.guest.run({ argv: ["ls"], cwd: "/tmp", signal: new AbortController().signal });
   expect(stdout.toString()).toBe("");

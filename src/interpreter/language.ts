@@ -184,5 +184,8 @@ function javaMemory(memoryBytes: number): string[] {
 }
 
 function className(entry: string): string {
-  return entry.replace(/^\.\//, "").replace(/\.java$/i, "").replaceAll("/", ".");
+  return entry
+    .replace(/^\.\//, "")
+    .replace(/\.java$/i, "")
+    .replaceAll("/", ".");
 }

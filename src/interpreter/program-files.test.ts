@@ -18,7 +18,9 @@ it.each([
   ["é".repeat(128), "has a component of over 255 bytes"],
   ["a/".repeat(600) + "b", "is longer than 1024 bytes"],
 ])("refuses the file name %j", (name, problem) => {
-  expect(() => assertFileName(name)).toThrowError(expect.objectContaining({ code: "ARGUMENTS_INVALID", message: expect.stringContaining(problem) }));
+  expect(() => assertFileName(name)).toThrowError(
+    expect.objectContaining({ code: "ARGUMENTS_INVALID", message: expect.stringContaining(problem) }),
+  );
 });
 
 it.each(["main.py", "lib/deep/util.py", "-rf", "a b\nc", "..hidden", "x".repeat(255)])("takes the file name %j", (name) => {

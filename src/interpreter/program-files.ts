@@ -36,7 +36,8 @@ function findProblem(name: string): string | undefined {
   const components = name.split("/");
   if (components.includes("..")) return 'leads out with ".."';
   if (components.some((component) => component === "" || component === ".")) return "has an empty component";
-  if (components.some((component) => Buffer.byteLength(component) > NAME_MAX_BYTES)) return `has a component of over ${NAME_MAX_BYTES} bytes`;
+  if (components.some((component) => Buffer.byteLength(component) > NAME_MAX_BYTES))
+    return `has a component of over ${NAME_MAX_BYTES} bytes`;
   return undefined;
 }
 

@@ -50,7 +50,10 @@ it("refuses a name that stands for two files", async () => {
   await using place = await openFolder();
   await writeFile(join(place.folder, "a.py"), "");
   await writeFile(join(place.folder, "a.js"), "");
-  await expect(loadSnippet(place.folder, "a")).rejects.toMatchObject({ code: "ARGUMENTS_INVALID", message: expect.stringContaining("a.js, a.py") });
+  await expect(loadSnippet(place.folder, "a")).rejects.toMatchObject({
+    code: "ARGUMENTS_INVALID",
+    message: expect.stringContaining("a.js, a.py"),
+  });
 });
 
 it("refuses a folder, and a file that is too large", async () => {

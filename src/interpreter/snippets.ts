@@ -27,7 +27,10 @@ export async function loadSnippet(directory: string, name: string): Promise<Snip
   const [fileName, other] = matching;
   if (fileName === undefined) throw notFound(name, files);
   if (other !== undefined) {
-    throw new BelljarError("ARGUMENTS_INVALID", `The snippet "${name}" stands for several files (${matching.join(", ")}); rename all but one`);
+    throw new BelljarError(
+      "ARGUMENTS_INVALID",
+      `The snippet "${name}" stands for several files (${matching.join(", ")}); rename all but one`,
+    );
   }
   const code = await readInside(directory, fileName).catch((cause: unknown) => {
     if (cause instanceof BelljarError) throw cause;

@@ -7,7 +7,10 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 
 it("answers both streams in one text, and as structure", async () => {
   await using tools = await openToolCaller();
-  const result = await tools.call("execute_code", { language: "python", entrypoint_code: "import sys\nprint('hi')\nprint('oh', file=sys.stderr)" });
+  const result = await tools.call("execute_code", {
+    language: "python",
+    entrypoint_code: "import sys\nprint('hi')\nprint('oh', file=sys.stderr)",
+  });
   expect(result.content).toEqual([{ type: "text", text: "--- stdout ---\nhi\n--- stderr ---\noh\n" }]);
   expect(result.isError).toBe(false);
   expect(result.structuredContent).toMatchObject({ status: "success", stdout: "hi\n", stderr: "oh\n", exit_code: 0, truncated: false });
@@ -71,7 +74,9 @@ it("runs a snippet by its name, in the language of its extension", async () => {
 it("lists the snippets there are, or says that there are none", async () => {
   await using snippets = await openSnippets();
   await using tools = await openToolCaller({ snippetsDirectory: snippets.folder });
-  expect(textOf(await tools.call("execute_code", { snippet_name: "other" }))).toBe('SNIPPET_NOT_FOUND: No snippet "other"; there are: hello_world');
+  expect(textOf(await tools.call("execute_code", { snippet_name: "other" }))).toBe(
+    'SNIPPET_NOT_FOUND: No snippet "other"; there are: hello_world',
+  );
   await using without = await openToolCaller();
   expect(textOf(await without.call("execute_code", { snippet_name: "other" }))).toMatch(/^SNIPPET_NOT_FOUND: This server has no snippets/);
 });
@@ -81,7 +86,9 @@ it("keeps nothing between calls, unless a sandbox is named", async () => {
   const keep = "open('kept', 'w').close()";
   const look = "import os; print(os.path.exists('kept'))";
   await tools.call("execute_code", { language: "python", entrypoint_code: keep });
-  expect(await tools.call("execute_code", { language: "python", entrypoint_code: look })).toMatchObject({ structuredContent: { stdout: "False\n" } });
+  expect(await tools.call("execute_code", { language: "python", entrypoint_code: look })).toMatchObject({
+    structuredContent: { stdout: "False\n" },
+  });
   const sandbox = await tools.sandboxes.create(LOCAL, { env: { WHO: "named" } }, new AbortController().signal);
   const result = await tools.call("execute_code", { language: "bash", entrypoint_code: "echo $WHO", sandbox: sandbox.id });
   expect(result.structuredContent).toMatchObject({ stdout: "named\n" });

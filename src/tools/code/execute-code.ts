@@ -26,7 +26,11 @@ const Input = z
     language: z.string().min(1).max(40).optional().describe(`Language of entrypoint_code: ${NAMES}. Required without snippet_name`),
     lang: z.string().min(1).max(40).optional().describe("The same as language"),
     entrypoint_code: z.string().max(CODE_MAX).optional().describe("The program's main file, as text. Required without snippet_name"),
-    entrypoint_filename: z.string().max(1_024).optional().describe('Name of the main file, as "main.py". Absent: the usual one of the language'),
+    entrypoint_filename: z
+      .string()
+      .max(1_024)
+      .optional()
+      .describe('Name of the main file, as "main.py". Absent: the usual one of the language'),
     additional_files: z
       .array(
         z.strictObject({
@@ -37,7 +41,11 @@ const Input = z
       .max(255)
       .optional()
       .describe("More files, in the folder that the program starts in"),
-    snippet_name: z.string().max(200).optional().describe("Name of a stored snippet, without extension. Excludes language and entrypoint_code"),
+    snippet_name: z
+      .string()
+      .max(200)
+      .optional()
+      .describe("Name of a stored snippet, without extension. Excludes language and entrypoint_code"),
     sandbox: sandboxArgument("a fresh sandbox, which is gone when the program has ended"),
   })
   .superRefine((args, context) => {
@@ -112,7 +120,10 @@ async function toProgram(args: Arguments, snippetsDirectory: string | undefined)
 
 async function openSnippet(name: string, directory: string | undefined) {
   if (directory !== undefined) return loadSnippet(directory, name);
-  throw new BelljarError("SNIPPET_NOT_FOUND", "This server has no snippets; start it with --snippets DIR, or give language and entrypoint_code");
+  throw new BelljarError(
+    "SNIPPET_NOT_FOUND",
+    "This server has no snippets; start it with --snippets DIR, or give language and entrypoint_code",
+  );
 }
 
 function toToolResult(result: ProgramResult): ToolResult {

@@ -44,7 +44,10 @@ it("says that a line is past the file's end", async () => {
 it("reads an empty file", async () => {
   await using tools = await openToolCaller();
   await write(tools, "a", "");
-  expect(await tools.call("read_file", { path: "a" })).toMatchObject({ content: [{ text: "" }], structuredContent: { end_line: 0, truncated: false } });
+  expect(await tools.call("read_file", { path: "a" })).toMatchObject({
+    content: [{ text: "" }],
+    structuredContent: { end_line: 0, truncated: false },
+  });
 });
 
 it("cuts a long file after a whole line and says where to go on", async () => {
@@ -53,7 +56,10 @@ it("cuts a long file after a whole line and says where to go on", async () => {
   const first = await tools.call("read_file", { path: "long" });
   const end = Number(first.structuredContent?.["end_line"]);
   expect(first.structuredContent).toMatchObject({ truncated: true, size: 588_895 });
-  expect(first.content.at(-1)).toEqual({ type: "text", text: `[Cut after line ${end}; the file has 588895 bytes. Go on with start_line ${end + 1}]` });
+  expect(first.content.at(-1)).toEqual({
+    type: "text",
+    text: `[Cut after line ${end}; the file has 588895 bytes. Go on with start_line ${end + 1}]`,
+  });
   const next = await tools.call("read_file", { path: "long", start_line: end + 1, end_line: end + 1 });
   expect(textOf(next)).toBe(`${end + 1}\n`);
 });
@@ -71,7 +77,9 @@ it("carries any bytes as base64 and latin1", async () => {
   expect(textOf(await tools.call("read_file", { path: "bin", encoding: "base64" }))).toBe(bytes.toString("base64"));
   expect(textOf(await tools.call("read_file", { path: "bin", encoding: "latin1" }))).toBe(bytes.toString("latin1"));
   await write(tools, "latin", "é", { encoding: "latin1" });
-  expect(await tools.call("read_file", { path: "latin", encoding: "base64" })).toMatchObject({ structuredContent: { content: "6Q==", size: 1, start_line: null } });
+  expect(await tools.call("read_file", { path: "latin", encoding: "base64" })).toMatchObject({
+    structuredContent: { content: "6Q==", size: 1, start_line: null },
+  });
 });
 
 it("refuses to show bytes as text that they are not", async () => {

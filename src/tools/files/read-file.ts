@@ -25,7 +25,11 @@ const Input = z
     }
     const hasLines = args.start_line !== undefined || args.end_line !== undefined || args.line_numbers === true;
     if (args.encoding === "base64" && hasLines) {
-      context.addIssue({ code: "custom", path: ["encoding"], message: "base64 has no lines; leave out start_line, end_line and line_numbers" });
+      context.addIssue({
+        code: "custom",
+        path: ["encoding"],
+        message: "base64 has no lines; leave out start_line, end_line and line_numbers",
+      });
     }
   });
 
@@ -112,7 +116,9 @@ function describeRest(slice: LineSlice, args: Arguments, size: number): readonly
     return isPast ? [`[The file has ${slice.totalLines} lines; line ${startLine} is past its end]`] : [];
   }
   if (encoding === "base64" || !slice.endsWithLine) {
-    return [`[Cut: ${slice.bytes.length} of ${size} bytes are shown; take other parts with run_command, as: tail -c +${slice.bytes.length + 1} FILE | head -c 100000]`];
+    return [
+      `[Cut: ${slice.bytes.length} of ${size} bytes are shown; take other parts with run_command, as: tail -c +${slice.bytes.length + 1} FILE | head -c 100000]`,
+    ];
   }
   return [`[Cut after line ${slice.lastLine}; the file has ${size} bytes. Go on with start_line ${slice.lastLine + 1}]`];
 }

@@ -25,28 +25,56 @@ const NEWLINE = 0x0a;
 
 /** Takes lines from a stream in bounded memory, and destroys it as soon as it has them. */
 export async function readLines(content: Readable, range: LineRange): Promise<LineSlice> {
-  const { startLine, endLine, maxBytes } = range;
-  const parts: Buffer[] = [];
-  let size = 0;
-  let line = 1;
-  let isLineOpen = false;
+  const collector = new LineCollector(range);
   for await (const chunk of content as AsyncIterable<Buffer>) {
-    for (let at = 0; at < chunk.length; ) {
-      const newline = chunk.indexOf(NEWLINE, at);
-      const end = newline < 0 ? chunk.length : newline + 1;
-      if (line >= startLine) {
-        parts.push(chunk.subarray(at, Math.min(end, at + maxBytes - size)));
-        if (size + end - at > maxBytes) return cut(Buffer.concat(parts), range);
-        size += end - at;
-      }
-      isLineOpen = newline < 0;
-      if (newline >= 0) line += 1;
-      at = end;
-      if (line > endLine) return { bytes: Buffer.concat(parts), lastLine: endLine, isCut: false, endsWithLine: true };
+    for (const piece of splitLines(chunk)) {
+      const slice = collector.take(piece);
+      if (slice) return slice;
     }
   }
-  const totalLines = isLineOpen ? line : line - 1;
-  return { bytes: Buffer.concat(parts), lastLine: Math.max(startLine - 1, totalLines), isCut: false, endsWithLine: !isLineOpen, totalLines };
+  return collector.end();
+}
+
+/** The chunk's lines with their newlines; the last one may go on in the next chunk. */
+function* splitLines(chunk: Buffer): Iterable<Buffer> {
+  for (let at = 0; at < chunk.length;) {
+    const newline = chunk.indexOf(NEWLINE, at);
+    const end = newline < 0 ? chunk.length : newline + 1;
+    yield chunk.subarray(at, end);
+    at = end;
+  }
+}
+
+class LineCollector {
+  readonly #range: LineRange;
+  readonly #parts: Buffer[] = [];
+  #size = 0;
+  #line = 1;
+  #isLineOpen = false;
+
+  constructor(range: LineRange) {
+    this.#range = range;
+  }
+
+  /** Answers the slice once nothing more is wanted. */
+  take(piece: Buffer): LineSlice | undefined {
+    const { startLine, endLine, maxBytes } = this.#range;
+    if (this.#line >= startLine) {
+      this.#parts.push(piece.subarray(0, maxBytes - this.#size));
+      this.#size += piece.length;
+      if (this.#size > maxBytes) return cut(Buffer.concat(this.#parts), this.#range);
+    }
+    this.#isLineOpen = piece.at(-1) !== NEWLINE;
+    if (!this.#isLineOpen) this.#line += 1;
+    if (this.#line <= endLine) return undefined;
+    return { bytes: Buffer.concat(this.#parts), lastLine: endLine, isCut: false, endsWithLine: true };
+  }
+
+  end(): LineSlice {
+    const totalLines = this.#isLineOpen ? this.#line : this.#line - 1;
+    const lastLine = Math.max(this.#range.startLine - 1, totalLines);
+    return { bytes: Buffer.concat(this.#parts), lastLine, isCut: false, endsWithLine: !this.#isLineOpen, totalLines };
+  }
 }
 
 function cut(bytes: Buffer, { startLine, wholeLines }: LineRange): LineSlice {

@@ -6,7 +6,14 @@ it("answers output and exit code, and takes a non-zero exit as a result", async 
   await using tools = await openToolCaller();
   const result = await tools.call("run_command", { command: "echo out; echo err >&2; exit 4" });
   expect(result.isError).toBeUndefined();
-  expect(result.structuredContent).toMatchObject({ stdout: "out\n", stderr: "err\n", exit_code: 4, signal: null, timed_out: false, truncated: false });
+  expect(result.structuredContent).toMatchObject({
+    stdout: "out\n",
+    stderr: "err\n",
+    exit_code: 4,
+    signal: null,
+    timed_out: false,
+    truncated: false,
+  });
   expect(textOf(result)).toMatch(/^--- stdout ---\nout\n--- stderr ---\nerr\n--- result ---\nexit_code: 4\nduration_ms: \d+$/);
 });
 
@@ -19,7 +26,9 @@ it("keeps files between calls in the caller's default sandbox", async () => {
 it("runs in the sandbox that is named", async () => {
   await using tools = await openToolCaller();
   const { id } = await tools.sandboxes.create(LOCAL, { env: { WHO: "other" } }, new AbortController().signal);
-  expect(await tools.call("run_command", { command: "echo $WHO", sandbox: id })).toMatchObject({ structuredContent: { stdout: "other\n" } });
+  expect(await tools.call("run_command", { command: "echo $WHO", sandbox: id })).toMatchObject({
+    structuredContent: { stdout: "other\n" },
+  });
   expect(textOf(await tools.call("run_command", { command: "true", sandbox: "unknown" }))).toMatch(/^SANDBOX_NOT_FOUND: /);
 });
 
@@ -51,7 +60,10 @@ it("does not wait for what it leaves in the background", async () => {
 it("keeps both ends of a long output", async () => {
   await using tools = await openToolCaller();
   const result = await tools.call("run_command", { command: "seq 1 100000" });
-  expect(result.structuredContent).toMatchObject({ truncated: true, stdout: expect.stringMatching(/^1\n2\n[\s\S]*bytes cut[\s\S]*99999\n100000\n$/) });
+  expect(result.structuredContent).toMatchObject({
+    truncated: true,
+    stdout: expect.stringMatching(/^1\n2\n[\s\S]*bytes cut[\s\S]*99999\n100000\n$/),
+  });
   expect(textOf(result).length).toBeLessThan(70_000);
   expect(textOf(result)).toContain("truncated: true");
 });

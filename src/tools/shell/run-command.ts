@@ -18,7 +18,10 @@ const Input = z.strictObject({
   command: z
     .string()
     .min(1)
-    .refine((command) => Buffer.byteLength(command) <= ARGUMENT_MAX_BYTES, `must have at most ${ARGUMENT_MAX_BYTES} bytes; write a script file and run that`)
+    .refine(
+      (command) => Buffer.byteLength(command) <= ARGUMENT_MAX_BYTES,
+      `must have at most ${ARGUMENT_MAX_BYTES} bytes; write a script file and run that`,
+    )
     .refine((command) => !command.includes("\0"), "must not hold a NUL byte")
     .describe("Command line for bash (sh where there is no bash)"),
   cwd: pathArgument("Folder to start in, by default the workspace").optional(),
@@ -28,7 +31,10 @@ const Input = z.strictObject({
         .string()
         .max(256)
         .regex(/^[^=\0]+$/, "a variable's name must not be empty or hold = or NUL"),
-      z.string().max(65_536).regex(/^[^\0]*$/, "must not hold a NUL byte"),
+      z
+        .string()
+        .max(65_536)
+        .regex(/^[^\0]*$/, "must not hold a NUL byte"),
     )
     .optional()
     .describe("Environment variables to add"),
