@@ -173,12 +173,16 @@ static void on_ready(struct loop *loop, struct event *event, uint32_t events) {
   connection_settle(connection);
 }
 
-void channel_promise(struct channel *channel) {
+static uint32_t count_waiting(const struct channel *channel) {
   int waiting = 0;
-  if (channel->reads && ioctl(channel->event.fd, FIONREAD, &waiting) == 0 && waiting > 0) channel->promised = (uint32_t)waiting;
+  return channel->reads && ioctl(channel->event.fd, FIONREAD, &waiting) == 0 && waiting > 0 ? (uint32_t)waiting : 0;
 }
 
+void channel_promise(struct channel *channel) { channel->promised = count_waiting(channel); }
+
 void channel_stop(struct channel *channel) {
+  uint32_t waiting = count_waiting(channel);
+  if (waiting < channel->promised) channel->promised = waiting;
   if (!channel->reads || channel->promised > 0) return;
   struct loop *loop = channel->connection->loop;
   if (channel->kind == CHANNEL_PIPE) {

@@ -130,28 +130,28 @@ static void flush_out(struct connection *connection) {
   connection->out = NULL;
 }
 
-static void receive(struct connection *connection) {
+/* False when nothing more is there now. */
+static bool receive(struct connection *connection) {
   uint8_t *scratch = loop_scratch(connection->loop);
-  if (scratch == NULL) return;
+  if (scratch == NULL) return false;
   /* Not a byte beyond the head is taken before it is known who serves it: a worker reads the rest by itself. */
   size_t wanted = connection->phase == PHASE_HEAD ? incoming_head_wanted(connection) : SCRATCH_BYTES;
   if (wanted > SCRATCH_BYTES) wanted = SCRATCH_BYTES;
   ssize_t count = recv(connection->socket.fd, scratch, wanted, MSG_DONTWAIT);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (count <= 0) {
-    connection_close(connection);
-  } else if (connection->phase == PHASE_HEAD) {
-    incoming_head(connection, scratch, (size_t)count);
-  } else if (connection->phase == PHASE_OPEN) {
-    incoming_frames(connection, scratch, (size_t)count);
-  }
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (count <= 0) connection_close(connection);
+  else if (connection->phase == PHASE_HEAD) incoming_head(connection, scratch, (size_t)count);
+  else if (connection->phase == PHASE_OPEN) incoming_frames(connection, scratch, (size_t)count);
+  return count > 0;
 }
 
 static void on_socket(struct loop *loop, struct event *event, uint32_t events) {
   (void)loop;
   struct connection *connection = event->owner;
   if (events & EPOLLOUT && connection->out_end > 0) flush_out(connection);
-  if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && event->fd >= 0) receive(connection);
+  /* A head comes in two reads, but most often at once: streams are served in the order of their heads. */
+  bool more = (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && event->fd >= 0;
+  while (more) more = receive(connection) && connection->phase == PHASE_HEAD;
   connection_settle(connection);
 }
 

@@ -29,11 +29,11 @@ enum phase {
 };
 
 struct exec {
-  /* 0 once it is reaped. */
   pid_t pid;
+  /* Not reaped yet, so that the pid is still its own. */
+  bool alive;
   struct event status;
   bool started;
-  bool exited;
   bool timed_out;
   /* The 50 ms after the exit are over: only what lay in the pipes is still delivered. */
   bool drained;

@@ -17,6 +17,7 @@
 #include "spawn.h"
 
 #define DRAIN_US 50000
+#define RECOUNT_US 1000000
 #define EXIT_BYTES 36u
 #define SIGNALS_MAX 64u
 #define DEFAULT_ROWS 24
@@ -187,6 +188,7 @@ void exec_start(struct connection *connection, const struct request *request) {
     return;
   }
   connection->exec.pid = pid;
+  connection->exec.alive = true;
   if (request->timeout_ms > 0) connection->deadline_us = connection->exec.began_us + (int64_t)request->timeout_ms * 1000;
   open_channels(connection, pairs, request);
   if (!loop_set(connection->loop, &connection->exec.status, EPOLLIN)) fail_start(connection, "watch the process");
@@ -194,7 +196,7 @@ void exec_start(struct connection *connection, const struct request *request) {
 
 /* Before its setsid the child is in no group of its own. */
 static void kill_group(const struct exec *exec, int number) {
-  if (exec->pid <= 0) return;
+  if (!exec->alive) return;
   if (kill(-exec->pid, number) != 0 && errno == ESRCH) kill(exec->pid, number);
 }
 
@@ -216,8 +218,6 @@ void exec_abandon(struct connection *connection) {
 
 void exec_ended(struct connection *connection, int status, const struct rusage *usage) {
   struct exec *exec = &connection->exec;
-  exec->pid = 0;
-  exec->exited = true;
   exec->exit_status = status;
   exec->usage = *usage;
   exec->ended_us = now_us();
@@ -226,14 +226,16 @@ void exec_ended(struct connection *connection, int status, const struct rusage *
   connection_settle(connection);
 }
 
+/* A reader inside may have taken promised bytes away: they are counted again until they are gone or delivered. */
 static void stop_channels(struct connection *connection) {
   connection->exec.drained = true;
+  connection->deadline_us = now_us() + RECOUNT_US;
   for (size_t i = 0; i < connection->channel_count; i++) channel_stop(&connection->channels[i]);
 }
 
 void exec_deadline(struct connection *connection) {
   struct exec *exec = &connection->exec;
-  if (exec->exited) {
+  if (!exec->alive) {
     stop_channels(connection);
     return;
   }
@@ -261,7 +263,7 @@ static void send_exit(struct connection *connection) {
 
 void exec_settle(struct connection *connection) {
   const struct exec *exec = &connection->exec;
-  if (!exec->started || !exec->exited) return;
+  if (!exec->started || exec->alive) return;
   for (size_t i = 0; i < connection->channel_count; i++) {
     if (connection->channels[i].reads || connection->channels[i].end_due) return;
   }

@@ -89,10 +89,10 @@ static void wake_listener(struct loop *loop) {
 
 static void reaped(struct loop *loop, pid_t pid, int status, const struct rusage *usage) {
   for (struct connection *connection = loop->connections; connection != NULL; connection = connection->next) {
-    if (connection->exec.pid != pid) continue;
+    if (!connection->exec.alive || connection->exec.pid != pid) continue;
+    connection->exec.alive = false;
     if (connection->phase == PHASE_OPEN) exec_ended(connection, status, usage);
     else if (connection->phase == PHASE_WORKER) connection_close(connection);
-    else connection->exec.pid = 0;
     return;
   }
 }
@@ -185,5 +185,8 @@ int guest_main(const struct guest_options *given) {
     connections_sweep(&loop);
     rest(&loop);
   } while (!shutdown_is_over(&loop));
+  while (loop.connections != NULL) connection_close(loop.connections);
+  connections_sweep(&loop);
+  services_close(&loop);
   return 0;
 }

@@ -139,3 +139,12 @@ void service_leave(struct connection *connection) {
   connection->service = NULL;
   settle_service(connection->loop, service);
 }
+
+void services_close(struct loop *loop) {
+  while (loop->services != NULL) {
+    struct service *service = loop->services;
+    loop->services = service->next;
+    loop_close(loop, &service->listener);
+    free(service);
+  }
+}

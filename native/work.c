@@ -157,6 +157,7 @@ void work_start(struct connection *connection, const struct request *request) {
     return;
   }
   connection->exec.pid = pid;
+  connection->exec.alive = true;
   connection->phase = PHASE_WORKER;
   loop_close(connection->loop, &connection->socket);
 }

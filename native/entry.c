@@ -1,0 +1,53 @@
+#include "entry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "work.h"
+
+uint8_t entry_type(mode_t mode) {
+  if (S_ISREG(mode)) return ENTRY_TYPE_FILE;
+  if (S_ISDIR(mode)) return ENTRY_TYPE_DIRECTORY;
+  return S_ISLNK(mode) ? ENTRY_TYPE_LINK : ENTRY_TYPE_OTHER;
+}
+
+bool path_of(int fd, char *to, size_t capacity) {
+  char link[48];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, to, capacity - 1);
+  if (length < 0) return false;
+  if ((size_t)length == capacity - 1) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  to[length] = 0;
+  return true;
+}
+
+static void put_link(struct field_writer *fields, const struct place *place) {
+  char text[PATH_MAX];
+  ssize_t length = readlinkat(place->folder, place->name, text, sizeof text);
+  if (length >= 0) put_bytes(fields, TAG_TARGET, text, (size_t)length);
+  int end = openat(place->folder, place->name, O_PATH | O_CLOEXEC);
+  if (end < 0) return;
+  if (path_of(end, text, sizeof text)) put_text(fields, TAG_RESOLVED, text);
+  close(end);
+}
+
+void put_entry(struct work *work, struct field_writer *fields, const struct place *place, const struct stat *status) {
+  put_text(fields, TAG_PATH, place->shown);
+  put_number(fields, TAG_TYPE, entry_type(status->st_mode));
+  put_number(fields, TAG_SIZE, (uint64_t)status->st_size);
+  put_number(fields, TAG_MODE, status->st_mode & 07777);
+  put_number(fields, TAG_UID, status->st_uid);
+  put_number(fields, TAG_GID, status->st_gid);
+  put_text(fields, TAG_OWNER, name_of_user(&work->names, status->st_uid));
+  put_text(fields, TAG_GROUP, name_of_group(&work->names, status->st_gid));
+  put_number(fields, TAG_MTIME_NS, (uint64_t)status->st_mtim.tv_sec * 1000000000u + (uint64_t)status->st_mtim.tv_nsec);
+  put_number(fields, TAG_INODE, status->st_ino);
+  put_number(fields, TAG_LINKS, status->st_nlink);
+  if (S_ISLNK(status->st_mode)) put_link(fields, place);
+}

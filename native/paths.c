@@ -1,0 +1,93 @@
+/* MAKE_DIRECTORY, RENAME and SYMLINK, and what is done to paths as such. */
+#include "paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "operations.h"
+#include "work.h"
+
+static size_t without_slashes(const char *path, size_t length) {
+  while (length > 1 && path[length - 1] == '/') length--;
+  return length;
+}
+
+bool parent_of(const char *path, char *to, size_t capacity) {
+  size_t length = without_slashes(path, strlen(path));
+  while (length > 0 && path[length - 1] != '/') length--;
+  length = without_slashes(path, length);
+  const char *parent = length == 0 ? "." : path;
+  if (length == 0) length = 1;
+  if (length >= capacity) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  memcpy(to, parent, length);
+  to[length] = 0;
+  return true;
+}
+
+static bool is_folder(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool make_folder(const char *path) {
+  if (mkdir(path, 0755) == 0) return true;
+  int error = errno;
+  if (is_folder(path)) return true;
+  /* A file is in the way, or a link that leads nowhere. */
+  errno = error == EEXIST ? ENOTDIR : error;
+  return false;
+}
+
+bool make_folders(const char *path) {
+  if (is_folder(path)) return true;
+  char copy[PATH_MAX];
+  size_t length = strlen(path);
+  if (length >= sizeof copy) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  memcpy(copy, path, length + 1);
+  for (size_t i = 1; i < length; i++) {
+    if (copy[i] != '/') continue;
+    copy[i] = 0;
+    if (!make_folder(copy)) return false;
+    copy[i] = '/';
+  }
+  return make_folder(copy);
+}
+
+void serve_make_directory(struct work *work) {
+  const struct request *request = work->request;
+  bool parents = has_flag(request, FLAG_PARENTS);
+  if (parents && is_folder(request->path)) work_done(work, NULL);
+  char parent[PATH_MAX];
+  if (parents && (!parent_of(request->path, parent, sizeof parent) || !make_folders(parent))) work_fail(work, "make the folders above", request->path);
+  mode_t mode = has_field(request, TAG_MODE) ? request->mode & 07777 : 0755;
+  if (mkdir(request->path, mode) != 0 && !(parents && errno == EEXIST && is_folder(request->path))) work_fail(work, "make the folder", request->path);
+  work_done(work, NULL);
+}
+
+void serve_rename(struct work *work) {
+  const struct request *request = work->request;
+  unsigned flags = has_flag(request, FLAG_EXCLUSIVE) ? RENAME_NOREPLACE : 0;
+  if (renameat2(AT_FDCWD, request->path, AT_FDCWD, request->target, flags) == 0) work_done(work, NULL);
+  /* The reason of most failures lies with the source; only where that is there, with the target. */
+  struct stat status;
+  int error = errno;
+  bool there = lstat(request->path, &status) == 0;
+  errno = error;
+  work_fail(work, there ? "rename to" : "rename", there ? request->target : request->path);
+}
+
+void serve_symlink(struct work *work) {
+  if (symlink(work->request->target, work->request->path) != 0) work_fail(work, "make the link", work->request->path);
+  work_done(work, NULL);
+}
