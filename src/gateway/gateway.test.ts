@@ -289,6 +289,15 @@ describe("REST", () => {
     expect(error.message).toMatch(/workspace\.path: .*; timeoutMs: /);
   });
 
+  it("shows no host folder to a client, who may be any user of this machine", async () => {
+    await using server = await openGateway();
+    const body = JSON.stringify({ workspace: { path: "/", mode: "rw" } });
+    for (const path of ["/v1/sandboxes", "/v1/default-sandboxes/project"]) {
+      const answer = await ask(server, { method: "POST", path, headers: JSON_TYPE, body });
+      expect(JSON.parse(answer.text)).toMatchObject({ error: { code: "FORBIDDEN" } });
+    }
+  });
+
   it("refuses a filter that it does not know", async () => {
     await using server = await openGateway();
     expect((await ask(server, { path: "/v1/sandboxes?owner=me" })).status).toBe(400);

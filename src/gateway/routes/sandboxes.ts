@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply } from "fastify";
-import type { Principal, Sandboxes } from "../../sandbox/sandbox.ts";
+import { BelljarError } from "../../errors.ts";
+import type { CreateOptions, Principal, Sandboxes } from "../../sandbox/sandbox.ts";
 import type { GatewayLog } from "../gateway-log.ts";
 import { parseRequest } from "../parse-request.ts";
 import { leaseSandbox } from "./sandbox-lease.ts";
@@ -15,14 +16,14 @@ export interface SandboxRoutesOptions {
 export function sandboxRoutes({ sandboxes, principal, log }: SandboxRoutesOptions): FastifyPluginAsync {
   return async (app) => {
     app.post("/v1/sandboxes", async (request, reply) => {
-      const options = parseRequest(createBody, request.body ?? {});
+      const options = withoutWorkspace(parseRequest(createBody, request.body ?? {}));
       const sandbox = await sandboxes.create(principal(), options, goneSignal(reply));
       if (options.ephemeral) return leaseSandbox(sandbox, reply, log);
       return reply.code(201).send(await sandbox.info());
     });
     app.post("/v1/default-sandboxes/:name", async (request, reply) => {
       const { name } = parseRequest(nameParams, request.params);
-      const options = parseRequest(defaultBody, request.body ?? {});
+      const options = withoutWorkspace(parseRequest(defaultBody, request.body ?? {}));
       const { sandbox, created } = await sandboxes.default(principal(), name, options, goneSignal(reply));
       return { created, sandbox: await sandbox.info() };
     });
@@ -41,6 +42,13 @@ export function sandboxRoutes({ sandboxes, principal, log }: SandboxRoutesOption
       return reply.code(204).send();
     });
   };
+}
+
+/** Without tokens every user of this machine reaches the port, and a workspace shows a folder with this process's rights. */
+function withoutWorkspace<Options extends CreateOptions>(options: Options): Options {
+  if (!options.workspace) return options;
+  const advice = "name the workspace when the server starts (belljar serve --workspace DIR), or unset BELLJAR_URL";
+  throw new BelljarError("FORBIDDEN", `A server without tokens shows its clients no host folder: ${advice}`);
 }
 
 function idOf(request: { readonly params: unknown }): string {
