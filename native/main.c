@@ -24,8 +24,8 @@ static int guest_role(int argc, char **argv) {
 int main(int argc, char **argv) {
   const char *role = argc > 1 ? argv[1] : "";
   if (strcmp(role, "jail") == 0 && argc == 2) return jail_main();
-  if (strcmp(role, "clear") == 0 && argc == 3) return clear_main(argv[2]);
+  if (strcmp(role, "clear") == 0 && argc == 2) return clear_main();
   if (strcmp(role, "guest") == 0) return guest_role(argc, argv);
-  fputs("usage: belljar-native jail | clear FOLDER | guest --listen-fd N\n", stderr);
+  fputs("usage: belljar-native jail | clear | guest --listen-fd N\n", stderr);
   return 2;
 }

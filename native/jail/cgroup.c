@@ -106,6 +106,12 @@ unsigned open_cgroup_joins(const struct spec *spec, int fds[CGROUPS_MAX]) {
   return count;
 }
 
+bool uses_cgroup_v2(const struct spec *spec) {
+  for (unsigned i = 0; i < spec->cgroup_count; i++)
+    if (spec->cgroups[i].kind == CGROUP_V2) return true;
+  return false;
+}
+
 int open_cgroup_v2(const struct spec *spec) {
   for (unsigned i = 0; i < spec->cgroup_count; i++)
     if (spec->cgroups[i].kind == CGROUP_V2) return open_group(spec, &spec->cgroups[i]);

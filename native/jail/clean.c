@@ -17,7 +17,6 @@
 #include "jail.h"
 
 #define END_FILE "end.json"
-#define LOCK_FILE "lock"
 
 /* One line of JSON, whole or not at all. An end that is already written stands. */
 void write_end(int folder, const char *reason) {
@@ -38,6 +37,7 @@ static void remove_sockets(const struct spec *spec) {
   if (folder < 0) return;
   unlinkat(folder, GUEST_SOCKET, 0);
   unlinkat(folder, KEEPER_SOCKET, 0);
+  unlinkat(folder, RECORD_FILE, 0);
   close(folder);
   rmdir(spec->sockets);
 }
@@ -74,21 +74,32 @@ static bool remove_layers_as_owner(const struct spec *spec) {
 
 bool remove_writable_layers(const struct spec *spec) { return remove_layers_as_owner(spec); }
 
-int open_lock(int folder, bool *taken) {
-  int fd = openat(folder, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) die("open the sandbox's lock");
-  *taken = flock(fd, LOCK_EX | LOCK_NB) == 0;
-  if (!*taken && errno != EWOULDBLOCK) die("take the sandbox's lock");
-  return fd;
+bool take_lock(int folder) {
+  if (flock(folder, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno != EWOULDBLOCK) die("lock the sandbox's folder");
+  return false;
 }
 
-/* The record of what a keeper owns: the specification itself, in the file whose lock it holds. */
-static bool read_record(int lock, struct spec *spec) {
-  struct stat status;
-  if (fstat(lock, &status) < 0) die("look at the sandbox's lock");
-  if (status.st_size == 0 || status.st_size > FIELDS_MAX_BYTES) return false;
-  struct spec_bytes raw = {.bytes = malloc((size_t)status.st_size), .length = (size_t)status.st_size};
-  if (raw.bytes == NULL || pread(lock, raw.bytes, raw.length, 0) != (ssize_t)raw.length) die("read the sandbox's record");
+/* The specification itself, beside the sockets: in memory, as everything is that it tells to clear. */
+void write_record(const struct spec *spec, struct spec_bytes record) {
+  int folder = open(spec->sockets, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int fd = folder < 0 ? -1 : openat(folder, RECORD_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0 || !write_whole(fd, record.bytes, record.length)) die("record what the keeper owns");
+  close(fd);
+  close(folder);
+}
+
+/* False when the keeper never came to write it, or this host has started anew since. */
+static bool read_record(const struct spec *asked, struct spec *spec) {
+  int folder = open(asked->sockets, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int fd = folder < 0 ? -1 : openat(folder, RECORD_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (folder >= 0) close(folder);
+  if (fd < 0) return false;
+  struct spec_bytes raw = {.bytes = malloc(FIELDS_MAX_BYTES), .length = 0};
+  ssize_t length = raw.bytes == NULL ? -1 : read(fd, raw.bytes, FIELDS_MAX_BYTES);
+  close(fd);
+  if (length <= 0) return false;
+  raw.length = (size_t)length;
   parse_spec(raw, spec);
   return true;
 }
@@ -100,21 +111,18 @@ static bool is_this_boot(const struct spec *spec) {
 }
 
 /*
- * Clears a folder whose keeper is gone and says why it ended. Exit codes: 0 cleared, EXIT_ALIVE its keeper lives, 1 failed.
- * The lock is held until the end, so that of several processes one clears.
+ * Clears a folder whose keeper is gone and writes why it ended. Reads a specification of which the folders, the storage and
+ * the id map count; the groups come from the keeper's record. EXIT_ALIVE: its keeper lives. The folder stays locked until
+ * the end, so that of several processes one clears.
  */
-int clear_main(const char *path) {
-  static struct spec spec;
-  int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+int clear_main(void) {
+  static struct spec asked, recorded;
+  parse_spec(read_spec(STDIN_FILENO), &asked);
+  int folder = open(asked.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) die("open the sandbox's folder");
-  bool taken;
-  int lock = open_lock(folder, &taken);
-  if (!taken) return EXIT_ALIVE;
-  if (!read_record(lock, &spec)) {
-    write_end(folder, "create_failed");
-    return EXIT_SUCCESS;
-  }
-  clean_kernel_objects(&spec);
-  write_end(folder, is_this_boot(&spec) ? "keeper_lost" : "host_lost");
-  return remove_writable_layers(&spec) ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (!take_lock(folder)) return EXIT_ALIVE;
+  bool was_built = read_record(&asked, &recorded);
+  clean_kernel_objects(was_built ? &recorded : &asked);
+  write_end(folder, was_built && is_this_boot(&recorded) ? "keeper_lost" : "host_lost");
+  return remove_writable_layers(&asked) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

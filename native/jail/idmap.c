@@ -92,8 +92,16 @@ void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id) {
   }
 }
 
+int open_user_namespace_of(pid_t pid) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) die("open a user namespace");
+  return fd;
+}
+
 /* A user namespace that exists for its map alone: an idmapped mount takes its map from one. */
-static int open_namespace_with(uint32_t inner_uid, uint32_t inner_gid, uint32_t outer, uint32_t count) {
+static int open_namespace_with(uint32_t inner_uid, uint32_t inner_gid, uint32_t outer, uint32_t count, pid_t *holder_pid) {
   pid_t holder = (pid_t)syscall(SYS_clone, (unsigned long)(CLONE_NEWUSER | SIGCHLD), NULL, NULL, NULL, NULL);
   if (holder < 0) die("make a user namespace for a mount's ids");
   if (holder == 0) {
@@ -104,16 +112,14 @@ static int open_namespace_with(uint32_t inner_uid, uint32_t inner_gid, uint32_t 
   write_proc(holder, "uid_map", text);
   snprintf(text, sizeof text, "%u %u %u", inner_gid, outer, count);
   write_proc(holder, "gid_map", text);
-  snprintf(text, sizeof text, "/proc/%d/ns/user", (int)holder);
-  int fd = open(text, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) die("open a user namespace");
+  int fd = open_user_namespace_of(holder);
   kill(holder, SIGKILL); /* our own child, not yet waited for: the pid is still its */
-  waitpid(holder, NULL, 0);
+  *holder_pid = holder;
   return fd;
 }
 
-int open_layer_namespace(uint32_t first_id) { return open_namespace_with(CANONICAL_FIRST_ID, CANONICAL_FIRST_ID, first_id, SLOT_SIZE); }
+int open_layer_namespace(uint32_t first_id, pid_t *holder) { return open_namespace_with(CANONICAL_FIRST_ID, CANONICAL_FIRST_ID, first_id, SLOT_SIZE, holder); }
 
-int open_workspace_namespace(const struct spec *spec, uint32_t first_id) {
-  return open_namespace_with(spec->workspace_uid, spec->workspace_gid, first_id + INNER_USER, 1);
+int open_workspace_namespace(const struct spec *spec, uint32_t first_id, pid_t *holder) {
+  return open_namespace_with(spec->workspace_uid, spec->workspace_gid, first_id + INNER_USER, 1, holder);
 }

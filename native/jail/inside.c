@@ -18,20 +18,22 @@
 
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
-/* What came over the channel, in this order: the sources, the writable layers, the control groups to join. */
+/* What came over the channel, in this order: the guest's socket, the sources, the writable layers, the control groups to join. */
 struct received {
   int fds[CHANNEL_FDS_MAX];
-  int layers;
+  const int *sources;
+  int guest, layers;
 };
 
-static void receive_sources(const struct inside *inside, struct received *received) {
-  const struct spec *spec = inside->spec;
-  int count = receive_word(inside->channel, WORD_SOURCES, received->fds, CHANNEL_FDS_MAX);
-  if (count < 0) _exit(1); /* the keeper ended and has said why */
-  unsigned at = 0;
+static void receive_sources(const struct spec *spec, int channel, struct received *received) {
+  int count = receive_word(channel, WORD_SOURCES, received->fds, CHANNEL_FDS_MAX);
+  if (count < 1) _exit(1); /* the keeper ended and has said why */
+  unsigned at = 1;
+  received->guest = received->fds[0];
+  received->sources = received->fds + at;
   received->layers = -1;
   if (spec->id_map == ID_MAP_SLOT) {
-    at = spec->source_count;
+    at += spec->source_count;
     if (spec->storage != STORAGE_TMPFS) received->layers = received->fds[at++];
   }
   join_cgroups(received->fds + at, (unsigned)count - at);
@@ -40,7 +42,7 @@ static void receive_sources(const struct inside *inside, struct received *receiv
 /* Where the keeper is not root, only this process has the right to copy mounts: in its own namespace. */
 static void open_own_sources(const struct spec *spec, struct received *received) {
   struct source layers = {.path = spec->layers, .writable = true};
-  for (unsigned i = 0; i < spec->source_count; i++) received->fds[i] = open_source(&spec->sources[i], -1, true);
+  for (unsigned i = 0; i < spec->source_count; i++) received->fds[1 + i] = open_source(&spec->sources[i], -1, true);
   if (spec->storage != STORAGE_TMPFS) received->layers = open_source(&layers, -1, true);
 }
 
@@ -83,11 +85,9 @@ static void open_stdio(void) {
   if (fd > 2) close(fd);
 }
 
-static void close_all_but(int first, int second) {
-  int low = first < second ? first : second, high = first < second ? second : first;
-  if (low > 3) syscall(SYS_close_range, 3u, (unsigned)low - 1, 0u);
-  if (high > low + 1) syscall(SYS_close_range, (unsigned)low + 1, (unsigned)high - 1, 0u);
-  if (syscall(SYS_close_range, (unsigned)high + 1, ~0u, 0u) < 0) die("close what is left open");
+static void close_all_but(int kept) {
+  if (kept > 3 && syscall(SYS_close_range, 3u, (unsigned)kept - 1, 0u) < 0) die("close what is left open");
+  if (syscall(SYS_close_range, (unsigned)kept + 1, ~0u, 0u) < 0) die("close what is left open");
 }
 
 static void drop_privileges(const struct spec *spec) {
@@ -105,25 +105,25 @@ static void follow_keeper(int channel) {
   close(channel);
 }
 
-void run_inside(const struct inside *inside) {
-  const struct spec *spec = inside->spec;
+void run_inside(const struct spec *spec, int channel) {
   struct received received;
   prctl(PR_SET_NAME, "belljar-guest", 0, 0, 0);
   if (unshare(NAMESPACES) < 0) die("make the mount, network, IPC and UTS namespaces");
-  receive_sources(inside, &received);
+  receive_sources(spec, channel, &received);
   if (spec->id_map == ID_MAP_SLOT) become_inner_root();
   else open_own_sources(spec, &received);
   if (unshare(CLONE_NEWCGROUP) < 0) die("make the cgroup namespace");
+  if (spec->hostname == NULL) refuse("the specification has no host name");
   if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
   bring_up_loopback();
-  build_root(spec, received.fds, received.layers);
+  build_root(spec, received.sources, received.layers);
   open_stdio();
   set_limits(spec);
   drop_privileges(spec);
-  follow_keeper(inside->channel);
+  follow_keeper(channel);
   set_failure_report(-1, NULL);
-  close_all_but(inside->guest_fd, inside->guest_fd);
+  close_all_but(received.guest);
   install_seccomp();
-  struct guest_options options = {.listen_fd = inside->guest_fd, .is_init = true, .single_id = spec->id_map == ID_MAP_SINGLE};
+  struct guest_options options = {.listen_fd = received.guest, .is_init = true, .single_id = spec->id_map == ID_MAP_SINGLE};
   _exit(guest_main(&options));
 }

@@ -31,6 +31,7 @@ struct jail {
   int guest_fd;
   int channel;
   uint32_t first_id;
+  pid_t holders[2]; /* of the namespaces of idmapped mounts; told to end, waited for off the hot path */
 };
 
 /* One a process: a failure anywhere cleans up what this one has made. */
@@ -54,18 +55,17 @@ static int listen_at(const char *folder, const char *name) {
   return fd;
 }
 
-/* From here on whoever finds the folder knows by the lock that it lives, and by the record what there is to clear. */
-static void take_folder(struct spec_bytes raw) {
+/* From here on whoever finds the folder knows by its lock that it lives. */
+static void take_folder(void) {
   jail.kept.folder = open(jail.spec.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (jail.kept.folder < 0) die("open the sandbox's folder");
-  bool taken;
-  int lock = open_lock(jail.kept.folder, &taken);
-  if (!taken) refuse("the sandbox's folder is in use");
-  if (!write_whole(lock, raw.bytes, raw.length)) die("record what the keeper owns");
+  if (!take_lock(jail.kept.folder)) refuse("the sandbox's folder is in use");
 }
 
-static void make_outside(void) {
+/* What there is to clear is on record before it is made. */
+static void make_outside(struct spec_bytes record) {
   if (mkdir(jail.spec.sockets, 0700) < 0) die("make the folder of the sockets");
+  write_record(&jail.spec, record);
   jail.guest_fd = listen_at(jail.spec.sockets, GUEST_SOCKET);
   jail.kept.control = listen_at(jail.spec.sockets, KEEPER_SOCKET);
   make_cgroups(&jail.spec);
@@ -111,10 +111,9 @@ static void start_inside(void) {
   if (jail.kept.pid == 0) {
     set_failure_report(STATUS_FD, NULL);
     close(pair[0]);
-    run_inside(&(struct inside){.spec = &jail.spec, .channel = pair[1], .guest_fd = jail.guest_fd});
+    run_inside(&jail.spec, pair[1]);
   }
   close(pair[1]);
-  close(jail.guest_fd);
   jail.channel = pair[0];
 }
 
@@ -125,22 +124,14 @@ static bool needs(enum ids ids) {
   return false;
 }
 
-static int own_user_namespace(void) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/ns/user", (int)jail.kept.pid);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) die("open the sandbox's user namespace");
-  return fd;
-}
-
 /* Root's part: each source as a detached mount whose ids are shifted into the sandbox's slot. */
 static unsigned open_sources(int *fds) {
   const struct spec *spec = &jail.spec;
   unsigned count = 0;
   int namespaces[] = {
-      [IDS_HOST] = own_user_namespace(),
-      [IDS_LAYER] = needs(IDS_LAYER) ? open_layer_namespace(jail.first_id) : -1,
-      [IDS_WORKSPACE] = needs(IDS_WORKSPACE) ? open_workspace_namespace(spec, jail.first_id) : -1,
+      [IDS_HOST] = open_user_namespace_of(jail.kept.pid),
+      [IDS_LAYER] = needs(IDS_LAYER) ? open_layer_namespace(jail.first_id, &jail.holders[0]) : -1,
+      [IDS_WORKSPACE] = needs(IDS_WORKSPACE) ? open_workspace_namespace(spec, jail.first_id, &jail.holders[1]) : -1,
       [IDS_NONE] = -1,
   };
   for (; count < spec->source_count; count++) fds[count] = open_source(&spec->sources[count], namespaces[spec->sources[count].ids], false);
@@ -151,9 +142,12 @@ static unsigned open_sources(int *fds) {
   return count;
 }
 
+/* The order is what `receive_sources` reads: the guest's socket, the sources, the layers, the groups. */
 static void give_sources(void) {
   int fds[CHANNEL_FDS_MAX];
-  unsigned count = jail.spec.id_map == ID_MAP_SLOT ? open_sources(fds) : 0;
+  unsigned count = 0;
+  fds[count++] = jail.guest_fd;
+  if (jail.spec.id_map == ID_MAP_SLOT) count += open_sources(fds + count);
   count += open_cgroup_joins(&jail.spec, fds + count);
   if (!send_word(jail.channel, WORD_SOURCES, fds, count)) die("hand the sources to the sandbox");
   for (unsigned i = 0; i < count; i++) close(fds[i]);
@@ -168,11 +162,22 @@ static void wait_until_ready(void) {
   set_failure_report(-1, NULL);
   send_frame(STATUS_FD, (struct frame_header){.type = FRAME_STARTED}, NULL);
   close(STATUS_FD);
+  for (size_t i = 0; i < sizeof jail.holders / sizeof jail.holders[0]; i++)
+    if (jail.holders[i] > 0) waitpid(jail.holders[i], NULL, 0);
 }
 
 static void ignore_signals(void) {
   static const int IGNORED[] = {SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTSTP};
   for (size_t i = 0; i < sizeof IGNORED / sizeof IGNORED[0]; i++) signal(IGNORED[i], SIG_IGN);
+}
+
+static struct spec_bytes read_and_parse(void) {
+  struct spec_bytes raw = read_spec(STDIN_FILENO);
+  struct spec_bytes record = {.bytes = malloc(raw.length + 1), .length = raw.length};
+  if (record.bytes == NULL) die("keep the specification");
+  memcpy(record.bytes, raw.bytes, raw.length);
+  parse_spec(raw, &jail.spec);
+  return record;
 }
 
 int jail_main(void) {
@@ -181,22 +186,21 @@ int jail_main(void) {
   jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1};
   set_failure_report(STATUS_FD, NULL);
   fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
-  struct spec_bytes raw = read_spec(STDIN_FILENO);
-  struct spec_bytes record = {.bytes = malloc(raw.length + 1), .length = raw.length};
-  if (record.bytes == NULL) die("keep the specification");
-  memcpy(record.bytes, raw.bytes, raw.length);
-  parse_spec(raw, &jail.spec);
+  struct spec_bytes record = read_and_parse();
   if (jail.spec.ephemeral) jail.kept.leash = LEASH_FD;
-  take_folder(record);
-  free(record.bytes);
+  take_folder();
   set_failure_report(STATUS_FD, clean_up_failure);
-  make_outside();
   int slot_lock = -1;
   if (jail.spec.id_map == ID_MAP_SLOT) {
     if (setgroups(0, NULL) < 0) die("drop the groups");
     jail.first_id = claim_slot(&jail.spec, &slot_lock);
   }
+  /* A child is born into its v2 group, so that is made first. Otherwise it makes its namespaces while we make the rest. */
+  bool born_in_group = uses_cgroup_v2(&jail.spec);
+  if (born_in_group) make_outside(record);
   start_inside();
+  if (!born_in_group) make_outside(record);
+  free(record.bytes);
   write_id_maps(&jail.spec, jail.kept.pid, jail.first_id);
   give_sources();
   wait_until_ready();

@@ -116,8 +116,10 @@ void parse_spec(struct spec_bytes raw, struct spec *spec);
 /* idmap.c */
 uint32_t claim_slot(const struct spec *spec, int *lock_fd);
 void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id);
-int open_layer_namespace(uint32_t first_id);
-int open_workspace_namespace(const struct spec *spec, uint32_t first_id);
+int open_user_namespace_of(pid_t pid);
+/* For idmapped mounts. The process that held it was told to end; the caller waits for it. */
+int open_layer_namespace(uint32_t first_id, pid_t *holder);
+int open_workspace_namespace(const struct spec *spec, uint32_t first_id, pid_t *holder);
 
 /* mounts.c */
 int open_source(const struct source *source, int id_namespace, bool recursive);
@@ -136,6 +138,7 @@ bool remove_cgroups(const struct spec *spec);
 unsigned open_cgroup_joins(const struct spec *spec, int fds[CGROUPS_MAX]);
 void join_cgroups(const int *fds, unsigned count);
 /* v2: the group to be born in, or -1. */
+bool uses_cgroup_v2(const struct spec *spec);
 int open_cgroup_v2(const struct spec *spec);
 /* False with ENOTSUP where there is no freezer. */
 bool freeze_cgroups(const struct spec *spec, bool frozen);
@@ -153,23 +156,21 @@ bool remove_tree(int parent, const char *name);
 /* clean.c */
 #define GUEST_SOCKET "guest"
 #define KEEPER_SOCKET "keeper"
+#define RECORD_FILE "record"
 #define EXIT_ALIVE 3
-int open_lock(int folder, bool *taken);
+/* Locks the folder itself; false when somebody else has it. Held until this process ends. */
+bool take_lock(int folder);
+void write_record(const struct spec *spec, struct spec_bytes record);
 void write_end(int folder, const char *reason);
 void clean_kernel_objects(const struct spec *spec);
 bool remove_writable_layers(const struct spec *spec);
 
 /* inside.c: the sandbox's first process. */
-struct inside {
-  const struct spec *spec;
-  int channel;  /* to the keeper */
-  int guest_fd; /* the guest's listening socket */
-};
-_Noreturn void run_inside(const struct inside *inside);
+_Noreturn void run_inside(const struct spec *spec, int channel);
 
 /* words.c: the words between the keeper and the sandbox's first process while it is built. */
 enum word { WORD_SOURCES = 1, WORD_READY = 2, WORD_GO = 3 };
-#define CHANNEL_FDS_MAX (SOURCES_MAX + CGROUPS_MAX + 1)
+#define CHANNEL_FDS_MAX (SOURCES_MAX + CGROUPS_MAX + 2)
 bool send_word(int channel, enum word word, const int *fds, unsigned count);
 /* The number of descriptors that came, or -1: the other side is gone or said something else. */
 int receive_word(int channel, enum word word, int *fds, unsigned capacity);
@@ -186,6 +187,6 @@ struct kept {
 _Noreturn void keep(struct kept *kept);
 
 int jail_main(void);
-int clear_main(const char *folder);
+int clear_main(void);
 
 #endif

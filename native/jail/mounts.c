@@ -21,6 +21,8 @@
 #define STAGE "/tmp"
 #define OPTIONS_MAX 4096
 #define SHORT_PATH 64
+/* Of every template, relative to the root: nothing is mounted there. */
+#define EMPTY_FOLDER "sys"
 
 struct build {
   const struct spec *spec;
@@ -191,8 +193,9 @@ static void mask_if_present(const struct build *build, const struct step *step) 
   }
   struct stat status;
   if (fstat(target, &status) < 0) die_at("look at", step->target);
-  if (S_ISDIR(status.st_mode)) mount_on("tmpfs", target, step->target, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=0,mode=555,nr_inodes=1");
-  else attach(clone_tree(AT_FDCWD, "/dev/null", 0), target, step->target);
+  int cover = S_ISDIR(status.st_mode) ? clone_tree(build->root, EMPTY_FOLDER, 0) : clone_tree(AT_FDCWD, "/dev/null", 0);
+  if (S_ISDIR(status.st_mode)) make_read_only(cover, step->target);
+  attach(cover, target, step->target);
 }
 
 static void remount_read_only(const struct build *build, const struct step *step) {

@@ -126,7 +126,7 @@ void parse_spec(struct spec_bytes raw, struct spec *spec) {
   while ((result = fields_next(&fields, &field)) == FIELD_READ) parse_field(spec, &field);
   next_or_refuse(result);
   if (!is_id(spec->id)) refuse("the specification has no id");
-  if (spec->folder == NULL || spec->sockets == NULL || spec->layers == NULL || spec->hostname == NULL) refuse("the specification lacks a path");
+  if (spec->folder == NULL || spec->sockets == NULL || spec->layers == NULL) refuse("the specification lacks a path");
   if (spec->id_map < ID_MAP_SLOT || spec->id_map > ID_MAP_SUBIDS) refuse("the specification has no id map");
   if (spec->id_map == ID_MAP_SLOT && spec->slots == NULL) refuse("the specification has no slots");
   if (spec->id_map == ID_MAP_SUBIDS && (spec->newuidmap == NULL || spec->newgidmap == NULL)) refuse("the specification has no newuidmap");

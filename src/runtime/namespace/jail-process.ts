@@ -85,9 +85,10 @@ function unavailable(cause: unknown): BelljarError {
 }
 
 /** Clears a sandbox's folder when its keeper is gone; false while the keeper lives. Rejects with `RUNTIME_FAILED`. */
-export function clearFolder(binary: string, folder: string): Promise<boolean> {
+export function clearFolder(binary: string, spec: Buffer): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const child = spawn(binary, ["clear", folder], { stdio: ["ignore", "ignore", "pipe"], env: {}, cwd: "/" });
+    const child = spawn(binary, ["clear"], { stdio: ["pipe", "ignore", "pipe"], env: {}, cwd: "/" });
+    child.stdin.on("error", () => {}).end(spec);
     let text = "";
     child.stderr.on("data", (chunk: Buffer) => void (text = (text + chunk.toString()).slice(0, 1_000)));
     child.once("error", (cause) => reject(unavailable(cause)));

@@ -40,16 +40,23 @@ const MASKED = [
   "/proc/timer_stats",
 ];
 
+/** Where a sandbox lies on the host, and whose its files are: what its removal needs too. */
+export interface JailPlace {
+  readonly id: string;
+  readonly folder: string;
+  readonly sockets: string;
+  /** The writable layers. */
+  readonly layers: string;
+  readonly slots: string;
+  readonly idMap: IdMap;
+  readonly storage: keyof typeof STORAGE;
+}
+
 export interface JailRequest {
+  readonly place: JailPlace;
   readonly spec: SandboxSpec;
   readonly template: Template;
-  readonly idMap: IdMap;
   readonly cgroups: readonly CgroupBase[];
-  readonly storage: keyof typeof STORAGE;
-  /** Where the writable layers lie on the host. */
-  readonly layers: string;
-  readonly sockets: string;
-  readonly slots: string;
   readonly bootId: string;
   /** Who owns the workspace on the host. */
   readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
@@ -57,27 +64,37 @@ export interface JailRequest {
 
 /** The specification that the jail reads from its standard input. */
 export function encodeJailSpec(request: JailRequest): Buffer {
-  const { spec, idMap } = request;
-  const fields: Field[] = [
-    ["ID", spec.id],
+  const { spec } = request;
+  return encodeHead(OPERATION.JAIL, [
+    ...placeFields(request.place),
     ["HOSTNAME", spec.hostname],
-    ["FOLDER", spec.folder],
-    ["SOCKETS", request.sockets],
-    ["LAYERS", request.layers],
-    ["SLOTS", request.slots],
     ["SLOT", slotOf(spec.id)],
     ["VALUE", request.bootId],
-    ["STORAGE", STORAGE[request.storage]],
     ["DEADLINE_MS", spec.deadline?.getTime() ?? 0],
     ["FLAGS", spec.ephemeral ? EPHEMERAL : 0],
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
-    ...idMapFields(idMap),
     ...limitFields(spec.limits),
     ...request.cgroups.map(({ kind, path }): Field => ["CGROUP", encodeFields([["KIND", CGROUP_KIND[kind]], ["PATH", path]])]),
     ...steps(request).map((step): Field => ["SETUP", encodeFields(step)]),
+  ]);
+}
+
+/** What `clear` reads: the place alone. */
+export function encodeClearSpec(place: JailPlace): Buffer {
+  return encodeHead(OPERATION.JAIL, placeFields(place));
+}
+
+function placeFields(place: JailPlace): Field[] {
+  return [
+    ["ID", place.id],
+    ["FOLDER", place.folder],
+    ["SOCKETS", place.sockets],
+    ["LAYERS", place.layers],
+    ["SLOTS", place.slots],
+    ["STORAGE", STORAGE[place.storage]],
+    ...idMapFields(place.idMap),
   ];
-  return encodeHead(OPERATION.JAIL, fields);
 }
 
 /** Any spread will do: the jail takes the next free slot. */

@@ -7,7 +7,7 @@ import { findCgroups, type Cgroups } from "./cgroups.ts";
 import { findIdMap, type IdMap } from "./id-map.ts";
 import { probeIsolation } from "./isolation.ts";
 import { clearFolder, startJail } from "./jail-process.ts";
-import { encodeJailSpec } from "./jail-spec.ts";
+import { encodeClearSpec, encodeJailSpec, type JailPlace } from "./jail-spec.ts";
 import { NamespaceSandbox, readEnd } from "./running-sandbox.ts";
 import { alwaysEnforced, openStorage, type Storage } from "./storage.ts";
 import { openBaseTemplate } from "./template/base-template.ts";
@@ -69,16 +69,12 @@ class NamespaceRuntime implements Runtime {
   async create(spec: SandboxSpec, signal: AbortSignal): Promise<RunningSandbox> {
     this.#needLimits(spec);
     const template = await this.#need(spec.template);
-    const { options, storage, cgroups, idMap, bootId } = this.#host;
+    const { options, cgroups, bootId } = this.#host;
     const request = encodeJailSpec({
+      place: this.#place(spec.id, spec.folder),
       spec,
       template,
-      idMap,
       cgroups: cgroups.bases,
-      storage: storage.kind,
-      layers: storage.layers(spec.id, spec.folder),
-      sockets: this.#sockets(spec.id),
-      slots: SLOTS,
       bootId,
       ...(spec.workspace && { workspaceOwner: statSync(spec.workspace.path) }),
     });
@@ -86,7 +82,7 @@ class NamespaceRuntime implements Runtime {
       const jail = await startJail(options.binary, request, { ephemeral: spec.ephemeral, signal });
       return this.#running(spec.id, spec.folder, { env: template.env, gone: jail.gone, ...(jail.leash && { leash: jail.leash }) });
     } catch (cause) {
-      await clearFolder(options.binary, spec.folder);
+      await this.clear(spec.id, spec.folder);
       throw cause;
     }
   }
@@ -102,14 +98,19 @@ class NamespaceRuntime implements Runtime {
     }
   }
 
-  async clear(_id: string, folder: string): Promise<SandboxEnd | undefined> {
-    if (!(await clearFolder(this.#host.options.binary, folder))) return undefined;
+  async clear(id: string, folder: string): Promise<SandboxEnd | undefined> {
+    if (!(await clearFolder(this.#host.options.binary, encodeClearSpec(this.#place(id, folder))))) return undefined;
     return (await readEnd(folder)) ?? { reason: "keeper_lost", at: new Date() };
   }
 
   #running(id: string, folder: string, held: { readonly env: Template["env"]; readonly gone?: () => Promise<void>; readonly leash?: { destroy(): void } }): NamespaceSandbox {
     const countsUsage = this.#host.cgroups.limits.includes("memoryBytes");
     return new NamespaceSandbox({ id, folder, sockets: this.#sockets(id), countsUsage, clear: () => this.clear(id, folder), ...held });
+  }
+
+  #place(id: string, folder: string): JailPlace {
+    const { storage, idMap } = this.#host;
+    return { id, folder, sockets: this.#sockets(id), layers: storage.layers(id, folder), slots: SLOTS, idMap, storage: storage.kind };
   }
 
   #sockets(id: string): string {
