@@ -28,7 +28,8 @@ export const GUARANTEES = {
 
   "sandboxes-apart": "A sandbox sees no file, process or socket of another one.",
   "signals-stay-inside": "A signal reaches no process outside its sandbox, and kill(-1) does not end the sandbox.",
-  "own-kernel-counts": "A sandbox that uses up a count which the kernel keeps for each user takes nothing from another one.",
+  "own-kernel-counts":
+    "Started by root, a sandbox that uses up a count which the kernel keeps for each user takes nothing from another one.",
 
   "no-network": "A sandbox has a loopback of its own and no other network.",
   "host-ports-closed": "A sandbox neither reaches, lists nor takes a port of the host.",
