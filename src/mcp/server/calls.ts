@@ -1,16 +1,27 @@
 /** The tool calls in flight of one server, so that its end can stop them and wait for their clean-up. */
 export interface Calls {
-  /** Runs `work` with a signal that aborts with the caller's or with {@link Calls.abort}. */
+  /** Runs `work` with a signal that aborts with the caller's or when the server stops. */
   run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  /** Aborts what runs now, and whatever starts later. */
-  abort(): void;
-  /** Resolves when nothing is in flight. */
-  settled(): Promise<void>;
+  /**
+   * Lets calls end by themselves for at most `graceMs`, then aborts them, and what starts later. Resolves when nothing is in
+   * flight, at latest a bounded time after the abort: one call that does not heed it must not keep the process.
+   */
+  stop(graceMs: number): Promise<void>;
 }
+
+const CLEAN_UP_MS = 10_000;
 
 export function createCalls(): Calls {
   const inFlight = new Map<AbortController, Promise<unknown>>();
   let isAborted = false;
+
+  function abort(): void {
+    isAborted = true;
+    for (const controller of inFlight.keys()) controller.abort();
+  }
+  async function settled(): Promise<void> {
+    while (inFlight.size > 0) await Promise.allSettled(inFlight.values());
+  }
   return {
     async run(signal, work) {
       const controller = new AbortController();
@@ -26,12 +37,21 @@ export function createCalls(): Calls {
         signal.removeEventListener("abort", forward);
       }
     },
-    abort() {
-      isAborted = true;
-      for (const controller of inFlight.keys()) controller.abort();
-    },
-    async settled() {
-      while (inFlight.size > 0) await Promise.allSettled(inFlight.values());
+    async stop(graceMs) {
+      if (graceMs > 0) await within(graceMs, settled());
+      abort();
+      await within(CLEAN_UP_MS, settled());
     },
   };
+}
+
+/** Resolves with the promise or when the time is over, whichever is first. */
+async function within(timeoutMs: number, promise: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+  try {
+    await Promise.race([promise, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -44,7 +44,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       return legacy.sessions;
     },
     async close(graceMs) {
-      await settleWithin(calls, graceMs);
+      await calls.stop(graceMs);
       stopAnnouncing();
       legacy.close();
       await modern.close();
@@ -83,14 +83,4 @@ function isLegacy({ request, body }: HttpExchange): boolean {
 function header(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
-}
-
-async function settleWithin(calls: Calls, graceMs: number): Promise<void> {
-  const timer = setTimeout(() => calls.abort(), graceMs);
-  try {
-    await calls.settled();
-  } finally {
-    clearTimeout(timer);
-  }
-  calls.abort();
 }

@@ -27,8 +27,7 @@ export function serveMcpStdio(options: StdioServerOptions): StdioServer {
     const close = transport.onclose;
     transport.onclose = () => {
       close?.();
-      calls.abort();
-      void calls.settled().then(resolve);
+      void calls.stop(0).then(resolve);
     };
   });
   return {
