@@ -1,11 +1,10 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { SandboxEnd } from "../runtime/runtime.ts";
 import { homeError, ifPresent } from "./home-error.ts";
 import { createSandboxId, isSandboxId } from "./sandbox-id.ts";
-import type { SandboxRecord } from "./sandbox-record.ts";
-import { parseEnd, parseRecord } from "./sandbox-record.ts";
+import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
+import { parseRecord, parseTombstone } from "./sandbox-record.ts";
 
 const RECORD = "sandbox.json";
 const TOMBSTONE = "tombstone.json";
@@ -13,15 +12,16 @@ const UNFINISHED = ".new-";
 /** Far more than the few system calls between the two steps of `write` take. */
 const UNFINISHED_KEPT_MS = 60_000;
 
-/** A sandbox as the disk has it; `end` is there once nothing of it is left but this. */
+/** A sandbox as the disk has it; `end` is there once it has ended. */
 export interface JournalEntry {
   readonly record: SandboxRecord;
-  readonly end?: SandboxEnd;
+  readonly end?: Tombstone;
 }
 
 /**
  * The sandboxes of a home on disk: one folder each, which any number of processes read at once.
- * A folder appears together with its record, by one rename. Records and tombstones never change, so what was read stays true.
+ * A folder appears together with its record, by one rename. Records never change, nor do tombstones once all is cleared:
+ * what was read of them stays true.
  */
 export class Journal {
   readonly #directory: string;
@@ -63,7 +63,7 @@ export class Journal {
   /** Undefined when there is no such sandbox, and for a corrupt record, which is reported by name. */
   async read(id: string): Promise<JournalEntry | undefined> {
     const known = this.#entries.get(id);
-    if (known?.end) return known;
+    if (known?.end?.isCleared) return known;
     const [record, end] = await Promise.all([known?.record ?? this.#readRecord(id), this.#readEnd(id)]);
     if (!record) return undefined;
     const entry = { record, ...(end && { end }) };
@@ -79,7 +79,7 @@ export class Journal {
     return ids;
   }
 
-  async writeEnd(id: string, end: SandboxEnd): Promise<void> {
+  async writeEnd(id: string, end: Tombstone): Promise<void> {
     const path = join(this.folder(id), TOMBSTONE);
     const fresh = `${path}.${createSandboxId()}`;
     const written = await ifPresent(path, this.#replace(fresh, path, JSON.stringify(end)));
@@ -128,10 +128,10 @@ export class Journal {
   }
 
   /** A corrupt tombstone counts as none: the runtime is asked again and it is written anew. */
-  async #readEnd(id: string): Promise<SandboxEnd | undefined> {
+  async #readEnd(id: string): Promise<Tombstone | undefined> {
     const path = join(this.folder(id), TOMBSTONE);
     const text = await ifPresent(path, readFile(path, "utf8"));
-    return text === undefined ? undefined : parseEnd(text);
+    return text === undefined ? undefined : parseTombstone(text);
   }
 
   #reportOnce(id: string, problem: string): void {

@@ -1,5 +1,5 @@
 import { BelljarError } from "../errors.ts";
-import type { Isolation, Runtime, RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import type { Runtime, RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
 import { mayBeInTheMaking } from "./creator.ts";
 import type { Journal } from "./journal.ts";
 import type { SandboxKeeping } from "./local-sandbox.ts";
@@ -10,7 +10,7 @@ import type { SandboxInfo } from "./sandbox.ts";
 
 /**
  * The runtime's handles that this process holds, one for each sandbox, and the end of sandboxes:
- * a tombstone is written after the runtime has cleared what was left, so one that has a tombstone needs no runtime any more.
+ * the tombstone is written as soon as an end is known, and marked once the runtime has cleared what was left.
  */
 export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   readonly #runtime: Runtime;
@@ -18,6 +18,7 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   readonly #report: (problem: string) => void;
   readonly #held = new Map<string, LocalSandbox>();
   readonly #opening = new Map<string, Promise<LocalSandbox | undefined>>();
+  readonly #burying = new Map<string, Promise<void>>();
   readonly #settling = new Map<string, Promise<SandboxEnd | undefined>>();
   #isReleased = false;
 
@@ -41,7 +42,7 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     }
     const sandbox = new LocalSandbox(record, running, this);
     this.#held.set(record.id, sandbox);
-    void running.ended.then(() => this.#settleInBackground(sandbox));
+    void running.ended.then((end) => this.#buryUnasked(sandbox, end));
     return sandbox;
   }
 
@@ -55,12 +56,21 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     });
   }
 
-  /** Has the runtime clear what a dead sandbox left, then writes the tombstone; undefined while it lives. */
+  /** Writes down an end that the runtime told. What is left on disk is cleared behind the caller's back. */
+  bury(record: SandboxRecord, end: SandboxEnd): Promise<void> {
+    return once(this.#burying, record.id, async () => {
+      const isBuried = (await this.#journal.read(record.id))?.end !== undefined;
+      if (!isBuried) await this.#journal.writeEnd(record.id, { ...end, isCleared: false });
+      void this.#settleInBackground(record);
+    });
+  }
+
+  /** Has the runtime clear what a dead sandbox left, then writes the tombstone; undefined while it lives or its keeper is at it. */
   settle(record: SandboxRecord): Promise<SandboxEnd | undefined> {
     return once(this.#settling, record.id, async () => {
       this.#assertOurs(record);
       const end = await this.#runtime.clear(record.id, this.#journal.folder(record.id));
-      if (end) await this.#journal.writeEnd(record.id, end);
+      if (end) await this.#journal.writeEnd(record.id, { ...end, isCleared: true });
       if (end) await this.#letGo(record.id);
       return end;
     });
@@ -72,8 +82,15 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   }
 
   async info(record: SandboxRecord): Promise<SandboxInfo> {
-    const [{ limits }, life] = await Promise.all([this.#probe(), this.#life(record)]);
-    return toSandboxInfo(record, life, limits);
+    const info = await this.findInfo(record);
+    if (info) return info;
+    throw notReady(record);
+  }
+
+  /** Undefined when it is in the making, or its end is known to nobody yet. */
+  async findInfo(record: SandboxRecord): Promise<SandboxInfo | undefined> {
+    const [{ limits }, life] = await Promise.all([this.#runtime.probe(), this.#life(record)]);
+    return life && toSandboxInfo(record, life, limits);
   }
 
   /** Whether this process's runtime made it and can speak of it. */
@@ -83,26 +100,24 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isReleased = true;
-    await Promise.allSettled([...this.#opening.values(), ...this.#settling.values()]);
+    await Promise.allSettled([...this.#opening.values(), ...this.#burying.values()]);
+    await Promise.allSettled(this.#settling.values());
     await Promise.all([...this.#held.keys()].map((id) => this.#letGo(id)));
   }
 
-  #probe(): Promise<Isolation> {
-    return this.#runtime.probe();
+  async #life(record: SandboxRecord): Promise<SandboxEnd | Usage | undefined> {
+    const known = await this.#knownEnd(record);
+    return known ?? (await this.#usage(record)) ?? (await this.#findEnd(record));
   }
 
-  async #life(record: SandboxRecord): Promise<SandboxEnd | Usage> {
-    const known = (await this.#journal.read(record.id))?.end;
-    if (known) return known;
-    const life = (await this.#usage(record)) ?? (await this.#findEnd(record));
-    if (life) return life;
-    throw notReady(record);
+  async #knownEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {
+    return this.#held.get(record.id)?.end ?? (await this.#journal.read(record.id))?.end;
   }
 
-  /** For one that does not answer. What this process held was made, and its maker writes the end down at once. */
+  /** For one that does not answer; it may have ended, and been buried, since it was asked. */
   async #findEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {
-    const wasMade = this.#held.has(record.id) || this.#settling.has(record.id) || !mayBeInTheMaking(record, Date.now());
-    return wasMade ? this.settle(record) : (await this.#journal.read(record.id))?.end;
+    const known = await this.#knownEnd(record);
+    return known ?? (mayBeInTheMaking(record, Date.now()) ? undefined : this.settle(record));
   }
 
   /** Undefined when it lives no more. A handle opened for this one question is closed again. */
@@ -130,12 +145,21 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     await sandbox?.release();
   }
 
-  async #settleInBackground(sandbox: LocalSandbox): Promise<void> {
+  /** What `kill` of this process has buried is held no more. */
+  async #buryUnasked(sandbox: LocalSandbox, end: SandboxEnd): Promise<void> {
     if (this.#held.get(sandbox.id) !== sandbox) return;
+    await this.#reported(sandbox.record, () => this.bury(sandbox.record, end));
+  }
+
+  #settleInBackground(record: SandboxRecord): Promise<unknown> {
+    return this.#reported(record, () => this.settle(record));
+  }
+
+  async #reported(record: SandboxRecord, work: () => Promise<unknown>): Promise<void> {
     try {
-      await this.settle(sandbox.record);
+      await work();
     } catch (cause) {
-      this.#report(`Sandbox ${sandbox.id} ended, but what it left cannot be cleared yet: ${String(cause)}`);
+      this.#report(`Sandbox ${record.id} ended, but what it left cannot be cleared yet: ${String(cause)}`);
     }
   }
 

@@ -11,8 +11,8 @@ const EXTEND_BELOW = 0.9;
 
 /** What a sandbox needs from those that it lives among. */
 export interface SandboxKeeping {
-  /** Writes down that it ended, once nothing of it is left. */
-  settle(record: SandboxRecord): Promise<SandboxEnd | undefined>;
+  /** Writes down how it ended. */
+  bury(record: SandboxRecord, end: SandboxEnd): Promise<void>;
   info(record: SandboxRecord): Promise<SandboxInfo>;
 }
 
@@ -72,7 +72,7 @@ export class LocalSandbox implements Sandbox {
 
   async kill(): Promise<void> {
     this.#end = await this.#running.kill("killed");
-    await this.#keeping.settle(this.record);
+    await this.#keeping.bury(this.record, this.#end);
   }
 
   release(): Promise<void> {

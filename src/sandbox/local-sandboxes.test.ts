@@ -303,14 +303,31 @@ describe("ends", () => {
   });
 
   it("forgets tombstones past their time", async () => {
-    await using sandboxes = openHome({ config: { tombstoneRetentionMs: 0 } });
+    const sandboxes = openHome();
     const sandbox = await sandboxes.create(LOCAL, {}, signal);
     await sandbox.kill();
-    writeFileSync(join(folderOf(sandbox.id), "tombstone.json"), JSON.stringify({ reason: "killed", at: new Date(0) }));
+    await sandboxes[Symbol.asyncDispose]();
+    writeFileSync(join(folderOf(sandbox.id), "tombstone.json"), JSON.stringify({ reason: "killed", at: new Date(0), isCleared: true }));
     await using next = openHome({ config: { tombstoneRetentionMs: 1000 } });
     await next.sweep();
     await expect(next.get(LOCAL, sandbox.id)).rejects.toThrow(withCode("SANDBOX_NOT_FOUND"));
     expect(existsSync(folderOf(sandbox.id))).toBe(false);
+  });
+
+  it("knows the end while the keeper still clears, and lets the next sweep finish what a killed keeper left", async () => {
+    const runtime = fakeRuntime({ host });
+    const cleared: string[] = [];
+    const busy: Runtime = { ...runtime, clear: () => Promise.resolve(undefined) };
+    const later: Runtime = { ...runtime, clear: (id, folder) => (cleared.push(id), runtime.clear(id, folder)) };
+    await using maker = openHome({ runtime: busy });
+    const sandbox = await maker.create(LOCAL, {}, signal);
+    await sandbox.kill();
+    expect(await maker.info(LOCAL, sandbox.id)).toMatchObject({ state: "ended", endReason: "killed" });
+    await using next = openHome({ runtime: later });
+    expect(await next.list(LOCAL, {})).toMatchObject([{ id: sandbox.id, state: "ended", endReason: "killed" }]);
+    expect(cleared).toEqual([]);
+    for (let round = 0; round < 2; round += 1) await next.sweep();
+    expect(cleared).toEqual([sandbox.id]);
   });
 
   it("lets its sandboxes live when it is disposed", async () => {

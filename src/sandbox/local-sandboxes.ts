@@ -79,7 +79,7 @@ class HomeSandboxes implements LocalSandboxes {
     const entries = await mapLimit(await this.#journal.ids(), PARALLEL, (id) => this.#listed(id, () => this.#journal.read(id)));
     const records = entries.flatMap((entry) => (entry && entry.record.owner === principal.id ? [entry.record] : []));
     const wanted = records.filter((record) => matchesMetadata(record, filter));
-    const infos = await mapLimit(wanted, PARALLEL, (record) => this.#listed(record.id, () => this.#live.info(record)));
+    const infos = await mapLimit(wanted, PARALLEL, (record) => this.#listed(record.id, () => this.#live.findInfo(record)));
     return infos
       .flatMap((info) => (info && matchesState(info, filter) ? [info] : []))
       .toSorted((one, other) => other.createdAt.getTime() - one.createdAt.getTime())
@@ -106,7 +106,7 @@ class HomeSandboxes implements LocalSandboxes {
     options: CreateOptions,
     { defaultName, signal }: { readonly defaultName?: string; readonly signal: AbortSignal },
   ): Promise<LocalSandbox> {
-    if (signal.aborted) throw new BelljarError("CANCELLED", "The sandbox was not made: the call was cancelled", { cause: signal.reason });
+    if (signal.aborted) throw cancelled(signal);
     const { required, ...request } = parseCreateOptions(options, this.#options.config.sandbox);
     if (request.workspace) await checkWorkspace(request.workspace, this.#options.home);
     const record = this.#newRecord(principal, request, defaultName);
@@ -121,7 +121,7 @@ class HomeSandboxes implements LocalSandboxes {
       return await this.#options.runtime.create({ ...spec, ...(workspace && { workspace }) }, signal);
     } catch (cause) {
       await this.#journal.remove(id);
-      throw cause;
+      throw signal.aborted ? cancelled(signal) : cause;
     }
   }
 
@@ -180,6 +180,10 @@ class HomeSandboxes implements LocalSandboxes {
       return undefined;
     }
   }
+}
+
+function cancelled(signal: AbortSignal): BelljarError {
+  return new BelljarError("CANCELLED", "The sandbox was not made: the call was cancelled", { cause: signal.reason });
 }
 
 function ended(record: SandboxRecord, reason: EndReason): BelljarError {

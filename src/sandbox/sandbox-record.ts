@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { EndReason, SandboxEnd } from "../runtime/runtime.ts";
+import type { EndReason } from "../runtime/runtime.ts";
 
 const LIMIT = z.number().positive().optional();
 const limits = z.object({ memoryBytes: LIMIT, cpus: LIMIT, pids: LIMIT, diskBytes: LIMIT, openFiles: LIMIT });
@@ -40,7 +40,15 @@ const REASONS = {
   create_failed: true,
 } as const satisfies Record<EndReason, true>;
 
-const endSchema = z.object({ reason: z.enum(Object.keys(REASONS) as [EndReason, ...EndReason[]]), at: date });
+const tombstoneSchema = z.object({
+  reason: z.enum(Object.keys(REASONS) as [EndReason, ...EndReason[]]),
+  at: date,
+  /** Whether the runtime has said that nothing of it is left. */
+  isCleared: z.boolean(),
+});
+
+/** How a sandbox ended. */
+export type Tombstone = Readonly<z.output<typeof tombstoneSchema>>;
 
 /** Undefined when the text is no record of this sandbox. */
 export function parseRecord(id: string, text: string): SandboxRecord | undefined {
@@ -48,9 +56,9 @@ export function parseRecord(id: string, text: string): SandboxRecord | undefined
   return record?.id === id ? record : undefined;
 }
 
-/** Undefined when the text is no end of a sandbox. */
-export function parseEnd(text: string): SandboxEnd | undefined {
-  return endSchema.safeParse(parseJson(text)).data;
+/** Undefined when the text is no tombstone. */
+export function parseTombstone(text: string): Tombstone | undefined {
+  return tombstoneSchema.safeParse(parseJson(text)).data;
 }
 
 function parseJson(text: string): unknown {

@@ -40,7 +40,7 @@ export interface Sandbox {
   usage(): Promise<Usage>;
   /** So long from now. */
   extend(timeoutMs: number): Promise<void>;
-  /** Resolves when nothing of it is left but the tombstone. */
+  /** Resolves when its processes are gone and its tombstone is written; what it left on disk goes after that. */
   kill(): Promise<void>;
 }
 

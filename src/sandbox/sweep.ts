@@ -1,6 +1,7 @@
 import { mayBeInTheMaking } from "./creator.ts";
 import type { Journal, JournalEntry } from "./journal.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
+import type { SandboxEnd } from "../runtime/runtime.ts";
 import { mapLimit } from "./map-limit.ts";
 
 const PARALLEL = 8;
@@ -33,12 +34,12 @@ async function sweepReported(sweep: Sweep, id: string): Promise<void> {
 async function sweepOne(sweep: Sweep, id: string): Promise<void> {
   const entry = await sweep.journal.read(id);
   if (!entry) return sweepUnknown(sweep, id);
-  const end = entry.end ?? (await settleDead(sweep, entry));
+  const end = entry.end?.isCleared ? entry.end : await settleDead(sweep, entry);
   if (end && sweep.now - end.at.getTime() > sweep.retentionMs) await sweep.journal.remove(id);
 }
 
-async function settleDead({ live, now }: Sweep, { record }: JournalEntry): Promise<JournalEntry["end"]> {
-  if (!live.isOurs(record) || live.held(record.id) || mayBeInTheMaking(record, now)) return undefined;
+async function settleDead({ live, now }: Sweep, { record, end }: JournalEntry): Promise<SandboxEnd | undefined> {
+  if (!live.isOurs(record) || live.held(record.id) || (!end && mayBeInTheMaking(record, now))) return undefined;
   return live.settle(record);
 }
 
