@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { afterAll, beforeAll, it } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { ExecOptions, Guest, RunOptions, RunResult } from "../../src/runtime/guest/guest.ts";
@@ -95,24 +96,30 @@ export function run(guest: Guest, script: string, options: Partial<RunOptions> =
   return guest.run({ argv: ["sh", "-c", script], signal: soon(), ...options });
 }
 
+/** Waits inside until a process is gone, or at least dead and not yet reaped; a timeout is the result when it stays. */
+export function waitUntilGone(guest: Guest, pid: number): Promise<RunResult> {
+  return run(guest, `while [ -e /proc/${pid} ] && ! grep -q '^State:.Z' /proc/${pid}/status; do sleep 0.01; done`, { timeoutMs: 10_000 });
+}
+
 export function execOptions(script: string, options: Partial<ExecOptions> = {}): ExecOptions {
   return { argv: ["sh", "-c", script], signal: soon(), ...options };
 }
 
-export async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+/** Reads to the end; the writing half of a duplex stays open. */
+export async function collect(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
+  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
 /** The first bytes of a stream, which stays open and can be read on. */
-export async function readUntil(stream: NodeJS.ReadableStream, wanted: string): Promise<string> {
+export async function readUntil(stream: NodeJS.ReadableStream, wanted: string | RegExp): Promise<string> {
   let text = "";
   return new Promise((resolve, reject) => {
     const stop = (): void => void stream.off("data", take).off("error", fail).off("end", ended);
     const take = (chunk: Buffer): void => {
       text += chunk.toString();
-      if (!text.includes(wanted)) return;
+      if (typeof wanted === "string" ? !text.includes(wanted) : !wanted.test(text)) return;
       stop();
       stream.pause();
       resolve(text);
@@ -122,6 +129,6 @@ export async function readUntil(stream: NodeJS.ReadableStream, wanted: string): 
       reject(error);
     };
     const ended = (): void => fail(new Error(`the stream ended after ${JSON.stringify(text)}`));
-    stream.on("data", take).on("error", fail).on("end", ended);
+    stream.on("data", take).on("error", fail).on("end", ended).resume();
   });
 }

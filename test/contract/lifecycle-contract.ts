@@ -68,9 +68,11 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
 
     it("leaves no process when it ends, daemons included", async () => {
       await using sandbox = await createSandbox(open);
-      await using command = await sandbox.guest.exec(execOptions("setsid -f sleep 600; (setsid sleep 600 &) ; echo ready; exec sleep 600", { stdin: false }));
-      await readUntil(command.stdout, "ready");
-      expect((await sandbox.guest.processes(soon())).filter((row) => row.argv[0] === "sleep").length).toBeGreaterThanOrEqual(2);
+      const daemon = "sh -c 'echo $$; exec sleep 600'";
+      const script = `setsid -f ${daemon}; (setsid ${daemon} &); echo $$; exec sleep 600`;
+      await using command = await sandbox.guest.exec(execOptions(script, { stdin: false }));
+      const started = (await readUntil(command.stdout, /^(\d+\n){3}/)).trim().split("\n").map(Number);
+      expect((await sandbox.guest.processes(soon())).map((row) => row.pid)).toEqual(expect.arrayContaining(started));
       await sandbox.running.kill("killed");
       expect(await sandbox.runtime.open(sandbox.spec.id, sandbox.spec.folder)).toBeUndefined();
     });

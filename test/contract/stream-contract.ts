@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
 import { readUtf8 } from "../../src/runtime/guest/utf8.ts";
-import { collect, execOptions, itNeeds, readUntil, run, shareSandbox, type ContractFeatures, type OpenRuntime } from "./contract-sandbox.ts";
+import { collect, execOptions, itNeeds, readUntil, run, shareSandbox, waitUntilGone, type ContractFeatures, type OpenRuntime } from "./contract-sandbox.ts";
 
 const MEGABYTE = 1_048_576;
 const HUNDRED = 100 * MEGABYTE;
@@ -90,7 +90,7 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
 
     it("on an extra channel carries 100 MB both ways beside a full stdout", { timeout: 40_000 }, async () => {
       await using command = await guest().exec(
-        execOptions(`cat <&3 >&3 & head -c ${MEGABYTE} /dev/zero; wait`, { channels: 1, stdin: false, signal: AbortSignal.timeout(38_000) }),
+        execOptions(`cat <&3 >&3 & exec 3>&-; head -c ${MEGABYTE} /dev/zero; wait`, { channels: 1, stdin: false, signal: AbortSignal.timeout(38_000) }),
       );
       const [channel] = command.channels;
       const sent = createHash("sha1");
@@ -158,7 +158,7 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
       const command = await guest().exec(execOptions("echo $$; exec sleep 600", { terminal }));
       const pid = Number.parseInt(await readUntil(command.stdout, "\n"), 10);
       await command[Symbol.asyncDispose]();
-      expect(await run(guest(), `tail --pid=${pid} -s 0.01 -f /dev/null`, { timeoutMs: 10_000 })).toMatchObject({ exitCode: 0 });
+      expect(await waitUntilGone(guest(), pid)).toMatchObject({ exitCode: 0 });
     });
   });
 }

@@ -122,7 +122,15 @@ class RunningExec {
     const open = this.#outputs.filter((output) => output && !output.isEnded);
     if (open.length === 0) return this.#finish();
     clearTimeout(this.#drain);
-    if (!open.some((output) => output?.isBlocked)) this.#drain = setTimeout(() => this.#finish(), DRAIN_MS);
+    if (!open.some((output) => output?.isBlocked)) this.#drain = setTimeout(() => this.#finishUnlessMoreCame(), DRAIN_MS);
+  }
+
+  /** Timers run before what the pipes hold is read: after a turn in which this process was busy, that comes first. */
+  #finishUnlessMoreCame(): void {
+    const drain = this.#drain;
+    setImmediate(() => {
+      if (this.#drain === drain) this.#finish();
+    });
   }
 
   #finish(): void {

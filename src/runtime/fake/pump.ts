@@ -21,6 +21,7 @@ export class OutputPump {
     this.#onProgress = onProgress;
     source.on("data", (chunk: Buffer) => this.#take(chunk));
     source.on("close", () => this.#sourceGone()).on("end", () => this.#sourceGone()).on("error", () => {});
+    source.resume();
   }
 
   get isEnded(): boolean {
@@ -56,10 +57,11 @@ export class OutputPump {
 
   #flush(): void {
     while (this.#held) {
-      const size = this.#window.take(Math.min(this.#held.length, PAYLOAD_MAX_BYTES));
+      const held = this.#held;
+      const size = this.#window.take(Math.min(held.length, PAYLOAD_MAX_BYTES));
       if (size === 0) return;
-      this.#peer.send(FRAME.DATA, this.#channel, this.#held.subarray(0, size));
-      this.#held = size < this.#held.length ? this.#held.subarray(size) : undefined;
+      this.#held = size < held.length ? held.subarray(size) : undefined;
+      this.#peer.send(FRAME.DATA, this.#channel, held.subarray(0, size));
     }
     if (this.#sourceEnded) this.end();
     else this.#source.resume();

@@ -55,7 +55,15 @@ class WatchedTree {
   #addNew(host: Buffer, path: Buffer): void {
     if (this.#watchers.has(path.toString("latin1"))) return;
     this.add(host, path);
-    for (const name of readdirSync(host, { encoding: "buffer" })) this.#changed("rename", join(host, name), child(path, name));
+    this.#tellBelow(host, path);
+  }
+
+  #tellBelow(host: Buffer, path: Buffer): void {
+    for (const entry of readdirSync(host, { encoding: "buffer", withFileTypes: true })) {
+      const name = entry.name as unknown as Buffer;
+      this.#tell(EVENT_KIND.CREATE, child(path, name));
+      if (entry.isDirectory()) this.#tellBelow(join(host, name), child(path, name));
+    }
   }
 
   #tell(kind: number, path: Buffer): void {
