@@ -37,8 +37,9 @@ static _Noreturn void fail_step(const struct spawn *spawn, const char *step) {
 
 bool reset_signals(void) {
   struct sigaction standard = {.sa_handler = SIG_DFL};
-  /* The guest changes no other disposition, and exec itself resets handlers. */
-  if (sigaction(SIGPIPE, &standard, NULL) != 0) return false;
+  /* Whoever started the guest may ignore some (the keeper does): exec would hand that on, and a shell cannot trap them. */
+  for (int number = 1; number < SIGSYS + 1; number++)
+    if (number != SIGKILL && number != SIGSTOP && sigaction(number, &standard, NULL) != 0) return false;
   sigset_t none;
   sigemptyset(&none);
   return sigprocmask(SIG_SETMASK, &none, NULL) == 0;
