@@ -9,6 +9,8 @@ import { parseRecord, parseTombstone } from "./sandbox-record.ts";
 const RECORD = "sandbox.json";
 const TOMBSTONE = "tombstone.json";
 const UNFINISHED = ".new-";
+/** A long-lived server makes many more. */
+const REMEMBERED_MAX = 10_000;
 /** Far more than the few system calls between the two steps of `write` take. */
 const UNFINISHED_KEPT_MS = 60_000;
 
@@ -57,7 +59,7 @@ export class Journal {
       rmSync(fresh, { recursive: true, force: true });
       throw homeError(fresh, cause);
     }
-    this.#entries.set(record.id, { record });
+    this.#remember(record.id, { record });
   }
 
   /** Undefined when there is no such sandbox, and for a corrupt record, which is reported by name. */
@@ -67,7 +69,7 @@ export class Journal {
     const [record, end] = await Promise.all([known?.record ?? this.#readRecord(id), this.#readEnd(id)]);
     if (!record) return undefined;
     const entry = { record, ...(end && { end }) };
-    this.#entries.set(id, entry);
+    this.#remember(id, entry);
     return entry;
   }
 
@@ -84,7 +86,7 @@ export class Journal {
     const fresh = `${path}.${createSandboxId()}`;
     const written = await ifPresent(path, this.#replace(fresh, path, JSON.stringify(end)));
     const record = this.#entries.get(id)?.record;
-    if (written && record) this.#entries.set(id, { record, end });
+    if (written && record) this.#remember(id, { record, end });
   }
 
   async remove(id: string): Promise<void> {
@@ -111,6 +113,13 @@ export class Journal {
       const found = await ifPresent(path, stat(path));
       if (found && now - found.mtimeMs > UNFINISHED_KEPT_MS) await ifPresent(path, rm(path, { recursive: true, force: true }));
     }
+  }
+
+  #remember(id: string, entry: JournalEntry): void {
+    this.#entries.set(id, entry);
+    if (this.#entries.size <= REMEMBERED_MAX) return;
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
   }
 
   async #replace(fresh: string, path: string, text: string): Promise<true> {

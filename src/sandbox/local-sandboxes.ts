@@ -19,6 +19,7 @@ import { checkWorkspace } from "./workspace/parse-workspace.ts";
 
 /** How many folders are looked at together. */
 const PARALLEL = 16;
+const SWEEP_EVERY_MS = 3_600_000;
 
 export interface LocalSandboxesOptions {
   /** `$BELLJAR_HOME`, absolute. */
@@ -45,6 +46,8 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #journal: Journal;
   readonly #live: LiveSandboxes;
   readonly #defaults: DefaultSandboxes;
+  #sweptAtMs = Date.now();
+  #sweeping: Promise<void> = Promise.resolve();
 
   constructor(options: LocalSandboxesOptions) {
     this.#options = options;
@@ -92,12 +95,21 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   sweep(): Promise<void> {
+    this.#sweptAtMs = Date.now();
     const { tombstoneRetentionMs: retentionMs } = this.#options.config;
-    return sweepHome({ journal: this.#journal, live: this.#live, report: this.#report, retentionMs, now: Date.now() });
+    this.#sweeping = sweepHome({ journal: this.#journal, live: this.#live, report: this.#report, retentionMs, now: this.#sweptAtMs });
+    return this.#sweeping;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#live[Symbol.asyncDispose]();
+  /** A server that runs for weeks forgets old tombstones too. */
+  #sweepIfDue(): void {
+    if (Date.now() - this.#sweptAtMs < SWEEP_EVERY_MS) return;
+    this.sweep().catch((cause: unknown) => this.#report(`The home ${this.#options.home} cannot be swept: ${String(cause)}`));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled([this.#sweeping]);
+    await this.#live[Symbol.asyncDispose]();
   }
 
   /** The record is on disk before the runtime makes the first process, so that whatever is left of a killed maker is found. */
@@ -111,6 +123,7 @@ class HomeSandboxes implements LocalSandboxes {
     if (request.workspace) await checkWorkspace(request.workspace, this.#options.home);
     const record = this.#newRecord(principal, request, defaultName);
     this.#journal.write(record);
+    this.#sweepIfDue();
     return this.#live.hold(record, await this.#start(record, required, signal));
   }
 

@@ -5,6 +5,8 @@ import type { SandboxEnd } from "../runtime/runtime.ts";
 import { mapLimit } from "./map-limit.ts";
 
 const PARALLEL = 8;
+/** One-shot programs leave one each: the oldest go first, though their time has not come. */
+const TOMBSTONES_MAX = 10_000;
 
 export interface Sweep {
   readonly journal: Journal;
@@ -20,22 +22,34 @@ export interface Sweep {
  */
 export async function sweepHome(sweep: Sweep): Promise<void> {
   await sweep.journal.removeUnfinished(sweep.now);
-  await mapLimit(await sweep.journal.ids(), PARALLEL, (id) => sweepReported(sweep, id));
+  const ends = await mapLimit(await sweep.journal.ids(), PARALLEL, (id) => sweepReported(sweep, id));
+  const kept = ends.flatMap((end) => end ?? []).toSorted((one, other) => other.at.getTime() - one.at.getTime());
+  await mapLimit(kept.slice(TOMBSTONES_MAX), PARALLEL, ({ id }) => sweep.journal.remove(id));
 }
 
-async function sweepReported(sweep: Sweep, id: string): Promise<void> {
+interface KeptEnd {
+  readonly id: string;
+  readonly at: Date;
+}
+
+async function sweepReported(sweep: Sweep, id: string): Promise<KeptEnd | undefined> {
   try {
-    await sweepOne(sweep, id);
+    return await sweepOne(sweep, id);
   } catch (cause) {
     sweep.report(`Sandbox ${id} cannot be cleared yet: ${String(cause)}`);
+    return undefined;
   }
 }
 
-async function sweepOne(sweep: Sweep, id: string): Promise<void> {
+/** The end of one that is wholly cleared and kept. */
+async function sweepOne(sweep: Sweep, id: string): Promise<KeptEnd | undefined> {
   const entry = await sweep.journal.read(id);
   if (!entry) return sweepUnknown(sweep, id);
   const end = entry.end?.isCleared ? entry.end : await settleDead(sweep, entry);
-  if (end && sweep.now - end.at.getTime() > sweep.retentionMs) await sweep.journal.remove(id);
+  if (!end) return undefined;
+  if (sweep.now - end.at.getTime() <= sweep.retentionMs) return { id, at: end.at };
+  await sweep.journal.remove(id);
+  return undefined;
 }
 
 async function settleDead({ live, now }: Sweep, { record, end }: JournalEntry): Promise<SandboxEnd | undefined> {
@@ -44,9 +58,10 @@ async function settleDead({ live, now }: Sweep, { record, end }: JournalEntry): 
 }
 
 /** A folder without a record was being removed when its process died. A corrupt record is kept as long as a tombstone. */
-async function sweepUnknown({ journal, live, retentionMs, now }: Sweep, id: string): Promise<void> {
+async function sweepUnknown({ journal, live, retentionMs, now }: Sweep, id: string): Promise<undefined> {
   const end = await live.clearUnknown(id);
   const changedAt = await journal.changedAt(id);
-  if (!end || !changedAt) return;
+  if (!end || !changedAt) return undefined;
   if (!(await journal.hasRecord(id)) || now - changedAt.getTime() > retentionMs) await journal.remove(id);
+  return undefined;
 }
