@@ -1,0 +1,134 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BelljarError } from "../errors.ts";
+import { encodeExit, parseExit } from "./exit.ts";
+import { encodeFrame, encodeFrameHeader, encodeResize, FrameDecoder } from "./frames.ts";
+import { encodeHead, HeadDecoder } from "./head.ts";
+import { FRAME, OPERATION, PAYLOAD_MAX_BYTES } from "./wire.ts";
+
+const frame = fc.record({
+  type: fc.constantFrom(FRAME.DATA, FRAME.STARTED, FRAME.REPLY, FRAME.ENTRY, FRAME.EVENT),
+  channel: fc.integer({ min: 0, max: 255 }),
+  payload: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+});
+
+describe("frames", () => {
+  it("come back as they were sent, however the stream is cut", () => {
+    fc.assert(
+      fc.property(fc.array(frame, { maxLength: 20 }), fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1 }), (frames, cuts) => {
+        const bytes = Buffer.concat(frames.map(({ type, channel, payload }) => encodeFrame(type, channel, payload)));
+        expect(decode(pieces(bytes, cuts))).toEqual(frames);
+      }),
+    );
+  });
+
+  it("are whole at every boundary", () => {
+    const bytes = Buffer.concat([encodeFrame(FRAME.DATA, 1, Buffer.from("hello")), encodeFrame(FRAME.END, 1), encodeResize(30, 100)]);
+    for (let at = 0; at <= bytes.length; at++) expect(decode([bytes.subarray(0, at), bytes.subarray(at)]).length).toBe(3);
+  });
+
+  it("of any bytes are decoded or refused, and nothing else happens", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 20 }), (chunks) => {
+        try {
+          decode(chunks.map((chunk) => Buffer.from(chunk)));
+        } catch (error) {
+          expect(error).toMatchObject({ code: "GUEST_PROTOCOL" });
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("with one byte changed are decoded or refused, and nothing else happens", () => {
+    const bytes = Buffer.concat([encodeFrame(FRAME.DATA, 1, Buffer.alloc(40)), encodeFrame(FRAME.END, 1), encodeFrame(FRAME.REPLY, 0, Buffer.alloc(3))]);
+    fc.assert(
+      fc.property(fc.nat(bytes.length - 1), fc.nat(255), (at, value) => {
+        const broken = Buffer.from(bytes);
+        broken[at] = value;
+        try {
+          decode([broken]);
+        } catch (error) {
+          expect(error).toBeInstanceOf(BelljarError);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("that are too long, of an unknown type or not zero where they must be are refused at the header", () => {
+    const tooLong = encodeFrameHeader(FRAME.DATA, 0, PAYLOAD_MAX_BYTES + 1);
+    const reserved = encodeFrame(FRAME.DATA, 0);
+    reserved[2] = 1;
+    const credit = encodeFrame(FRAME.CREDIT, 0, Buffer.alloc(3));
+    for (const bytes of [tooLong, encodeFrame(0, 0), encodeFrame(12, 0), reserved, credit, encodeFrame(FRAME.ERROR, 0, Buffer.alloc(1))]) {
+      expect(() => decode([bytes])).toThrow(expect.objectContaining({ code: "GUEST_PROTOCOL" }));
+    }
+  });
+
+  it("stop when the decoder is told to, also within a chunk", () => {
+    const seen: number[] = [];
+    const decoder = new FrameDecoder((_type, channel) => {
+      seen.push(channel);
+      decoder.stop();
+    });
+    decoder.push(Buffer.concat([encodeFrame(FRAME.END, 1), encodeFrame(FRAME.END, 2)]));
+    expect(seen).toEqual([1]);
+  });
+
+  it("do not keep a large chunk alive for a small payload", () => {
+    const seen: Buffer[] = [];
+    const decoder = new FrameDecoder((_type, _channel, payload) => seen.push(payload));
+    decoder.push(Buffer.concat([encodeFrame(FRAME.DATA, 1, Buffer.from("x")), encodeFrame(FRAME.DATA, 1, Buffer.alloc(60_000))]));
+    expect(seen[0]?.buffer.byteLength).toBeLessThan(60_000);
+  });
+});
+
+describe("a request head", () => {
+  it("comes back as it was sent, with what follows, however it is cut", () => {
+    const bytes = Buffer.concat([encodeHead(OPERATION.EXEC, [["ARG", "true"]]), Buffer.from("rest")]);
+    for (let at = 0; at <= bytes.length; at++) {
+      const decoder = new HeadDecoder();
+      const early = decoder.push(bytes.subarray(0, at));
+      const whole = early ?? decoder.push(bytes.subarray(at));
+      expect(whole?.head.operation).toBe(OPERATION.EXEC);
+      expect(whole?.head.fields.all("ARG").map(String)).toEqual(["true"]);
+    }
+  });
+
+  it("of another version is refused by a name of its own", () => {
+    const bytes = encodeHead(OPERATION.PING, []);
+    bytes[2] = 9;
+    expect(() => new HeadDecoder().push(bytes)).toThrow(expect.objectContaining({ code: "GUEST_VERSION" }));
+  });
+
+  it("that is none, or too long, is refused", () => {
+    const tooLong = encodeHead(OPERATION.PING, []);
+    tooLong.writeUInt32BE(1_000_000, 4);
+    for (const bytes of [Buffer.from("GET / HTTP/1.1\r\n"), tooLong]) {
+      expect(() => new HeadDecoder().push(bytes)).toThrow(expect.objectContaining({ code: "GUEST_PROTOCOL" }));
+    }
+  });
+});
+
+it("an exit comes back as it was sent", () => {
+  const exit = { code: 137, signal: 9, flags: 3, durationUs: 5n, cpuUs: 2n ** 40n, memoryPeakBytes: 2n ** 33n };
+  expect(parseExit(encodeExit(exit))).toEqual(exit);
+});
+
+function decode(chunks: readonly Buffer[]): { type: number; channel: number; payload: Buffer }[] {
+  const frames: { type: number; channel: number; payload: Buffer }[] = [];
+  const decoder = new FrameDecoder((type, channel, payload) => frames.push({ type, channel, payload: Buffer.from(payload) }));
+  for (const chunk of chunks) decoder.push(chunk);
+  return frames;
+}
+
+function pieces(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const parts: Buffer[] = [];
+  for (let at = 0, index = 0; at < bytes.length; index++) {
+    const size = cuts[index % cuts.length] ?? 1;
+    parts.push(bytes.subarray(at, at + size));
+    at += size;
+  }
+  return parts;
+}
