@@ -12,14 +12,14 @@ import { createGateway } from "./gateway.ts";
 const ISOLATION: Isolation = { runtime: "fake", available: true, checks: [], limits: [], users: "two", terminals: true, pause: false };
 const ERAS = ["auto", "legacy"] as const;
 
-async function openGateway(overrides: { host?: string } = {}) {
+async function openGateway(overrides: { host?: string; isolation?: () => Promise<Isolation> } = {}) {
   const probe = createCallProbe();
   const logged: unknown[] = [];
   const gateway = createGateway({
     config: { host: overrides.host ?? "127.0.0.1", port: 0 },
     sandboxes: createNoSandboxes(),
     tools: probe.tools,
-    isolation: async () => ISOLATION,
+    isolation: overrides.isolation ?? (async () => ISOLATION),
     version: "1.2.3",
     log: { error: (fields) => void logged.push(fields) },
   });
@@ -162,6 +162,16 @@ describe("/mcp", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: "2.0", id: null, error: { code: -32000 } });
   });
 
+  it.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])("speaks the revision %s", async (protocolVersion) => {
+    await using server = await openGateway();
+    const body = INITIALIZE.replace("2025-06-18", protocolVersion);
+    const opened = await ask(server, { method: "POST", path: "/mcp", headers: MCP_HEADERS, body });
+    expect(opened.text).toContain(`"protocolVersion":"${protocolVersion}"`);
+    const headers = { ...MCP_HEADERS, "mcp-session-id": String(opened.headers["mcp-session-id"]) };
+    const list = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });
+    expect((await ask(server, { method: "POST", path: "/mcp", headers, body: list })).text).toContain('"name":"echo"');
+  });
+
   it("does not know a session that never was", async () => {
     await using server = await openGateway();
     const headers = { ...MCP_HEADERS, "mcp-session-id": "never" };
@@ -278,6 +288,16 @@ describe("REST", () => {
     expect(JSON.parse(answer.text)).toEqual({
       error: { code: "SANDBOX_NOT_FOUND", message: expect.any(String), retryable: false, requestId: expect.any(String) },
     });
+  });
+
+  it("logs a bug under the request id, which is all that it tells", async () => {
+    await using server = await openGateway({ isolation: () => Promise.reject(new TypeError("a secret detail")) });
+    const answer = await ask(server, { path: "/v1/doctor" });
+    expect(answer.status).toBe(500);
+    expect(answer.text).not.toContain("a secret detail");
+    const { error } = JSON.parse(answer.text) as { error: { code: string; requestId: string } };
+    expect(error.code).toBe("INTERNAL");
+    expect(server.logged).toMatchObject([{ requestId: error.requestId, err: { message: "a secret detail" } }]);
   });
 
   it("names every bad field", async () => {

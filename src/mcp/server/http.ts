@@ -16,8 +16,6 @@ export type McpHttpOptions = McpServerOptions & Partial<SessionLimits>;
 /** MCP at one URL, both eras. Whoever mounts it checks the path, Host, Origin and the caller, and parses the body. */
 export interface McpHttp {
   handle(exchange: HttpExchange): Promise<void>;
-  /** Sessions that live, of clients of the older revisions. */
-  readonly sessions: number;
   /** Waits for the calls in flight for at most `graceMs`, then aborts them, and resolves when they have cleaned up. */
   close(graceMs: number): Promise<void>;
 }
@@ -39,9 +37,6 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
         return modern.fetch(request, extra);
       };
       await toNodeHandler({ fetch }, { onerror: options.onError })(exchange.request, exchange.response, exchange.body);
-    },
-    get sessions() {
-      return legacy.sessions;
     },
     async close(graceMs) {
       await calls.stop(graceMs);
