@@ -32,7 +32,13 @@ export async function openTools(
     audit,
     log,
   });
-  return { catalog, [Symbol.asyncDispose]: () => audit.close() };
+  return {
+    catalog,
+    async [Symbol.asyncDispose]() {
+      await interpreter[Symbol.asyncDispose]();
+      await audit.close();
+    },
+  };
 }
 
 /** Hosts start one server for each project: the same project finds its sandbox again. */

@@ -21,8 +21,11 @@ async function open() {
     interpreter,
     run: (program: Program, options: Partial<RunProgramOptions> = {}) =>
       interpreter.runProgram(LOCAL, program, { signal: new AbortController().signal, ...options }),
-    running: async () => (await place.sandboxes.list(LOCAL, { state: ["running"] })).length,
-    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+    running: async () => (await interpreter[Symbol.asyncDispose](), await place.sandboxes.list(LOCAL, { state: ["running"] })).length,
+    async [Symbol.asyncDispose]() {
+      await interpreter[Symbol.asyncDispose]();
+      await place[Symbol.asyncDispose]();
+    },
   };
 }
 

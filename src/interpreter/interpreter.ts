@@ -1,19 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { BelljarError } from "../errors.ts";
-import type { Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
+import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Build, Language } from "./language.ts";
 import { findLanguage } from "./language.ts";
 import { findAvailableLanguages } from "./available-languages.ts";
 import { collectFiles } from "./program-files.ts";
-import type { Place } from "./program-run.ts";
+import type { Place, Task } from "./program-run.ts";
 import { ProgramRun } from "./program-run.ts";
+import { SandboxReaper } from "./sandbox-reaper.ts";
 import type { Limits, Program, ProgramFile, ProgramResult, RunProgramOptions } from "./program.ts";
 
-/** Runs programs, each in its own fresh sandbox unless the caller names one. */
-export interface Interpreter {
+/** Runs programs, each in its own fresh sandbox unless the caller names one. Disposing it waits until all those sandboxes are gone. */
+export interface Interpreter extends AsyncDisposable {
   /**
    * Rejects with `LANGUAGE_UNAVAILABLE`, `ARGUMENTS_INVALID`, `CANCELLED`, or whatever kept the sandbox from being made.
-   * A failed compilation, a non-zero exit and a timeout are results.
+   * A failed compilation, a non-zero exit and a timeout are results. A result does not wait for the fresh sandbox's end, which has
+   * begun; a rejection does.
    */
   runProgram(principal: Principal, program: Program, options: RunProgramOptions): Promise<ProgramResult>;
 }
@@ -38,9 +40,6 @@ const PARALLEL_WRITES = 16;
 /** What a language is told that it has where nothing limits it. */
 const UNLIMITED_BYTES = 2 * 1_073_741_824;
 
-/** A place that is cleaned up when it is disposed. */
-type OwnedPlace = Place & AsyncDisposable;
-
 type Settings = Required<Omit<InterpreterOptions, "sandboxes">>;
 
 export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): Interpreter {
@@ -50,46 +49,55 @@ export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): 
     maxOutputBytes: given.maxOutputBytes ?? MAX_OUTPUT_BYTES,
     kernels: given.kernels ?? "/opt/belljar/kernels",
   };
+  const reaper = new SandboxReaper();
+  const open = (principal: Principal, language: Language, options: RunProgramOptions) =>
+    sandboxes.create(principal, freshOptions(language, options, settings), options.signal);
   return {
     async runProgram(principal, program, options) {
       const language = findLanguage(program.language);
       const files = collectFiles(language, program);
-      await using place = options.sandbox
-        ? borrowPlace(options.sandbox)
-        : await openPlace(sandboxes, principal, { language, options, settings });
-      await writeFiles(place, files, options.signal);
-      const build = toBuild(files, settings, { ...freshLimits(language, settings.limits), ...options.limits });
-      try {
-        return await new ProgramRun({ place, language, program, options: withDefaults(options, settings) }).execute(build);
-      } catch (cause) {
-        throw await explainMissing(cause, language, place.sandbox, options.signal);
+      const task = {
+        language,
+        program,
+        files,
+        options: withDefaults(options, settings),
+        build: toBuild(files, language, options, settings),
+      };
+      if (options.sandbox) {
+        await using place = borrowPlace(options.sandbox);
+        return await runIn(place, task);
       }
+      const sandbox = await open(principal, language, options);
+      return reaper.reapAfter(sandbox, () => runIn({ sandbox, folder: undefined }, task));
     },
+    [Symbol.asyncDispose]: () => reaper[Symbol.asyncDispose](),
   };
 }
 
-/** A fresh sandbox, killed when the place is disposed. */
-async function openPlace(
-  sandboxes: Pick<Sandboxes, "create">,
-  principal: Principal,
-  { language, options, settings }: { language: Language; options: RunProgramOptions; settings: Settings },
-): Promise<OwnedPlace> {
-  const sandbox = await sandboxes.create(
-    principal,
-    {
-      limits: { ...freshLimits(language, settings.limits), ...options.limits },
-      bestEffort: options.limits === undefined,
-      network: "none",
-      ephemeral: true,
-      timeoutMs: (options.timeoutMs ?? settings.timeoutMs) + GRACE_MS,
-    },
-    options.signal,
-  );
-  return { sandbox, folder: undefined, [Symbol.asyncDispose]: () => sandbox.kill() };
+type RunTask = Omit<Task, "place"> & { readonly files: readonly ProgramFile[]; readonly build: Build };
+
+async function runIn(place: Place, { files, build, ...task }: RunTask): Promise<ProgramResult> {
+  const { signal } = task.options;
+  await writeFiles(place, files, signal);
+  try {
+    return await new ProgramRun({ ...task, place }).execute(build);
+  } catch (cause) {
+    throw await explainMissing(cause, task.language, place.sandbox, signal);
+  }
+}
+
+function freshOptions(language: Language, options: RunProgramOptions, settings: Settings): CreateOptions {
+  return {
+    limits: { ...freshLimits(language, settings.limits), ...options.limits },
+    bestEffort: options.limits === undefined,
+    network: "none",
+    ephemeral: true,
+    timeoutMs: (options.timeoutMs ?? settings.timeoutMs) + GRACE_MS,
+  };
 }
 
 /** A folder of its own in a sandbox that lives on. */
-function borrowPlace(sandbox: Sandbox): OwnedPlace {
+function borrowPlace(sandbox: Sandbox): Place & AsyncDisposable {
   const folder = `/tmp/belljar-run-${randomBytes(8).toString("hex")}`;
   return {
     sandbox,
@@ -124,9 +132,10 @@ async function writeFiles({ sandbox, folder }: Place, files: readonly ProgramFil
   }
 }
 
-function toBuild(files: readonly ProgramFile[], { kernels }: Settings, { memoryBytes = UNLIMITED_BYTES }: Limits): Build {
+function toBuild(files: readonly ProgramFile[], language: Language, { limits }: RunProgramOptions, settings: Settings): Build {
   const names = files.map(({ name }) => (name.startsWith("-") ? `./${name}` : name));
-  return { entry: names[0] ?? "", files: names, kernels, memoryBytes };
+  const { memoryBytes = UNLIMITED_BYTES } = { ...freshLimits(language, settings.limits), ...limits };
+  return { entry: names[0] ?? "", files: names, kernels: settings.kernels, memoryBytes };
 }
 
 async function explainMissing(cause: unknown, language: Language, sandbox: Sandbox, signal: AbortSignal): Promise<unknown> {

@@ -12,7 +12,7 @@ export interface Place {
   readonly folder: string | undefined;
 }
 
-interface Task {
+export interface Task {
   readonly place: Place;
   readonly language: Language;
   readonly program: Program;

@@ -21,7 +21,10 @@ export async function openToolCaller({ snippetsDirectory }: { readonly snippetsD
     sandboxes: place.sandboxes,
     call: (name: string, args: unknown, options: Partial<CallOptions> = {}): Promise<ToolResult> =>
       catalog.call(LOCAL, name, args, { signal: new AbortController().signal, ...options }),
-    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await interpreter[Symbol.asyncDispose]();
+      await place[Symbol.asyncDispose]();
+    },
   };
 }
 

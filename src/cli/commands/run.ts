@@ -26,7 +26,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const timeoutMs = timeout === undefined ? undefined : parseDuration("timeout", timeout);
   await using stack = await openStack(call, context);
   await using place = await openWorkspacePlace(call, context, stack);
-  const interpreter = await openInterpreter(stack);
+  await using interpreter = await openInterpreter(stack);
   const json = isSet(call, "json");
   const result = await interpreter.runProgram(LOCAL, program, {
     signal: context.signal,
