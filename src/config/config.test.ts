@@ -102,6 +102,12 @@ describe("loadConfig", () => {
     );
   });
 
+  it("asks a user without a home folder for one", () => {
+    const homeless = { uid: 4242, cpus: 1 };
+    expect(() => loadConfig({ env: {}, host: homeless })).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
+    expect(loadConfig({ env: { BELLJAR_HOME: folder }, host: homeless }).home).toBe(folder);
+  });
+
   it("is frozen", () => {
     const config = loadConfig({ env: {}, host });
     expect(Object.isFrozen(config) && Object.isFrozen(config.program) && Object.isFrozen(config.sandbox)).toBe(true);

@@ -34,7 +34,8 @@ export interface LoadConfigOptions {
 export interface HostFacts {
   readonly uid: number;
   readonly cpus: number;
-  readonly homeDirectory: string;
+  /** Undefined for a user that has none. */
+  readonly homeDirectory?: string;
 }
 
 /**
@@ -47,6 +48,8 @@ export function loadConfig(options: LoadConfigOptions = {}): Config {
   const defaults = hostDefaults(env, options.host ?? hostFacts());
   const named = options.file === undefined ? undefined : readSettings(options.file, true);
   const home = firstText(flags["home"], env["BELLJAR_HOME"], named?.["home"]) ?? defaults.home;
+  if (home === "")
+    throw new BelljarError("CONFIG_INVALID", "This user has no home folder: say with BELLJAR_HOME where sandboxes shall live");
   const file = named ?? readHomeSettings(resolve(home));
   const schema = createConfigSchema({ ...defaults, home: resolve(home) });
   const settings = [file, environmentSettings(env), flags].reduce(merge, {});
@@ -56,12 +59,23 @@ export function loadConfig(options: LoadConfigOptions = {}): Config {
 }
 
 function hostFacts(): HostFacts {
-  return { uid: process.getuid?.() ?? 0, cpus: availableParallelism(), homeDirectory: homedir() };
+  const homeDirectory = findHomeDirectory();
+  return { uid: process.getuid?.() ?? 0, cpus: availableParallelism(), ...(homeDirectory && { homeDirectory }) };
 }
 
-/** What the defaults are on this host, before any setting. */
-export function hostDefaults(env: Environment, host: HostFacts): ConfigDefaults {
-  return { home: join(host.homeDirectory, ".belljar"), runtimeDirectory: defaultRuntimeDirectory(env, host.uid), cpus: host.cpus };
+/** Without $HOME the user database is asked, which does not know every uid of a container. */
+function findHomeDirectory(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the defaults are on this host, before any setting. An empty home must be set. */
+function hostDefaults(env: Environment, host: HostFacts): ConfigDefaults {
+  const home = host.homeDirectory ? join(host.homeDirectory, ".belljar") : "";
+  return { home, runtimeDirectory: defaultRuntimeDirectory(env, host.uid), cpus: host.cpus };
 }
 
 function defaultRuntimeDirectory(env: Environment, uid: number): string {
