@@ -14,7 +14,7 @@ export default defineConfig({
       project("contract", ["test/contract/**/*.test.ts"], 60_000),
       project("integration", ["test/integration/**/*.test.ts"], 60_000),
       project("security", ["test/security/**/*.test.ts"], 60_000),
-      project("e2e", ["test/e2e/**/*.test.ts"], 120_000),
+      project("e2e", ["test/e2e/**/*.test.ts"], 60_000),
       project("pins", ["test/pins/**/*.test.ts"], 30_000),
     ],
     reporters: ["default", "./scripts/closing-line-reporter.ts"],

@@ -11,6 +11,7 @@ const BELLJAR = resolve(import.meta.dirname, "../../bin/belljar.js");
 export interface CliResult {
   readonly code: number | null;
   readonly stdout: string;
+  /** Without the lines that only say what is being waited for. */
   readonly stderr: string;
 }
 
@@ -96,7 +97,7 @@ function cleanEnv(): Record<string, string | undefined> {
 async function finish(child: ChildProcessWithoutNullStreams): Promise<CliResult> {
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const [code] = (await once(child, "close")) as [number | null];
-  return { code, stdout: stdout(), stderr: stderr() };
+  return { code, stdout: stdout(), stderr: stderr().replaceAll(/^.* \.\.\.\n/gm, "") };
 }
 
 function collect(stream: Readable): () => string {
