@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,15 +17,18 @@ import { createRemoteSandboxes, fetchIsolation } from "./remote-sandboxes.ts";
 const NEVER = new AbortController().signal;
 
 /** A server on a home of its own, with the fake runtime. */
-async function openServer() {
+async function openServer(beforeCreate: (signal: AbortSignal) => Promise<AbortSignal> = async (signal) => signal) {
   const home = await mkdtemp(join(tmpdir(), "bj-"));
   const made: RunningSandbox[] = [];
+  let tellFirst: (sandbox: RunningSandbox) => void;
+  const firstMade = new Promise<RunningSandbox>((resolve) => (tellFirst = resolve));
   const fake = fakeRuntime();
   const runtime: Runtime = {
     ...fake,
     async create(spec, signal) {
-      const sandbox = await fake.create(spec, signal);
+      const sandbox = await fake.create(spec, await beforeCreate(signal));
       made.push(sandbox);
+      tellFirst(sandbox);
       return sandbox;
     },
   };
@@ -41,6 +45,7 @@ async function openServer() {
   const address = { url: (await gateway.listen()).href };
   return {
     address,
+    firstMade,
     gateway,
     local,
     made,
@@ -142,6 +147,17 @@ it("ends a sandbox that is ephemeral when its client goes", async () => {
   expect((await server.remote.info(LOCAL, sandbox?.id ?? "")).state).toBe("running");
   lease.close();
   expect(await sandbox?.ended).toMatchObject({ reason: "killed" });
+});
+
+it("leaves no sandbox of a client that went while it was made", async () => {
+  const cancel = new AbortController();
+  await using server = await openServer(async (signal) => {
+    cancel.abort();
+    await once(signal, "abort");
+    return NEVER;
+  });
+  await expect(server.remote.create(LOCAL, { ephemeral: true }, cancel.signal)).rejects.toMatchObject({ code: "CANCELLED" });
+  expect(await (await server.firstMade).ended).toMatchObject({ reason: "killed" });
 });
 
 it("uses and kills a sandbox that is ephemeral", async () => {

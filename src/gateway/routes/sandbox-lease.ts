@@ -9,12 +9,15 @@ import type { GatewayLog } from "../gateway-log.ts";
  * That is what `ephemeral` means to a caller that is another process.
  */
 export async function leaseSandbox(sandbox: Sandbox, reply: FastifyReply, log: GatewayLog): Promise<FastifyReply> {
-  reply.raw.once("close", () => {
+  const end = (): void => {
     sandbox.kill().catch((error: unknown) => {
       if (isEnded(error)) return;
       log.error({ err: error, sandbox: sandbox.id }, "An ephemeral sandbox could not be killed; it lives until its deadline");
     });
-  });
+  };
+  // The client may have gone while the sandbox was made.
+  if (reply.raw.destroyed) end();
+  else reply.raw.once("close", end);
   const body = new PassThrough();
   body.write(`${JSON.stringify(await sandbox.info())}\n`);
   return reply.code(201).type("application/x-ndjson").send(body);
