@@ -88,7 +88,7 @@ describe("copyIn", () => {
 
   it("leaves out and names a pipe", async () => {
     mkdirSync(join(root, "from"));
-    spawnSync("mkfifo", [join(root, "from/pipe")]);
+    spawnSync("sh", ["-c", "mkfifo from/pipe"], { cwd: root });
     expect(await copyIn(sandbox, { from: join(root, "from"), to: "to", signal })).toMatchObject({ files: 0, skipped: ["pipe"] });
   });
 });

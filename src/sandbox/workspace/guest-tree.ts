@@ -6,11 +6,6 @@ import { assertRelativePath, parentKey, showPath, toKey } from "./entry.ts";
 /** Deeper than any path of 4,096 bytes. */
 const ALL_DEPTHS = 4096;
 
-export interface TreeRow {
-  readonly key: string;
-  readonly info: FileInfo;
-}
-
 export interface GuestTreeOptions {
   readonly signal: AbortSignal;
   readonly user?: string;
