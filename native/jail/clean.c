@@ -124,5 +124,5 @@ int clear_main(void) {
   bool was_built = read_record(&asked, &recorded);
   clean_kernel_objects(was_built ? &recorded : &asked);
   write_end(folder, was_built && is_this_boot(&recorded) ? "keeper_lost" : "host_lost");
-  return remove_writable_layers(&asked) ? EXIT_SUCCESS : EXIT_FAILURE;
+  return remove_writable_layers(was_built ? &recorded : &asked) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -188,5 +188,6 @@ _Noreturn void keep(struct kept *kept);
 
 int jail_main(void);
 int clear_main(void);
+int pool_main(const char *image, const char *folder);
 
 #endif

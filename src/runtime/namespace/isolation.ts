@@ -1,15 +1,116 @@
-import type { Isolation, Runtime } from "../runtime.ts";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createGuest } from "../guest/create-guest.ts";
+import type { Isolation, IsolationCheck, Limits, Runtime } from "../runtime.ts";
 import type { NamespaceHost } from "./namespace-runtime.ts";
+import { findObstacle } from "./obstacles.ts";
 
-/** What this host enforces, by building a sandbox and looking. */
-export async function probeIsolation(host: NamespaceHost, _runtime: Runtime): Promise<Isolation> {
-  return {
+const TRIAL_MS = 15_000;
+const TRIAL_LIMITS: Limits = { memoryBytes: 64 * 1024 * 1024, pids: 16, diskBytes: 1024 * 1024, openFiles: 64 };
+
+/** What this host enforces, by building a sandbox and looking at it from inside. Never rejects: what fails is told. */
+export async function probeIsolation(host: NamespaceHost, runtime: Runtime): Promise<Isolation> {
+  const facts = {
     runtime: "namespace",
-    available: true,
-    checks: [],
     limits: host.limits,
     users: host.idMap.kind === "single" ? "one" : "two",
     terminals: true,
     pause: host.cgroups.freezer,
-  };
+  } as const;
+  try {
+    const seen = await lookInside(runtime);
+    return { ...facts, available: true, checks: [...kernelChecks(seen), idCheck(host), ...limitChecks(host), storageCheck(host), pauseCheck(host)] };
+  } catch (cause) {
+    return { ...facts, available: false, limits: [], checks: [findObstacle(cause)] };
+  }
+}
+
+/** Of /proc/self/status, /proc/net/dev and /proc inside. */
+interface Seen {
+  readonly status: string;
+  readonly interfaces: readonly string[];
+  readonly coreDumpPattern: boolean;
+}
+
+async function lookInside(runtime: Runtime): Promise<Seen> {
+  const signal = AbortSignal.timeout(TRIAL_MS);
+  const folder = await mkdtemp(join(tmpdir(), "belljar-probe-"));
+  try {
+    const id = [...randomBytes(20)].map((byte) => (byte % 36).toString(36)).join("");
+    const spec = { id, folder, template: "base", hostname: "probe", limits: TRIAL_LIMITS, required: [], network: "none", ephemeral: true } as const;
+    await using sandbox = await runtime.create(spec, signal);
+    const guest = createGuest((opened) => sandbox.connect(opened), { env: sandbox.env, ended: sandbox.ended });
+    const read = async (path: string): Promise<string> => (await guest.run({ argv: ["cat", path], signal })).stdout.toString();
+    const opened = await guest.run({ argv: ["sh", "-c", ": >> /proc/sys/kernel/core_pattern"], user: "root", signal });
+    return { status: await read("/proc/self/status"), interfaces: interfacesOf(await read("/proc/net/dev")), coreDumpPattern: opened.exitCode === 0 };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function interfacesOf(text: string): readonly string[] {
+  return text.split("\n").flatMap((line) => (line.includes(":") ? [line.slice(0, line.indexOf(":")).trim()] : []));
+}
+
+function kernelChecks({ status, interfaces, coreDumpPattern }: Seen): readonly IsolationCheck[] {
+  return [
+    check("namespaces", true, "Own user, mount, PID, network, IPC, UTS and cgroup namespaces, and an own root file system"),
+    check("seccomp", /^Seccomp:\s*2$/m.test(status), "System calls pass a filter that lists what is allowed"),
+    check("no-new-privileges", /^NoNewPrivs:\s*1$/m.test(status), "Set-uid programs and file capabilities do nothing"),
+    check("network", interfaces.length === 1 && interfaces[0] === "lo", "No network but the sandbox's own loopback"),
+    check("kernel-settings", !coreDumpPattern, "The kernel's settings cannot be written"),
+  ];
+}
+
+function check(id: string, isEnforced: boolean, detail: string): IsolationCheck {
+  return { id, state: isEnforced ? "enforced" : "absent", detail };
+}
+
+function idCheck({ idMap }: NamespaceHost): IsolationCheck {
+  switch (idMap.kind) {
+    case "slot":
+      return { id: "ids", state: "enforced", detail: "Each sandbox runs under 65,536 host ids of its own; nothing in it is the host's root" };
+    case "subids":
+      return { id: "ids", state: "enforced", detail: "Root and user inside are two ids, from the range that /etc/subuid gives this user" };
+    case "single":
+      return {
+        id: "ids",
+        state: "partial",
+        detail: "Root and user inside are one id, this user's",
+        remedy: "sudo apt-get install uidmap, and a line in /etc/subuid and /etc/subgid (sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER)",
+      };
+  }
+}
+
+const LIMIT_NAMES: Readonly<Record<keyof Limits, string>> = {
+  memoryBytes: "memory",
+  cpus: "cpu",
+  pids: "processes",
+  diskBytes: "disk",
+  openFiles: "open-files",
+};
+
+const CGROUP_REMEDY =
+  "Run Belljar as root, or in a delegated control group: systemd-run --user --scope -p Delegate=yes belljar serve (needs a host with control groups v2 alone)";
+
+function limitChecks({ limits, cgroups }: NamespaceHost): readonly IsolationCheck[] {
+  return (Object.keys(LIMIT_NAMES) as (keyof Limits)[]).filter((limit) => limit !== "diskBytes").map((limit) => {
+    const id = `${LIMIT_NAMES[limit]}-limit`;
+    if (limits.includes(limit)) return { id, state: "enforced", detail: `A sandbox cannot pass its limit of ${LIMIT_NAMES[limit]}` };
+    return { id, state: "absent", detail: `No limit on ${LIMIT_NAMES[limit]}: ${cgroups.problem ?? "the host has no such control group"}`, remedy: CGROUP_REMEDY };
+  });
+}
+
+function storageCheck({ storage, limits }: NamespaceHost): IsolationCheck {
+  const detail = `Sandboxes write to ${storage.detail}`;
+  if (!limits.includes("diskBytes")) return { id: "disk-limit", state: "absent", detail, remedy: "Set storage to auto" };
+  if (storage.kind === "btrfs") return { id: "disk-limit", state: "enforced", detail };
+  return { id: "disk-limit", state: "enforced", detail, remedy: "As root with btrfs-progs installed, sandboxes write to a pool on disk instead" };
+}
+
+function pauseCheck({ cgroups }: NamespaceHost): IsolationCheck {
+  if (cgroups.freezer) return { id: "pause", state: "enforced", detail: "Sandboxes can be frozen" };
+  return { id: "pause", state: "absent", detail: "Sandboxes cannot be frozen", remedy: CGROUP_REMEDY };
 }

@@ -33,7 +33,7 @@ export async function startJail(binary: string, spec: Buffer, options: { readonl
   } catch (cause) {
     child.kill("SIGKILL");
     await gone;
-    options.signal.throwIfAborted();
+    if (options.signal.aborted) throw new BelljarError("CANCELLED", "The sandbox was not made: its caller cancelled", { cause });
     throw cause;
   } finally {
     options.signal.removeEventListener("abort", abort);

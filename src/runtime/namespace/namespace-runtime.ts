@@ -9,7 +9,7 @@ import { probeIsolation } from "./isolation.ts";
 import { clearFolder, startJail } from "./jail-process.ts";
 import { encodeClearSpec, encodeJailSpec, type JailPlace } from "./jail-spec.ts";
 import { NamespaceSandbox, readEnd } from "./running-sandbox.ts";
-import { alwaysEnforced, openStorage, type Storage } from "./storage.ts";
+import { openStorage, type Storage, type StorageKind } from "./storage.ts";
 import { openBaseTemplate } from "./template/base-template.ts";
 import type { Template } from "./template/template.ts";
 
@@ -48,7 +48,9 @@ async function inspectHost(options: NamespaceRuntimeOptions): Promise<NamespaceH
   const storage = await openStorage(options, isRoot);
   mkdirSync(options.runtimeDirectory, { recursive: true, mode: 0o700 });
   if (isRoot) mkdirSync(SLOTS, { recursive: true, mode: 0o700 });
-  const limits = [...new Set([...cgroups.limits, ...alwaysEnforced(storage)])];
+  /* rlimits count open files and processes everywhere; control groups and storage add theirs. */
+  const disk = storage.kind === "home" ? [] : (["diskBytes"] as const);
+  const limits = [...new Set([...cgroups.limits, "pids" as const, "openFiles" as const, ...disk])];
   return { options, idMap, cgroups, storage, limits, bootId: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() };
 }
 
@@ -71,7 +73,7 @@ class NamespaceRuntime implements Runtime {
     const template = await this.#need(spec.template);
     const { options, cgroups, bootId } = this.#host;
     const request = encodeJailSpec({
-      place: this.#place(spec.id, spec.folder),
+      place: this.#place(spec.id, spec.folder, this.#host.storage.kindFor(spec.limits)),
       spec,
       template,
       cgroups: cgroups.bases,
@@ -108,9 +110,10 @@ class NamespaceRuntime implements Runtime {
     return new NamespaceSandbox({ id, folder, sockets: this.#sockets(id), countsUsage, clear: () => this.clear(id, folder), ...held });
   }
 
-  #place(id: string, folder: string): JailPlace {
+  /** To clear a sandbox, the host's own kind finds whatever a smaller one left: nothing on disk. */
+  #place(id: string, folder: string, kind: StorageKind = this.#host.storage.kind): JailPlace {
     const { storage, idMap } = this.#host;
-    return { id, folder, sockets: this.#sockets(id), layers: storage.layers(id, folder), slots: SLOTS, idMap, storage: storage.kind };
+    return { id, folder, sockets: this.#sockets(id), layers: storage.layers(kind, id, folder), slots: SLOTS, idMap, storage: kind };
   }
 
   #sockets(id: string): string {

@@ -1,41 +1,44 @@
 import { join } from "node:path";
+import type { RuntimeOptions } from "../registry.ts";
 import type { Limits } from "../runtime.ts";
 import { openPool } from "./btrfs-pool.ts";
-import type { RuntimeOptions } from "../registry.ts";
+
+export type StorageKind = "home" | "tmpfs" | "btrfs";
 
 /** Where sandboxes keep what they write. */
 export interface Storage {
-  readonly kind: "home" | "tmpfs" | "btrfs";
-  readonly enforcesDisk: boolean;
-  /** The folder or subvolume of one sandbox; the jail makes and removes it. */
-  layers(id: string, folder: string): string;
+  /** The kind that this host has for what is larger than memory. */
+  readonly kind: StorageKind;
   readonly detail: string;
+  /** A sandbox whose disk fits in its memory gets memory: its writes count there, and it is made and gone faster. */
+  kindFor(limits: Limits): StorageKind;
+  /** The folder or subvolume of one sandbox, which the jail makes and removes. */
+  layers(kind: StorageKind, id: string, folder: string): string;
 }
 
-const TMPFS: Storage = {
-  kind: "tmpfs",
-  enforcesDisk: true,
-  layers: (_id, folder) => join(folder, "layers"),
-  detail: "memory of a fixed size, counted as the sandbox's memory",
-};
-
-const HOME: Storage = {
-  kind: "home",
-  enforcesDisk: false,
-  layers: (_id, folder) => join(folder, "layers"),
-  detail: "the home's own file system, without a limit",
+const DETAILS: Readonly<Record<StorageKind, string>> = {
+  btrfs: "a btrfs pool with a quota for each sandbox",
+  tmpfs: "memory of a fixed size, counted as the sandbox's memory",
+  home: "the home's own file system, without a limit",
 };
 
 /** The best that this host has: a btrfs pool (root), else memory, unless the configuration names one. */
-export async function openStorage({ storage, home }: Pick<RuntimeOptions, "storage" | "home">, isRoot: boolean): Promise<Storage> {
-  if (storage === "home") return HOME;
-  if (storage === "tmpfs") return TMPFS;
-  const pool = isRoot ? await openPool(home, storage === "btrfs") : undefined;
-  if (!pool) return TMPFS;
-  return { kind: "btrfs", enforcesDisk: true, layers: (id) => join(pool, id), detail: "a btrfs pool with a quota a sandbox" };
+export async function openStorage(options: Pick<RuntimeOptions, "storage" | "home" | "binary">, isRoot: boolean): Promise<Storage> {
+  const pool = await poolFor(options, isRoot);
+  const kind: StorageKind = options.storage === "home" ? "home" : pool === undefined ? "tmpfs" : "btrfs";
+  return {
+    kind,
+    detail: DETAILS[kind],
+    kindFor: (limits) => (kind === "btrfs" && options.storage === "auto" && fitsInMemory(limits) ? "tmpfs" : kind),
+    layers: (one, id, folder) => (one === "btrfs" && pool !== undefined ? join(pool, id) : join(folder, "layers")),
+  };
 }
 
-/** Limits that hold whatever the control groups do. */
-export function alwaysEnforced(storage: Storage): readonly (keyof Limits)[] {
-  return storage.enforcesDisk ? ["diskBytes", "openFiles", "pids"] : ["openFiles", "pids"];
+async function poolFor({ storage, home, binary }: Pick<RuntimeOptions, "storage" | "home" | "binary">, isRoot: boolean): Promise<string | undefined> {
+  if (storage === "btrfs") return openPool({ home, binary, required: true });
+  return storage === "auto" && isRoot ? openPool({ home, binary, required: false }) : undefined;
+}
+
+function fitsInMemory({ diskBytes, memoryBytes }: Limits): boolean {
+  return diskBytes !== undefined && memoryBytes !== undefined && diskBytes <= memoryBytes;
 }
