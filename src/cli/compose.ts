@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Writable } from "node:stream";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/config.ts";
+import { ensurePrivateDirectory } from "../config/private-directory.ts";
 import { BelljarError } from "../errors.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
@@ -15,6 +16,8 @@ export interface Stack extends AsyncDisposable {
   readonly config: Config;
   readonly sandboxes: Sandboxes;
   isolation(): Promise<Isolation>;
+  /** Clears what sandboxes of killed processes left, behind the caller's back; problems go to stderr. */
+  startSweep(): void;
 }
 
 /** The configuration, with what the command line said on top. */
@@ -47,12 +50,19 @@ export async function openLocalStack(config: Config, { stderr }: Pick<CommandCon
   ]);
   const report = (problem: string) => void stderr.write(`belljar: ${problem}\n`);
   const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, report });
-  return { config, sandboxes, isolation: () => runtime.probe(), [Symbol.asyncDispose]: () => sandboxes[Symbol.asyncDispose]() };
+  return {
+    config,
+    sandboxes,
+    isolation: () => runtime.probe(),
+    startSweep: () => void sandboxes.sweep().catch((cause: unknown) => report(`The home ${config.home} cannot be swept: ${String(cause)}`)),
+    [Symbol.asyncDispose]: () => sandboxes[Symbol.asyncDispose](),
+  };
 }
 
 /** Says on stderr what takes its time, as building the base template does. */
 export async function openConfiguredRuntime(config: Config, stderr: Writable): Promise<Runtime> {
   const { openRuntime } = await import("../runtime/registry.ts");
+  ensurePrivateDirectory(config.runtimeDirectory);
   const root = packageRoot();
   return openRuntime(config.runtime, {
     home: config.home,
@@ -70,6 +80,7 @@ async function openRemoteStack(config: Config, url: string): Promise<Stack> {
     config,
     sandboxes: createRemoteSandboxes({ url }),
     isolation: () => fetchIsolation({ url }),
+    startSweep: () => undefined,
     [Symbol.asyncDispose]: async () => {},
   };
 }

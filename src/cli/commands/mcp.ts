@@ -19,6 +19,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     caller: { principal: LOCAL, defaultName },
     onError: (error, requestId) => log.error({ err: error, requestId }, "A call failed inside Belljar"),
   });
+  stack.startSweep();
   if (!context.signal.aborted) await Promise.race([server.closed, once(context.signal, "abort")]);
   await server.close();
   return 0;

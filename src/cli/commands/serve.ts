@@ -26,6 +26,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const address = await listen(gateway, config);
   try {
     announce(context, address, config);
+    stack.startSweep();
     if (!context.signal.aborted) await once(context.signal, "abort");
     printLine(context.stderr, "Stopping. Sandboxes live on until their deadline.");
   } finally {
