@@ -120,7 +120,10 @@ int clear_main(void) {
   parse_spec(read_spec(STDIN_FILENO), &asked);
   int folder = open(asked.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) die("open the sandbox's folder");
-  if (!take_lock(folder)) return EXIT_ALIVE;
+  if (!take_lock(folder)) {
+    if (faccessat(folder, END_FILE, F_OK, 0) < 0) return EXIT_ALIVE;
+    if (flock(folder, LOCK_EX) < 0) die("wait for the keeper to finish");
+  }
   bool was_built = read_record(&asked, &recorded);
   clean_kernel_objects(was_built ? &recorded : &asked);
   write_end(folder, was_built && is_this_boot(&recorded) ? "keeper_lost" : "host_lost");

@@ -22,9 +22,11 @@
 #define REPLY_MAX 256
 #define REASON_MAX 32
 
+enum waiting { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_REMOVAL };
+
 struct client {
   int fd; /* -1: free */
-  bool waits;
+  enum waiting waiting;
   size_t length;
   uint8_t request[HEAD_BYTES + REQUEST_MAX];
 };
@@ -43,7 +45,7 @@ struct keeper {
 static void drop(struct client *client) {
   close(client->fd);
   client->fd = -1;
-  client->waits = false;
+  client->waiting = WAITS_NOT;
   client->length = 0;
 }
 
@@ -147,9 +149,9 @@ static void serve(struct keeper *keeper, struct client *client, struct head head
       return;
     case OPERATION_KEEPER_PAUSE: answer_freeze(keeper, client, true); return;
     case OPERATION_KEEPER_RESUME: answer_freeze(keeper, client, false); return;
-    case OPERATION_KEEPER_WAIT: client->waits = true; return;
+    case OPERATION_KEEPER_WAIT: client->waiting = WAITS_FOR_END; return;
     case OPERATION_KEEPER_KILL:
-      client->waits = true;
+      client->waiting = WAITS_FOR_REMOVAL;
       begin_end(keeper, request.reason);
       return;
     default: reply_failure(client, GUEST_ERROR_BAD_REQUEST, 0, "the keeper does not know this operation");
@@ -157,7 +159,7 @@ static void serve(struct keeper *keeper, struct client *client, struct head head
 }
 
 static void read_client(struct keeper *keeper, struct client *client) {
-  if (client->waits) { /* it says no more; whatever comes is its end */
+  if (client->waiting != WAITS_NOT) { /* it says no more; whatever comes is its end */
     drop(client);
     return;
   }
@@ -199,9 +201,9 @@ static void name_end(struct keeper *keeper, int status) {
   strcpy(keeper->reason, was_killed && usage.oom_kills > 0 ? "out_of_memory" : was_killed ? "killed" : "exited");
 }
 
-static void tell_waiting(struct keeper *keeper) {
+static void tell(struct keeper *keeper, enum waiting waiting) {
   for (size_t i = 0; i < CLIENTS_MAX; i++) {
-    if (keeper->clients[i].fd < 0) continue;
+    if (keeper->clients[i].fd < 0 || keeper->clients[i].waiting != waiting) continue;
     uint8_t bytes[REPLY_MAX];
     struct field_writer fields;
     field_writer_init(&fields, bytes, sizeof bytes);
@@ -216,8 +218,9 @@ static _Noreturn void end(struct keeper *keeper) {
   name_end(keeper, status);
   clean_kernel_objects(keeper->kept->spec);
   write_end(keeper->kept->folder, keeper->reason);
-  tell_waiting(keeper);
+  tell(keeper, WAITS_FOR_END);
   remove_writable_layers(keeper->kept->spec);
+  tell(keeper, WAITS_FOR_REMOVAL);
   _exit(EXIT_SUCCESS);
 }
 

@@ -30,7 +30,7 @@ for (const idMap of MAPS) {
     name: `namespace (${idMap}, ${isRoot ? "root" : "ordinary user"})`,
     terminals: true,
     pause: isRoot,
-    resourceUsage: isRoot,
+    resourceUsage: true,
     isolation: true,
     twoUsers: idMap !== "single",
   });

@@ -1,8 +1,7 @@
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import type { RuntimeOptions } from "../registry.ts";
-import type { Isolation, Limits, RunningSandbox, Runtime, SandboxEnd, SandboxSpec } from "../runtime.ts";
+import type { Isolation, Limits, RunningSandbox, Runtime, SandboxEnd, SandboxSpec, RuntimeOptions } from "../runtime.ts";
 import { findCgroups, type Cgroups } from "./cgroups.ts";
 import { findIdMap, type IdMap } from "./id-map.ts";
 import { probeIsolation } from "./isolation.ts";

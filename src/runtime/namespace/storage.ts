@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import type { RuntimeOptions } from "../registry.ts";
-import type { Limits } from "../runtime.ts";
+import type { Limits, RuntimeOptions } from "../runtime.ts";
 import { openPool } from "./btrfs-pool.ts";
 
 export type StorageKind = "home" | "tmpfs" | "btrfs";
