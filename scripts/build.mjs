@@ -1,10 +1,11 @@
 /** Makes dist/ and the native binary. A step whose inputs did not change is left out. */
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, Problem, fingerprint, has, main, run, say } from "./lib.mjs";
 
 const DIST = join(ROOT, "dist");
 const STAMPS = join(DIST, ".stamps.json");
+const STALE_CHUNK_MS = 3_600_000;
 const isTest = (path) => path.endsWith(".test.ts") || path.includes("/src/dashboard");
 const isBuilt = (path) => path.endsWith("/native/build");
 const COMMON = ["package-lock.json", "scripts/build.mjs"];
@@ -56,7 +57,7 @@ async function buildKernels() {
   }
 }
 
-/** Chunks are named by content and stale ones removed last, so that a process that runs meanwhile finds its files. */
+/** Chunks are named by content, and stale ones stay a while: a process of the last build may still ask for them. */
 async function bundle(input, outDir, { external = [], extension = "js" }) {
   const { build } = await import("vite");
   const result = await build({
@@ -82,7 +83,10 @@ async function bundle(input, outDir, { external = [], extension = "js" }) {
 
 function removeStale(folder, wanted) {
   if (!existsSync(folder)) return;
-  for (const name of readdirSync(folder)) if (!wanted.has(name)) rmSync(join(folder, name));
+  const limit = Date.now() - STALE_CHUNK_MS;
+  for (const name of readdirSync(folder)) {
+    if (!wanted.has(name) && statSync(join(folder, name)).mtimeMs < limit) rmSync(join(folder, name));
+  }
 }
 
 async function buildLibrary() {

@@ -1,18 +1,5 @@
 import { BelljarError } from "../errors.ts";
-import type { Runtime } from "./runtime.ts";
-
-export interface RuntimeOptions {
-  /** `$BELLJAR_HOME`, absolute. */
-  readonly home: string;
-  /** A short 0700 folder for sockets. */
-  readonly runtimeDirectory: string;
-  readonly storage: "auto" | "btrfs" | "tmpfs" | "home";
-  /** The native binary. */
-  readonly binary: string;
-  /** Belljar's programs that run inside. */
-  readonly kernels?: string;
-  readonly onProgress?: (message: string) => void;
-}
+import type { Runtime, RuntimeOptions } from "./runtime.ts";
 
 const RUNTIMES: Readonly<Record<string, (options: RuntimeOptions) => Promise<Runtime>>> = {
   namespace: async (options) => (await import("./namespace/namespace-runtime.ts")).openNamespaceRuntime(options),

@@ -19,6 +19,20 @@ export interface Runtime {
   clear(id: string, folder: string): Promise<SandboxEnd | undefined>;
 }
 
+/** What a runtime is opened with. */
+export interface RuntimeOptions {
+  /** `$BELLJAR_HOME`, absolute. */
+  readonly home: string;
+  /** A short 0700 folder for sockets. */
+  readonly runtimeDirectory: string;
+  readonly storage: "auto" | "btrfs" | "tmpfs" | "home";
+  /** The native binary. */
+  readonly binary: string;
+  /** Belljar's programs that run inside. */
+  readonly kernels?: string;
+  readonly onProgress?: (message: string) => void;
+}
+
 /** A live sandbox. Disposing it kills it and resolves when nothing of it is left; `release` lets it live on. */
 export interface RunningSandbox extends AsyncDisposable {
   readonly id: string;

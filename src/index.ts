@@ -1,0 +1,21 @@
+/** The library's public API, listed by hand; `test/pins/exports.test.ts` holds it. */
+export { BelljarError, ERRORS } from "./errors.ts";
+export type { ErrorCode } from "./errors.ts";
+export { loadConfig } from "./config/config.ts";
+export type { Config } from "./config/config.ts";
+export { openRuntime } from "./runtime/registry.ts";
+export type { Isolation, IsolationCheck, Limits, Runtime, RuntimeOptions, Usage, Workspace } from "./runtime/runtime.ts";
+export type { ExecExit, ExecOptions, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions, RunResult } from "./runtime/guest/guest.ts";
+export { LOCAL } from "./sandbox/sandbox.ts";
+export type { CreateOptions, ListFilter, Principal, Sandbox, SandboxInfo, Sandboxes } from "./sandbox/sandbox.ts";
+export { createLocalSandboxes } from "./sandbox/local-sandboxes.ts";
+export type { LocalSandboxes, LocalSandboxesOptions } from "./sandbox/local-sandboxes.ts";
+export { createRemoteSandboxes } from "./gateway/client/remote-sandboxes.ts";
+export { createInterpreter } from "./interpreter/interpreter.ts";
+export type { Interpreter, InterpreterOptions } from "./interpreter/interpreter.ts";
+export type { Program, ProgramResult, RunProgramOptions } from "./interpreter/program.ts";
+export { createCatalog } from "./catalog/catalog.ts";
+export type { Catalog, CatalogOptions } from "./catalog/catalog.ts";
+export { defineTool } from "./catalog/tool.ts";
+export type { Tool, ToolContext, ToolResult } from "./catalog/tool.ts";
+export { builtinTools } from "./tools/builtin-tools.ts";

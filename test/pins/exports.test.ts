@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import * as library from "../../src/index.ts";
+
+/** Programs import these by name. */
+it("keeps what the library exports", () => {
+  expect(Object.keys(library).toSorted()).toMatchInlineSnapshot(`
+    [
+      "BelljarError",
+      "ERRORS",
+      "LOCAL",
+      "builtinTools",
+      "createCatalog",
+      "createInterpreter",
+      "createLocalSandboxes",
+      "createRemoteSandboxes",
+      "defineTool",
+      "loadConfig",
+      "openRuntime",
+    ]
+  `);
+});
