@@ -1,3 +1,4 @@
+import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { openFakeSandboxes } from "../../test/support/fake-sandboxes.ts";
 import type { CreateOptions, Sandboxes } from "../sandbox/sandbox.ts";
@@ -181,4 +182,40 @@ it("keeps both ends of a long output", async () => {
   const result = await place.run({ language: "python", code: "for i in range(10000): print(i)" }, { maxOutputBytes: 100 });
   expect(result.truncated).toBe(true);
   expect(result.stdout).toMatch(/^0\n1\n2\n[\s\S]*bytes cut[\s\S]*9998\n9999\n$/);
+});
+
+it("says that the memory was used up when the keeper saw it", async () => {
+  await using place = await open();
+  const interpreter = createInterpreter({
+    sandboxes: {
+      async create(principal, options, signal) {
+        const sandbox = await place.sandboxes.create(principal, options, signal);
+        const usage = async () => ({ ...(await sandbox.usage()), oomKills: 1 });
+        return { ...sandbox, id: sandbox.id, guest: sandbox.guest, usage, kill: () => sandbox.kill() };
+      },
+    },
+  });
+  const run = (code: string) => interpreter.runProgram(LOCAL, { language: "bash", code }, { signal: new AbortController().signal });
+  expect(await run("kill -KILL $$")).toMatchObject({ outOfMemory: true, signal: "SIGKILL" });
+  expect(await run("bash -c 'kill -KILL $$'; exit $?")).toMatchObject({ outOfMemory: true, exitCode: 137 });
+  expect(await run("exit 1")).toMatchObject({ outOfMemory: false });
+  await interpreter[Symbol.asyncDispose]();
+});
+
+it("feeds a program from a live stream, and shows what it answers before the stream ends", async () => {
+  await using place = await open();
+  const stdin = new PassThrough();
+  stdin.write("first\n");
+  const onOutput = (_stream: string, chunk: Buffer) => {
+    if (chunk.toString().includes("first")) stdin.end("second\n");
+  };
+  expect(await place.run({ language: "bash", code: 'while read -r line; do echo "$line"; done', stdin }, { onOutput })).toMatchObject({
+    stdout: "first\nsecond\n",
+  });
+});
+
+it("ends with a program that leaves its live input unread", async () => {
+  await using place = await open();
+  const stdin = new PassThrough();
+  expect(await place.run({ language: "bash", code: "echo done", stdin })).toMatchObject({ status: "success", stdout: "done\n" });
 });

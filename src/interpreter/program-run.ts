@@ -19,6 +19,9 @@ export interface Task {
   readonly options: RunProgramOptions & Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">>;
 }
 
+/** What a shell answers whose command was ended by SIGKILL. */
+const KILLED_BELOW_SHELL = 137;
+
 type Phase = ProgramResult["phase"];
 type ExecResult = Awaited<Awaited<ReturnType<Sandbox["guest"]["exec"]>>["exited"]>;
 
@@ -64,9 +67,19 @@ export class ProgramRun {
       : // The windows keep what is wanted of both ends.
         place.sandbox.guest.run({ ...request, maxOutputBytes: 0, ...(stdin !== undefined && { input: stdin }) }));
     this.#usedMs += result.durationMs;
-    const outcome = toResult(phase, result, { stdout, stderr, durationMs: this.#usedMs });
+    const outOfMemory = await this.#ranOutOfMemory(phase, result);
+    const outcome = toResult(phase, { ...result, outOfMemory }, { stdout, stderr, durationMs: this.#usedMs });
     if (phase === "compile" && outcome.status !== "success") this.#showCompiler(outcome);
     return outcome;
+  }
+
+  /** In a sandbox of its own whatever the kernel killed for its memory was the program's; only the keeper outside can tell. */
+  async #ranOutOfMemory(phase: Phase, { outOfMemory, signal, exitCode, timedOut }: ExecResult): Promise<boolean> {
+    const { sandbox, folder } = this.#task.place;
+    // A compiler's driver answers for a part of it that was killed with a code of its own.
+    const wasKilled = signal === "SIGKILL" || exitCode === KILLED_BELOW_SHELL || (phase === "compile" && exitCode !== 0);
+    if (outOfMemory || timedOut || !wasKilled || folder !== undefined) return outOfMemory;
+    return (await sandbox.usage()).oomKills > 0;
   }
 
   #showCompiler({ stdout, stderr }: ProgramResult): void {
