@@ -71,18 +71,23 @@ async function expectWritesStayInside(box: Box, secret: string): Promise<void> {
 
 verifies("file-calls-have-user-rights", async () => {
   await using box = await lab.box();
-  if (lab.isolation.users === "one") return expectOneUser(box);
+  if (lab.isolation.users === "one") await expectOneUser(box);
+  else await expectTwoUsers(box);
+});
+
+async function expectTwoUsers(box: Box): Promise<void> {
   const { files } = box.guest;
   await files.write("/root/private", SECRET, { user: "root", mode: 0o600, signal: signal() });
   await box.guest.files.symlink("/home/user/trap", "/root/private", { user: "user", signal: signal() });
   for (const path of ["/root/private", "/home/user/trap", "/proc/1/environ"]) expect(await read(box, path)).toBe("FILE_DENIED");
-  for (const path of ["/etc/passwd", "/home/user/trap", "/usr/bin/env"]) {
+  await files.write("/opt/public", "root's", { user: "root", mode: 0o644, signal: signal() });
+  for (const path of ["/opt/public", "/home/user/trap", "/usr/bin/env"]) {
     expect({ path, got: await outcome(files.write(path, "x", { user: "user", atomic: false, signal: signal() })) }).toMatchObject({
       got: "FILE_DENIED",
     });
   }
   expect(await read(box, "/root/private", "root")).toBe(SECRET);
-});
+}
 
 /** With one id there is one user, and the isolation says so; the guest's own files stay closed all the same. */
 async function expectOneUser(box: Box): Promise<void> {

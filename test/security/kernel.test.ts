@@ -2,14 +2,14 @@ import { chmod, copyFile, rm } from "node:fs/promises";
 import { expect } from "vitest";
 import { expectRefused } from "./support/calls.ts";
 import { useLab } from "./support/lab.ts";
-import { isRoot, outside, processesOf, statusOf } from "./support/outside.ts";
+import { isRoot, newMark, outside, processesOf, statusOf } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
 const lab = useLab(["call", "identity", "foreign"]);
 
 verifies("no-host-root", async () => {
   await using box = await lab.box();
-  const mark = `7${box.running.id.replace(/\D/g, "")}`;
+  const mark = newMark();
   for (const user of ["root", "user"]) {
     await using sleeper = await box.guest.exec({ argv: ["sleep", mark], user, stdin: false, signal: AbortSignal.timeout(30_000) });
     const [pid = 0] = await processesOf(mark);

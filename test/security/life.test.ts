@@ -1,21 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { BelljarError } from "../../src/errors.ts";
 import type { Box } from "./support/lab.ts";
 import { openBox, openTestRuntime, useLab } from "./support/lab.ts";
-import { isRoot, outside, processesOf, statusOf } from "./support/outside.ts";
+import { isRoot, newMark, outside, processesOf, removeFolder, statusOf } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
-const lab = useLab(["stubborn.sh", "daemon.sh"]);
+const lab = useLab(["stubborn", "daemon"]);
 const signal = (): AbortSignal => AbortSignal.timeout(30_000);
 const SIGTERM_BIT = 1n << 14n;
-
-/** A number that no other process has in its arguments. */
-const newMark = (): string => `1000.${process.pid}${Math.random().toString().slice(2)}`;
 
 /** The code of the error that the work ends with. Listens from now on, so the work may fail at any time. */
 async function codeOf(work: Promise<unknown>): Promise<string> {
@@ -30,12 +27,15 @@ verifies("nothing-survives", async () => {
   const mark = newMark();
   const box = await lab.box();
   await using _box = box;
-  const [stubborn, daemon] = [await box.install("stubborn.sh"), await box.install("daemon.sh")];
+  const [stubborn, daemon] = [await box.install("stubborn"), await box.install("daemon")];
   await using first = await box.guest.exec({ argv: [stubborn, mark], stdin: false, signal: signal() });
   await once(first.stdout, "data");
   expect((await box.run([daemon, mark])).out).toBe("left\n");
   expect(await processesOf(mark)).toHaveLength(2);
   const ended = codeOf(first.exited);
+  const timed = await box.guest.run({ argv: [stubborn, mark], timeoutMs: 200, signal: signal() });
+  expect(timed).toMatchObject({ timedOut: true, signal: "SIGKILL" });
+  expect(await processesOf(mark)).toHaveLength(2);
   expect(await box.running.kill("killed")).toMatchObject({ reason: "killed" });
   expect(await processesOf(mark)).toEqual([]);
   expect(await ended).toBe("SANDBOX_ENDED");
@@ -44,11 +44,11 @@ verifies("nothing-survives", async () => {
 /** Both attacks outlive a polite end; here they are ended by pid. */
 async function expectAttacksWorkOutside(): Promise<void> {
   const mark = newMark();
-  const stubborn = spawn(lab.attack("stubborn.sh"), [mark]);
+  const stubborn = spawn(lab.attack("stubborn"), [mark]);
   const exit = once(stubborn, "exit");
   await once(stubborn.stdout, "data");
   expect(BigInt(`0x${await statusOf(stubborn.pid ?? 0, "SigIgn")}`) & SIGTERM_BIT).toBe(SIGTERM_BIT);
-  expect((await outside([lab.attack("daemon.sh"), mark])).out).toBe("left\n");
+  expect((await outside([lab.attack("daemon"), mark])).out).toBe("left\n");
   const left = await processesOf(mark);
   expect(left).toHaveLength(2);
   for (const pid of left) process.kill(pid, "SIGKILL");
@@ -58,9 +58,8 @@ async function expectAttacksWorkOutside(): Promise<void> {
 verifies("keeper-death-ends-all", async () => {
   const mark = newMark();
   await using box = await lab.box({ ephemeral: false });
-  const sleeper = box.guest.run({ argv: ["sleep", mark], signal: signal() });
-  const cut = codeOf(sleeper);
-  await box.run(["true"]);
+  await using sleeper = await box.guest.exec({ argv: ["sleep", mark], stdin: false, signal: signal() });
+  const cut = codeOf(sleeper.exited);
   const keeper = await keeperOf(box, mark);
   process.kill(keeper, "SIGKILL");
   expect((await box.running.ended).reason).toBe("keeper_lost");
@@ -98,6 +97,6 @@ verifies("long-home-works", async () => {
     await using box = await openBox(runtime, long);
     expect((await box.run(["echo", "alive"], { user: isRoot ? "root" : "user" })).out).toBe("alive\n");
   } finally {
-    await rm(short, { recursive: true, force: true });
+    await removeFolder(short);
   }
 });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { expect } from "vitest";
 import type { ExecProcess } from "../../src/runtime/guest/guest.ts";
 import { useLab } from "./support/lab.ts";
-import { isRoot, outside, processesOf } from "./support/outside.ts";
+import { isRoot, newMark, outside, processesOf } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
 const lab = useLab(["call", "watches"]);
@@ -12,10 +12,10 @@ const signal = (): AbortSignal => AbortSignal.timeout(30_000);
 verifies("sandboxes-apart", async () => {
   await using one = await lab.box();
   await using other = await lab.box();
-  const mark = one.running.id;
+  const mark = newMark();
   await one.guest.files.write("/tmp/mine", mark, { signal: signal() });
   await one.guest.files.write("/home/user/mine", mark, { signal: signal() });
-  await using sleeper = await one.guest.exec({ argv: ["bash", "-c", `exec -a ${mark} sleep 1000`], stdin: false, signal: signal() });
+  await using sleeper = await one.guest.exec({ argv: ["sleep", mark], stdin: false, signal: signal() });
   expect(await processesOf(mark)).not.toEqual([]);
   for (const user of ["root", "user"]) {
     expect((await other.run(["bash", "-c", "cat /proc/*/cmdline"], { user })).out).not.toContain(mark);

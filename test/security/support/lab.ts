@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { createGuest } from "../../../src/runtime/guest/create-guest.ts";
 import type { Guest, RunOptions } from "../../../src/runtime/guest/guest.ts";
-import { openRuntime } from "../../../src/runtime/registry.ts";
+import type { IdMap } from "../../../src/runtime/namespace/id-map.ts";
+import { openNamespaceRuntime } from "../../../src/runtime/namespace/namespace-runtime.ts";
 import type { Isolation, RunningSandbox, Runtime, SandboxSpec } from "../../../src/runtime/runtime.ts";
 import type { Outcome } from "./outside.ts";
-import { outside } from "./outside.ts";
+import { outside, removeFolder } from "./outside.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const ATTACKS = join(ROOT, "test/fixtures/attacks");
@@ -48,7 +49,7 @@ export function useLab(attacks: readonly string[] = [], parent = tmpdir()): Lab 
     runtime = await openTestRuntime(join(folder, "home"), join(folder, "run"));
     isolation = await runtime.probe();
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => removeFolder(folder));
   return {
     get runtime() {
       return ready(runtime);
@@ -64,10 +65,12 @@ export function useLab(attacks: readonly string[] = [], parent = tmpdir()): Lab 
   };
 }
 
-export async function openTestRuntime(home: string, runtimeDirectory: string): Promise<Runtime> {
+/** `idMap`: a map that this host would not choose by itself. */
+export async function openTestRuntime(home: string, runtimeDirectory: string, idMap?: IdMap["kind"]): Promise<Runtime> {
   await mkdir(home, { recursive: true, mode: 0o700 });
   await mkdir(runtimeDirectory, { recursive: true, mode: 0o700 });
-  return openRuntime("namespace", {
+  return openNamespaceRuntime({
+    ...(idMap && { idMap }),
     home,
     runtimeDirectory,
     storage: "auto",
@@ -83,9 +86,7 @@ function ready<T>(value: T | undefined): T {
 
 async function buildAttack(name: string, folder: string): Promise<void> {
   const target = join(folder, name);
-  const { code, err } = name.endsWith(".sh")
-    ? await outside(["install", "-m", "755", "--", join(ATTACKS, name), target])
-    : await outside(["cc", "-O1", "-o", target, join(ATTACKS, `${name}.c`)]);
+  const { code, err } = await outside(["cc", "-O1", "-o", target, join(ATTACKS, `${name}.c`)]);
   if (code !== 0) throw new Error(`${name} was not built: ${err}`);
 }
 

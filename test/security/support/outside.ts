@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 
 export interface Outcome {
   /** Undefined when a signal ended it. */
@@ -27,6 +27,18 @@ export async function outside(argv: readonly string[], { cwd, env, uid }: Outsid
       else resolve({ code: error ? (typeof error.code === "number" ? error.code : undefined) : 0, out, err });
     });
   });
+}
+
+/** Removes a folder of a test, after the storage pool that a runtime of root may have mounted below it. */
+export async function removeFolder(folder: string): Promise<void> {
+  const points = (await textOf("/proc/self/mountinfo")).split("\n").map((row) => row.split(" ")[4] ?? "");
+  for (const point of points.filter((path) => path.startsWith(`${folder}/`))) await outside(["umount", "--", point]);
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** Seconds to sleep that no other process has in its arguments. */
+export function newMark(): string {
+  return `1000.${process.pid}${Math.random().toString().slice(2)}`;
 }
 
 /** Host processes whose command line holds the mark, zombies left out. */

@@ -1,0 +1,69 @@
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect } from "vitest";
+import type { Workspace } from "../../src/runtime/runtime.ts";
+import type { Box } from "./support/lab.ts";
+import { useLab } from "./support/lab.ts";
+import { outside } from "./support/outside.ts";
+import { verifies } from "./verifies.ts";
+
+const lab = useLab(["setid"]);
+
+/** A project of the host with one file and a link to a file beside it. */
+async function createProject(mode: Workspace["mode"]): Promise<Workspace> {
+  const path = join(dirname(lab.home), `project-${mode}`);
+  await mkdir(path);
+  await chmod(path, 0o755);
+  await writeFile(join(path, "file"), "before", { mode: 0o644 });
+  await writeFile(`${path}.txt`, "beside", { mode: 0o644 });
+  await symlink(`${path}.txt`, join(path, "link"));
+  return { path, mode };
+}
+
+const CHANGES = "echo after > file; echo after > link; touch new; rm -f file; chmod 777 .; mkdir folder; ln file hard; mv file moved";
+
+verifies("workspace-as-given", async () => {
+  for (const mode of ["ro", "copy", "rw"] as const) {
+    const workspace = await createProject(mode);
+    expect((await outside(["cat", join(workspace.path, "link")])).out).toBe("beside");
+    await using box = await lab.box({ workspace });
+    if (mode !== "rw") await expectUnchanged(box, workspace);
+    else expect((await box.run(["sh", "-c", "echo after > file"], { user: "user" })).code).toBe(0);
+    expect(await readFile(`${workspace.path}.txt`, "utf8")).toBe("beside");
+    if (mode === "rw") {
+      expect(await readFile(join(workspace.path, "file"), "utf8")).toBe("after\n");
+      await expectNoSetid(box, workspace.path);
+    }
+  }
+});
+
+async function expectUnchanged(box: Box, { path }: Workspace): Promise<void> {
+  const before = await stat(path);
+  for (const user of ["root", "user"]) await box.run(["sh", "-c", CHANGES], { user });
+  expect(await readFile(join(path, "file"), "utf8")).toBe("before");
+  expect((await readdir(path)).toSorted()).toEqual(["file", "link"]);
+  expect(await stat(path)).toMatchObject({ mode: before.mode, mtimeMs: before.mtimeMs });
+}
+
+/** A setuid program of the workspace's owner would be a door for every other user of the host. */
+async function expectNoSetid(box: Box, path: string): Promise<void> {
+  const shown = join(dirname(lab.home), "shown");
+  await mkdir(shown);
+  expect((await outside([lab.attack("setid"), shown])).out).not.toBe("");
+  expect(await setidFiles(shown)).not.toEqual([]);
+  const setid = await box.install("setid");
+  for (const user of ["root", "user"]) {
+    await box.run([setid, "/home/user"], { user });
+    for (const file of ["setid", "file"]) {
+      await box.guest.files
+        .setAttributes(`/home/user/${file}`, { mode: 0o6777, user, signal: AbortSignal.timeout(30_000) })
+        .catch(() => {});
+    }
+  }
+  expect(await setidFiles(path)).toEqual([]);
+}
+
+async function setidFiles(folder: string): Promise<readonly string[]> {
+  const { out } = await outside(["find", folder, "-type", "f", "-perm", "/6000", "-printf", "%f %m\n"]);
+  return out.split("\n").filter((line) => line !== "");
+}
