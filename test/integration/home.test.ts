@@ -26,7 +26,8 @@ afterEach(async () => {
   const [first] = open;
   for (const { id } of (await first?.list(LOCAL, { state: ["running"] })) ?? []) await (await first?.get(LOCAL, id))?.kill();
   await Promise.all(open.map((one) => one[Symbol.asyncDispose]()));
-  rmSync(root, { recursive: true });
+  // A keeper may still be removing layers when it has told the end.
+  rmSync(root, { recursive: true, maxRetries: 20 });
 });
 
 /** One process of Belljar on the home, on the real runtime. */
