@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -19,15 +19,12 @@ export interface TestHome extends AsyncDisposable {
   belljar(...argv: string[]): Promise<string>;
 }
 
-export async function openTestHome(extraEnv: Readonly<Record<string, string>> = {}): Promise<TestHome> {
-  const path = await mkdtemp(join(tmpdir(), "bj-"));
-  const env = {
-    PATH: process.env["PATH"] ?? "",
-    HOME: path,
-    BELLJAR_HOME: join(path, "home"),
-    BELLJAR_RUNTIME_DIRECTORY: join(path, "run"),
-    ...extraEnv,
-  };
+/** Settings lie in the home, since some clients start servers with little more than HOME in their environment. */
+export async function openTestHome(): Promise<TestHome> {
+  const path = await mkdtemp(join(tmpdir(), "bjmcp-"));
+  const env = { PATH: process.env["PATH"] ?? "", HOME: path };
+  await mkdir(join(path, ".belljar"), { mode: 0o700 });
+  await writeFile(join(path, ".belljar/config.json"), JSON.stringify({ storage: "home", runtimeDirectory: join(path, "run") }));
   const belljar = async (...argv: string[]): Promise<string> => (await run(process.execPath, [CLI, ...argv], { env })).stdout;
   return {
     path,
