@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BelljarError } from "../errors.ts";
 import { encodeFields, Fields, type Field } from "./fields.ts";
@@ -8,9 +8,22 @@ const text = fc.string({ unit: "grapheme" }).filter((value) => !value.includes("
 
 describe("fields", () => {
   it("come back as they were sent", () => {
+    const sent = fc.record({
+      args: fc.array(text),
+      path: text,
+      mode: fc.nat(0xffff_ffff),
+      offset: fc.bigInt(0n, 2n ** 53n - 1n),
+      value: fc.uint8Array(),
+    });
     fc.assert(
-      fc.property(fc.array(text), text, fc.nat(0xffff_ffff), fc.bigInt(0n, 2n ** 53n - 1n), fc.uint8Array(), (args, path, mode, offset, value) => {
-        const fields = Fields.parse(encodeFields([...args.map((arg): Field => ["ARG", arg]), ["PATH", path], ["MODE", mode], ["OFFSET", offset], ["VALUE", value]]));
+      fc.property(sent, ({ args, path, mode, offset, value }) => {
+        const list: Field[] = [
+          ["PATH", path],
+          ["MODE", mode],
+          ["OFFSET", offset],
+          ["VALUE", value],
+        ];
+        const fields = Fields.parse(encodeFields([...args.map((arg): Field => ["ARG", arg]), ...list]));
         expect(fields.all("ARG").map(String)).toEqual(args.map((arg) => Buffer.from(arg).toString()));
         expect([fields.number("MODE"), fields.bigint("OFFSET"), fields.number("OFFSET")]).toEqual([mode, offset, Number(offset)]);
         expect(fields.needBytes("VALUE").equals(value)).toBe(true);
@@ -20,15 +33,26 @@ describe("fields", () => {
   });
 
   it("that are undefined are left out", () => {
-    expect(encodeFields([["CWD", undefined], ["MODE", undefined]]).length).toBe(0);
+    expect(
+      encodeFields([
+        ["CWD", undefined],
+        ["MODE", undefined],
+      ]).length,
+    ).toBe(0);
   });
 
   it("of any bytes are parsed or refused, and nothing else happens", () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => isRefusedOr(() => Fields.parse(Buffer.from(bytes)))), { numRuns: 2_000 });
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => isRefusedOr(() => Fields.parse(Buffer.from(bytes)))),
+      { numRuns: 2_000 },
+    );
   });
 
   it("that are cut anywhere are refused", () => {
-    const whole = encodeFields([["PATH", "some/path"], ["MODE", 0o644]]);
+    const whole = encodeFields([
+      ["PATH", "some/path"],
+      ["MODE", 0o644],
+    ]);
     for (let end = 1; end < whole.length; end++) {
       if (end === 5 + "some/path".length) continue;
       expect(() => Fields.parse(whole.subarray(0, end))).toThrow(BelljarError);
@@ -48,7 +72,13 @@ describe("fields", () => {
   });
 
   it("that do not fit the wire are refused before they are sent", () => {
-    const refused: (readonly Field[])[] = [[["ARG", "x".repeat(FIELDS_MAX_BYTES)]], [["PORT", 65_536]], [["PORT", -1]], [["MODE", 1.5]], [["ARG", "a\0b"]]];
+    const refused: (readonly Field[])[] = [
+      [["ARG", "x".repeat(FIELDS_MAX_BYTES)]],
+      [["PORT", 65_536]],
+      [["PORT", -1]],
+      [["MODE", 1.5]],
+      [["ARG", "a\0b"]],
+    ];
     for (const fields of refused) expect(() => encodeFields(fields)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
     expect(() => encodeFields([["PATH", "a\0b"]])).toThrow(expect.objectContaining({ code: "PATH_INVALID" }));
   });

@@ -22,7 +22,10 @@ export function encodeFields(fields: readonly Field[], reserve = 0): Buffer {
   let size = 0;
   for (const field of fields) size += encodedLength(field);
   if (size > FIELDS_MAX_BYTES) {
-    throw new BelljarError("ARGUMENTS_INVALID", `The request takes ${size} bytes; at most ${FIELDS_MAX_BYTES} fit. Pass less through arguments and environment`);
+    throw new BelljarError(
+      "ARGUMENTS_INVALID",
+      `The request takes ${size} bytes; at most ${FIELDS_MAX_BYTES} fit. Pass less through arguments and environment`,
+    );
   }
   const buffer = Buffer.allocUnsafe(reserve + size);
   let at = reserve;
@@ -70,7 +73,10 @@ function writeNumber(buffer: Buffer, at: number, tag: TagName, value: number | b
 }
 
 function outOfRange(tag: TagName, value: number | bigint): BelljarError {
-  return new BelljarError("ARGUMENTS_INVALID", `${tag} is ${value}; expected a whole number of at most ${TAG[tag].width} bytes, not negative`);
+  return new BelljarError(
+    "ARGUMENTS_INVALID",
+    `${tag} is ${value}; expected a whole number of at most ${TAG[tag].width} bytes, not negative`,
+  );
 }
 
 function holdsNul(bytes: Buffer): boolean {

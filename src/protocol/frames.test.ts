@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BelljarError } from "../errors.ts";
 import { encodeExit, parseExit } from "./exit.ts";
@@ -30,27 +30,23 @@ describe("frames", () => {
   it("of any bytes are decoded or refused, and nothing else happens", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 20 }), (chunks) => {
-        try {
-          decode(chunks.map((chunk) => Buffer.from(chunk)));
-        } catch (error) {
-          expect(error).toMatchObject({ code: "GUEST_PROTOCOL" });
-        }
+        expect(isDecodedOrRefused(chunks.map((chunk) => Buffer.from(chunk)))).toBe(true);
       }),
       { numRuns: 2_000 },
     );
   });
 
   it("with one byte changed are decoded or refused, and nothing else happens", () => {
-    const bytes = Buffer.concat([encodeFrame(FRAME.DATA, 1, Buffer.alloc(40)), encodeFrame(FRAME.END, 1), encodeFrame(FRAME.REPLY, 0, Buffer.alloc(3))]);
+    const bytes = Buffer.concat([
+      encodeFrame(FRAME.DATA, 1, Buffer.alloc(40)),
+      encodeFrame(FRAME.END, 1),
+      encodeFrame(FRAME.REPLY, 0, Buffer.alloc(3)),
+    ]);
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.nat(255), (at, value) => {
         const broken = Buffer.from(bytes);
         broken[at] = value;
-        try {
-          decode([broken]);
-        } catch (error) {
-          expect(error).toBeInstanceOf(BelljarError);
-        }
+        expect(isDecodedOrRefused([broken])).toBe(true);
       }),
       { numRuns: 1_000 },
     );
@@ -131,4 +127,12 @@ function pieces(bytes: Buffer, cuts: readonly number[]): Buffer[] {
     at += size;
   }
   return parts;
+}
+
+function isDecodedOrRefused(chunks: readonly Buffer[]): boolean {
+  try {
+    return decode(chunks).length >= 0;
+  } catch (error) {
+    return error instanceof BelljarError && error.code === "GUEST_PROTOCOL";
+  }
 }

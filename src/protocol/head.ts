@@ -37,7 +37,11 @@ export class HeadDecoder {
 
 function fieldsLength(head: Buffer): number {
   if (head.readUInt16BE(0) !== MAGIC) throw malformed("no request head");
-  if (head[2] !== VERSION) throw new BelljarError("GUEST_VERSION", `The request speaks version ${head[2]}, this side version ${VERSION}; use one release of Belljar on both`);
+  if (head[2] !== VERSION)
+    throw new BelljarError(
+      "GUEST_VERSION",
+      `The request speaks version ${head[2]}, this side version ${VERSION}; use one release of Belljar on both`,
+    );
   const length = head.readUInt32BE(4);
   if (length > FIELDS_MAX_BYTES) throw malformed(`a head of ${length} bytes`);
   return length;

@@ -88,8 +88,9 @@ export function shareSandbox(open: OpenRuntime): { readonly get: () => ContractS
 
 /** `it`, or a skipped `it` whose title tells the reason. */
 export function itNeeds(features: ContractFeatures, feature: Feature): (title: string, test: () => Promise<void>) => void {
-  if (features[feature]) return (title, test) => it(title, test);
-  return (title, test) => it.skip(`${title} (skipped: the ${features.name} runtime has no "${feature}")`, test);
+  const lacks = !features[feature];
+  const reason = lacks ? ` (skipped: the ${features.name} runtime has no "${feature}")` : "";
+  return (title, test) => it.skipIf(lacks)(`${title}${reason}`, test);
 }
 
 export function run(guest: Guest, script: string, options: Partial<RunOptions> = {}): Promise<RunResult> {

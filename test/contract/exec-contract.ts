@@ -1,12 +1,28 @@
 import { describe, expect, it } from "vitest";
-import { collect, execOptions, itNeeds, readUntil, run, shareSandbox, soon, waitUntilGone, type ContractFeatures, type OpenRuntime } from "./contract-sandbox.ts";
+import {
+  collect,
+  execOptions,
+  itNeeds,
+  readUntil,
+  run,
+  shareSandbox,
+  soon,
+  waitUntilGone,
+  type ContractFeatures,
+  type OpenRuntime,
+} from "./contract-sandbox.ts";
 
 export function execContract(open: OpenRuntime, features: ContractFeatures): void {
   describe("a command", () => {
     const { guest } = shareSandbox(open);
 
     it("ends with exit code 0", async () => {
-      expect(await guest().run({ argv: ["true"], signal: soon() })).toMatchObject({ exitCode: 0, signal: undefined, timedOut: false, truncated: false });
+      expect(await guest().run({ argv: ["true"], signal: soon() })).toMatchObject({
+        exitCode: 0,
+        signal: undefined,
+        timedOut: false,
+        truncated: false,
+      });
     });
 
     it("ends with its own exit code, which is a result and no error", async () => {
@@ -90,7 +106,11 @@ export function execContract(open: OpenRuntime, features: ContractFeatures): voi
     });
 
     it("is killed by its timeout, which is told from a kill", async () => {
-      expect(await run(guest(), "sleep 60 & sleep 60", { timeoutMs: 50 })).toMatchObject({ exitCode: undefined, signal: "SIGKILL", timedOut: true });
+      expect(await run(guest(), "sleep 60 & sleep 60", { timeoutMs: 50 })).toMatchObject({
+        exitCode: undefined,
+        signal: "SIGKILL",
+        timedOut: true,
+      });
     });
 
     it("keeps what it wrote before the timeout", async () => {

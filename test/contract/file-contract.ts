@@ -114,7 +114,17 @@ export function fileContract(open: OpenRuntime, features: ContractFeatures): voi
     it("is described", async () => {
       await files().write("described", "12345", { ...call(), mode: 0o640 });
       const info = await files().stat("described", call());
-      expect(info).toMatchObject({ path: "described", type: "file", size: 5, mode: 0o640, uid: 1_000, gid: 1_000, owner: "user", group: "user", links: 1 });
+      expect(info).toMatchObject({
+        path: "described",
+        type: "file",
+        size: 5,
+        mode: 0o640,
+        uid: 1_000,
+        gid: 1_000,
+        owner: "user",
+        group: "user",
+        links: 1,
+      });
       expect(info.inode).toBeGreaterThan(0n);
     });
 

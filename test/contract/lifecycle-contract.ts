@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
-import { collect, createSandbox, execOptions, itNeeds, readUntil, run, soon, type ContractFeatures, type OpenRuntime } from "./contract-sandbox.ts";
+import {
+  collect,
+  createSandbox,
+  execOptions,
+  itNeeds,
+  readUntil,
+  run,
+  soon,
+  type ContractFeatures,
+  type OpenRuntime,
+} from "./contract-sandbox.ts";
 
 export function lifecycleContract(open: OpenRuntime, features: ContractFeatures): void {
   describe("a sandbox", () => {
@@ -22,7 +32,8 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
       const ends = Promise.allSettled([running, watching, command.exited, collect(command.stdout), collect(command.stderr)]);
       const channelEnd = new Promise((resolve) => command.channels[0]?.once("error", resolve));
       await sandbox.running.kill("deadline");
-      for (const end of await ends) expect(end).toMatchObject({ status: "rejected", reason: { code: "SANDBOX_ENDED", message: expect.stringContaining("deadline") } });
+      for (const end of await ends)
+        expect(end).toMatchObject({ status: "rejected", reason: { code: "SANDBOX_ENDED", message: expect.stringContaining("deadline") } });
       expect(await channelEnd).toMatchObject({ code: "SANDBOX_ENDED" });
     });
 
@@ -59,7 +70,9 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
 
     it("gives its processes time to end when it shuts down", async () => {
       await using sandbox = await createSandbox(open);
-      await using command = await sandbox.guest.exec(execOptions("trap 'echo bye; exit' TERM; echo ready; while :; do sleep 0.01; done", { stdin: false }));
+      await using command = await sandbox.guest.exec(
+        execOptions("trap 'echo bye; exit' TERM; echo ready; while :; do sleep 0.01; done", { stdin: false }),
+      );
       await readUntil(command.stdout, "ready");
       const farewell = readUntil(command.stdout, "bye");
       await sandbox.guest.shutdown(10_000, soon());
@@ -169,7 +182,9 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
       const { limits } = await (await open()).probe();
       const missing = (["memoryBytes", "cpus", "pids", "diskBytes", "openFiles"] as const).find((limit) => !limits.includes(limit));
       if (!missing) return;
-      await expect(createSandbox(open, { limits: { [missing]: 100_000_000 }, required: [missing] })).rejects.toMatchObject({ code: "LIMIT_UNENFORCEABLE" });
+      await expect(createSandbox(open, { limits: { [missing]: 100_000_000 }, required: [missing] })).rejects.toMatchObject({
+        code: "LIMIT_UNENFORCEABLE",
+      });
     });
   });
 }

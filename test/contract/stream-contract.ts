@@ -3,7 +3,17 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
 import { readUtf8 } from "../../src/runtime/guest/utf8.ts";
-import { collect, execOptions, itNeeds, readUntil, run, shareSandbox, waitUntilGone, type ContractFeatures, type OpenRuntime } from "./contract-sandbox.ts";
+import {
+  collect,
+  execOptions,
+  itNeeds,
+  readUntil,
+  run,
+  shareSandbox,
+  waitUntilGone,
+  type ContractFeatures,
+  type OpenRuntime,
+} from "./contract-sandbox.ts";
 
 const MEGABYTE = 1_048_576;
 const HUNDRED = 100 * MEGABYTE;
@@ -90,7 +100,11 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
 
     it("on an extra channel carries 100 MB both ways beside a full stdout", { timeout: 40_000 }, async () => {
       await using command = await guest().exec(
-        execOptions(`cat <&3 >&3 & exec 3>&-; head -c ${MEGABYTE} /dev/zero; wait`, { channels: 1, stdin: false, signal: AbortSignal.timeout(38_000) }),
+        execOptions(`cat <&3 >&3 & exec 3>&-; head -c ${MEGABYTE} /dev/zero; wait`, {
+          channels: 1,
+          stdin: false,
+          signal: AbortSignal.timeout(38_000),
+        }),
       );
       const [channel] = command.channels;
       const sent = createHash("sha1");
@@ -104,7 +118,9 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
     });
 
     it("of several channels reaches the right ones", async () => {
-      await using command = await guest().exec(execOptions("echo three >&3; echo four >&4; read word <&5; echo $word", { channels: 3, stdin: false }));
+      await using command = await guest().exec(
+        execOptions("echo three >&3; echo four >&4; read word <&5; echo $word", { channels: 3, stdin: false }),
+      );
       command.channels[2]?.write("five\n");
       const [three, four, stdout] = await Promise.all([
         readUntil(command.channels[0] as NodeJS.ReadableStream, "\n"),
@@ -131,7 +147,9 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
     });
 
     itOnTerminal("echoes what is typed, and turns ^C into a signal", async () => {
-      await using command = await guest().exec(execOptions("trap 'echo interrupted; exit 4' INT; echo ready; while :; do read line; done", { terminal }));
+      await using command = await guest().exec(
+        execOptions("trap 'echo interrupted; exit 4' INT; echo ready; while :; do read line; done", { terminal }),
+      );
       await readUntil(command.stdout, "ready");
       command.stdin.write("typed\n");
       await readUntil(command.stdout, "typed");
@@ -142,7 +160,9 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
     });
 
     itOnTerminal("is resized while the program runs", async () => {
-      await using command = await guest().exec(execOptions("trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.01; done", { terminal }));
+      await using command = await guest().exec(
+        execOptions("trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.01; done", { terminal }),
+      );
       await readUntil(command.stdout, "ready");
       command.resize(50, 132);
       expect(await readUntil(command.stdout, "132")).toContain("50 132");

@@ -30,7 +30,9 @@ describe("the guest connection, to the native guest", () => {
 
   it("carries a channel beside a stdout that nobody reads", async () => {
     await using native = await NativeGuest.open("guest-main-sanitized");
-    await using command = await guestOf(native).exec(execOptions("cat <&3 >&3 & exec 3>&-; head -c 1000000 /dev/zero; wait", { cwd: "/", channels: 1, stdin: false }));
+    await using command = await guestOf(native).exec(
+      execOptions("cat <&3 >&3 & exec 3>&-; head -c 1000000 /dev/zero; wait", { cwd: "/", channels: 1, stdin: false }),
+    );
     const [channel] = command.channels;
     if (!channel) throw new Error("no channel");
     channel.end(Buffer.alloc(3_000_000, "b"));
@@ -98,7 +100,8 @@ describe("a guest that lies", () => {
       socket.write(Buffer.from([6, 0, 0, 0, 0, 0, 0, 9, 21, 0, 0, 0, 4, 0, 0, 0, 1]));
       for (let index = 0; index < 5; index++) socket.write(Buffer.concat([Buffer.from([1, 7, 0, 0, 0, 1, 0, 0]), Buffer.alloc(65_536)]));
     },
-    "gives credit for nothing": (socket) => socket.write(Buffer.from([6, 0, 0, 0, 0, 0, 0, 9, 21, 0, 0, 0, 4, 0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 1])),
+    "gives credit for nothing": (socket) =>
+      socket.write(Buffer.from([6, 0, 0, 0, 0, 0, 0, 9, 21, 0, 0, 0, 4, 0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 1])),
   };
   for (const [lie, answer] of Object.entries(lies)) {
     it(`and ${lie} is an error of the protocol`, async () => {

@@ -16,7 +16,8 @@ function wireNumbers(): Record<string, number> {
   const numbers: Record<string, number> = {};
   for (const [name, value] of Object.entries(wire)) {
     if (typeof value === "number") numbers[name] = value;
-    else for (const [member, number] of Object.entries(value)) numbers[`${name}_${member}`] = typeof number === "number" ? number : number.id;
+    else
+      for (const [member, number] of Object.entries(value)) numbers[`${name}_${member}`] = typeof number === "number" ? number : number.id;
   }
   return numbers;
 }

@@ -32,7 +32,10 @@ function entryType(stats: BigIntStats): number {
 }
 
 function linkFields(paths: SandboxPaths, host: Buffer): Field[] {
-  return [["TARGET", readlinkSync(host, "buffer")], ["RESOLVED", resolvedLink(paths, host)]];
+  return [
+    ["TARGET", readlinkSync(host, "buffer")],
+    ["RESOLVED", resolvedLink(paths, host)],
+  ];
 }
 
 function resolvedLink(paths: SandboxPaths, host: Buffer): Buffer | undefined {

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess, type StdioOptions } from "node:child_process"
 import { statSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname } from "node:path";
-import type { Duplex, Readable, Writable } from "node:stream";
+import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { encodeExit } from "../../protocol/exit.ts";
 import type { Fields } from "../../protocol/fields.ts";
@@ -46,7 +46,8 @@ function environment(sandbox: FakeSandbox, fields: Fields): Record<string, strin
 
 function startFailure(program: string, error: Error): Error {
   if (!("code" in error)) return error;
-  if (error.code === "ENOENT" || error.code === "ENOTDIR") return new BelljarError("COMMAND_NOT_FOUND", `No command "${program}"`, { cause: error });
+  if (error.code === "ENOENT" || error.code === "ENOTDIR")
+    return new BelljarError("COMMAND_NOT_FOUND", `No command "${program}"`, { cause: error });
   if (error.code === "EACCES" || error.code === "ENOEXEC") {
     return new BelljarError("COMMAND_NOT_EXECUTABLE", `"${program}" cannot be executed`, { cause: error });
   }
@@ -81,11 +82,11 @@ class RunningExec {
 
   #join(): void {
     const stdio = this.#child.stdio.slice(0, -1) as (Duplex | null)[];
-    const inputs = stdio.map((pipe, id) => (id === 1 || id === 2 ? undefined : new InputPump(this.#peer, id, (pipe as Writable | null) ?? undefined)));
+    const inputs = stdio.map((pipe, id) => (id === 1 || id === 2 ? undefined : new InputPump(this.#peer, id, pipe ?? undefined)));
     const onProgress = (): void => this.#progress();
     for (const [id, pipe] of stdio.entries()) {
       const isOutput = id > 0 && pipe !== null;
-      this.#outputs[id] = isOutput ? new OutputPump(this.#peer, id, pipe as Readable, onProgress) : undefined;
+      this.#outputs[id] = isOutput ? new OutputPump(this.#peer, id, pipe, onProgress) : undefined;
     }
     const route = routeFrames(this.#outputs, inputs);
     this.#peer.listen((type, channel, payload) => {

@@ -41,7 +41,15 @@ function assertPossible(spec: SandboxSpec, limits: readonly (keyof Limits)[]): v
 
 function isolation(limits: readonly (keyof Limits)[]): Isolation {
   const detail = "The fake runtime isolates nothing; it is for tests";
-  return { runtime: "fake", available: true, checks: [{ id: "isolation", state: "absent", detail }], limits, users: "one", terminals: false, pause: true };
+  return {
+    runtime: "fake",
+    available: true,
+    checks: [{ id: "isolation", state: "absent", detail }],
+    limits,
+    users: "one",
+    terminals: false,
+    pause: true,
+  };
 }
 
 /** One holder's view of a sandbox; it owns the streams that it opened. */

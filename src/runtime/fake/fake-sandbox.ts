@@ -84,7 +84,10 @@ export class FakeSandbox {
   /** `pipe` closes when the last process of an exec that holds its other end is gone. */
   holdUntilClosed(pipe: Duplex): void {
     const closed = new Promise<void>((resolve) => {
-      pipe.once("close", resolve).on("error", () => {}).resume();
+      pipe
+        .once("close", resolve)
+        .on("error", () => {})
+        .resume();
     });
     this.#open.add(closed);
     void closed.then(() => this.#open.delete(closed));
@@ -114,7 +117,7 @@ export class FakeSandbox {
     this.#phase = "ending";
     clearTimeout(this.#timer);
     this.services.close();
-    for (const peer of [...this.#peers]) peer.close();
+    for (const peer of this.#peers) peer.close();
     this.#signalAll("SIGKILL");
     await Promise.all(this.#open);
     rmSync(this.paths.root, { recursive: true, force: true });

@@ -134,4 +134,3 @@ async function serveSetAttributes({ peer, fields, host }: FileRequest): Promise<
   if (mtimeNs !== undefined) await utimes(host, new Date(), Number(mtimeNs) / 1e9);
   peer.reply();
 }
-

@@ -23,7 +23,10 @@ export class Peer {
     this.#serve = serve;
     this.#decoder = new FrameDecoder((...frame) => this.#receive(...frame));
     stream.on("data", (chunk: Buffer) => this.#guard(() => this.#push(chunk)));
-    stream.on("end", () => this.#gone()).on("close", () => this.#gone()).on("error", () => this.#gone());
+    stream
+      .on("end", () => this.#gone())
+      .on("close", () => this.#gone())
+      .on("error", () => this.#gone());
   }
 
   #push(chunk: Buffer): void {
@@ -54,7 +57,7 @@ export class Peer {
     this.isGone = true;
     this.#decoder.stop();
     this.#stream.destroy();
-    for (const tell of [...this.#onGone]) tell();
+    for (const tell of this.#onGone) tell();
   }
 
   /** Frames that came before the operation listened are handed over first. */
@@ -122,4 +125,3 @@ export class Peer {
     this.#gone();
   }
 }
-

@@ -28,7 +28,10 @@ function processRow(pid: number, mark: Buffer): ProcessRow | undefined {
   try {
     if (!readFileSync(`/proc/${pid}/environ`).includes(mark)) return undefined;
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const columns = stat.slice(stat.lastIndexOf(")") + 2).split(" ").map(Number);
+    const columns = stat
+      .slice(stat.lastIndexOf(")") + 2)
+      .split(" ")
+      .map(Number);
     const [, ppid = 0, pgid = 0, sid = 0] = columns;
     const ticks = (columns[11] ?? 0) + (columns[12] ?? 0);
     return {

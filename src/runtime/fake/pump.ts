@@ -20,7 +20,10 @@ export class OutputPump {
     this.#source = source;
     this.#onProgress = onProgress;
     source.on("data", (chunk: Buffer) => this.#take(chunk));
-    source.on("close", () => this.#sourceGone()).on("end", () => this.#sourceGone()).on("error", () => {});
+    source
+      .on("close", () => this.#sourceGone())
+      .on("end", () => this.#sourceGone())
+      .on("error", () => {});
     source.resume();
   }
 

@@ -79,7 +79,11 @@ class Service {
     for (let peer = this.#nextPeer(); peer && this.#sockets.length > 0; peer = this.#nextPeer()) {
       this.#peers.shift();
       const socket = this.#sockets.shift();
-      if (socket) joinSocket(peer, socket, [["PEER_UID", USER_ID], ["PEER_PID", 0]]);
+      if (socket)
+        joinSocket(peer, socket, [
+          ["PEER_UID", USER_ID],
+          ["PEER_PID", 0],
+        ]);
     }
   }
 

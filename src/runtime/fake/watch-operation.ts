@@ -27,7 +27,10 @@ class WatchedTree {
     const isFolder = statSync(host).isDirectory();
     const watcher = watch(host, { encoding: "buffer" });
     this.#watchers.set(path.toString("latin1"), watcher);
-    watcher.on("change", (event, name) => this.#changed(event as string, isFolder ? join(host, name as Buffer) : host, isFolder ? child(path, name as Buffer) : path));
+    watcher.on("change", (event, name) => {
+      if (isFolder) this.#changed(event, join(host, name as Buffer), child(path, name as Buffer));
+      else this.#changed(event, host, path);
+    });
     watcher.on("error", (error) => this.#request.peer.fail(error));
     if (!isFolder || !this.#recursive) return;
     for (const entry of readdirSync(host, { encoding: "buffer", withFileTypes: true })) {
@@ -67,7 +70,14 @@ class WatchedTree {
   }
 
   #tell(kind: number, path: Buffer): void {
-    this.#request.peer.send(FRAME.EVENT, 0, encodeFields([["KIND", kind], ["PATH", path]]));
+    this.#request.peer.send(
+      FRAME.EVENT,
+      0,
+      encodeFields([
+        ["KIND", kind],
+        ["PATH", path],
+      ]),
+    );
   }
 
   close(): void {

@@ -14,7 +14,11 @@ export interface AcceptOptions {
  * Connections from inside, as they come. At most `waiting` are open and not taken; each one taken is replaced.
  * An abort, or leaving the loop, ends it without an error and leaves taken connections alone.
  */
-export async function* acceptConnections(link: Link, service: string, options: AcceptOptions): AsyncGenerator<AcceptedConnection, void, undefined> {
+export async function* acceptConnections(
+  link: Link,
+  service: string,
+  options: AcceptOptions,
+): AsyncGenerator<AcceptedConnection, void, undefined> {
   const acceptor = new Acceptor(link, service);
   const stop = (): void => acceptor.stop();
   options.signal.addEventListener("abort", stop);

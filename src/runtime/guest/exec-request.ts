@@ -36,7 +36,8 @@ export function execRequest(link: Link, options: Omit<ExecOptions, "signal">): R
 
 function envFields(defaults: Readonly<Record<string, string>>, env: Readonly<Record<string, string>> = {}): Field[] {
   return Object.entries({ ...defaults, ...env }).map(([name, value]) => {
-    if (name === "" || name.includes("=")) throw new BelljarError("ARGUMENTS_INVALID", `"${name}" cannot name a variable; use letters, digits and _`);
+    if (name === "" || name.includes("="))
+      throw new BelljarError("ARGUMENTS_INVALID", `"${name}" cannot name a variable; use letters, digits and _`);
     return ["ENV", `${name}=${value}`];
   });
 }

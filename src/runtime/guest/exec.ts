@@ -115,7 +115,8 @@ class ExecSession implements FrameHandler {
 
   /** The exit is told when the output is taken, so that whoever awaits it has seen all of it. */
   #settle(): void {
-    if (this.#exit && this.#channels.slice(0, FIRST_EXTRA_CHANNEL).every((channel) => channel.isDrained)) this.#settleExited?.resolve(this.#exit);
+    if (this.#exit && this.#channels.slice(0, FIRST_EXTRA_CHANNEL).every((channel) => channel.isDrained))
+      this.#settleExited?.resolve(this.#exit);
   }
 
   failed(error: BelljarError): void {

@@ -17,7 +17,12 @@ export interface OpenFile {
 /** Resolves with the file's row; the content comes with the transport's own back-pressure. */
 export async function openFile(link: Link, path: GuestPath, options: FileCall & FileRange): Promise<OpenFile> {
   const session = new ReadSession(path);
-  const fields = [["PATH", path], ["USER", options.user], ["OFFSET", options.offset], ["LIMIT", options.limit]] as const;
+  const fields = [
+    ["PATH", path],
+    ["USER", options.user],
+    ["OFFSET", options.offset],
+    ["LIMIT", options.limit],
+  ] as const;
   await openOperation(link, { operation: OPERATION.READ, fields }, session, options.signal);
   return session.opening;
 }
@@ -85,7 +90,11 @@ class ReadSession implements FrameHandler {
 }
 
 /** Reads into memory, and no further than the bound. */
-export async function readFile(link: Link, path: GuestPath, options: FileCall & FileRange & { readonly maxBytes?: number }): Promise<Buffer> {
+export async function readFile(
+  link: Link,
+  path: GuestPath,
+  options: FileCall & FileRange & { readonly maxBytes?: number },
+): Promise<Buffer> {
   const maxBytes = options.maxBytes ?? READ_DEFAULT_BYTES;
   const limit = Math.min(options.limit ?? maxBytes + 1, maxBytes + 1);
   const { content } = await openFile(link, path, { ...options, limit });

@@ -5,7 +5,7 @@ import { encodeFrame } from "../../protocol/frames.ts";
 import { FLAG, FRAME, OPERATION, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
 import type { GuestPath, WriteFileOptions } from "./guest.ts";
 import type { Link } from "./link.ts";
-import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
+import { ignore, openOperation, unexpected, type FrameHandler, type Operation, type Request } from "./operation.ts";
 
 /** Contents up to this size go out with the head, in one write. */
 const ONE_WRITE_MAX_BYTES = PAYLOAD_MAX_BYTES;
@@ -14,10 +14,16 @@ const CONTENT = 0;
 export type WriteResult = { readonly size: number };
 
 /** A stream given as content is read to its end, or destroyed when the write fails. */
-export async function writeFile(link: Link, path: GuestPath, content: string | Uint8Array | Readable, options: WriteFileOptions): Promise<WriteResult> {
+export async function writeFile(
+  link: Link,
+  path: GuestPath,
+  content: string | Uint8Array | Readable,
+  options: WriteFileOptions,
+): Promise<WriteResult> {
   const session = new WriteSession();
   const request = { operation: OPERATION.WRITE, fields: writeFields(path, options) };
-  if (typeof content !== "string" && !(content instanceof Uint8Array)) return writeStream(link, request, content, options.signal, session);
+  if (typeof content !== "string" && !(content instanceof Uint8Array))
+    return writeStream(link, { ...request, content, signal: options.signal }, session);
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
   if (bytes.length <= ONE_WRITE_MAX_BYTES) {
     const frames = [...(bytes.length > 0 ? [encodeFrame(FRAME.DATA, CONTENT, bytes)] : []), encodeFrame(FRAME.END, CONTENT)];
@@ -29,9 +35,12 @@ export async function writeFile(link: Link, path: GuestPath, content: string | U
   return session.finish();
 }
 
-type WriteRequest = { readonly operation: number; readonly fields: readonly Field[] };
+interface StreamWrite extends Request {
+  readonly content: Readable;
+  readonly signal: AbortSignal;
+}
 
-async function writeStream(link: Link, request: WriteRequest, content: Readable, signal: AbortSignal, session: WriteSession): Promise<WriteResult> {
+async function writeStream(link: Link, { content, signal, ...request }: StreamWrite, session: WriteSession): Promise<WriteResult> {
   const stop = (): void => void content.destroy();
   try {
     await openOperation(link, request, session, signal);
@@ -56,7 +65,13 @@ function writeFields(path: GuestPath, options: WriteFileOptions): readonly Field
     (options.exclusive ? FLAG.EXCLUSIVE : 0) |
     ((options.parents ?? true) ? FLAG.PARENTS : 0) |
     (options.offset === undefined ? 0 : FLAG.KEEP_REST);
-  return [["PATH", path], ["USER", options.user], ["MODE", options.mode], ["OFFSET", options.offset], ["FLAGS", flags]];
+  return [
+    ["PATH", path],
+    ["USER", options.user],
+    ["MODE", options.mode],
+    ["OFFSET", options.offset],
+    ["FLAGS", flags],
+  ];
 }
 
 class WriteSession implements FrameHandler {

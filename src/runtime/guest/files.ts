@@ -33,8 +33,13 @@ export function createFiles(link: Link): GuestFiles {
         ["MTIME_NS", options.mtime && nanoseconds(options.mtime)],
         ["FLAGS", FLAG.FOLLOW],
       ])),
-    getXattr: async (path, name, options) => Buffer.from((await ask(OPERATION.GET_XATTR, path, options, [["NAME", name]])).needBytes("VALUE")),
-    setXattr: async (path, name, value, options) => void (await ask(OPERATION.SET_XATTR, path, options, [["NAME", name], ["VALUE", value]])),
+    getXattr: async (path, name, options) =>
+      Buffer.from((await ask(OPERATION.GET_XATTR, path, options, [["NAME", name]])).needBytes("VALUE")),
+    setXattr: async (path, name, value, options) =>
+      void (await ask(OPERATION.SET_XATTR, path, options, [
+        ["NAME", name],
+        ["VALUE", value],
+      ])),
     listXattrs: (path, options) => listXattrs(link, path, options),
     removeXattr: async (path, name, options) => void (await ask(OPERATION.REMOVE_XATTR, path, options, [["NAME", name]])),
     watch: (path, options) => watchFiles(link, path, options),
@@ -51,14 +56,25 @@ function nanoseconds(date: Date): bigint {
   return BigInt(ms) * 1_000_000n;
 }
 
-async function* listFiles(link: Link, path: GuestPath, options: FileCall & { readonly depth?: number }): AsyncGenerator<FileInfo, void, undefined> {
-  const fields = [["PATH", path], ["USER", options.user], ["DEPTH", options.depth]] as const;
+async function* listFiles(
+  link: Link,
+  path: GuestPath,
+  options: FileCall & { readonly depth?: number },
+): AsyncGenerator<FileInfo, void, undefined> {
+  const fields = [
+    ["PATH", path],
+    ["USER", options.user],
+    ["DEPTH", options.depth],
+  ] as const;
   const rows = await Rows.open(link, OPERATION.LIST, fields, { row: FRAME.ENTRY, signal: options.signal });
   for await (const row of rows) yield fileInfo(row);
 }
 
 async function listXattrs(link: Link, path: GuestPath, options: FileCall): Promise<readonly string[]> {
-  const fields = [["PATH", path], ["USER", options.user]] as const;
+  const fields = [
+    ["PATH", path],
+    ["USER", options.user],
+  ] as const;
   const rows = await Rows.open(link, OPERATION.LIST_XATTRS, fields, { row: FRAME.ENTRY, signal: options.signal });
   const names: string[] = [];
   for await (const row of rows) names.push(row.needBytes("NAME").toString());

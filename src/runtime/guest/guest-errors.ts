@@ -36,13 +36,21 @@ const ROW_BY_NUMBER = new Map<number, Row>(
 /** Turns an ERROR frame's payload into an error of the table. Its text is the guest's: bounded, and without control characters. */
 export function guestError(payload: Buffer): BelljarError {
   const number = payload.readUInt16BE(0);
-  const row = ROW_BY_NUMBER.get(number) ?? { code: "GUEST_PROTOCOL", hint: `Unknown error ${number}; use one release of Belljar on both sides` };
+  const row = ROW_BY_NUMBER.get(number) ?? {
+    code: "GUEST_PROTOCOL",
+    hint: `Unknown error ${number}; use one release of Belljar on both sides`,
+  };
   const text = cleanText(payload.subarray(4, 4 + MESSAGE_MAX_CHARACTERS * 4));
   return new BelljarError(row.code, text ? `${text}. ${row.hint}` : row.hint);
 }
 
 function cleanText(bytes: Buffer): string {
-  return bytes.toString().replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ").trim().slice(0, MESSAGE_MAX_CHARACTERS).replace(/\.$/, "");
+  return bytes
+    .toString()
+    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ")
+    .trim()
+    .slice(0, MESSAGE_MAX_CHARACTERS)
+    .replace(/\.$/, "");
 }
 
 const REASONS: Record<SandboxEnd["reason"], string> = {
@@ -64,7 +72,9 @@ export function cancelled(signal?: AbortSignal): BelljarError {
 }
 
 export function connectionLost(cause?: unknown): BelljarError {
-  return new BelljarError("GUEST_PROTOCOL", "The connection to the sandbox was lost. Try again; if it stays so, make a new sandbox", { cause });
+  return new BelljarError("GUEST_PROTOCOL", "The connection to the sandbox was lost. Try again; if it stays so, make a new sandbox", {
+    cause,
+  });
 }
 
 /** What a failure inside a frame handler is to its caller. */

@@ -36,7 +36,8 @@ export function createKeeperClient(connect: Connect): KeeperClient {
   const link = new Link(connect);
   return {
     status: (signal) => keeperStatus(link, signal),
-    extend: async (deadline, signal) => void (await call(link, OPERATION.KEEPER_EXTEND, [["DEADLINE_MS", deadline?.getTime() ?? 0]], signal)),
+    extend: async (deadline, signal) =>
+      void (await call(link, OPERATION.KEEPER_EXTEND, [["DEADLINE_MS", deadline?.getTime() ?? 0]], signal)),
     kill: async (reason, signal) => void (await call(link, OPERATION.KEEPER_KILL, [["REASON", reason]], signal)),
     pause: async (signal) => void (await call(link, OPERATION.KEEPER_PAUSE, [], signal)),
     resume: async (signal) => void (await call(link, OPERATION.KEEPER_RESUME, [], signal)),

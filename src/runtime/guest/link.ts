@@ -37,7 +37,7 @@ export class Link {
 
   #sandboxEnded(end: SandboxEnd): void {
     this.#end = end;
-    for (const tell of [...this.#waiting]) tell(end);
+    for (const tell of this.#waiting) tell(end);
     this.#waiting.clear();
   }
 

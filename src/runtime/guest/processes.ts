@@ -31,7 +31,11 @@ export async function signalProcess(
   signalNumber: number,
   options: { readonly group?: boolean; readonly signal: AbortSignal },
 ): Promise<void> {
-  const fields = [["PID", pid], ["SIGNAL", signalNumber], ["FLAGS", options.group ? FLAG.WHOLE_GROUP : undefined]] as const;
+  const fields = [
+    ["PID", pid],
+    ["SIGNAL", signalNumber],
+    ["FLAGS", options.group ? FLAG.WHOLE_GROUP : undefined],
+  ] as const;
   await call(link, OPERATION.SIGNAL_PROCESS, fields, options.signal);
 }
 

@@ -5,15 +5,28 @@ import type { FileCall, FileChange, GuestPath } from "./guest.ts";
 import type { Link } from "./link.ts";
 
 /** Resolves once the guest watches. What nobody takes stays in the guest, which says `overflow` when it was too much. */
-export async function watchFiles(link: Link, path: GuestPath, options: FileCall & { readonly recursive?: boolean }): Promise<AsyncIterable<FileChange>> {
-  const fields = [["PATH", path], ["USER", options.user], ["FLAGS", options.recursive ? FLAG.RECURSIVE : undefined]] as const;
+export async function watchFiles(
+  link: Link,
+  path: GuestPath,
+  options: FileCall & { readonly recursive?: boolean },
+): Promise<AsyncIterable<FileChange>> {
+  const fields = [
+    ["PATH", path],
+    ["USER", options.user],
+    ["FLAGS", options.recursive ? FLAG.RECURSIVE : undefined],
+  ] as const;
   let isWatching: (() => void) | undefined;
   let isRefused: ((error: Error) => void) | undefined;
   const watching = new Promise<void>((resolve, reject) => {
     isWatching = resolve;
     isRefused = reject;
   });
-  const events = { row: FRAME.EVENT, signal: options.signal, onReply: () => isWatching?.(), onFailed: (error: Error) => isRefused?.(error) } as const;
+  const events = {
+    row: FRAME.EVENT,
+    signal: options.signal,
+    onReply: () => isWatching?.(),
+    onFailed: (error: Error) => isRefused?.(error),
+  } as const;
   const rows = await Rows.open(link, OPERATION.WATCH, fields, events);
   await watching;
   return changes(rows, options.signal);

@@ -1,0 +1,74 @@
+import { Duplex } from "node:stream";
+import { expect, it } from "vitest";
+import type { Head } from "../../protocol/head.ts";
+import { encodeFields, type Field } from "../../protocol/fields.ts";
+import { encodeFrame } from "../../protocol/frames.ts";
+import { HeadDecoder } from "../../protocol/head.ts";
+import { FRAME, OPERATION } from "../../protocol/wire.ts";
+import { createKeeperClient, parseReason, type KeeperClient } from "./keeper-client.ts";
+
+const STATUS: readonly Field[] = [
+  ["PHASE", 2],
+  ["DEADLINE_MS", 1_800_000_000_000],
+  ["MEMORY", 1],
+  ["MEMORY_PEAK", 2],
+  ["CPU_US", 3],
+  ["PROCESSES_COUNT", 4],
+  ["OOM_KILLS", 5],
+];
+
+/** A keeper that answers each request with a REPLY, and keeps what it was asked. */
+function keeper(answer: readonly Field[]): { readonly client: KeeperClient; readonly asked: Head[] } {
+  const asked: Head[] = [];
+  const client = createKeeperClient(async () => {
+    const decoder = new HeadDecoder();
+    const stream: Duplex = new Duplex({
+      read() {},
+      write(chunk: Buffer, _encoding, done) {
+        const whole = decoder.push(chunk);
+        if (whole) asked.push(whole.head);
+        if (whole) stream.push(encodeFrame(FRAME.REPLY, 0, encodeFields(answer)));
+        done();
+      },
+    });
+    return stream;
+  });
+  return { client, asked };
+}
+
+const signal = (): AbortSignal => AbortSignal.timeout(5_000);
+
+it("reads a status", async () => {
+  const usage = await keeper(STATUS).client.status(signal());
+  expect(usage).toEqual({
+    memoryBytes: 1,
+    memoryPeakBytes: 2,
+    cpuUs: 3,
+    processes: 4,
+    oomKills: 5,
+    phase: "paused",
+    deadline: new Date(1_800_000_000_000),
+  });
+});
+
+it("moves the deadline, and takes it away with 0", async () => {
+  const { client, asked } = keeper([]);
+  await client.extend(new Date(1_900_000_000_000), signal());
+  await client.extend(undefined, signal());
+  expect(asked.map((head) => [head.operation, head.fields.number("DEADLINE_MS")])).toEqual([
+    [OPERATION.KEEPER_EXTEND, 1_900_000_000_000],
+    [OPERATION.KEEPER_EXTEND, 0],
+  ]);
+});
+
+it("kills with a reason, and reads the reason of an end", async () => {
+  const { client, asked } = keeper([["REASON", "deadline"]]);
+  await client.kill("killed", signal());
+  expect(asked[0]?.fields.text("REASON")).toBe("killed");
+  expect((await client.wait(signal())).reason).toBe("deadline");
+});
+
+it("refuses a reason or a phase that is none", async () => {
+  expect(() => parseReason("because")).toThrow(expect.objectContaining({ code: "GUEST_PROTOCOL" }));
+  await expect(keeper([...STATUS.slice(1), ["PHASE", 9]]).client.status(signal())).rejects.toMatchObject({ code: "GUEST_PROTOCOL" });
+});

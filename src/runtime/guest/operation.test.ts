@@ -1,0 +1,68 @@
+import { getEventListeners } from "node:events";
+import { Duplex } from "node:stream";
+import { expect, it } from "vitest";
+import { encodeFields } from "../../protocol/fields.ts";
+import { encodeFrame } from "../../protocol/frames.ts";
+import { FRAME, GUEST_ERROR } from "../../protocol/wire.ts";
+import type { SandboxEnd } from "../runtime.ts";
+import { createGuest } from "./create-guest.ts";
+import { guestError } from "./guest-errors.ts";
+
+/** A stream that hands `reply` to whoever writes, and keeps what was written. */
+function streamThat(reply: (stream: Duplex) => void, writes: Buffer[] = []): Duplex {
+  const stream: Duplex = new Duplex({
+    read() {},
+    write(chunk: Buffer, _encoding, done) {
+      writes.push(chunk);
+      reply(stream);
+      done();
+    },
+  });
+  return stream;
+}
+
+const replies = (stream: Duplex): void => void stream.push(encodeFrame(FRAME.REPLY, 0, encodeFields([])));
+
+it("sends a request in one write", async () => {
+  const writes: Buffer[] = [];
+  const guest = createGuest(async () => streamThat((stream) => stream.destroy(), writes));
+  await expect(guest.run({ argv: ["cat"], input: "some input", signal: AbortSignal.timeout(5_000) })).rejects.toMatchObject({
+    code: "GUEST_PROTOCOL",
+  });
+  expect(writes.length).toBe(1);
+});
+
+it("leaves no listener on the caller's signal, and no stream open", async () => {
+  const { signal } = new AbortController();
+  const streams: Duplex[] = [];
+  const guest = createGuest(async () => {
+    streams.push(streamThat(replies));
+    return streams.at(-1) as Duplex;
+  });
+  for (let count = 0; count < 50; count++) await guest.ping(signal);
+  expect(getEventListeners(signal, "abort").length).toBe(0);
+  expect(streams.every((stream) => stream.destroyed)).toBe(true);
+});
+
+it("tells why the sandbox ended when a stream breaks before the end is told", async () => {
+  let end: (end: SandboxEnd) => void = () => {};
+  const ended = new Promise<SandboxEnd>((resolve) => {
+    end = resolve;
+  });
+  const guest = createGuest(async () => streamThat((stream) => stream.destroy()), { ended });
+  setTimeout(() => end({ reason: "deadline", at: new Date() }), 0);
+  await expect(guest.ping(AbortSignal.timeout(5_000))).rejects.toMatchObject({
+    code: "SANDBOX_ENDED",
+    message: expect.stringContaining("deadline"),
+  });
+});
+
+it("turns every error of the guest into one of the table, without its control characters", () => {
+  for (const number of Object.values(GUEST_ERROR)) {
+    const payload = Buffer.concat([Buffer.from([0, number, 0, 2]), Buffer.from("stat \u001b[31mx\n: No such file")]);
+    expect(guestError(payload).message).not.toMatch(/\p{Cc}/u);
+  }
+  const known = guestError(Buffer.concat([Buffer.from([0, GUEST_ERROR.NOT_FOUND, 0, 2]), Buffer.from("stat x: No such file")]));
+  expect([known.code, known.message.startsWith("stat x: No such file. ")]).toEqual(["FILE_NOT_FOUND", true]);
+  expect(guestError(Buffer.from([9, 9, 0, 0])).code).toBe("GUEST_PROTOCOL");
+});
