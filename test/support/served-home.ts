@@ -31,8 +31,8 @@ export async function openTestHome(): Promise<TestHome> {
     env,
     belljar,
     async [Symbol.asyncDispose]() {
-      const answer = JSON.parse(await belljar("sandbox", "list", "--json")) as { id: string }[] | { sandboxes: { id: string }[] };
-      for (const { id } of Array.isArray(answer) ? answer : answer.sandboxes) await belljar("sandbox", "kill", id);
+      const live = JSON.parse(await belljar("sandbox", "list", "--json")) as { id: string }[];
+      for (const { id } of live) await belljar("sandbox", "kill", id);
       await rm(path, { recursive: true, force: true });
     },
   };
