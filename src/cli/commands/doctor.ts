@@ -28,7 +28,8 @@ async function examine(call: CommandCall, context: CommandContext): Promise<Isol
   try {
     const runtime = await openConfiguredRuntime(config, context.stderr);
     const isolation = await runtime.probe();
-    return { ...isolation, checks: mergeChecks(isolation.checks, host) };
+    const suspects = isolation.available ? host.filter(({ id }) => id !== "container") : host;
+    return { ...isolation, checks: mergeChecks(isolation.checks, suspects) };
   } catch (error) {
     if (!(error instanceof BelljarError)) throw error;
     return { ...NOTHING, runtime: config.runtime, checks: [{ id: "runtime", state: "absent", detail: error.message }, ...host] };
