@@ -26,8 +26,7 @@ afterEach(async () => {
   const [first] = open;
   for (const { id } of (await first?.list(LOCAL, { state: ["running"] })) ?? []) await (await first?.get(LOCAL, id))?.kill();
   await Promise.all(open.map((one) => one[Symbol.asyncDispose]()));
-  // A keeper may still be removing layers when it has told the end.
-  rmSync(root, { recursive: true, maxRetries: 20 });
+  rmSync(root, { recursive: true });
 });
 
 /** One process of Belljar on the home, on the real runtime. */
@@ -35,7 +34,7 @@ async function openHome(): Promise<LocalSandboxes> {
   const runtime = await openRuntime("namespace", {
     home: join(root, "home"),
     runtimeDirectory: join(root, "run"),
-    storage: "auto",
+    storage: "tmpfs",
     binary,
   });
   const sandboxes = createLocalSandboxes({ home: join(root, "home"), runtime, config });
