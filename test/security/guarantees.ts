@@ -6,6 +6,7 @@ export const GUARANTEES = {
   "no-host-root": "No process of a sandbox has the host's uid 0, whoever started it.",
   "kernel-settings-closed": "The kernel's settings, such as core_pattern, cannot be opened for writing.",
   "no-new-privileges": "A setuid program gains nothing, and the capabilities that are left reach nothing of the host.",
+  "no-crash-handlers": "A crash inside starts no program of the host, whatever its core_pattern names.",
   "no-mounts": "A sandbox can neither mount, unmount nor change its root.",
   "no-new-namespaces": "A sandbox can make no namespaces and join none.",
   "no-kernel-doors": "io_uring, keyrings, bpf, perf, userfaultfd, kexec, modules and file handles are closed.",

@@ -70,6 +70,17 @@ async function expectSetuidWorksOutside(): Promise<void> {
   }
 }
 
+/** A limit of one byte is the kernel's own word for "no pipe handler either"; any other limit, none included, starts it. Nothing here may set core_pattern. */
+verifies("no-crash-handlers", async () => {
+  const limits = ["prlimit", "--core", "--raw", "--noheadings", "--output", "SOFT,HARD"];
+  expect((await outside(limits)).out.trim()).not.toMatch(/^1\s+1$/);
+  await using box = await lab.box();
+  for (const user of ["root", "user"]) {
+    expect((await box.run(limits, { user })).out.trim()).toMatch(/^1\s+1$/);
+    expect((await box.run(["prlimit", "--core=0:unlimited", "true"], { user })).code).not.toBe(0);
+  }
+});
+
 verifies("no-mounts", async () => {
   await using box = await lab.box();
   await expectRefused(lab, box, ["mount", "remount", "umount", "pivot-root", "open-tree", "move-mount", "fsopen", "mount-setattr"]);
