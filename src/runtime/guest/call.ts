@@ -1,4 +1,4 @@
-import { Fields, type Field } from "../../protocol/fields.ts";
+import { Fields, type Field, malformed } from "../../protocol/fields.ts";
 import { FRAME } from "../../protocol/wire.ts";
 import { cancelled } from "./guest-errors.ts";
 import type { Link } from "./link.ts";
@@ -43,12 +43,31 @@ class Reply implements FrameHandler {
 /** Rows past this many pause the stream; what one chunk held may come on top. */
 const ROWS_HELD = 64;
 
+/** All rows of an answer that the host keeps whole may take so much; an honest guest stays far below. */
+const COLLECTED_MAX_BYTES = 16_777_216;
+const ROW_OVERHEAD_BYTES = 256;
+
+/** All rows of an answer. Rejects with `GUEST_PROTOCOL` for one without end. */
+export async function collectRows(
+  link: Link,
+  operation: number,
+  fields: readonly Field[],
+  signal: AbortSignal,
+): Promise<readonly Fields[]> {
+  const all: Fields[] = [];
+  for await (const row of await Rows.open(link, operation, fields, { row: FRAME.ENTRY, signal, maxBytes: COLLECTED_MAX_BYTES }))
+    all.push(row);
+  return all;
+}
+
 export interface RowsOptions {
   /** The type of frame that carries a row. */
   readonly row: typeof FRAME.ENTRY | typeof FRAME.EVENT;
   /** An EVENT stream starts with its REPLY; an ENTRY stream ends with it. */
   readonly onReply?: () => void;
   readonly onFailed?: (error: Error) => void;
+  /** For an answer that is kept whole. */
+  readonly maxBytes?: number;
   readonly signal: AbortSignal;
 }
 
@@ -58,6 +77,7 @@ export class Rows implements FrameHandler, AsyncIterable<Fields> {
   readonly #held: Fields[] = [];
   #operation: Operation | undefined;
   #isDone = false;
+  #bytes = 0;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
 
@@ -76,7 +96,7 @@ export class Rows implements FrameHandler, AsyncIterable<Fields> {
   }
 
   frame(type: number, _channel: number, payload: Buffer): void {
-    if (type === this.#options.row) this.#take(Fields.parse(payload));
+    if (type === this.#options.row) this.#take(payload);
     else if (type === FRAME.REPLY) this.#reply();
     else throw unexpected(type);
   }
@@ -87,8 +107,10 @@ export class Rows implements FrameHandler, AsyncIterable<Fields> {
     this.#finish();
   }
 
-  #take(row: Fields): void {
-    this.#held.push(row);
+  #take(payload: Buffer): void {
+    this.#bytes += payload.length + ROW_OVERHEAD_BYTES;
+    if (this.#options.maxBytes !== undefined && this.#bytes > this.#options.maxBytes) throw malformed("an answer without end");
+    this.#held.push(Fields.parse(payload));
     if (this.#held.length >= ROWS_HELD) this.#operation?.pause();
     this.#wake?.();
   }

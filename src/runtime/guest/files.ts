@@ -1,7 +1,7 @@
 import { FLAG, FRAME, OPERATION } from "../../protocol/wire.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Field, Fields } from "../../protocol/fields.ts";
-import { call, Rows } from "./call.ts";
+import { call, collectRows, Rows } from "./call.ts";
 import { fileInfo } from "./file-info.ts";
 import { openFile, readFile } from "./file-read.ts";
 import { writeFile } from "./file-write.ts";
@@ -75,8 +75,5 @@ async function listXattrs(link: Link, path: GuestPath, options: FileCall): Promi
     ["PATH", path],
     ["USER", options.user],
   ] as const;
-  const rows = await Rows.open(link, OPERATION.LIST_XATTRS, fields, { row: FRAME.ENTRY, signal: options.signal });
-  const names: string[] = [];
-  for await (const row of rows) names.push(row.needBytes("NAME").toString());
-  return names;
+  return (await collectRows(link, OPERATION.LIST_XATTRS, fields, options.signal)).map((row) => row.needBytes("NAME").toString());
 }

@@ -57,6 +57,15 @@ it("tells why the sandbox ended when a stream breaks before the end is told", as
   });
 });
 
+it("refuses an answer without end", async () => {
+  const row = encodeFrame(FRAME.ENTRY, 0, encodeFields([["NAME", "n".repeat(60_000)]]));
+  const guest = createGuest(async () => {
+    const stream: Duplex = new Duplex({ read: () => void stream.push(row), write: (_chunk, _encoding, done) => done() });
+    return stream;
+  });
+  await expect(guest.files.listXattrs("x", { signal: AbortSignal.timeout(8_000) })).rejects.toMatchObject({ code: "GUEST_PROTOCOL" });
+});
+
 it("turns every error of the guest into one of the table, without its control characters", () => {
   for (const number of Object.values(GUEST_ERROR)) {
     const payload = Buffer.concat([Buffer.from([0, number, 0, 2]), Buffer.from("stat \u001b[31mx\n: No such file")]);

@@ -1,14 +1,12 @@
 import type { Fields } from "../../protocol/fields.ts";
-import { FLAG, FRAME, OPERATION } from "../../protocol/wire.ts";
+import { FLAG, OPERATION } from "../../protocol/wire.ts";
 import { BelljarError } from "../../errors.ts";
-import { call, Rows } from "./call.ts";
+import { call, collectRows } from "./call.ts";
 import type { GuestUsage, ProcessInfo } from "./guest.ts";
 import type { Link } from "./link.ts";
 
 export async function listProcesses(link: Link, signal: AbortSignal): Promise<readonly ProcessInfo[]> {
-  const processes: ProcessInfo[] = [];
-  for await (const row of await Rows.open(link, OPERATION.PROCESSES, [], { row: FRAME.ENTRY, signal })) processes.push(processInfo(row));
-  return processes;
+  return (await collectRows(link, OPERATION.PROCESSES, [], signal)).map(processInfo);
 }
 
 function processInfo(fields: Fields): ProcessInfo {
