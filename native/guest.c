@@ -21,6 +21,7 @@
 #include "exec.h"
 #include "service.h"
 #include "shutdown.h"
+#include "sink.h"
 #include "work.h"
 
 #define ACCEPTS_PER_EVENT 16
@@ -165,7 +166,7 @@ static void pass_deadlines(struct loop *loop) {
 
 /* An idle guest keeps no buffer. */
 static void rest(struct loop *loop) {
-  if (loop->connections != NULL || loop->scratch == NULL) return;
+  if (loop->connections != NULL || loop->sinks != NULL || loop->scratch == NULL) return;
   munmap(loop->scratch, SCRATCH_BYTES);
   loop->scratch = NULL;
 }
@@ -188,5 +189,6 @@ int guest_main(const struct guest_options *given) {
   while (loop.connections != NULL) connection_close(loop.connections);
   connections_sweep(&loop);
   services_close(&loop);
+  sinks_close(&loop);
   return 0;
 }

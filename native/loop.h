@@ -14,6 +14,7 @@
 struct loop;
 struct connection;
 struct service;
+struct sink;
 
 /* A watched descriptor. `fd` is -1 once it is forgotten; events of the same batch that are still to come are then dropped. */
 struct event {
@@ -33,6 +34,7 @@ struct loop {
   /* Closed ones wait here until the batch of events that may still name them is over. */
   struct connection *closed;
   struct service *services;
+  struct sink *sinks;
   size_t sink_count;
   /* SCRATCH_BYTES, there while it is needed; holds nothing from one event to the next. */
   uint8_t *scratch;

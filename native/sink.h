@@ -6,5 +6,6 @@
 
 /* Owns `fd`; closes it at its end, or at once when there are too many. */
 void sink_open(struct loop *loop, int fd);
+void sinks_close(struct loop *loop);
 
 #endif
