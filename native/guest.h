@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 
+/* Processes that the guest keeps for itself of those that its own limit (RLIMIT_NPROC) allows: commands get the rest. */
+#define GUEST_RESERVED_PROCESSES 16u
+
 struct guest_options {
   /* A listening stream socket; the guest owns it from here on. */
   int listen_fd;

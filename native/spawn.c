@@ -10,10 +10,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "failure.h"
+#include "guest.h"
 #include "io.h"
 #include "users.h"
 
@@ -83,6 +85,15 @@ static void place_descriptors(struct spawn *spawn) {
   }
   /* All of the guest's are close-on-exec from birth; this one covers what it inherited itself. */
   if (close_range((unsigned)first_free, UINT_MAX, CLOSE_RANGE_CLOEXEC) != 0 && errno != ENOSYS && errno != EINVAL) fail_step(spawn, "close_range");
+}
+
+/* A fork bomb must not keep the guest from looking at files or starting the command that ends it. */
+static void leave_room_for_guest(const struct spawn *spawn) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NPROC, &limit) != 0) fail_step(spawn, "read the limit of processes");
+  if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max <= GUEST_RESERVED_PROCESSES) return;
+  limit.rlim_cur = limit.rlim_max -= GUEST_RESERVED_PROCESSES;
+  if (setrlimit(RLIMIT_NPROC, &limit) != 0) fail_step(spawn, "limit the processes");
 }
 
 static void take_user(const struct spawn *spawn, struct user *user) {
@@ -179,6 +190,7 @@ _Noreturn void spawn_child(const struct spawn *given) {
   if (spawn.terminal && ioctl(0, TIOCSCTTY, 0) != 0) fail_step(&spawn, "take the terminal");
   if (!reset_signals()) fail_step(&spawn, "reset the signals");
   if (!set_oom_score(spawn.oom_score)) fail_step(&spawn, "set oom_score_adj");
+  leave_room_for_guest(&spawn);
   struct user user;
   take_user(&spawn, &user);
   enter_folder(&spawn, &user);

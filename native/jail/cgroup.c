@@ -62,7 +62,7 @@ static void limit_v2(const struct spec *spec, int group) {
     write_number(group, "memory.max", spec->memory + RESERVED_MEMORY);
     if (faccessat(group, "memory.swap.max", W_OK, 0) == 0) write_number(group, "memory.swap.max", 0);
   }
-  if (spec->pids != 0) write_number(group, "pids.max", spec->pids + RESERVED_PIDS);
+  if (spec->pids != 0) write_number(group, "pids.max", spec->pids + GUEST_RESERVED_PROCESSES);
   if (spec->cpu_milli == 0) return;
   char text[NUMBER_TEXT];
   snprintf(text, sizeof text, "%" PRIu64 " %u", (uint64_t)spec->cpu_milli * CPU_PERIOD_US / 1000, CPU_PERIOD_US);
@@ -73,7 +73,7 @@ static void limit(const struct spec *spec, const struct cgroup *cgroup, int grou
   switch (cgroup->kind) {
     case CGROUP_MEMORY: limit_memory_v1(spec, group); return;
     case CGROUP_PIDS:
-      if (spec->pids != 0) write_number(group, "pids.max", spec->pids + RESERVED_PIDS);
+      if (spec->pids != 0) write_number(group, "pids.max", spec->pids + GUEST_RESERVED_PROCESSES);
       return;
     case CGROUP_CPU: limit_cpu_v1(spec, group); return;
     case CGROUP_CPUACCT:

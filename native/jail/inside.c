@@ -74,7 +74,7 @@ static void set_limits(const struct spec *spec) {
   limit(RLIMIT_CORE, 0, "forbid core files");
   if (spec->files != 0) limit(RLIMIT_NOFILE, spec->files, "limit the open files");
   /* Counted by user namespace and id: the guest's own room comes on top, the commands' is set by the guest. */
-  if (spec->pids != 0) limit(RLIMIT_NPROC, spec->pids + RESERVED_PIDS, "limit the processes");
+  if (spec->pids != 0) limit(RLIMIT_NPROC, spec->pids + GUEST_RESERVED_PROCESSES, "limit the processes");
 }
 
 static void open_stdio(void) {
@@ -105,9 +105,15 @@ static void follow_keeper(int channel) {
   close(channel);
 }
 
-void run_inside(const struct spec *spec, int channel) {
-  struct received received;
+/* The keeper's own path and arguments are the host's affair. */
+static void hide_command_line(char **argv) {
+  for (; *argv != NULL; argv++) memset(*argv, 0, strlen(*argv));
   prctl(PR_SET_NAME, "belljar-guest", 0, 0, 0);
+}
+
+void run_inside(const struct spec *spec, int channel, char **argv) {
+  struct received received;
+  hide_command_line(argv);
   if (unshare(NAMESPACES) < 0) die("make the mount, network, IPC and UTS namespaces");
   receive_sources(spec, channel, &received);
   if (spec->id_map == ID_MAP_SLOT) become_inner_root();

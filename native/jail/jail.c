@@ -28,6 +28,7 @@
 struct jail {
   struct spec spec;
   struct kept kept;
+  char **argv;
   int guest_fd;
   int channel;
   uint32_t first_id;
@@ -111,7 +112,7 @@ static void start_inside(void) {
   if (jail.kept.pid == 0) {
     set_failure_report(STATUS_FD, NULL);
     close(pair[0]);
-    run_inside(&jail.spec, pair[1]);
+    run_inside(&jail.spec, pair[1], jail.argv);
   }
   close(pair[1]);
   jail.channel = pair[0];
@@ -180,7 +181,8 @@ static struct spec_bytes read_and_parse(void) {
   return record;
 }
 
-int jail_main(void) {
+int jail_main(char **argv) {
+  jail.argv = argv;
   umask(077);
   ignore_signals();
   jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1};

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "frames.h"
+#include "guest.h"
 
 /* How the ids inside map to the host's. */
 enum id_map {
@@ -56,8 +57,6 @@ enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CP
 #define SLOT_COUNT 32768u
 #define CANONICAL_FIRST_ID 1000000000u
 #define INNER_USER 1000u
-/* Processes that the guest may have beside its sandbox's own. */
-#define RESERVED_PIDS 16u
 #define RESERVED_MEMORY (4u * 1024 * 1024)
 
 struct cgroup {
@@ -166,7 +165,8 @@ void clean_kernel_objects(const struct spec *spec);
 bool remove_writable_layers(const struct spec *spec);
 
 /* inside.c: the sandbox's first process. */
-_Noreturn void run_inside(const struct spec *spec, int channel);
+/* `argv`: the host's command line, which /proc shows inside until it is overwritten. */
+_Noreturn void run_inside(const struct spec *spec, int channel, char **argv);
 
 /* words.c: the words between the keeper and the sandbox's first process while it is built. */
 enum word { WORD_SOURCES = 1, WORD_READY = 2, WORD_GO = 3 };
@@ -186,7 +186,7 @@ struct kept {
 };
 _Noreturn void keep(struct kept *kept);
 
-int jail_main(void);
+int jail_main(char **argv);
 int clear_main(void);
 int pool_main(const char *image, const char *folder);
 

@@ -1,5 +1,4 @@
 import { accessSync, constants, readFileSync } from "node:fs";
-import { userInfo } from "node:os";
 
 /**
  * How ids inside map to the host's. `slot`: root gives each sandbox 65,536 ids of its own. `subids`: the ids that
@@ -46,12 +45,19 @@ function isExecutable(path: string): boolean {
 
 /** First id of this user's first range that is long enough; see subuid(5). */
 function findRange(file: string): number | undefined {
-  const { username, uid } = userInfo();
+  const uid = String(process.getuid?.());
+  const names = [uid, nameOf(uid)];
   for (const line of readOptional(file).split("\n")) {
     const [name, first, count] = line.split(":");
-    if ((name === username || name === String(uid)) && Number(count) >= IDS_NEEDED) return Number(first);
+    if (name !== undefined && names.includes(name) && Number(count) >= IDS_NEEDED) return Number(first);
   }
   return undefined;
+}
+
+/** Undefined for a user that /etc/passwd does not know. */
+function nameOf(uid: string): string | undefined {
+  const line = readOptional("/etc/passwd").split("\n").find((entry) => entry.split(":")[2] === uid);
+  return line?.split(":")[0];
 }
 
 function readOptional(file: string): string {
