@@ -45,8 +45,8 @@ describe("belljar shell", () => {
     shell.type("stty size; tty\n");
     await shell.shows(/\n30 100\r*\n.*\/dev\/pts/);
     shell.type("resize 50 120\n");
-    shell.type("trap 'stty size' WINCH; stty size\n");
-    await shell.shows(/50 120/);
+    shell.type("until stty size | grep -x '50 120'; do sleep 0.05; done\n");
+    await shell.shows(/\n50 120/);
     shell.type("exit 6\n");
     expect(await shell.end()).toEqual({ code: 6, said: "restored\n" });
   });
