@@ -31,7 +31,8 @@ function findUser() {
 
 function createUser() {
   say(`Making the user ${NAME}, as whom the suites run a second time ...`);
-  run(["useradd", "--create-home", "--shell", "/bin/bash", NAME]);
+  const hasGroup = spawnSync("getent", ["group", NAME]).status === 0;
+  run(["useradd", "--create-home", "--shell", "/bin/bash", ...(hasGroup ? ["--gid", NAME] : []), NAME]);
   const user = findUser();
   if (!user) throw new Problem(`The user ${NAME} could not be made: check useradd`);
   return user;

@@ -46,7 +46,7 @@ async function suite(title, { projects = [], cwd = ROOT, report, ...options }) {
 }
 
 function addUp(title, code, text) {
-  const match = /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/.exec(text);
+  const match = [...text.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)].at(-1);
   if (!match) say(`The run ${title} ended without its closing line (exit code ${code})`);
   const [passed, failed, skipped] = match ? match.slice(1).map((digits) => Number(digits ?? 0)) : [0, 1, 0];
   total.passed += passed;
