@@ -70,7 +70,7 @@ describe.each(BUILDS)("%s", (build) => {
 
   test("signals the whole process group", async () => {
     await using guest = await NativeGuest.open(build);
-    const stream = await guest.call("EXEC", shell("trap 'wait; exit 7' TERM; sleep 100 & echo ready; wait"));
+    const stream = await guest.call("EXEC", shell("trap 'wait; exit 7' TERM; sh -c 'echo ready; exec sleep 100' & wait"));
     await stream.until("DATA");
     expect(exitOf(await stream.send("SIGNAL", 0, SIGTERM).rest()).code).toBe(7);
   });
@@ -184,12 +184,24 @@ describe.each(BUILDS)("%s", (build) => {
 
   test("shutting down asks every process first and then ends", async () => {
     await using guest = await NativeGuest.open(build);
-    const stream = await guest.call("EXEC", shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 100 & wait; done"));
+    const stream = await guest.call("EXEC", shell("trap 'echo bye; exit 5' TERM; sh -c 'echo ready; exec sleep 100' & wait"));
     await stream.until("DATA");
     const [last, frames] = await Promise.all([guest.shutDown(30_000), stream.rest()]);
     expect(last.at(-1)?.type).toBe("REPLY");
     expect([dataOf(frames, 1), exitOf(frames).code]).toEqual(["bye\n", 5]);
   });
+});
+
+test("serves on after hundreds of streams of broken frames", async () => {
+  await using guest = await NativeGuest.open("guest-main-sanitized");
+  const random = randomFrom(Date.now());
+  for (let i = 0; i < 300; i++) {
+    const stream = await guest.call("EXEC", [...shell(["cat", "cat /dev/zero", "cat <&3 >&3", "sleep 100 & exit"][random(4)] ?? ""), ["CHANNELS", random(3)]]);
+    for (let frames = random(6); frames > 0; frames--) stream.socket.write(brokenFrame(random));
+    if (random(2) === 0) await stream.next();
+    stream.close();
+  }
+  expect((await guest.ask("PING")).at(-1)?.type).toBe("REPLY");
 });
 
 test("the decoders survive two million malformed inputs", () => {
@@ -200,4 +212,21 @@ test("the decoders survive two million malformed inputs", () => {
 function fifo(guest: NativeGuest, name = "wait"): string {
   execFileSync("mkfifo", [guest.path(name)]);
   return guest.folder;
+}
+
+/** A small generator of numbers below a bound, so that a failure can be run again from its seed. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed >>> 0 || 1;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** Often close to a right one: a known type on a known channel, with a number that makes no sense. */
+function brokenFrame(random: (below: number) => number): Buffer {
+  const payload = Buffer.alloc([0, 4, 4, 5, 4_000, 65_536][random(6)] ?? 0, random(256));
+  const header = Buffer.from([random(13), random(5), 0, random(20) === 0 ? 1 : 0, 0, 0, 0, 0]);
+  header.writeUInt32BE(random(10) === 0 ? 0xffff_ffff : payload.length, 4);
+  return Buffer.concat([header, payload]).subarray(0, random(8) === 0 ? random(8 + payload.length) : undefined);
 }
