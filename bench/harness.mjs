@@ -1,0 +1,148 @@
+/** What the measurements share: the floor, samples, and a home of their own. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+export const ROOT = resolve(import.meta.dirname, "..");
+export const BELLJAR = join(ROOT, "bin/belljar.js");
+export const NEVER = new AbortController().signal;
+export const MIB = 1024 * 1024;
+/** So long the removal of a killed sandbox's files is given before the next reference is taken. */
+const SETTLE_MS = 40;
+const BTRFS_MAGIC = 0x91_23_68_3e;
+
+export function summarise(samples) {
+  const sorted = samples.toSorted((one, other) => one - other);
+  const at = (part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), n: sorted.length };
+}
+
+export async function time(work) {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+/**
+ * Blocks of the reference and of the measured in turn, so that a busy moment of the machine falls on both.
+ * A work that gives a number back has timed itself.
+ */
+export async function compare({ reference, measured, blocks = 6, each = 10, gapMs = 0, settleMs = SETTLE_MS }) {
+  const samples = { reference: [], measured: [] };
+  await reference();
+  await measured();
+  for (let block = 0; block < blocks; block += 1) {
+    await pause(settleMs);
+    await collect(samples.reference, reference, { each, gapMs });
+    await collect(samples.measured, measured, { each, gapMs });
+  }
+  return { reference: summarise(samples.reference), measured: summarise(samples.measured) };
+}
+
+async function collect(into, work, { each, gapMs }) {
+  for (let i = 0; i < each; i += 1) {
+    if (gapMs > 0) await pause(gapMs);
+    const started = performance.now();
+    const own = await work();
+    into.push(own ?? performance.now() - started);
+  }
+}
+
+/** Node's own spawn, from the call to `close`. */
+export async function spawnPlain(command, args = [], { stdout = "ignore" } = {}) {
+  const child = spawn(command, args, { stdio: ["ignore", stdout, "ignore"], env: {}, cwd: "/" });
+  child.stdout?.resume();
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`${command} ended with ${code}`);
+}
+
+export const FLOOR = { what: "spawn /bin/true (F)", run: () => spawnPlain("/bin/true") };
+export const PYTHON = { what: "python3 -c", run: () => spawnPlain("/usr/bin/python3", ["-c", "print(6 * 7)"], { stdout: "pipe" }) };
+
+/** A home in a temporary folder, with the defaults of a new one. Closing it leaves nothing. */
+export async function openHome({ storage = "auto" } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "bjb-"));
+  const home = join(folder, "home");
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    BELLJAR_HOME: home,
+    BELLJAR_STORAGE: storage,
+    BELLJAR_RUNTIME_DIRECTORY: join(folder, "run"),
+  };
+  const { createLocalSandboxes, loadConfig, openRuntime, LOCAL } = await import("../dist/lib/index.js");
+  const config = loadConfig({ env });
+  const runtime = await openRuntime("namespace", {
+    home,
+    runtimeDirectory: config.runtimeDirectory,
+    storage: config.storage,
+    kernels: join(ROOT, "dist/kernels"),
+    binary: join(ROOT, "native/build/belljar-native"),
+  });
+  const sandboxes = createLocalSandboxes({ home, runtime, config, report: (problem) => console.error(problem) });
+  return {
+    config,
+    env,
+    folder,
+    create: (options = {}) => sandboxes.create(LOCAL, options, NEVER),
+    async close() {
+      const left = await sandboxes.list(LOCAL, { state: ["running"] });
+      for (const { id } of left) await (await sandboxes.get(LOCAL, id)).kill();
+      await sandboxes[Symbol.asyncDispose]();
+      await removeHome(folder);
+    },
+  };
+}
+
+/** The keepers take away what they made; a pool is ours to unmount. */
+export async function removeHome(folder) {
+  const pool = join(folder, "home/pool");
+  await childrenGone();
+  if (isPool(pool)) spawnSync("umount", [pool], { env: { PATH: process.env.PATH }, stdio: "inherit" });
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function isPool(path) {
+  try {
+    return statfsSync(path).type === BTRFS_MAGIC;
+  } catch {
+    return false;
+  }
+}
+
+async function childrenGone() {
+  for (let i = 0; i < 100 && childrenOf([process.pid]).length > 0; i += 1) await pause(SETTLE_MS);
+}
+
+/** A limits object as a caller would name it: a one-shot program's. */
+export function programLimits({ program: { timeoutMs: _, ...limits } }) {
+  return { limits, bestEffort: true, ephemeral: true };
+}
+
+export function childrenOf(parents) {
+  const wanted = new Set(parents.map(String));
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && wanted.has(parentOf(name)))
+    .map(Number);
+}
+
+function parentOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ")[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bytes of memory that a process has for itself, shared pages by their share. Root alone may ask. */
+export function pssOf(pid) {
+  const kib = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1];
+  return Number(kib) * 1024;
+}
+
+export const isRoot = process.getuid?.() === 0;
