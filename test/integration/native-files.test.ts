@@ -1,9 +1,29 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, symlinkSync, truncateSync, writeFileSync, chmodSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  chmodSync,
+} from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Field } from "../../src/protocol/fields.ts";
 import { EVENT_KIND, FLAG, GUEST_ERROR } from "../../src/protocol/wire.ts";
-import { buildNativeTests, dataOf, errorOf, fieldsOf, NativeGuest, type Build, type Frame, type RawStream } from "../support/native-guest.ts";
+import {
+  buildNativeTests,
+  dataOf,
+  errorOf,
+  fieldsOf,
+  NativeGuest,
+  type Build,
+  type Frame,
+  type RawStream,
+} from "../support/native-guest.ts";
 
 const BUILDS: readonly Build[] = ["guest-main", "guest-main-sanitized"];
 const FIVE_GIB = 5 * 2 ** 30;
@@ -15,7 +35,14 @@ describe.each(BUILDS)("%s", (build) => {
     await using guest = await NativeGuest.open(build);
     mkdirSync(guest.path("in"));
     writeFileSync(guest.path("in/file"), "old", { mode: 0o640 });
-    const stream = await write(guest, [["PATH", guest.path("in/file")], ["FLAGS", FLAG.ATOMIC]], "new");
+    const stream = await write(
+      guest,
+      [
+        ["PATH", guest.path("in/file")],
+        ["FLAGS", FLAG.ATOMIC],
+      ],
+      "new",
+    );
     await stream.rest();
     expect(readFileSync(guest.path("in/file"), "utf8")).toBe("new");
     expect(statSync(guest.path("in/file")).mode & 0o777).toBe(0o640);
@@ -28,7 +55,10 @@ describe.each(BUILDS)("%s", (build) => {
     writeFileSync(guest.path("in/file"), "old");
     const watch = await guest.call("WATCH", [["PATH", guest.path("in")]]);
     await watch.until("REPLY");
-    const stream = await guest.call("WRITE", [["PATH", guest.path("in/file")], ["FLAGS", FLAG.ATOMIC]]);
+    const stream = await guest.call("WRITE", [
+      ["PATH", guest.path("in/file")],
+      ["FLAGS", FLAG.ATOMIC],
+    ]);
     stream.send("DATA", 0, Buffer.from("half"));
     await event(watch, EVENT_KIND.WRITE);
     stream.close();
@@ -39,15 +69,46 @@ describe.each(BUILDS)("%s", (build) => {
   test("writes at an offset, appends, and makes the folders above", async () => {
     await using guest = await NativeGuest.open(build);
     const path = guest.path("a/b/file");
-    await (await write(guest, [["PATH", path], ["FLAGS", FLAG.PARENTS]], "hello world")).rest();
-    await (await write(guest, [["PATH", path], ["OFFSET", 1], ["FLAGS", FLAG.KEEP_REST]], "EL")).rest();
-    await (await write(guest, [["PATH", path], ["FLAGS", FLAG.APPEND]], "!")).rest();
+    await (
+      await write(
+        guest,
+        [
+          ["PATH", path],
+          ["FLAGS", FLAG.PARENTS],
+        ],
+        "hello world",
+      )
+    ).rest();
+    await (
+      await write(
+        guest,
+        [
+          ["PATH", path],
+          ["OFFSET", 1],
+          ["FLAGS", FLAG.KEEP_REST],
+        ],
+        "EL",
+      )
+    ).rest();
+    await (
+      await write(
+        guest,
+        [
+          ["PATH", path],
+          ["FLAGS", FLAG.APPEND],
+        ],
+        "!",
+      )
+    ).rest();
     expect(readFileSync(path, "utf8")).toBe("hELlo world!");
   });
 
   test("answers a write that cannot be before the host has sent all of it", async () => {
     await using guest = await NativeGuest.open(build);
-    const stream = await guest.call("WRITE", [["PATH", guest.path("no/such/file")], ["FLAGS", 0]]);
+    const stream = await guest.call("WRITE", [
+      ["PATH", guest.path("no/such/file")],
+      ["FLAGS", 0],
+    ]);
     for (let i = 0; i < 64; i++) stream.send("DATA", 0, Buffer.alloc(65_536));
     const frame = await stream.next();
     expect(frame && errorOf([frame])[0]).toBe(GUEST_ERROR.NOT_FOUND);
@@ -58,9 +119,27 @@ describe.each(BUILDS)("%s", (build) => {
     await using guest = await NativeGuest.open(build);
     writeFileSync(guest.path("sparse"), "");
     truncateSync(guest.path("sparse"), FIVE_GIB);
-    await (await write(guest, [["PATH", guest.path("sparse")], ["OFFSET", FIVE_GIB], ["FLAGS", FLAG.KEEP_REST]], "end")).rest();
-    const read = await guest.ask("READ", [["PATH", guest.path("sparse")], ["OFFSET", FIVE_GIB - 1], ["LIMIT", 3]]);
-    await guest.ask("COPY", [["PATH", guest.path("sparse")], ["TARGET", guest.path("copy")], ["FLAGS", 0]]);
+    await (
+      await write(
+        guest,
+        [
+          ["PATH", guest.path("sparse")],
+          ["OFFSET", FIVE_GIB],
+          ["FLAGS", FLAG.KEEP_REST],
+        ],
+        "end",
+      )
+    ).rest();
+    const read = await guest.ask("READ", [
+      ["PATH", guest.path("sparse")],
+      ["OFFSET", FIVE_GIB - 1],
+      ["LIMIT", 3],
+    ]);
+    await guest.ask("COPY", [
+      ["PATH", guest.path("sparse")],
+      ["TARGET", guest.path("copy")],
+      ["FLAGS", 0],
+    ]);
     expect(dataOf(read, 0)).toBe("\0en");
     expect(statSync(guest.path("copy")).size).toBe(FIVE_GIB + 3);
     expect(statSync(guest.path("copy")).blocks).toBeLessThan(1000);
@@ -89,9 +168,14 @@ describe.each(BUILDS)("%s", (build) => {
     mkdirSync(guest.path("tree/sub"), { recursive: true });
     writeFileSync(guest.path("tree/sub/file"), "");
     symlinkSync("sub", guest.path("tree/link"));
-    const rows = entries(await guest.ask("LIST", [["PATH", guest.path("tree")], ["DEPTH", 5]]));
+    const rows = entries(
+      await guest.ask("LIST", [
+        ["PATH", guest.path("tree")],
+        ["DEPTH", 5],
+      ]),
+    );
     const link = rows.find((row) => row.text("PATH") === "link");
-    expect(rows.map((row) => row.text("PATH")).sort()).toEqual(["link", "sub", "sub/file"]);
+    expect(rows.map((row) => row.text("PATH")).toSorted()).toEqual(["link", "sub", "sub/file"]);
     expect([link?.text("TARGET"), link?.text("RESOLVED")]).toEqual(["sub", guest.path("tree/sub")]);
   });
 
@@ -110,7 +194,10 @@ describe.each(BUILDS)("%s", (build) => {
     mkdirSync(guest.path("tree"));
     symlinkSync(guest.folder, guest.path("tree/link"));
     execFileSync("/bin/sh", ["-c", "for i in $(seq 1000); do mkdir d && cd -P d || exit 1; done"], { cwd: guest.path("tree") });
-    const frames = await guest.ask("REMOVE", [["PATH", guest.path("tree")], ["FLAGS", FLAG.RECURSIVE]]);
+    const frames = await guest.ask("REMOVE", [
+      ["PATH", guest.path("tree")],
+      ["FLAGS", FLAG.RECURSIVE],
+    ]);
     expect(frames.at(-1)?.type).toBe("REPLY");
     expect([existsSync(guest.path("tree")), existsSync(guest.path("kept"))]).toEqual([false, true]);
   });
@@ -118,8 +205,15 @@ describe.each(BUILDS)("%s", (build) => {
   test("refuses to remove a full folder unless told to, and to copy a folder into itself", async () => {
     await using guest = await NativeGuest.open(build);
     mkdirSync(guest.path("tree/sub"), { recursive: true });
-    const remove = await guest.ask("REMOVE", [["PATH", guest.path("tree")], ["FLAGS", 0]]);
-    const copy = await guest.ask("COPY", [["PATH", guest.path("tree")], ["TARGET", guest.path("tree/sub/copy")], ["FLAGS", FLAG.RECURSIVE]]);
+    const remove = await guest.ask("REMOVE", [
+      ["PATH", guest.path("tree")],
+      ["FLAGS", 0],
+    ]);
+    const copy = await guest.ask("COPY", [
+      ["PATH", guest.path("tree")],
+      ["TARGET", guest.path("tree/sub/copy")],
+      ["FLAGS", FLAG.RECURSIVE],
+    ]);
     expect([errorOf(remove)[0], errorOf(copy)[0]]).toEqual([GUEST_ERROR.DIRECTORY_NOT_EMPTY, GUEST_ERROR.PATH_INVALID]);
   });
 
@@ -129,17 +223,43 @@ describe.each(BUILDS)("%s", (build) => {
     writeFileSync(guest.path("tree/sub/file"), "content");
     chmodSync(guest.path("tree/sub/file"), 0o751);
     symlinkSync("nowhere", guest.path("tree/link"));
-    await guest.ask("COPY", [["PATH", guest.path("tree")], ["TARGET", guest.path("copy")], ["FLAGS", FLAG.RECURSIVE]]);
+    await guest.ask("COPY", [
+      ["PATH", guest.path("tree")],
+      ["TARGET", guest.path("copy")],
+      ["FLAGS", FLAG.RECURSIVE],
+    ]);
     expect(readFileSync(guest.path("copy/sub/file"), "utf8")).toBe("content");
     expect(statSync(guest.path("copy/sub/file")).mode & 0o777).toBe(0o751);
-    expect(fieldsOf((await guest.ask("STAT", [["PATH", guest.path("copy/link")], ["FLAGS", 0]])).at(-1)).text("TARGET")).toBe("nowhere");
+    expect(
+      fieldsOf(
+        (
+          await guest.ask("STAT", [
+            ["PATH", guest.path("copy/link")],
+            ["FLAGS", 0],
+          ])
+        ).at(-1),
+      ).text("TARGET"),
+    ).toBe("nowhere");
   });
 
   test("does not replace what is there when told not to", async () => {
     await using guest = await NativeGuest.open(build);
     for (const name of ["one", "two"]) writeFileSync(guest.path(name), name);
-    const rename = await guest.ask("RENAME", [["PATH", guest.path("one")], ["TARGET", guest.path("two")], ["FLAGS", FLAG.EXCLUSIVE]]);
-    const create = await (await write(guest, [["PATH", guest.path("two")], ["FLAGS", FLAG.EXCLUSIVE | FLAG.ATOMIC]], "x")).rest();
+    const rename = await guest.ask("RENAME", [
+      ["PATH", guest.path("one")],
+      ["TARGET", guest.path("two")],
+      ["FLAGS", FLAG.EXCLUSIVE],
+    ]);
+    const create = await (
+      await write(
+        guest,
+        [
+          ["PATH", guest.path("two")],
+          ["FLAGS", FLAG.EXCLUSIVE | FLAG.ATOMIC],
+        ],
+        "x",
+      )
+    ).rest();
     expect([errorOf(rename)[0], errorOf(create)[0]]).toEqual([GUEST_ERROR.ALREADY_EXISTS, GUEST_ERROR.ALREADY_EXISTS]);
     expect(readFileSync(guest.path("two"), "utf8")).toBe("two");
   });
@@ -147,7 +267,10 @@ describe.each(BUILDS)("%s", (build) => {
   test("sees changes below new and renamed folders", async () => {
     await using guest = await NativeGuest.open(build);
     mkdirSync(guest.path("tree"));
-    const watch = await guest.call("WATCH", [["PATH", guest.path("tree")], ["FLAGS", FLAG.RECURSIVE]]);
+    const watch = await guest.call("WATCH", [
+      ["PATH", guest.path("tree")],
+      ["FLAGS", FLAG.RECURSIVE],
+    ]);
     await watch.until("REPLY");
     mkdirSync(guest.path("tree/new/sub"), { recursive: true });
     await event(watch, EVENT_KIND.CREATE, "new/sub");

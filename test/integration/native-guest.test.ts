@@ -54,7 +54,10 @@ describe.each(BUILDS)("%s", (build) => {
 
   test("ends with the process although a background child holds its output, and lets that child live", async () => {
     await using guest = await NativeGuest.open(build);
-    const frames = await guest.ask("EXEC", shell("(read line < wait; echo late; echo lived > proof) & echo $!").concat([["CWD", fifo(guest)]]));
+    const frames = await guest.ask(
+      "EXEC",
+      shell("(read line < wait; echo late; echo lived > proof) & echo $!").concat([["CWD", fifo(guest)]]),
+    );
     expect(exitOf(frames).code).toBe(0);
     await guest.ask("EXEC", shell("echo go > wait; until [ -s proof ]; do read x < proof; done").concat([["CWD", guest.folder]]));
     expect(readFileSync(guest.path("proof"), "utf8")).toBe("lived\n");
@@ -174,12 +177,26 @@ describe.each(BUILDS)("%s", (build) => {
     const row = rows.find((fields) => fields.number("PID") === pid);
     expect(row?.all("ARG").map(String)).toEqual(["sleep", "100"]);
     expect(row?.number("PPID")).toBe(guest.pid);
-    expect((await guest.ask("SIGNAL_PROCESS", [["PID", pid], ["SIGNAL", 9]])).at(-1)?.type).toBe("REPLY");
+    expect(
+      (
+        await guest.ask("SIGNAL_PROCESS", [
+          ["PID", pid],
+          ["SIGNAL", 9],
+        ])
+      ).at(-1)?.type,
+    ).toBe("REPLY");
   });
 
   test("takes no signal for itself", async () => {
     await using guest = await NativeGuest.open(build);
-    expect(errorOf(await guest.ask("SIGNAL_PROCESS", [["PID", guest.pid], ["SIGNAL", 9]]))[0]).toBe(GUEST_ERROR.PERMISSION_DENIED);
+    expect(
+      errorOf(
+        await guest.ask("SIGNAL_PROCESS", [
+          ["PID", guest.pid],
+          ["SIGNAL", 9],
+        ]),
+      )[0],
+    ).toBe(GUEST_ERROR.PERMISSION_DENIED);
   });
 
   test("shutting down asks every process first and then ends", async () => {
@@ -196,7 +213,10 @@ test("serves on after hundreds of streams of broken frames", async () => {
   await using guest = await NativeGuest.open("guest-main-sanitized");
   const random = randomFrom(Date.now());
   for (let i = 0; i < 300; i++) {
-    const stream = await guest.call("EXEC", [...shell(["cat", "cat /dev/zero", "cat <&3 >&3", "sleep 100 & exit"][random(4)] ?? ""), ["CHANNELS", random(3)]]);
+    const stream = await guest.call("EXEC", [
+      ...shell(["cat", "cat /dev/zero", "cat <&3 >&3", "sleep 100 & exit"][random(4)] ?? ""),
+      ["CHANNELS", random(3)],
+    ]);
     for (let frames = random(6); frames > 0; frames--) stream.socket.write(brokenFrame(random));
     if (random(2) === 0) await stream.next();
     stream.close();

@@ -86,7 +86,10 @@ export class NativeGuest implements AsyncDisposable {
 
   shutDown(graceMs: number): Promise<Frame[]> {
     this.#isEnding = true;
-    return this.ask("SHUTDOWN", [["TIMEOUT_MS", graceMs], ["SECRET", this.#secret]]);
+    return this.ask("SHUTDOWN", [
+      ["TIMEOUT_MS", graceMs],
+      ["SECRET", this.#secret],
+    ]);
   }
 
   /** Ends it and all that it started; throws when it did not end well, with what the sanitizers said. */
@@ -178,7 +181,9 @@ export function exitOf(frames: readonly Frame[]): Exit {
 
 /** All bytes of one channel. */
 export function dataOf(frames: readonly Frame[], channel: number): string {
-  return Buffer.concat(frames.filter((frame) => frame.type === "DATA" && frame.channel === channel).map((frame) => frame.payload)).toString();
+  return Buffer.concat(
+    frames.filter((frame) => frame.type === "DATA" && frame.channel === channel).map((frame) => frame.payload),
+  ).toString();
 }
 
 export function argv(...args: string[]): Field[] {
