@@ -1,7 +1,9 @@
 /* The guest without a jail, for tests: listens on a unix socket and serves. Usage: guest-main SOCKET SERVICES_FOLDER [SECRET] */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -10,6 +12,8 @@
 
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
+  /* A test run that is killed leaves no guest behind. */
+  if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) return 1;
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(argv[1]) >= sizeof address.sun_path) return 2;
   memcpy(address.sun_path, argv[1], strlen(argv[1]));
