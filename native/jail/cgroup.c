@@ -2,10 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "io.h"
@@ -193,6 +196,45 @@ void read_cgroup_usage(const struct spec *spec, struct cgroup_usage *usage) {
       case CGROUP_CPU:
       case CGROUP_FREEZER: break;
     }
+    close(group);
+  }
+}
+
+/* The process may be another one by the time its descriptor is open: it counts when it is still listed then. */
+static bool is_listed(int group, pid_t pid, pid_t *first) {
+  char text[4096], *end = text;
+  int fd = openat(group, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  text[length < 0 ? 0 : length] = 0;
+  *first = 0;
+  for (char *line = text; *line != 0; line = *end == 0 ? end : end + 1) {
+    pid_t found = (pid_t)strtol(line, &end, 10);
+    if (end == line) break;
+    if (*first == 0) *first = found;
+    if (found == pid) return true;
+  }
+  return false;
+}
+
+static void end_group(int group) {
+  pid_t pid = 0, other = 0;
+  for (is_listed(group, 0, &pid); pid > 0; is_listed(group, 0, &pid)) {
+    int process = (int)syscall(SYS_pidfd_open, pid, 0u);
+    if (process < 0 && errno != ESRCH) return;
+    if (process < 0) continue;
+    struct pollfd gone = {.fd = process, .events = POLLIN};
+    if (is_listed(group, pid, &other) && syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0u) == 0) poll(&gone, 1, -1);
+    close(process);
+  }
+}
+
+void end_cgroups(const struct spec *spec) {
+  freeze_cgroups(spec, false);
+  for (unsigned i = 0; i < spec->cgroup_count; i++) {
+    int group = open_group(spec, &spec->cgroups[i]);
+    if (group < 0) continue;
+    end_group(group);
     close(group);
   }
 }

@@ -18,11 +18,17 @@
 
 #define END_FILE "end.json"
 
+/* Whether somebody has written its end, or even forgotten it since. */
+bool has_ended(int folder) {
+  struct stat status;
+  return faccessat(folder, END_FILE, F_OK, 0) == 0 || fstat(folder, &status) < 0 || status.st_nlink == 0;
+}
+
 /* One line of JSON, whole or not at all. An end that is already written stands. */
 void write_end(int folder, const char *reason) {
   char text[128];
   struct timespec now;
-  if (faccessat(folder, END_FILE, F_OK, 0) == 0) return;
+  if (has_ended(folder)) return;
   clock_gettime(CLOCK_REALTIME, &now);
   int length = snprintf(text, sizeof text, "{\"reason\":\"%s\",\"at\":%" PRId64 "}\n", reason, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
   int fd = openat(folder, END_FILE ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -38,19 +44,22 @@ static void remove_sockets(const struct spec *spec) {
   unlinkat(folder, GUEST_SOCKET, 0);
   unlinkat(folder, KEEPER_SOCKET, 0);
   unlinkat(folder, RECORD_FILE, 0);
+  unlinkat(folder, RECORD_FILE ".new", 0);
   close(folder);
   rmdir(spec->sockets);
 }
 
-void clean_kernel_objects(const struct spec *spec) {
+/* The record goes last: whoever is killed in between leaves it to the next. */
+bool clean_kernel_objects(const struct spec *spec) {
+  if (!remove_cgroups(spec)) return false;
   remove_sockets(spec);
-  remove_cgroups(spec);
+  return true;
 }
 
 /* Files of a sub-id map belong to ids that only a namespace with the same map may touch. */
-static _Noreturn void remove_in_namespace(const struct spec *spec, int ready, int mapped) {
+static _Noreturn void remove_in_namespace(const struct spec *spec, int parent) {
   char byte = 0;
-  if (unshare(CLONE_NEWUSER) < 0 || !write_whole(ready, &byte, 1) || !read_whole(mapped, &byte, 1)) _exit(EXIT_FAILURE);
+  if (unshare(CLONE_NEWUSER) < 0 || !write_whole(parent, &byte, 1) || !read_whole(parent, &byte, 1)) _exit(EXIT_FAILURE);
   if (setresuid(0, 0, 0) < 0) _exit(EXIT_FAILURE);
   _exit(remove_layers(spec) ? EXIT_SUCCESS : EXIT_FAILURE);
 }
@@ -62,7 +71,10 @@ static bool remove_layers_as_owner(const struct spec *spec) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) return false;
   pid_t child = fork();
   if (child < 0) return false;
-  if (child == 0) remove_in_namespace(spec, pair[1], pair[1]);
+  if (child == 0) {
+    close(pair[0]); /* or it would wait for ever for a parent that was killed, and hold the folder's lock */
+    remove_in_namespace(spec, pair[1]);
+  }
   close(pair[1]);
   if (read_whole(pair[0], &byte, 1)) {
     write_id_maps(spec, child, 0);
@@ -80,11 +92,12 @@ bool take_lock(int folder) {
   return false;
 }
 
-/* The specification itself, beside the sockets: in memory, as everything is that it tells to clear. */
+/* The specification itself, whole or not at all, beside the sockets: in memory, as everything is that it tells to clear. */
 void write_record(const struct spec *spec, struct spec_bytes record) {
   int folder = open(spec->sockets, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  int fd = folder < 0 ? -1 : openat(folder, RECORD_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int fd = folder < 0 ? -1 : openat(folder, RECORD_FILE ".new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0 || !write_whole(fd, record.bytes, record.length)) die("record what the keeper owns");
+  if (renameat(folder, RECORD_FILE ".new", folder, RECORD_FILE) < 0) die("record what the keeper owns");
   close(fd);
   close(folder);
 }
@@ -121,11 +134,12 @@ int clear_main(void) {
   int folder = open(asked.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) die("open the sandbox's folder");
   if (!take_lock(folder)) {
-    if (faccessat(folder, END_FILE, F_OK, 0) < 0) return EXIT_ALIVE;
+    if (!asked.keeper_is_gone && faccessat(folder, END_FILE, F_OK, 0) < 0) return EXIT_ALIVE;
     if (flock(folder, LOCK_EX) < 0) die("wait for the keeper to finish");
   }
   bool was_built = read_record(&asked, &recorded);
-  clean_kernel_objects(was_built ? &recorded : &asked);
+  if (was_built && is_this_boot(&recorded)) end_cgroups(&recorded);
+  if (!clean_kernel_objects(was_built ? &recorded : &asked)) die("remove the sandbox's control groups");
   write_end(folder, was_built && is_this_boot(&recorded) ? "keeper_lost" : "host_lost");
   return remove_writable_layers(was_built ? &recorded : &asked) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -102,10 +103,13 @@ int open_user_namespace_of(pid_t pid) {
 
 /* A user namespace that exists for its map alone: an idmapped mount takes its map from one. */
 static int open_namespace_with(uint32_t inner_uid, uint32_t inner_gid, uint32_t outer, uint32_t count, pid_t *holder_pid) {
+  pid_t keeper = getpid();
   pid_t holder = (pid_t)syscall(SYS_clone, (unsigned long)(CLONE_NEWUSER | SIGCHLD), NULL, NULL, NULL, NULL);
   if (holder < 0) die("make a user namespace for a mount's ids");
   if (holder == 0) {
-    for (;;) pause();
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    while (getppid() == keeper) pause();
+    _exit(EXIT_FAILURE);
   }
   char text[64];
   snprintf(text, sizeof text, "%u %u %u", inner_uid, outer, count);

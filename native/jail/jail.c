@@ -61,6 +61,7 @@ static void take_folder(void) {
   jail.kept.folder = open(jail.spec.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (jail.kept.folder < 0) die("open the sandbox's folder");
   if (!take_lock(jail.kept.folder)) refuse("the sandbox's folder is in use");
+  if (has_ended(jail.kept.folder)) refuse("the sandbox was cleared away before it was made: whoever asked for it has gone");
 }
 
 /* What there is to clear is on record before it is made. */
@@ -161,7 +162,10 @@ static void wait_until_ready(void) {
   }
   close(jail.channel);
   set_failure_report(-1, NULL);
-  send_frame(STATUS_FD, (struct frame_header){.type = FRAME_STARTED}, NULL);
+  if (!send_frame(STATUS_FD, (struct frame_header){.type = FRAME_STARTED}, NULL)) { /* whoever asked for it has gone */
+    clean_up_failure();
+    _exit(EXIT_FAILURE);
+  }
   close(STATUS_FD);
   for (size_t i = 0; i < sizeof jail.holders / sizeof jail.holders[0]; i++)
     if (jail.holders[i] > 0) waitpid(jail.holders[i], NULL, 0);

@@ -46,6 +46,8 @@ enum setup {
 enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CPUACCT = 4, CGROUP_FREEZER = 5, CGROUP_V2 = 6 };
 
 #define JAIL_EPHEMERAL 1u
+/* For `clear`: its keeper has been waited for, and whoever still holds the lock is dying. */
+#define JAIL_KEEPER_IS_GONE 2u
 #define SETUP_WRITABLE 1u
 
 #define CGROUPS_MAX 6
@@ -88,7 +90,7 @@ struct spec {
   enum storage storage;
   uint64_t memory, disk, deadline_ms;
   uint32_t cpu_milli, pids, files;
-  bool ephemeral;
+  bool ephemeral, keeper_is_gone;
   struct cgroup cgroups[CGROUPS_MAX];
   struct step steps[STEPS_MAX];
   struct source sources[SOURCES_MAX];
@@ -133,6 +135,8 @@ void install_seccomp(void);
 /* cgroup.c */
 void make_cgroups(const struct spec *spec);
 bool remove_cgroups(const struct spec *spec);
+/* Kills what is in the groups of a lost keeper, paused or not, and waits until it is gone. */
+void end_cgroups(const struct spec *spec);
 /* v1: descriptors that the sandbox's first process writes itself into. */
 unsigned open_cgroup_joins(const struct spec *spec, int fds[CGROUPS_MAX]);
 void join_cgroups(const int *fds, unsigned count);
@@ -160,8 +164,10 @@ bool remove_tree(int parent, const char *name);
 /* Locks the folder itself; false when somebody else has it. Held until this process ends. */
 bool take_lock(int folder);
 void write_record(const struct spec *spec, struct spec_bytes record);
+bool has_ended(int folder);
 void write_end(int folder, const char *reason);
-void clean_kernel_objects(const struct spec *spec);
+/* False when a control group could not be removed; the record is then still there. */
+bool clean_kernel_objects(const struct spec *spec);
 bool remove_writable_layers(const struct spec *spec);
 
 /* inside.c: the sandbox's first process. */

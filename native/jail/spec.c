@@ -106,7 +106,10 @@ static void parse_field(struct spec *spec, const struct field *field) {
     case TAG_LIMIT_FILES: spec->files = (uint32_t)field->number; break;
     case TAG_DEADLINE_MS: spec->deadline_ms = field->number; break;
     case TAG_VALUE: spec->boot_id = field->text; break;
-    case TAG_FLAGS: spec->ephemeral = (field->number & JAIL_EPHEMERAL) != 0; break;
+    case TAG_FLAGS:
+      spec->ephemeral = (field->number & JAIL_EPHEMERAL) != 0;
+      spec->keeper_is_gone = (field->number & JAIL_KEEPER_IS_GONE) != 0;
+      break;
     case TAG_CGROUP: parse_cgroup(spec, field); break;
     case TAG_SETUP: parse_step(spec, field); break;
     default: refuse("the specification has a field that it cannot have");
