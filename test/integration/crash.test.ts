@@ -1,0 +1,111 @@
+import { execFile } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as moment } from "node:timers/promises";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFailed } from "vitest";
+import { findRemains, findTraces, NO_TRACES, untilGone, untilUnlocked } from "../support/home-traces.ts";
+import type { HomeWorker, WorkerHome } from "../support/home-worker.ts";
+import { startWorker } from "../support/home-worker.ts";
+
+const run = promisify(execFile);
+const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
+const STORAGES = process.getuid?.() === 0 ? (["tmpfs", "home", "btrfs"] as const) : (["tmpfs", "home"] as const);
+/** In all, 105 kills as root and 110 as an ordinary user. */
+const KILLS = process.getuid?.() === 0 ? 35 : 55;
+/** A create and an exec take less than this: kills fall in, between and after them. */
+const SPREAD_MS = 40;
+const START_MS = 250;
+const TIMEOUT_MS = 240_000;
+
+interface CrashHome extends WorkerHome, AsyncDisposable {
+  /** Whatever any of its processes made. */
+  readonly ids: Set<string>;
+}
+
+function openCrashHome(storage: WorkerHome["storage"]): CrashHome {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-")));
+  const home = join(root, "home");
+  return {
+    home,
+    runtimeDirectory: join(root, "run"),
+    storage,
+    binary,
+    marker: `marker-of-${root.replaceAll("/", "-")}`,
+    ids: new Set(),
+    async [Symbol.asyncDispose]() {
+      if (storage === "btrfs") await run("umount", [join(home, "pool")]);
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+function sandboxesOf({ home }: CrashHome): readonly string[] {
+  return existsSync(join(home, "sandboxes")) ? readdirSync(join(home, "sandboxes")).filter((name) => !name.startsWith(".")) : [];
+}
+
+/** A seeded sequence: the seed is in the failure, and repeats the moments. */
+function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** What must be there after a worker was killed, what must not, and what it was about to end: either. */
+interface Left {
+  readonly durable: readonly string[];
+  readonly gone: readonly string[];
+}
+
+function leftBy({ facts }: HomeWorker, before: Left): Left {
+  if (!facts.some(({ found }) => found)) return before;
+  const ended = new Set(facts.map(({ ending }) => ending));
+  const made = facts.flatMap(({ found, made: id, ephemeral }) => found ?? (ephemeral === false ? [id ?? ""] : []));
+  return {
+    durable: made.filter((id) => !ended.has(id)),
+    gone: facts.flatMap(({ made: id, ephemeral }) => (id !== undefined && ephemeral ? [id] : [])),
+  };
+}
+
+function checkFound(worker: HomeWorker, before: Left): void {
+  const found = worker.facts.flatMap(({ found: ids }) => ids ?? []);
+  expect(found).toEqual(expect.arrayContaining([...before.durable]));
+  expect(found.filter((id) => before.gone.includes(id))).toEqual([]);
+  expect(worker.facts.flatMap(({ problem }) => problem ?? [])).toEqual([]);
+}
+
+/** Most while they make and use sandboxes; one of five before, while they start and clear what the one before left. */
+async function crashOnce(home: CrashHome, before: Left, random: () => number): Promise<Left> {
+  const isEarly = random() < 0.2;
+  const worker = startWorker("churn", home);
+  if (!isEarly) await worker.says(({ found }) => found !== undefined);
+  await moment(random() * (isEarly ? START_MS : SPREAD_MS));
+  await worker.kill();
+  if (!isEarly) checkFound(worker, before);
+  for (const id of sandboxesOf(home)) home.ids.add(id);
+  return leftBy(worker, before);
+}
+
+describe("a process that is killed with -9 at random moments", () => {
+  for (const storage of STORAGES) {
+    it(`leaves nothing after the next start, and its sandboxes usable, with storage in ${storage}`, { timeout: TIMEOUT_MS }, async () => {
+      const seed = Number(process.env["BELLJAR_TEST_SEED"] ?? randomInt(2 ** 31));
+      onTestFailed(() => void process.stderr.write(`BELLJAR_TEST_SEED=${seed} repeats the moments\n`));
+      const random = randomNumbers(seed);
+      await using home = openCrashHome(storage);
+      let left: Left = { durable: [], gone: [] };
+      for (let kill = 0; kill < KILLS; kill += 1) left = await crashOnce(home, left, random);
+      const last = startWorker("settle", home);
+      expect(await last.exit).toBe(0);
+      checkFound(last, left);
+      await untilGone(home.runtimeDirectory, [...home.ids]);
+      for (const id of home.ids) await untilUnlocked(join(home.home, "sandboxes", id));
+      expect(findTraces(home)).toEqual(NO_TRACES);
+      expect(findRemains(home.home)).toEqual([]);
+    });
+  }
+});
