@@ -4,7 +4,7 @@ GUEST_OBJECTS = attributes.o channel.o connection.o copy.o descendants.o dial.o 
 GUEST_SOURCES = $(GUEST_OBJECTS:.o=.c)
 GUEST_INPUTS = $(GUEST_SOURCES) $(wildcard *.h) test/guest-main.c
 FUZZ_SOURCES = fuzz/decode.c frames.c request.c
-CHECKED = -std=c11 -D_GNU_SOURCE $(WARNINGS) -I. -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -fsanitize=address,undefined
+CHECKED = -std=c11 -D_GNU_SOURCE $(WARNINGS) -iquote . -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -fsanitize=address,undefined
 
 .DEFAULT_GOAL = all
 

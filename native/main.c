@@ -24,9 +24,10 @@ static int guest_role(int argc, char **argv) {
 int main(int argc, char **argv) {
   const char *role = argc > 1 ? argv[1] : "";
   if (strcmp(role, "jail") == 0 && argc == 2) return jail_main(argv);
+  if (strcmp(role, "spawner") == 0 && argc == 2) return spawner_main();
   if (strcmp(role, "clear") == 0 && argc == 2) return clear_main();
   if (strcmp(role, "pool") == 0 && argc == 4) return pool_main(argv[2], argv[3]);
   if (strcmp(role, "guest") == 0) return guest_role(argc, argv);
-  fputs("usage: belljar-native jail | clear | pool IMAGE FOLDER | guest --listen-fd N\n", stderr);
+  fputs("usage: belljar-native spawner | jail | clear | pool IMAGE FOLDER | guest --listen-fd N\n", stderr);
   return 2;
 }

@@ -10,12 +10,26 @@
 
 static struct {
   int fd;
+  const char *id; /* of the sandbox, once it is known */
   void (*at_failure)(void);
 } report = {.fd = -1};
 
-void set_failure_report(int fd, void (*at_failure)(void)) {
+void set_failure_report(int fd, const char *id, void (*at_failure)(void)) {
   report.fd = fd;
+  report.id = id;
   report.at_failure = at_failure;
+}
+
+/* Several keepers answer on one stream: one small write is one frame there. */
+static void send_report(uint16_t code, const char *line) {
+  uint8_t bytes[FRAME_HEADER_BYTES + 2 * ERROR_TEXT_BYTES];
+  struct field_writer fields;
+  field_writer_init(&fields, bytes + FRAME_HEADER_BYTES, sizeof bytes - FRAME_HEADER_BYTES);
+  if (report.id != NULL) put_text(&fields, TAG_ID, report.id);
+  put_number(&fields, TAG_KIND, code);
+  put_text(&fields, TAG_REASON, line);
+  write_frame_header(bytes, (struct frame_header){.type = FRAME_EVENT, .length = (uint32_t)fields.length});
+  write_whole(report.fd, bytes, FRAME_HEADER_BYTES + fields.length);
 }
 
 static _Noreturn void fail(uint16_t code, int error, const char *text) {
@@ -24,7 +38,7 @@ static _Noreturn void fail(uint16_t code, int error, const char *text) {
   void (*at_failure)(void) = report.at_failure;
   report.at_failure = NULL; /* a failure while cleaning up ends it */
   if (at_failure != NULL) at_failure();
-  if (report.fd >= 0) reply_error(report.fd, code, error, line);
+  if (report.fd >= 0) send_report(code, line);
   else dprintf(STDERR_FILENO, "%s\n", line);
   _exit(EXIT_FAILURE);
 }

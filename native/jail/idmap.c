@@ -80,6 +80,8 @@ static void run_map_helper(const char *program, pid_t pid, uint32_t own, uint32_
 }
 
 void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id) {
+  /* The other maps show the caller's own id inside, and nothing inside may be the host's root. */
+  if (geteuid() == 0 && spec->id_map != ID_MAP_SLOT) refuse("root makes sandboxes with ids of their own alone");
   switch (spec->id_map) {
     case ID_MAP_SLOT: write_map(pid, 0, first_id, first_id, SLOT_SIZE); return;
     case ID_MAP_SINGLE:

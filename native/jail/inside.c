@@ -71,7 +71,8 @@ static void limit(int resource, rlim_t value, const char *step) {
 }
 
 static void set_limits(const struct spec *spec) {
-  limit(RLIMIT_CORE, 0, "forbid core files");
+  /* One byte, not none: a core_pattern that is a pipe starts the host's handler as root at any other limit. */
+  limit(RLIMIT_CORE, 1, "forbid core files");
   if (spec->files != 0) limit(RLIMIT_NOFILE, spec->files, "limit the open files");
   /* Counted by user namespace and id: the guest's own room comes on top, the commands' is set by the guest. */
   if (spec->pids != 0) limit(RLIMIT_NPROC, spec->pids + GUEST_RESERVED_PROCESSES, "limit the processes");
@@ -111,6 +112,12 @@ static void hide_command_line(char **argv) {
   prctl(PR_SET_NAME, "belljar-guest", 0, 0, 0);
 }
 
+static bool shares_folder(const struct spec *spec) {
+  for (unsigned i = 0; i < spec->source_count; i++)
+    if (spec->sources[i].ids == IDS_WORKSPACE && spec->sources[i].writable) return true;
+  return false;
+}
+
 void run_inside(const struct spec *spec, int channel, char **argv) {
   struct received received;
   hide_command_line(argv);
@@ -127,9 +134,9 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   set_limits(spec);
   drop_privileges(spec);
   follow_keeper(channel);
-  set_failure_report(-1, NULL);
+  set_failure_report(-1, NULL, NULL);
   close_all_but(received.guest);
-  install_seccomp();
+  install_seccomp(shares_folder(spec));
   struct guest_options options = {.listen_fd = received.guest, .is_init = true, .single_id = spec->id_map == ID_MAP_SINGLE};
   _exit(guest_main(&options));
 }

@@ -20,9 +20,6 @@
 #include "io.h"
 #include "jail.h"
 
-/* Descriptors that whoever starts the jail gives it, beside the specification on standard input. */
-#define STATUS_FD 3
-#define LEASH_FD 4
 #define BACKLOG 4096
 
 struct jail {
@@ -111,7 +108,7 @@ static void start_inside(void) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) die("make the channel to the sandbox");
   jail.kept.pid = clone_inside();
   if (jail.kept.pid == 0) {
-    set_failure_report(STATUS_FD, NULL);
+    set_failure_report(STATUS_FD, jail.spec.id, NULL);
     close(pair[0]);
     run_inside(&jail.spec, pair[1], jail.argv);
   }
@@ -155,14 +152,23 @@ static void give_sources(void) {
   for (unsigned i = 0; i < count; i++) close(fds[i]);
 }
 
+static bool tell_started(void) {
+  uint8_t bytes[64];
+  struct field_writer fields;
+  field_writer_init(&fields, bytes + FRAME_HEADER_BYTES, sizeof bytes - FRAME_HEADER_BYTES);
+  put_text(&fields, TAG_ID, jail.spec.id);
+  write_frame_header(bytes, (struct frame_header){.type = FRAME_STARTED, .length = (uint32_t)fields.length});
+  return write_whole(STATUS_FD, bytes, FRAME_HEADER_BYTES + fields.length);
+}
+
 static void wait_until_ready(void) {
   if (receive_word(jail.channel, WORD_READY, NULL, 0) != 0 || !send_word(jail.channel, WORD_GO, NULL, 0)) {
     clean_up_failure(); /* the inside has said why */
     _exit(EXIT_FAILURE);
   }
   close(jail.channel);
-  set_failure_report(-1, NULL);
-  if (!send_frame(STATUS_FD, (struct frame_header){.type = FRAME_STARTED}, NULL)) { /* whoever asked for it has gone */
+  set_failure_report(-1, NULL, NULL);
+  if (!tell_started()) { /* whoever asked for it has gone */
     clean_up_failure();
     _exit(EXIT_FAILURE);
   }
@@ -190,12 +196,15 @@ int jail_main(char **argv) {
   umask(077);
   ignore_signals();
   jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1};
-  set_failure_report(STATUS_FD, NULL);
+  set_failure_report(STATUS_FD, NULL, NULL);
   fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
+  fcntl(LEASH_FD, F_SETFD, FD_CLOEXEC);
   struct spec_bytes record = read_and_parse();
+  set_failure_report(STATUS_FD, jail.spec.id, NULL);
   if (jail.spec.ephemeral) jail.kept.leash = LEASH_FD;
+  else close(LEASH_FD);
   take_folder();
-  set_failure_report(STATUS_FD, clean_up_failure);
+  set_failure_report(STATUS_FD, jail.spec.id, clean_up_failure);
   int slot_lock = -1;
   if (jail.spec.id_map == ID_MAP_SLOT) {
     if (setgroups(0, NULL) < 0) die("drop the groups");

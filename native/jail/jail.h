@@ -45,6 +45,10 @@ enum setup {
 
 enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CPUACCT = 4, CGROUP_FREEZER = 5, CGROUP_V2 = 6 };
 
+/* Descriptors that whoever starts the jail gives it, beside the specification on standard input. */
+#define STATUS_FD 3
+#define LEASH_FD 4
+
 #define JAIL_EPHEMERAL 1u
 /* For `clear`: its keeper has been waited for, and whoever still holds the lock is dying. */
 #define JAIL_KEEPER_IS_GONE 2u
@@ -98,7 +102,7 @@ struct spec {
 };
 
 /* failure.c: names the step to whoever waits for the jail, after `at_failure` has removed what was made. */
-void set_failure_report(int fd, void (*at_failure)(void));
+void set_failure_report(int fd, const char *id, void (*at_failure)(void));
 _Noreturn void die(const char *step);
 _Noreturn void die_with(int error, const char *step);
 /* Without errno: what was asked for is wrong. */
@@ -130,7 +134,8 @@ void build_root(const struct spec *spec, const int *sources, int layers);
 /* capabilities.c, seccomp.c */
 void keep_capabilities(void);
 void drop_all_capabilities(void);
-void install_seccomp(void);
+/* `shares_folder`: the sandbox can write into a folder of the host, where no setuid or setgid file may appear. */
+void install_seccomp(bool shares_folder);
 
 /* cgroup.c */
 void make_cgroups(const struct spec *spec);
@@ -193,6 +198,7 @@ struct kept {
 _Noreturn void keep(struct kept *kept);
 
 int jail_main(char **argv);
+int spawner_main(void);
 int clear_main(void);
 int pool_main(const char *image, const char *folder);
 

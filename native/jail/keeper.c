@@ -220,6 +220,7 @@ static _Noreturn void end(struct keeper *keeper) {
   write_end(keeper->kept->folder, keeper->reason);
   tell(keeper, WAITS_FOR_END);
   remove_writable_layers(keeper->kept->spec);
+  close(keeper->kept->folder); /* with it the lock: whoever is told now may clear or make the folder anew */
   tell(keeper, WAITS_FOR_REMOVAL);
   _exit(EXIT_SUCCESS);
 }

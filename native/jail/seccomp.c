@@ -1,5 +1,6 @@
 /* The filter on system calls. What it allows and refuses stands in syscalls.table, with reasons. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
@@ -38,7 +39,7 @@ struct refusal {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /* Three instructions a range at worst, two a refusal, and the fixed part. */
-#define PROGRAM_MAX (COUNT(ALLOWED) * 3 + COUNT(REFUSED) * 2 + 64)
+#define PROGRAM_MAX (COUNT(ALLOWED) * 3 + COUNT(REFUSED) * 2 + 128)
 
 struct program {
   struct sock_filter at[PROGRAM_MAX];
@@ -67,6 +68,37 @@ static void forbid_bits(struct program *program, unsigned number, unsigned argum
   emit(program, BPF_JMP | BPF_JSET | BPF_K, 0, 1, forbidden);
   answer(program, fail_with(EPERM));
   answer(program, SECCOMP_RET_ALLOW);
+}
+
+#define SETID_BITS 06000u
+#define MAKES_A_FILE (unsigned)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+
+/* The mode of an open counts only where it makes a file; elsewhere the register holds anything. */
+static void forbid_setid_open(struct program *program, unsigned number, unsigned flags_index) {
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 6, number);
+  load(program, argument(flags_index));
+  emit(program, BPF_JMP | BPF_JSET | BPF_K, 0, 3, MAKES_A_FILE);
+  load(program, argument(flags_index + 1));
+  emit(program, BPF_JMP | BPF_JSET | BPF_K, 0, 1, SETID_BITS);
+  answer(program, fail_with(EPERM));
+  answer(program, SECCOMP_RET_ALLOW);
+}
+
+/* A setuid file in a folder of the host would be its owner's door for every other user there. openat2 hides its mode behind a pointer. */
+static void forbid_setid_files(struct program *program) {
+  forbid_bits(program, __NR_fchmod, 1, SETID_BITS);
+  forbid_bits(program, __NR_fchmodat, 2, SETID_BITS);
+  forbid_bits(program, 452 /* fchmodat2 */, 2, SETID_BITS);
+  forbid_bits(program, __NR_mknodat, 2, SETID_BITS);
+  forbid_setid_open(program, __NR_openat, 2);
+#if defined(__x86_64__)
+  forbid_bits(program, __NR_chmod, 1, SETID_BITS);
+  forbid_bits(program, __NR_creat, 1, SETID_BITS);
+  forbid_bits(program, __NR_mknod, 1, SETID_BITS);
+  forbid_setid_open(program, __NR_open, 1);
+#endif
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, __NR_openat2);
+  answer(program, fail_with(ENOSYS));
 }
 
 static void mask_ioctl(struct program *program) {
@@ -109,7 +141,7 @@ static void allow_ranges(struct program *program) {
   }
 }
 
-void install_seccomp(void) {
+void install_seccomp(bool shares_folder) {
   struct program program = {.length = 0};
   load(&program, offsetof(struct seccomp_data, arch));
   emit(&program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, THIS_ARCH);
@@ -121,6 +153,7 @@ void install_seccomp(void) {
 #endif
   forbid_bits(&program, __NR_clone, 0, NAMESPACE_FLAGS);
   forbid_bits(&program, __NR_unshare, 0, NAMESPACE_FLAGS);
+  if (shares_folder) forbid_setid_files(&program);
   mask_ioctl(&program);
   mask_socket(&program);
   for (size_t i = 0; i < COUNT(REFUSED); i++) {

@@ -2,7 +2,7 @@ import { malformed } from "../../protocol/fields.ts";
 import { OPERATION } from "../../protocol/wire.ts";
 import type { EndReason, SandboxEnd, Usage } from "../runtime.ts";
 import { call } from "./call.ts";
-import { Link, type Connect } from "./link.ts";
+import { Link, type Connect, type LinkOptions } from "./link.ts";
 
 /** The keeper outside a sandbox, over streams that `connect` opens. Every method rejects with a `BelljarError`. */
 export interface KeeperClient {
@@ -32,8 +32,9 @@ const REASONS: readonly string[] = [
   "create_failed",
 ] satisfies EndReason[];
 
-export function createKeeperClient(connect: Connect): KeeperClient {
-  const link = new Link(connect);
+/** With `ended`, a call that the sandbox's end cuts short rejects with `SANDBOX_ENDED`. */
+export function createKeeperClient(connect: Connect, options: Pick<LinkOptions, "ended"> = {}): KeeperClient {
+  const link = new Link(connect, options);
   return {
     status: (signal) => keeperStatus(link, signal),
     extend: async (deadline, signal) =>

@@ -11,6 +11,7 @@ const SETUP = { OVERLAY: 1, BIND: 2, TMPFS: 3, PROC: 4, DEVICES: 5, MASK: 6, REA
 const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
 const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
 const EPHEMERAL = 1;
+const KEEPER_IS_GONE = 2;
 const WRITABLE = 1;
 
 const HOME = "/home/user";
@@ -80,9 +81,9 @@ export function encodeJailSpec(request: JailRequest): Buffer {
   ]);
 }
 
-/** What `clear` reads: the place alone. */
-export function encodeClearSpec(place: JailPlace): Buffer {
-  return encodeHead(OPERATION.JAIL, placeFields(place));
+/** What `clear` reads: the place alone. A keeper that was waited for is gone, though a dying child may still hold its lock. */
+export function encodeClearSpec(place: JailPlace, keeperIsGone: boolean): Buffer {
+  return encodeHead(OPERATION.JAIL, [...placeFields(place), ["FLAGS", keeperIsGone ? KEEPER_IS_GONE : 0]]);
 }
 
 function placeFields(place: JailPlace): Field[] {

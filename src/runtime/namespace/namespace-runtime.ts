@@ -5,9 +5,10 @@ import type { Isolation, Limits, RunningSandbox, Runtime, SandboxEnd, SandboxSpe
 import { findCgroups, type Cgroups } from "./cgroups.ts";
 import { findIdMap, type IdMap } from "./id-map.ts";
 import { probeIsolation } from "./isolation.ts";
-import { clearFolder, startJail } from "./jail-process.ts";
+import { clearFolder } from "./clear-folder.ts";
 import { encodeClearSpec, encodeJailSpec, type JailPlace } from "./jail-spec.ts";
-import { NamespaceSandbox, readEnd } from "./running-sandbox.ts";
+import { NamespaceSandbox, type NamespaceSandboxOptions, readEnd } from "./running-sandbox.ts";
+import { Spawner } from "./spawner.ts";
 import { openStorage, type Storage, type StorageKind } from "./storage.ts";
 import { openBaseTemplate } from "./template/base-template.ts";
 import type { Template } from "./template/template.ts";
@@ -56,11 +57,13 @@ async function inspectHost(options: NamespaceRuntimeOptions): Promise<NamespaceH
 class NamespaceRuntime implements Runtime {
   readonly name = "namespace";
   readonly #host: NamespaceHost;
+  readonly #spawner: Spawner;
   #template: Promise<Template> | undefined;
   #isolation: Promise<Isolation> | undefined;
 
   constructor(host: NamespaceHost) {
     this.#host = host;
+    this.#spawner = new Spawner(host.options.binary);
   }
 
   probe(): Promise<Isolation> {
@@ -69,8 +72,9 @@ class NamespaceRuntime implements Runtime {
 
   async create(spec: SandboxSpec, signal: AbortSignal): Promise<RunningSandbox> {
     this.#needLimits(spec);
+    if (signal.aborted) throw cancelled(signal);
     const template = await this.#need(spec.template);
-    const { options, cgroups, bootId } = this.#host;
+    const { cgroups, bootId } = this.#host;
     const request = encodeJailSpec({
       place: this.#place(spec.id, spec.folder, this.#host.storage.kindFor(spec.limits)),
       spec,
@@ -80,16 +84,19 @@ class NamespaceRuntime implements Runtime {
       ...(spec.workspace && { workspaceOwner: statSync(spec.workspace.path) }),
     });
     try {
-      const jail = await startJail(options.binary, request, { ephemeral: spec.ephemeral, signal });
-      return this.#running(spec.id, spec.folder, { env: template.env, gone: jail.gone, ...(jail.leash && { leash: jail.leash }) });
+      await this.#spawner.start(spec.id, request);
     } catch (cause) {
-      await this.clear(spec.id, spec.folder);
+      await this.#clear(spec.id, spec.folder, true);
       throw cause;
     }
+    const sandbox = this.#running(spec.id, spec.folder, { env: template.env, isUp: true });
+    if (!signal.aborted) return sandbox;
+    await sandbox[Symbol.asyncDispose]();
+    throw cancelled(signal);
   }
 
   async open(id: string, folder: string): Promise<RunningSandbox | undefined> {
-    const sandbox = this.#running(id, folder, { env: (await this.#need("base")).env });
+    const sandbox = this.#running(id, folder, { env: (await this.#need("base")).env, isUp: false });
     try {
       await sandbox.usage();
       return sandbox;
@@ -99,14 +106,18 @@ class NamespaceRuntime implements Runtime {
     }
   }
 
-  async clear(id: string, folder: string): Promise<SandboxEnd | undefined> {
-    if (!(await clearFolder(this.#host.options.binary, encodeClearSpec(this.#place(id, folder))))) return undefined;
+  clear(id: string, folder: string): Promise<SandboxEnd | undefined> {
+    return this.#clear(id, folder, false);
+  }
+
+  async #clear(id: string, folder: string, keeperIsGone: boolean): Promise<SandboxEnd | undefined> {
+    if (!(await clearFolder(this.#host.options.binary, encodeClearSpec(this.#place(id, folder), keeperIsGone)))) return undefined;
     return (await readEnd(folder)) ?? { reason: "keeper_lost", at: new Date() };
   }
 
-  #running(id: string, folder: string, held: { readonly env: Template["env"]; readonly gone?: () => Promise<void>; readonly leash?: { destroy(): void } }): NamespaceSandbox {
+  #running(id: string, folder: string, { env, isUp }: Pick<NamespaceSandboxOptions, "env" | "isUp">): NamespaceSandbox {
     const countsUsage = this.#host.cgroups.limits.includes("memoryBytes");
-    return new NamespaceSandbox({ id, folder, sockets: this.#sockets(id), countsUsage, clear: () => this.clear(id, folder), ...held });
+    return new NamespaceSandbox({ id, folder, env, sockets: this.#sockets(id), countsUsage, isUp, clear: (isGone) => this.#clear(id, folder, isGone) });
   }
 
   /** To clear a sandbox, the host's own kind finds whatever a smaller one left: nothing on disk. */
@@ -135,4 +146,8 @@ class NamespaceRuntime implements Runtime {
       `This host cannot enforce ${missing.join(", ")}. Leave it out, or ask for best effort; \`belljar doctor\` tells what would make it possible`,
     );
   }
+}
+
+function cancelled(signal: AbortSignal): BelljarError {
+  return new BelljarError("CANCELLED", "The sandbox was not made: its caller cancelled", { cause: signal.reason });
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import { connect as connectTo, type Socket } from "node:net";
 import { join } from "node:path";
@@ -8,6 +9,8 @@ import { createKeeperClient, parseReason, type KeeperClient } from "../guest/kee
 import type { EndReason, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
 
 const NEVER = new AbortController().signal;
+/* Shared by all calls of all sandboxes, each of which listens while it runs. */
+setMaxListeners(0, NEVER);
 
 export interface NamespaceSandboxOptions {
   readonly id: string;
@@ -16,11 +19,10 @@ export interface NamespaceSandboxOptions {
   readonly env: Readonly<Record<string, string>>;
   /** The keeper counts the tree; without it the guest is asked. */
   readonly countsUsage: boolean;
-  /** Clears the folder of a keeper that is gone; undefined while it lives. */
-  readonly clear: () => Promise<SandboxEnd | undefined>;
-  /** Resolves when a keeper that this process started has gone. */
-  readonly gone?: () => Promise<void>;
-  readonly leash?: { destroy(): void };
+  /** The keeper has said that the sandbox is up. */
+  readonly isUp: boolean;
+  /** Clears the folder of a keeper that cannot be reached. One that once answered is gone: then this waits for what still dies; else undefined while it lives. */
+  readonly clear: (keeperIsGone: boolean) => Promise<SandboxEnd | undefined>;
 }
 
 /** A live namespace sandbox, reached by the sockets of its guest and of its keeper. */
@@ -29,16 +31,22 @@ export class NamespaceSandbox implements RunningSandbox {
   readonly env: Readonly<Record<string, string>>;
   readonly ended: Promise<SandboxEnd>;
   readonly #options: NamespaceSandboxOptions;
+  /** Told when all is removed, which is later than the end. */
   readonly #keeper: KeeperClient;
+  readonly #status: KeeperClient;
   readonly #watching = new AbortController();
+  #hasAnswered: boolean;
   #settle: (end: SandboxEnd) => void = () => {};
 
   constructor(options: NamespaceSandboxOptions) {
     this.id = options.id;
     this.env = options.env;
     this.#options = options;
-    this.#keeper = createKeeperClient(async (signal) => openSocket(join(options.sockets, "keeper"), signal));
     this.ended = new Promise((resolve) => (this.#settle = resolve));
+    const connectKeeper = async (signal: AbortSignal) => openSocket(join(options.sockets, "keeper"), signal);
+    this.#keeper = createKeeperClient(connectKeeper);
+    this.#status = createKeeperClient(connectKeeper, { ended: this.ended });
+    this.#hasAnswered = options.isUp;
     void this.#watchEnd().then((end) => end && this.#settle(end));
   }
 
@@ -47,7 +55,8 @@ export class NamespaceSandbox implements RunningSandbox {
   }
 
   async usage(): Promise<Usage> {
-    const usage = await this.#keeper.status(NEVER);
+    const usage = await this.#status.status(NEVER);
+    this.#hasAnswered = true;
     if (this.#options.countsUsage || usage.phase !== "running") return usage;
     const { memoryBytes, processes } = await createGuest((signal) => this.connect(signal)).usage(NEVER);
     return { ...usage, memoryBytes, processes };
@@ -81,7 +90,6 @@ export class NamespaceSandbox implements RunningSandbox {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill("killed");
-    await this.#options.gone?.();
   }
 
   /** Waits on the keeper without keeping this process alive; undefined when nobody here listens any more. */
@@ -97,8 +105,7 @@ export class NamespaceSandbox implements RunningSandbox {
 
   /** A keeper that went without a word has been killed; what it left is cleared. */
   async #endOfLost(): Promise<SandboxEnd> {
-    await this.#options.gone?.();
-    const end = await this.#options.clear().catch(() => undefined);
+    const end = await this.#options.clear(this.#hasAnswered).catch(() => undefined);
     return end ?? { reason: "keeper_lost", at: new Date() };
   }
 }

@@ -1,0 +1,78 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import type { Socket } from "node:net";
+import { BelljarError } from "../../errors.ts";
+import { Fields } from "../../protocol/fields.ts";
+import { FrameDecoder } from "../../protocol/frames.ts";
+import { FRAME } from "../../protocol/wire.ts";
+
+const CHANNEL = 3;
+
+interface Waiting {
+  resolve(): void;
+  reject(error: BelljarError): void;
+}
+
+/**
+ * Starts keepers through a small process of its own, since forking this large one would cost more than all else of a create.
+ * That process starts with the first create, ends with this one, and never keeps it alive by itself. Ephemeral sandboxes end with it.
+ */
+export class Spawner {
+  readonly #binary: string;
+  readonly #waiting = new Map<string, Waiting>();
+  #process: { readonly child: ChildProcess; readonly channel: Socket } | undefined;
+
+  constructor(binary: string) {
+    this.#binary = binary;
+  }
+
+  /** Resolves when the sandbox's guest is up. Rejects with `RUNTIME_FAILED` and the step that failed, or `RUNTIME_UNAVAILABLE`. */
+  start(id: string, spec: Buffer): Promise<void> {
+    const { channel } = (this.#process ??= this.#spawn());
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      channel.ref();
+      channel.write(spec);
+    });
+  }
+
+  #spawn(): { readonly child: ChildProcess; readonly channel: Socket } {
+    const child = spawn(this.#binary, ["spawner"], { stdio: ["ignore", "ignore", "ignore", "pipe"], detached: true, env: {}, cwd: "/" });
+    const channel = child.stdio[CHANNEL] as Socket;
+    const decoder = new FrameDecoder((type, _channel, payload) => this.#answer(type, payload));
+    child.once("error", (cause) => this.#lose(unavailable(cause)));
+    channel.on("data", (chunk: Buffer) => decoder.push(chunk));
+    channel.on("error", (cause) => this.#lose(failed("the process that starts sandboxes is gone", cause)));
+    channel.on("close", () => this.#lose(failed("the process that starts sandboxes is gone")));
+    child.unref();
+    channel.unref();
+    return { child, channel };
+  }
+
+  #answer(type: number, payload: Buffer): void {
+    const fields = Fields.parse(payload);
+    const id = fields.text("ID");
+    const error = type === FRAME.STARTED ? undefined : failed(fields.text("REASON") ?? "no reason was given");
+    if (id === undefined) return this.#lose(error ?? failed("an answer names no sandbox"));
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (this.#waiting.size === 0) this.#process?.channel.unref();
+    if (error) waiting?.reject(error);
+    else waiting?.resolve();
+  }
+
+  /** The next create starts a new one. */
+  #lose(error: BelljarError): void {
+    this.#process?.channel.destroy();
+    this.#process = undefined;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}
+
+function failed(text: string, cause?: unknown): BelljarError {
+  return new BelljarError("RUNTIME_FAILED", `The sandbox could not be built: ${text}. \`belljar doctor\` shows what this host allows`, { cause });
+}
+
+export function unavailable(cause: unknown): BelljarError {
+  return new BelljarError("RUNTIME_UNAVAILABLE", "The native part of Belljar is missing or cannot run here; build it with `npm run build`", { cause });
+}
