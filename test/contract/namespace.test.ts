@@ -5,6 +5,7 @@ import { afterAll, beforeAll } from "vitest";
 import { findIdMap, type IdMap } from "../../src/runtime/namespace/id-map.ts";
 import { openNamespaceRuntime } from "../../src/runtime/namespace/namespace-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
+import { buildNativeTests } from "../support/native-guest.ts";
 import { runtimeContract } from "./runtime-contract.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -26,6 +27,8 @@ const SETUPS: readonly Setup[] = isRoot
       { idMap: "single", storage: "tmpfs", binary: "belljar-native" },
       { idMap: "subids", storage: "home", binary: "belljar-native" },
     ];
+
+beforeAll(buildNativeTests, 120_000);
 
 for (const { idMap, storage, binary } of SETUPS.filter((setup) => findIdMap(setup.idMap).kind === setup.idMap)) {
   let home: string;
