@@ -1,6 +1,6 @@
 /** What the measurements share: the floor, samples, and a home of their own. */
 import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -9,6 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export const ROOT = resolve(import.meta.dirname, "..");
 export const BELLJAR = join(ROOT, "bin/belljar.js");
 export const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
 export const MIB = 1024 * 1024;
 /** So long the removal of a killed sandbox's files is given before the next reference is taken. */
 const SETTLE_MS = 40;
@@ -118,8 +119,9 @@ async function childrenGone() {
 }
 
 /** A limits object as a caller would name it: a one-shot program's. */
-export function programLimits({ program: { timeoutMs: _, ...limits } }) {
-  return { limits, bestEffort: true, ephemeral: true };
+export function programLimits({ program }) {
+  const { memoryBytes, cpus, pids, diskBytes, openFiles } = program;
+  return { limits: { memoryBytes, cpus, pids, diskBytes, openFiles }, bestEffort: true, ephemeral: true };
 }
 
 export function childrenOf(parents) {

@@ -41,7 +41,7 @@ async function measureAs(who, names, person) {
     rows.push(...(await measure(name, person)));
   }
   process.stdout.write(`\nAs ${who}:\n\n${textTable(rows)}\n\n`);
-  for (const { what, note } of rows.filter(({ note }) => note)) process.stdout.write(`${what}: ${note}\n`);
+  for (const { what, note } of rows.filter((row) => row.note)) process.stdout.write(`${what}: ${note}\n`);
   return { who, rows };
 }
 
