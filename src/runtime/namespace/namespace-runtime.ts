@@ -134,7 +134,10 @@ class NamespaceRuntime implements Runtime {
     if (name !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${name}"; there is "base"`);
     const { home, kernels, onProgress } = this.#host.options;
     const canonical = this.#host.idMap.kind === "slot" ? { canonicalUid: CANONICAL_UID } : {};
-    this.#template ??= openBaseTemplate({ home, ...canonical, ...(kernels && { kernels }), ...(onProgress && { onProgress }) });
+    this.#template ??= openBaseTemplate({ home, ...canonical, ...(kernels && { kernels }), ...(onProgress && { onProgress }) }).catch((cause: unknown) => {
+      this.#template = undefined; // the next create tries again
+      throw cause;
+    });
     return this.#template;
   }
 

@@ -9,6 +9,8 @@ import { createKeeperClient, parseReason, type KeeperClient } from "../guest/kee
 import type { EndReason, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
 
 const NEVER = new AbortController().signal;
+/** Watching begins behind the first command, which it would hold up; an end in between is found then. */
+const WATCH_AFTER_MS = 20;
 /* Shared by all calls of all sandboxes, each of which listens while it runs. */
 setMaxListeners(0, NEVER);
 
@@ -36,6 +38,7 @@ export class NamespaceSandbox implements RunningSandbox {
   readonly #status: KeeperClient;
   readonly #watching = new AbortController();
   #hasAnswered: boolean;
+  readonly #watchTimer: NodeJS.Timeout;
   #settle: (end: SandboxEnd) => void = () => {};
 
   constructor(options: NamespaceSandboxOptions) {
@@ -47,7 +50,7 @@ export class NamespaceSandbox implements RunningSandbox {
     this.#keeper = createKeeperClient(connectKeeper);
     this.#status = createKeeperClient(connectKeeper, { ended: this.ended });
     this.#hasAnswered = options.isUp;
-    void this.#watchEnd().then((end) => end && this.#settle(end));
+    this.#watchTimer = setTimeout(() => void this.#watchEnd().then((end) => end && this.#settle(end)), WATCH_AFTER_MS).unref();
   }
 
   async connect(signal: AbortSignal): Promise<Duplex> {
@@ -85,6 +88,7 @@ export class NamespaceSandbox implements RunningSandbox {
   }
 
   async release(): Promise<void> {
+    clearTimeout(this.#watchTimer);
     this.#watching.abort();
   }
 
