@@ -107,7 +107,7 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
   async #life(record: SandboxRecord): Promise<SandboxEnd | Usage | undefined> {
     const known = await this.#knownEnd(record);
-    return known ?? (await this.#usage(record)) ?? (await this.#findEnd(record));
+    return known ?? (await this.#usageOrEnd(record)) ?? (await this.#findEnd(record));
   }
 
   async #knownEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {
@@ -120,12 +120,16 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     return known ?? (mayBeInTheMaking(record, Date.now()) ? undefined : this.settle(record));
   }
 
-  /** Undefined when it lives no more. A handle opened for this one question is closed again. */
-  async #usage(record: SandboxRecord): Promise<Usage | undefined> {
+  /**
+   * Undefined when it lives no more. While it is being taken down its end is waited for: whoever asks because a stream broke
+   * is told the reason. A handle opened for this one question is closed again.
+   */
+  async #usageOrEnd(record: SandboxRecord): Promise<Usage | SandboxEnd | undefined> {
     const held = this.held(record.id);
     const handle = held ?? (await this.#openHandle(record));
     try {
-      return await handle?.usage();
+      const usage = await handle?.usage();
+      return usage?.phase === "ending" ? await handle?.ended : usage;
     } catch (cause) {
       if (cause instanceof BelljarError && cause.code === "SANDBOX_ENDED") return undefined;
       throw cause;

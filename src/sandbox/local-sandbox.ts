@@ -43,6 +43,11 @@ export class LocalSandbox implements Sandbox {
     return this.#end;
   }
 
+  /** Settles once, when it has ended; never rejects. */
+  get ended(): Promise<SandboxEnd> {
+    return this.#running.ended;
+  }
+
   connect(signal: AbortSignal): Promise<Duplex> {
     return this.#running.connect(signal);
   }
