@@ -18,3 +18,10 @@ export function ensurePrivateDirectory(path: string, uid = process.getuid?.() ??
   if ((found.mode & 0o077) !== 0)
     throw new BelljarError("CONFIG_INVALID", `${path} is open to other users: run chmod 700 on it, or choose another folder`);
 }
+
+/** Throws `CONFIG_INVALID` for a folder of another user, who could turn it into something else under our feet. Need not exist yet. */
+export function assertOwnDirectory(path: string, uid = process.getuid?.() ?? 0): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found || found.uid === uid) return;
+  throw new BelljarError("CONFIG_INVALID", `${path} belongs to uid ${found.uid}, not to ${uid}: choose another home with BELLJAR_HOME`);
+}
