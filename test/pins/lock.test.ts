@@ -1,0 +1,29 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { expect, it } from "vitest";
+
+interface Lock {
+  readonly packages: Readonly<
+    Record<string, { readonly optionalDependencies?: Readonly<Record<string, string>>; readonly resolved?: string }>
+  >;
+}
+
+async function loadLock(): Promise<Lock> {
+  return JSON.parse(await readFile(resolve(import.meta.dirname, "../../package-lock.json"), "utf8")) as Lock;
+}
+
+// `npm ci` refuses a lock file that leaves out a package of another platform; `npm install` may drop such rows.
+it("the lock file names every platform's optional packages", async () => {
+  const { packages } = await loadLock();
+  const missing = Object.entries(packages).flatMap(([path, row]) =>
+    Object.keys(row.optionalDependencies ?? {})
+      .map((name) => `node_modules/${name}`)
+      .filter((name) => packages[name] === undefined && packages[`${path}/${name}`] === undefined),
+  );
+  expect(missing).toEqual([]);
+});
+
+it("the lock file names no registry", async () => {
+  const { packages } = await loadLock();
+  expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([]);
+});
