@@ -184,6 +184,24 @@ describe("/mcp", () => {
     expect(answer.status).toBe(404);
   });
 
+  it("keeps nothing of a client whose initialize is refused", async () => {
+    await using server = await openGateway();
+    const { onChange } = server.probe.tools;
+    const dropped = new Promise<void>((resolve) => {
+      const watched: typeof onChange = (listener) => {
+        const stop = onChange(listener);
+        return () => {
+          stop();
+          resolve();
+        };
+      };
+      Object.assign(server.probe.tools, { onChange: watched });
+    });
+    const answer = await ask(server, { method: "POST", path: "/mcp", headers: { ...JSON_TYPE, accept: "text/html" }, body: INITIALIZE });
+    expect(answer.status).toBe(406);
+    await dropped;
+  });
+
   it("forgets a session that its client deletes", async () => {
     await using server = await openGateway();
     const opened = await ask(server, { method: "POST", path: "/mcp", headers: MCP_HEADERS, body: INITIALIZE });

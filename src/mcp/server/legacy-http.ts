@@ -63,9 +63,14 @@ export class LegacyHttp {
 
   async #open(exchange: HttpExchange): Promise<void> {
     if (!this.#sessions.makeRoom()) return refuse(exchange, 503, "Too many sessions are in use; try again later");
-    const session = { caller: exchange.caller, transport: this.#createTransport(exchange.caller) };
-    await createConnectionServer(this.#options, exchange.caller, this.#calls).connect(session.transport);
-    await session.transport.handleRequest(exchange.request, exchange.response, exchange.body);
+    const transport = this.#createTransport(exchange.caller);
+    await createConnectionServer(this.#options, exchange.caller, this.#calls).connect(transport);
+    try {
+      await transport.handleRequest(exchange.request, exchange.response, exchange.body);
+    } finally {
+      // An initialize that the SDK refuses makes no session whose end would close it.
+      if (transport.sessionId === undefined) await transport.close();
+    }
   }
 
   #createTransport(caller: Caller): NodeStreamableHTTPServerTransport {
