@@ -124,6 +124,11 @@ export function programLimits({ program }) {
   return { limits: { memoryBytes, cpus, pids, diskBytes, openFiles }, bestEffort: true, ephemeral: true };
 }
 
+/** The keepers that this process had made: children of the small process that starts them. */
+export function keepers() {
+  return childrenOf(childrenOf([process.pid]));
+}
+
 export function childrenOf(parents) {
   const wanted = new Set(parents.map(String));
   return readdirSync("/proc")

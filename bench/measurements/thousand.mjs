@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { freemem } from "node:os";
-import { MIB, NEVER, childrenOf, isRoot, pssOf, summarise, time } from "../harness.mjs";
+import { MIB, NEVER, childrenOf, isRoot, keepers, pssOf, summarise, time } from "../harness.mjs";
 
 const COUNT = 1000;
 const EDGE = 50;
@@ -55,9 +55,9 @@ async function inParallel(items, work) {
 
 /** The larger of what the host lost and what can be counted: the kernel charges much of a sandbox to nobody's group. */
 function totalMemory(count, took) {
-  const keepers = childrenOf([process.pid]);
-  const guests = childrenOf(keepers);
-  const pss = [...keepers, ...guests].reduce((sum, pid) => sum + pssOf(pid), 0) / MIB;
+  const outside = keepers();
+  const guests = childrenOf(outside);
+  const pss = [...outside, ...guests].reduce((sum, pid) => sum + pssOf(pid), 0) / MIB;
   const kernel = guests.reduce((sum, pid) => sum + kernelMemoryOf(pid), 0) / MIB;
   const total = Math.max(took, pss + kernel);
   const note = `PSS ${pss.toFixed(0)} MiB, kernel memory of the groups ${kernel.toFixed(0)} MiB; the host's available memory fell by ${took.toFixed(0)} MiB`;
