@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Writable } from "node:stream";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/config.ts";
-import { assertOwnDirectory, ensurePrivateDirectory } from "../config/private-directory.ts";
+import { ensureHome, ensurePrivateDirectory } from "../config/private-directory.ts";
 import { BelljarError } from "../errors.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
@@ -62,7 +62,7 @@ export async function openLocalStack(config: Config, { stderr }: Pick<CommandCon
 /** Says on stderr what takes its time, as building the base template does. */
 export async function openConfiguredRuntime(config: Config, stderr: Writable): Promise<Runtime> {
   const { openRuntime } = await import("../runtime/registry.ts");
-  assertOwnDirectory(config.home);
+  ensureHome(config.home);
   ensurePrivateDirectory(config.runtimeDirectory);
   const root = packageRoot();
   return openRuntime(config.runtime, {

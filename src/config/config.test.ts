@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { describeConfig } from "./config-keys.ts";
 import { loadConfig } from "./config.ts";
-import { ensurePrivateDirectory } from "./private-directory.ts";
+import { ensureHome, ensurePrivateDirectory } from "./private-directory.ts";
 
 const host = { uid: 1000, cpus: 8, homeDirectory: "/home/someone" };
 let folder: string;
@@ -157,5 +157,19 @@ describe("ensurePrivateDirectory", () => {
     for (const [path, uid] of [["link"], ["open"], ["", 4242]] as const) {
       expect(() => ensurePrivateDirectory(join(folder, path), uid)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
     }
+  });
+});
+
+describe("ensureHome", () => {
+  it("makes the folder and those above it, once", () => {
+    const path = join(folder, "above", "home");
+    ensureHome(path);
+    expect(() => ensureHome(path)).not.toThrow();
+  });
+
+  it("refuses a foreign owner, and what is no folder and cannot become one", () => {
+    writeFileSync(join(folder, "file"), "");
+    const bad = [[folder, 4242], [join(folder, "file")], [join(folder, "file", "below")], ["/proc/none/home"]] as const;
+    for (const [path, uid] of bad) expect(() => ensureHome(path, uid)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
   });
 });

@@ -4,6 +4,15 @@ import type { CreateOptions } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 
 const LIMIT_NAMES = ["memoryBytes", "cpus", "pids", "diskBytes", "openFiles"] as const satisfies readonly (keyof Limits)[];
+const MEBIBYTE = 2 ** 20;
+/** Below the least no guest can serve; above the most the kernel refuses. */
+const LIMIT_RANGES: Readonly<Record<keyof Limits, readonly [number, number]>> = {
+  memoryBytes: [16 * MEBIBYTE, 2 ** 52],
+  cpus: [0.01, 4096],
+  pids: [8, 2 ** 22],
+  diskBytes: [MEBIBYTE, 2 ** 52],
+  openFiles: [64, 2 ** 20],
+};
 const MAX_ENTRIES = 256;
 const MAX_TEXT_BYTES = 65_536;
 const MAX_TIMEOUT_MS = 3650 * 24 * 3_600_000;
@@ -51,9 +60,10 @@ function namedLimits(limits: Limits): Limits {
 }
 
 function parseLimit(name: keyof Limits, value: number): number {
-  const isValid = value > 0 && value <= Number.MAX_SAFE_INTEGER && (name === "cpus" || Number.isInteger(value));
-  if (isValid) return value;
-  throw new BelljarError("ARGUMENTS_INVALID", `The limit ${name} must be a ${name === "cpus" ? "" : "whole "}number above 0`);
+  const [least, most] = LIMIT_RANGES[name];
+  if (value >= least && value <= most && (name === "cpus" || Number.isInteger(value))) return value;
+  const kind = name === "cpus" ? "number" : "whole number";
+  throw new BelljarError("ARGUMENTS_INVALID", `The limit ${name} must be a ${kind} from ${least} to ${most}`);
 }
 
 function parseTemplate(name: string): string {

@@ -12,7 +12,7 @@ import type { Principal } from "./sandbox.ts";
 import { LOCAL } from "./sandbox.ts";
 
 const OTHER: Principal = { id: "other", name: "other" };
-const DEFAULTS = { timeoutMs: 3_600_000, memoryBytes: 1000, cpus: 1, pids: 10 };
+const DEFAULTS = { timeoutMs: 3_600_000, memoryBytes: 2 ** 25, cpus: 1, pids: 10 };
 const config = { sandbox: DEFAULTS, listMax: 100, tombstoneRetentionMs: 60_000 };
 const signal = new AbortController().signal;
 
@@ -86,10 +86,10 @@ describe("create", () => {
 
   it("fills limits up from the defaults and says which of them hold here", async () => {
     await using sandboxes = openHome();
-    const sandbox = await sandboxes.create(LOCAL, { limits: { memoryBytes: 5000 } }, signal);
+    const sandbox = await sandboxes.create(LOCAL, { limits: { memoryBytes: 2 ** 26 } }, signal);
     expect(await sandbox.info()).toMatchObject({
       state: "running",
-      limits: { memoryBytes: 5000, cpus: 1, pids: 10 },
+      limits: { memoryBytes: 2 ** 26, cpus: 1, pids: 10 },
       unenforced: ["cpus"],
       network: "none",
     });
@@ -110,7 +110,9 @@ describe("create", () => {
   it.each([
     ["a timeout of 0", { timeoutMs: 0 }],
     ["a negative limit", { limits: { pids: -1 } }],
-    ["half a process", { limits: { pids: 1.5 } }],
+    ["half a process", { limits: { pids: 9.5 } }],
+    ["memory that no guest can live in", { limits: { memoryBytes: 1 } }],
+    ["more processes than a kernel counts", { limits: { pids: 999_999_999 } }],
     ["a template that is a path", { template: "../base" }],
     ["an environment name with =", { env: { "A=B": "c" } }],
     ["a NUL in the environment", { env: { A: "b\0c" } }],
