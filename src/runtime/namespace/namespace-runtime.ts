@@ -58,6 +58,8 @@ class NamespaceRuntime implements Runtime {
   readonly name = "namespace";
   readonly #host: NamespaceHost;
   readonly #spawner: Spawner;
+  /** Ended sandboxes whose keepers have left nothing to clear. Each stays until it is asked for, which the domain does once. */
+  readonly #removed = new Set<string>();
   #template: Promise<Template> | undefined;
   #isolation: Promise<Isolation> | undefined;
 
@@ -106,7 +108,8 @@ class NamespaceRuntime implements Runtime {
     }
   }
 
-  clear(id: string, folder: string): Promise<SandboxEnd | undefined> {
+  async clear(id: string, folder: string): Promise<SandboxEnd | undefined> {
+    if (this.#removed.delete(id)) return readEnd(folder);
     return this.#clear(id, folder, false);
   }
 
@@ -117,7 +120,7 @@ class NamespaceRuntime implements Runtime {
 
   #running(id: string, folder: string, { env, isUp }: Pick<NamespaceSandboxOptions, "env" | "isUp">): NamespaceSandbox {
     const countsUsage = this.#host.cgroups.limits.includes("memoryBytes");
-    return new NamespaceSandbox({ id, folder, env, sockets: this.#sockets(id), countsUsage, isUp, clear: (isGone) => this.#clear(id, folder, isGone) });
+    return new NamespaceSandbox({ id, folder, env, sockets: this.#sockets(id), countsUsage, isUp, onRemoved: () => void this.#removed.add(id), clear: (isGone) => this.#clear(id, folder, isGone) });
   }
 
   /** To clear a sandbox, the host's own kind finds whatever a smaller one left: nothing on disk. */

@@ -23,6 +23,8 @@ export interface NamespaceSandboxOptions {
   readonly countsUsage: boolean;
   /** The keeper has said that the sandbox is up. */
   readonly isUp: boolean;
+  /** The keeper has told that nothing of the sandbox is left but its end. */
+  readonly onRemoved: () => void;
   /** Clears the folder of a keeper that cannot be reached. One that once answered is gone: then this waits for what still dies; else undefined while it lives. */
   readonly clear: (keeperIsGone: boolean) => Promise<SandboxEnd | undefined>;
 }
@@ -80,9 +82,11 @@ export class NamespaceSandbox implements RunningSandbox {
   async kill(reason: EndReason): Promise<SandboxEnd> {
     try {
       await this.#keeper.kill(reason, NEVER);
+      this.#options.onRemoved();
     } catch (cause) {
       if (!(cause instanceof BelljarError)) throw cause; // a keeper that is gone has ended the sandbox with it
     }
+    await this.release();
     this.#settle((await readEnd(this.#options.folder)) ?? (await this.#endOfLost()));
     return this.ended;
   }
