@@ -1,7 +1,7 @@
 /** What the scripts share. Plain Node: the scripts run before any package is installed. */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { lstatSync, readdirSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 export const ROOT = resolve(import.meta.dirname, "..");
@@ -27,9 +27,17 @@ export function run(argv, { what = argv.join(" "), env = {}, cwd = ROOT } = {}) 
 }
 
 export function has(command) {
-  return (process.env.PATH ?? "")
-    .split(":")
-    .some((folder) => folder !== "" && statSync(join(folder, command), { throwIfNoEntry: false })?.isFile());
+  return (process.env.PATH ?? "").split(":").some((folder) => folder !== "" && isProgram(join(folder, command)));
+}
+
+/** PATH may name folders that this user may not enter, as after `su`. */
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Runs, shows and collects what it prints. */
