@@ -8,6 +8,7 @@ const RUNTIMES: Readonly<Record<string, (options: RuntimeOptions) => Promise<Run
 /** Opens a runtime by its name; what only that one needs is loaded with it. Rejects with `RUNTIME_UNAVAILABLE`. */
 export async function openRuntime(name: string, options: RuntimeOptions): Promise<Runtime> {
   const open = RUNTIMES[name];
-  if (!open) throw new BelljarError("RUNTIME_UNAVAILABLE", `Unknown runtime "${name}"; expected one of ${Object.keys(RUNTIMES).join(", ")}`);
+  if (!open)
+    throw new BelljarError("RUNTIME_UNAVAILABLE", `Unknown runtime "${name}"; expected one of ${Object.keys(RUNTIMES).join(", ")}`);
   return open(options);
 }

@@ -31,7 +31,11 @@ export async function openPool({ home, binary, required }: PoolOptions): Promise
     return folder;
   } catch (cause) {
     if (!required) return undefined;
-    throw new BelljarError("RUNTIME_UNAVAILABLE", "The btrfs storage pool cannot be made. Install btrfs-progs, and allow loop devices; or use storage auto", { cause });
+    throw new BelljarError(
+      "RUNTIME_UNAVAILABLE",
+      "The btrfs storage pool cannot be made. Install btrfs-progs, and allow loop devices; or use storage auto",
+      { cause },
+    );
   }
 }
 

@@ -100,7 +100,11 @@ function findV2(mounts: readonly CgroupMount[], paths: ReadonlyMap<string, strin
   for (const folder of folders) {
     const controllers = delegate(folder);
     if (controllers.length > 0) {
-      return { bases: [{ kind: "v2", path: join(folder, OUR_FOLDER) }], limits: controllers.map((controller) => LIMIT_OF[controller]), freezer: true };
+      return {
+        bases: [{ kind: "v2", path: join(folder, OUR_FOLDER) }],
+        limits: controllers.map((controller) => LIMIT_OF[controller]),
+        freezer: true,
+      };
     }
   }
   return none("no control group is delegated to this user with the memory, pids and cpu controllers");

@@ -56,7 +56,9 @@ function findRange(file: string): number | undefined {
 
 /** Undefined for a user that /etc/passwd does not know. */
 function nameOf(uid: string): string | undefined {
-  const line = readOptional("/etc/passwd").split("\n").find((entry) => entry.split(":")[2] === uid);
+  const line = readOptional("/etc/passwd")
+    .split("\n")
+    .find((entry) => entry.split(":")[2] === uid);
   return line?.split(":")[0];
 }
 

@@ -21,7 +21,11 @@ export async function probeIsolation(host: NamespaceHost, runtime: Runtime): Pro
   } as const;
   try {
     const seen = await lookInside(runtime);
-    return { ...facts, available: true, checks: [...kernelChecks(seen), idCheck(host), ...limitChecks(host), storageCheck(host), pauseCheck(host)] };
+    return {
+      ...facts,
+      available: true,
+      checks: [...kernelChecks(seen), idCheck(host), ...limitChecks(host), storageCheck(host), pauseCheck(host)],
+    };
   } catch (cause) {
     return { ...facts, available: false, limits: [], checks: [findObstacle(cause)] };
   }
@@ -39,12 +43,25 @@ async function lookInside(runtime: Runtime): Promise<Seen> {
   const folder = await mkdtemp(join(tmpdir(), "belljar-probe-"));
   try {
     const id = [...randomBytes(20)].map((byte) => (byte % 36).toString(36)).join("");
-    const spec = { id, folder, template: "base", hostname: "probe", limits: TRIAL_LIMITS, required: [], network: "none", ephemeral: true } as const;
+    const spec = {
+      id,
+      folder,
+      template: "base",
+      hostname: "probe",
+      limits: TRIAL_LIMITS,
+      required: [],
+      network: "none",
+      ephemeral: true,
+    } as const;
     await using sandbox = await runtime.create(spec, signal);
     const guest = createGuest((opened) => sandbox.connect(opened), { env: sandbox.env, ended: sandbox.ended });
     const read = async (path: string): Promise<string> => (await guest.run({ argv: ["cat", path], signal })).stdout.toString();
     const opened = await guest.run({ argv: ["sh", "-c", ": >> /proc/sys/kernel/core_pattern"], user: "root", signal });
-    return { status: await read("/proc/self/status"), interfaces: interfacesOf(await read("/proc/net/dev")), coreDumpPattern: opened.exitCode === 0 };
+    return {
+      status: await read("/proc/self/status"),
+      interfaces: interfacesOf(await read("/proc/net/dev")),
+      coreDumpPattern: opened.exitCode === 0,
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -71,7 +88,11 @@ function check(id: string, isEnforced: boolean, detail: string): IsolationCheck 
 function idCheck({ idMap }: NamespaceHost): IsolationCheck {
   switch (idMap.kind) {
     case "slot":
-      return { id: "ids", state: "enforced", detail: "Each sandbox runs under 65,536 host ids of its own; nothing in it is the host's root" };
+      return {
+        id: "ids",
+        state: "enforced",
+        detail: "Each sandbox runs under 65,536 host ids of its own; nothing in it is the host's root",
+      };
     case "subids":
       return { id: "ids", state: "enforced", detail: "Root and user inside are two ids, from the range that /etc/subuid gives this user" };
     case "single":
@@ -79,7 +100,8 @@ function idCheck({ idMap }: NamespaceHost): IsolationCheck {
         id: "ids",
         state: "partial",
         detail: "Root and user inside are one id, this user's",
-        remedy: "sudo apt-get install uidmap, and a line in /etc/subuid and /etc/subgid (sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER)",
+        remedy:
+          "sudo apt-get install uidmap, and a line in /etc/subuid and /etc/subgid (sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $USER)",
       };
   }
 }
@@ -96,18 +118,30 @@ const CGROUP_REMEDY =
   "Run Belljar as root, or in a delegated control group: systemd-run --user --scope -p Delegate=yes belljar serve (needs a host with control groups v2 alone)";
 
 function limitChecks({ limits, cgroups }: NamespaceHost): readonly IsolationCheck[] {
-  return (Object.keys(LIMIT_NAMES) as (keyof Limits)[]).filter((limit) => limit !== "diskBytes").map((limit) => {
-    const id = `${LIMIT_NAMES[limit]}-limit`;
-    if (limits.includes(limit)) return { id, state: "enforced", detail: `A sandbox cannot pass its limit of ${LIMIT_NAMES[limit]}` };
-    return { id, state: "absent", detail: `No limit on ${LIMIT_NAMES[limit]}: ${cgroups.problem ?? "the host has no such control group"}`, remedy: CGROUP_REMEDY };
-  });
+  return (Object.keys(LIMIT_NAMES) as (keyof Limits)[])
+    .filter((limit) => limit !== "diskBytes")
+    .map((limit) => {
+      const id = `${LIMIT_NAMES[limit]}-limit`;
+      if (limits.includes(limit)) return { id, state: "enforced", detail: `A sandbox cannot pass its limit of ${LIMIT_NAMES[limit]}` };
+      return {
+        id,
+        state: "absent",
+        detail: `No limit on ${LIMIT_NAMES[limit]}: ${cgroups.problem ?? "the host has no such control group"}`,
+        remedy: CGROUP_REMEDY,
+      };
+    });
 }
 
 function storageCheck({ storage, limits }: NamespaceHost): IsolationCheck {
   const detail = `Sandboxes write to ${storage.detail}`;
   if (!limits.includes("diskBytes")) return { id: "disk-limit", state: "absent", detail, remedy: "Set storage to auto" };
   if (storage.kind === "btrfs") return { id: "disk-limit", state: "enforced", detail };
-  return { id: "disk-limit", state: "enforced", detail, remedy: "As root with btrfs-progs installed, sandboxes write to a pool on disk instead" };
+  return {
+    id: "disk-limit",
+    state: "enforced",
+    detail,
+    remedy: "As root with btrfs-progs installed, sandboxes write to a pool on disk instead",
+  };
 }
 
 function pauseCheck({ cgroups }: NamespaceHost): IsolationCheck {

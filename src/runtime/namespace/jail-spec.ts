@@ -76,7 +76,13 @@ export function encodeJailSpec(request: JailRequest): Buffer {
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
     ...limitFields(spec.limits),
-    ...request.cgroups.map(({ kind, path }): Field => ["CGROUP", encodeFields([["KIND", CGROUP_KIND[kind]], ["PATH", path]])]),
+    ...request.cgroups.map(({ kind, path }): Field => [
+      "CGROUP",
+      encodeFields([
+        ["KIND", CGROUP_KIND[kind]],
+        ["PATH", path],
+      ]),
+    ]),
     ...steps(request).map((step): Field => ["SETUP", encodeFields(step)]),
   ]);
 }
@@ -126,13 +132,36 @@ function steps({ spec, template }: JailRequest): readonly Step[] {
   return [
     overlay("/", "root", { layers: template.rootLayers.map((path) => lower(IDS.LAYER, path)), owner: INNER_ROOT }),
     overlay("/usr", "usr", { layers: usrLayers(template), owner: INNER_ROOT }),
-    [["KIND", SETUP.DEVICES], ["TARGET", "/dev"], ["SIZE", Math.floor(scratchBytes / 2)]],
-    [["KIND", SETUP.PROC], ["TARGET", "/proc"]],
-    ...MASKED.map((target): Step => [["KIND", SETUP.MASK], ["TARGET", target]]),
-    [["KIND", SETUP.READ_ONLY], ["TARGET", "/proc/sys"]],
-    [["KIND", SETUP.TMPFS], ["TARGET", "/tmp"], ["SIZE", scratchBytes], ["MODE", 0o1777]],
+    [
+      ["KIND", SETUP.DEVICES],
+      ["TARGET", "/dev"],
+      ["SIZE", Math.floor(scratchBytes / 2)],
+    ],
+    [
+      ["KIND", SETUP.PROC],
+      ["TARGET", "/proc"],
+    ],
+    ...MASKED.map((target): Step => [
+      ["KIND", SETUP.MASK],
+      ["TARGET", target],
+    ]),
+    [
+      ["KIND", SETUP.READ_ONLY],
+      ["TARGET", "/proc/sys"],
+    ],
+    [
+      ["KIND", SETUP.TMPFS],
+      ["TARGET", "/tmp"],
+      ["SIZE", scratchBytes],
+      ["MODE", 0o1777],
+    ],
     ...(spec.workspace ? [workspaceStep(spec.workspace)] : []),
-    ...template.binds.map(({ from, to }): Step => [["KIND", SETUP.BIND], ["TARGET", to], ["PATH", from], ["IDS", IDS.NONE]]),
+    ...template.binds.map(({ from, to }): Step => [
+      ["KIND", SETUP.BIND],
+      ["TARGET", to],
+      ["PATH", from],
+      ["IDS", IDS.NONE],
+    ]),
   ];
 }
 
@@ -158,5 +187,11 @@ function overlay(target: string, name: string, { layers, owner }: { readonly lay
 
 function workspaceStep({ path, mode }: Workspace): Step {
   if (mode === "copy") return overlay(HOME, "home", { layers: [lower(IDS.WORKSPACE, path)], owner: INNER_USER });
-  return [["KIND", SETUP.BIND], ["TARGET", HOME], ["PATH", path], ["IDS", IDS.WORKSPACE], ["FLAGS", mode === "rw" ? WRITABLE : 0]];
+  return [
+    ["KIND", SETUP.BIND],
+    ["TARGET", HOME],
+    ["PATH", path],
+    ["IDS", IDS.WORKSPACE],
+    ["FLAGS", mode === "rw" ? WRITABLE : 0],
+  ];
 }

@@ -36,7 +36,10 @@ export interface NamespaceHost {
 /** Sandboxes of namespaces, overlays, control groups and a system call filter on this host's kernel. As root and as an ordinary user. */
 export async function openNamespaceRuntime(options: NamespaceRuntimeOptions): Promise<Runtime> {
   if (process.platform !== "linux") {
-    throw new BelljarError("RUNTIME_UNAVAILABLE", "Namespace sandboxes need Linux. On macOS run Belljar in a Linux virtual machine and point BELLJAR_URL at it");
+    throw new BelljarError(
+      "RUNTIME_UNAVAILABLE",
+      "Namespace sandboxes need Linux. On macOS run Belljar in a Linux virtual machine and point BELLJAR_URL at it",
+    );
   }
   return new NamespaceRuntime(await inspectHost(options));
 }
@@ -120,7 +123,16 @@ class NamespaceRuntime implements Runtime {
 
   #running(id: string, folder: string, { env, isUp }: Pick<NamespaceSandboxOptions, "env" | "isUp">): NamespaceSandbox {
     const countsUsage = this.#host.cgroups.limits.includes("memoryBytes");
-    return new NamespaceSandbox({ id, folder, env, sockets: this.#sockets(id), countsUsage, isUp, onRemoved: () => void this.#removed.add(id), clear: (isGone) => this.#clear(id, folder, isGone) });
+    return new NamespaceSandbox({
+      id,
+      folder,
+      env,
+      sockets: this.#sockets(id),
+      countsUsage,
+      isUp,
+      onRemoved: () => void this.#removed.add(id),
+      clear: (isGone) => this.#clear(id, folder, isGone),
+    });
   }
 
   /** To clear a sandbox, the host's own kind finds whatever a smaller one left: nothing on disk. */
@@ -137,10 +149,12 @@ class NamespaceRuntime implements Runtime {
     if (name !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${name}"; there is "base"`);
     const { home, kernels, onProgress } = this.#host.options;
     const canonical = this.#host.idMap.kind === "slot" ? { canonicalUid: CANONICAL_UID } : {};
-    this.#template ??= openBaseTemplate({ home, ...canonical, ...(kernels && { kernels }), ...(onProgress && { onProgress }) }).catch((cause: unknown) => {
-      this.#template = undefined; // the next create tries again
-      throw cause;
-    });
+    this.#template ??= openBaseTemplate({ home, ...canonical, ...(kernels && { kernels }), ...(onProgress && { onProgress }) }).catch(
+      (cause: unknown) => {
+        this.#template = undefined; // the next create tries again
+        throw cause;
+      },
+    );
     return this.#template;
   }
 

@@ -12,7 +12,8 @@ const OBSTACLES: readonly Obstacle[] = [
   {
     stands: () => isNotRoot() && setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") === "1",
     detail: "AppArmor forbids user namespaces to ordinary users (Ubuntu 23.10 and later)",
-    remedy: "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (keep it in /etc/sysctl.d/60-belljar.conf), or run Belljar as root",
+    remedy:
+      "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (keep it in /etc/sysctl.d/60-belljar.conf), or run Belljar as root",
   },
   {
     stands: () => isNotRoot() && setting("/proc/sys/kernel/unprivileged_userns_clone") === "0",
@@ -27,7 +28,8 @@ const OBSTACLES: readonly Obstacle[] = [
   {
     stands: isContainer,
     detail: "Belljar runs in a container that forbids namespaces or mounts",
-    remedy: "docker run --privileged ..., or --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined --cap-add SYS_ADMIN; or run Belljar on the host",
+    remedy:
+      "docker run --privileged ..., or --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined --cap-add SYS_ADMIN; or run Belljar on the host",
   },
 ];
 
@@ -35,7 +37,13 @@ const OBSTACLES: readonly Obstacle[] = [
 export function findObstacle(cause: unknown): IsolationCheck {
   const found = OBSTACLES.find(({ stands }) => stands());
   const reason = cause instanceof Error ? cause.message : String(cause);
-  if (!found) return { id: "namespaces", state: "absent", detail: reason, remedy: "Build with `npm run build`, then run `belljar doctor` again; the message names the step that the kernel refused" };
+  if (!found)
+    return {
+      id: "namespaces",
+      state: "absent",
+      detail: reason,
+      remedy: "Build with `npm run build`, then run `belljar doctor` again; the message names the step that the kernel refused",
+    };
   return { id: "namespaces", state: "absent", detail: `${found.detail}. ${reason}`, remedy: found.remedy };
 }
 
@@ -48,5 +56,9 @@ function setting(path: string): string | undefined {
 }
 
 function isContainer(): boolean {
-  return existsSync("/.dockerenv") || existsSync("/run/.containerenv") || (existsSync("/proc/1/cgroup") && /docker|kubepods|lxc/.test(readFileSync("/proc/1/cgroup", "utf8")));
+  return (
+    existsSync("/.dockerenv") ||
+    existsSync("/run/.containerenv") ||
+    (existsSync("/proc/1/cgroup") && /docker|kubepods|lxc/.test(readFileSync("/proc/1/cgroup", "utf8")))
+  );
 }

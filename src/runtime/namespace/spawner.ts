@@ -70,9 +70,15 @@ export class Spawner {
 }
 
 function failed(text: string, cause?: unknown): BelljarError {
-  return new BelljarError("RUNTIME_FAILED", `The sandbox could not be built: ${text}. \`belljar doctor\` shows what this host allows`, { cause });
+  return new BelljarError("RUNTIME_FAILED", `The sandbox could not be built: ${text}. \`belljar doctor\` shows what this host allows`, {
+    cause,
+  });
 }
 
 export function unavailable(cause: unknown): BelljarError {
-  return new BelljarError("RUNTIME_UNAVAILABLE", "The native part of Belljar is missing or cannot run here; build it with `npm run build`", { cause });
+  return new BelljarError(
+    "RUNTIME_UNAVAILABLE",
+    "The native part of Belljar is missing or cannot run here; build it with `npm run build`",
+    { cause },
+  );
 }

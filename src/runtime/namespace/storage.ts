@@ -33,7 +33,10 @@ export async function openStorage(options: Pick<RuntimeOptions, "storage" | "hom
   };
 }
 
-async function poolFor({ storage, home, binary }: Pick<RuntimeOptions, "storage" | "home" | "binary">, isRoot: boolean): Promise<string | undefined> {
+async function poolFor(
+  { storage, home, binary }: Pick<RuntimeOptions, "storage" | "home" | "binary">,
+  isRoot: boolean,
+): Promise<string | undefined> {
   if (storage === "btrfs") return openPool({ home, binary, required: true });
   return storage === "auto" && isRoot ? openPool({ home, binary, required: false }) : undefined;
 }
