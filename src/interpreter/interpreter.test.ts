@@ -158,10 +158,10 @@ it("raises defaults that a language cannot work with, and no limit that the call
   await using place = await open();
   await place.run({ language: "c++", code: "int main() {}" });
   expect(place.created[0]?.limits?.memoryBytes).toBe(536_870_912);
-  await expect(place.run({ language: "c++", code: "int main() {}" }, { limits: { memoryBytes: 1_000_000 } })).rejects.toMatchObject({
+  await expect(place.run({ language: "c++", code: "int main() {}" }, { limits: { memoryBytes: 33_554_432 } })).rejects.toMatchObject({
     code: "LIMIT_UNENFORCEABLE",
   });
-  expect(place.created[1]).toMatchObject({ bestEffort: false, limits: { memoryBytes: 1_000_000 } });
+  expect(place.created[1]).toMatchObject({ bestEffort: false, limits: { memoryBytes: 33_554_432 } });
 });
 
 it("runs in a sandbox that it is given, and leaves only that sandbox behind", async () => {

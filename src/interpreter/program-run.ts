@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { countOomKills, ranOutOfMemory } from "../sandbox/memory-watch.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Build, Language } from "./language.ts";
 import { OutputWindow } from "./output-window.ts";
@@ -19,9 +20,6 @@ export interface Task {
   readonly options: RunProgramOptions & Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">>;
 }
 
-/** What a shell answers whose command was ended by SIGKILL. */
-const KILLED_BELOW_SHELL = 137;
-
 type Phase = ProgramResult["phase"];
 type ExecResult = Awaited<Awaited<ReturnType<Sandbox["guest"]["exec"]>>["exited"]>;
 
@@ -29,6 +27,7 @@ type ExecResult = Awaited<Awaited<ReturnType<Sandbox["guest"]["exec"]>>["exited"
 export class ProgramRun {
   readonly #task: Task;
   #usedMs = 0;
+  #oomKills = 0;
 
   constructor(task: Task) {
     this.#task = task;
@@ -36,7 +35,9 @@ export class ProgramRun {
 
   /** Compiles where the language says so, then runs. Rejects when the sandbox could not do it; a failure of the program is a result. */
   async execute(build: Build): Promise<ProgramResult> {
-    const { language, program } = this.#task;
+    const { language, place, program } = this.#task;
+    // Nothing was killed yet in a sandbox of its own.
+    if (place.folder !== undefined) this.#oomKills = await countOomKills(place.sandbox);
     const compile = language.compile?.(build);
     if (compile) {
       const compiled = await this.#exec("compile", compile);
@@ -73,13 +74,10 @@ export class ProgramRun {
     return outcome;
   }
 
-  /** In a sandbox of its own whatever the kernel killed for its memory was the program's; only the keeper outside can tell. */
-  async #ranOutOfMemory(phase: Phase, { outOfMemory, signal, exitCode, timedOut }: ExecResult): Promise<boolean> {
-    const { sandbox, folder } = this.#task.place;
+  #ranOutOfMemory(phase: Phase, result: ExecResult): Promise<boolean> {
     // A compiler's driver answers for a part of it that was killed with a code of its own.
-    const wasKilled = signal === "SIGKILL" || exitCode === KILLED_BELOW_SHELL || (phase === "compile" && exitCode !== 0);
-    if (outOfMemory || timedOut || !wasKilled || folder !== undefined) return outOfMemory;
-    return (await sandbox.usage()).oomKills > 0;
+    const signal = phase === "compile" && result.exitCode !== 0 ? "SIGKILL" : result.signal;
+    return ranOutOfMemory(this.#task.place.sandbox, { ...result, signal }, this.#oomKills);
   }
 
   #showCompiler({ stdout, stderr }: ProgramResult): void {

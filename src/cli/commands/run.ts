@@ -35,6 +35,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     ...(!json && { onOutput: (stream: "stdout" | "stderr", chunk: Buffer) => writeAll(context[stream], chunk, context.signal) }),
   });
   if (json) printJson(context.stdout, toJson(result));
+  else if (result.outOfMemory) context.stderr.write("belljar: The program was killed because its memory was used up\n");
   return exitCodeOf(result, json);
 }
 

@@ -3,6 +3,7 @@ import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { OutputWindow } from "../../interpreter/output-window.ts";
+import { countOomKills, ranOutOfMemory } from "../../sandbox/memory-watch.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
@@ -75,10 +76,12 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
       const stdout = new OutputWindow(maxOutputBytes);
       const stderr = new OutputWindow(maxOutputBytes);
       const timeoutMs = args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS);
+      const oomKills = await countOomKills(sandbox);
       const exit = await runShell(sandbox, context, { ...args, timeoutMs }, (stream, chunk) =>
         (stream === "stdout" ? stdout : stderr).push(chunk),
       );
-      return toToolResult(exit, stdout, stderr);
+      const outOfMemory = await ranOutOfMemory(sandbox, exit, oomKills);
+      return toToolResult({ ...exit, outOfMemory }, stdout, stderr);
     },
   });
 }

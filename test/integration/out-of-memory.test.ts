@@ -1,0 +1,76 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, it } from "vitest";
+import { createCatalog } from "../../src/catalog/catalog.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { ToolResult } from "../../src/catalog/tool.ts";
+import { createInterpreter } from "../../src/interpreter/interpreter.ts";
+import { openRuntime } from "../../src/runtime/registry.ts";
+import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { textOf } from "../support/tool-caller.ts";
+
+const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
+const MEBIBYTE = 2 ** 20;
+const signal = new AbortController().signal;
+const HOG = "python3 -c 'held = bytearray(512 << 20)'";
+const USED_UP = "memory was used up";
+
+interface Place extends AsyncDisposable {
+  readonly limitsMemory: boolean;
+  call(name: string, args: unknown): Promise<ToolResult>;
+}
+
+/** The built-in tools on the real runtime, in sandboxes of 64 MiB. */
+async function openPlace(): Promise<Place> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-")));
+  const config = { sandbox: { timeoutMs: 600_000, memoryBytes: 64 * MEBIBYTE, pids: 64 }, listMax: 100, tombstoneRetentionMs: 600_000 };
+  const runtime = await openRuntime("namespace", {
+    home: join(root, "home"),
+    runtimeDirectory: join(root, "run"),
+    storage: "home",
+    binary,
+  });
+  const sandboxes = createLocalSandboxes({ home: join(root, "home"), runtime, config });
+  const interpreter = createInterpreter({ sandboxes, limits: { memoryBytes: 64 * MEBIBYTE } });
+  const catalog: Catalog = createCatalog({
+    tools: builtinTools({ interpreter, config: { execTimeoutMs: 60_000, maxOutputBytes: MEBIBYTE, listMax: 100 } }),
+    sandboxes,
+    defaultSandbox: () => ({ name: "default", options: {} }),
+  });
+  return {
+    limitsMemory: (await runtime.probe()).limits.includes("memoryBytes"),
+    call: (name, args) => catalog.call(LOCAL, name, args, { signal }),
+    async [Symbol.asyncDispose]() {
+      await interpreter[Symbol.asyncDispose]();
+      for (const { id } of await sandboxes.list(LOCAL, { state: ["running"] })) await (await sandboxes.get(LOCAL, id)).kill();
+      await sandboxes[Symbol.asyncDispose]();
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+it("a command that used up the memory is told so, and its sandbox lives on", async (test) => {
+  await using place = await openPlace();
+  test.skip(!place.limitsMemory, "this user cannot limit memory here");
+  for (const command of [HOG, `${HOG}; exit $?`]) {
+    await place.call("run_command", { command: "echo kept > file" });
+    expect(textOf(await place.call("run_command", { command }))).toContain(USED_UP);
+    expect(textOf(await place.call("run_command", { command: "cat file; kill -KILL $$" }))).not.toContain(USED_UP);
+    expect(await place.call("run_command", { command: "cat file" })).toMatchObject({ structuredContent: { stdout: "kept\n" } });
+  }
+});
+
+it("a program that used up the memory is told so, whether a part or the whole of it was killed", async (test) => {
+  await using place = await openPlace();
+  test.skip(!place.limitsMemory, "this user cannot limit memory here");
+  const run = (entrypoint_code: string) => place.call("execute_code", { language: "bash", entrypoint_code });
+  for (const code of [`exec ${HOG}`, `${HOG}; exit $?`]) {
+    const result = await run(code);
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toContain(USED_UP);
+  }
+  expect(textOf(await run("kill -KILL $$"))).not.toContain(USED_UP);
+});
