@@ -6,9 +6,9 @@ const SPACED = { blocks: 3, each: 8, gapMs: 200 };
 export async function measure(home) {
   const defaults = { ...programLimits(home.config) };
   const rows = [];
-  for (const [kind, options] of [
-    ["sandbox", {}],
-    ["one-shot", defaults],
+  for (const { kind, options } of [
+    { kind: "sandbox", options: {} },
+    { kind: "one-shot", options: defaults },
   ]) {
     const measured = () => createAndRun(home, options);
     const what = `create + exec /bin/true, ${kind} defaults`;

@@ -15,10 +15,10 @@ export async function measure(home) {
     const content = Buffer.alloc(size, "x");
     const outside = join(home.folder, "file");
     const pairs = [
-      ["write", () => writeFile(outside, content), () => guest.files.write("file", content, { signal: NEVER })],
-      ["read", () => readFile(outside), () => guest.files.read("file", { signal: NEVER })],
+      { verb: "write", plain: () => writeFile(outside, content), inside: () => guest.files.write("file", content, { signal: NEVER }) },
+      { verb: "read", plain: () => readFile(outside), inside: () => guest.files.read("file", { signal: NEVER }) },
     ];
-    for (const [verb, plain, inside] of pairs) {
+    for (const { verb, plain, inside } of pairs) {
       const works = { reference: async () => void (await plain()), measured: async () => void (await inside()) };
       rows.push({ what: `${verb} a file of ${name}`, beside: `Node's own ${verb}`, ...(await compare({ ...works, each, settleMs: 0 })) });
     }

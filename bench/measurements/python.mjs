@@ -3,9 +3,9 @@ import { NEVER, PYTHON, compare, programLimits } from "../harness.mjs";
 /** One line of python in a sandbox of its own. */
 export async function measure(home) {
   const rows = [];
-  for (const [kind, options] of [
-    ["sandbox", {}],
-    ["one-shot", programLimits(home.config)],
+  for (const { kind, options } of [
+    { kind: "sandbox", options: {} },
+    { kind: "one-shot", options: programLimits(home.config) },
   ]) {
     const measured = () => createAndRun(home, options);
     rows.push({

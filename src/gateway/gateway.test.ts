@@ -186,7 +186,8 @@ describe("/mcp", () => {
 
   it("keeps nothing of a client whose initialize is refused", async () => {
     await using server = await openGateway();
-    const { onChange } = server.probe.tools;
+    const { tools } = server.probe;
+    const onChange = tools.onChange.bind(tools);
     const dropped = new Promise<void>((resolve) => {
       const watched: typeof onChange = (listener) => {
         const stop = onChange(listener);

@@ -64,7 +64,7 @@ export class Spawner {
   #lose(error: BelljarError): void {
     this.#process?.channel.destroy();
     this.#process = undefined;
-    for (const { reject } of this.#waiting.values()) reject(error);
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
   }
 }
