@@ -10,5 +10,7 @@ export const TEST_PACKAGES = [
   { shows: "clang", package: "clang", why: "builds the native binary a second way, and fuzzes it" },
   { shows: "newuidmap", package: "uidmap", why: "gives an ordinary user's sandboxes two ids" },
   { shows: "mkfs.btrfs", package: "btrfs-progs", why: "makes the storage pool with its disk limits" },
+  { shows: "/usr/bin/go", package: "golang-go", why: "Go programs that the tests run in sandboxes" },
+  { shows: "/usr/bin/perl", package: "perl", why: "Perl programs that the tests run in sandboxes" },
   { shows: "python3", package: "python3", why: "programs that the tests run in sandboxes" },
 ];

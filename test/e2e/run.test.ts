@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,7 +11,23 @@ const HELLO = {
   "hello.sh": 'echo hello "$@"\nexit 3\n',
   "hello.c":
     '#include <stdio.h>\nint main(int n, char **v) { printf("hello"); for (int i = 1; i < n; i++) printf(" %s", v[i]); puts(""); return 3; }\n',
+  "hello.go":
+    'package main\n\nimport (\n\t"fmt"\n\t"os"\n\t"strings"\n)\n\nfunc main() {\n\tfmt.Println("hello", strings.Join(os.Args[1:], " "))\n\tos.Exit(3)\n}\n',
+  "hello.pl": 'print "hello @ARGV\\n";\nexit 3;\n',
 };
+
+/** Languages that the host may lack, and so the template: the program that shows that one is there. */
+const WHERE_PRESENT = {
+  "hello.cpp": [
+    "/usr/bin/c++",
+    '#include <iostream>\nint main(int n, char **v) { std::cout << "hello"; for (int i = 1; i < n; i++) std::cout << " " << v[i]; std::cout << std::endl; return 3; }\n',
+  ],
+  "hello.rb": ["/usr/bin/ruby", 'puts "hello #{ARGV.join(" ")}"\nexit 3\n'],
+  "Hello.java": [
+    "/usr/bin/javac",
+    'public class Hello { public static void main(String[] words) { System.out.println("hello " + String.join(" ", words)); System.exit(3); } }\n',
+  ],
+} as const;
 
 describe("belljar run", () => {
   it.each(Object.entries(HELLO))("runs %s, passes its arguments and gives its exit code", async (name, code) => {
@@ -19,6 +36,17 @@ describe("belljar run", () => {
     const result = await cli.run(["run", name, "--", "dear world", "-x"]);
     expect(result).toEqual({ code: 3, stdout: "hello dear world -x\n", stderr: "" });
   });
+
+  it.each(Object.entries(WHERE_PRESENT))(
+    "runs %s where its language is there, and says so where it is not",
+    async (name, [shows, code]) => {
+      await using cli = await openCliHome();
+      await writeFile(join(cli.folder, name), code);
+      const result = await cli.run(["run", name, "--", "dear world", "-x"]);
+      if (existsSync(shows)) expect(result).toEqual({ code: 3, stdout: "hello dear world -x\n", stderr: "" });
+      else expect(result).toMatchObject({ code: 125, stderr: expect.stringContaining("LANGUAGE_UNAVAILABLE") });
+    },
+  );
 
   it("reads the program from stdin", async () => {
     await using cli = await openCliHome();
