@@ -21,9 +21,14 @@
 #define BTRFS_QUOTA_CTL_ENABLE_SIMPLE_QUOTA 4 /* Linux 6.7 */
 #endif
 
+/* A home that lies on btrfs itself has that file system in its folders too, with no quotas of ours. */
 static bool is_mounted(const char *folder) {
+  char parent[PATH_MAX];
   struct statfs status;
-  return statfs(folder, &status) == 0 && status.f_type == BTRFS_SUPER_MAGIC;
+  struct stat inner, outer;
+  if (snprintf(parent, sizeof parent, "%s/..", folder) >= (int)sizeof parent) refuse("the path of the storage pool is too long");
+  if (statfs(folder, &status) < 0 || stat(folder, &inner) < 0 || stat(parent, &outer) < 0) die("look at the storage pool");
+  return status.f_type == BTRFS_SUPER_MAGIC && inner.st_dev != outer.st_dev;
 }
 
 /* The device goes by itself when the pool is unmounted. Another process may take the free one first: then the next is tried. */

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, statfsSync } from "node:fs";
+import { existsSync, mkdirSync, statfsSync, statSync } from "node:fs";
 import { link, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -24,7 +24,7 @@ export interface PoolOptions {
 export async function openPool({ home, binary, required }: PoolOptions): Promise<string | undefined> {
   const folder = join(home, "pool");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (statfsSync(folder).type === BTRFS_MAGIC) return folder;
+  if (isPool(folder)) return folder;
   try {
     await makeImage(join(home, "pool.img"), home);
     await run(binary, ["pool", join(home, "pool.img"), folder], { env: {} });
@@ -37,6 +37,11 @@ export async function openPool({ home, binary, required }: PoolOptions): Promise
       { cause },
     );
   }
+}
+
+/** A home that lies on btrfs itself has that file system in its folders too, with no quotas of ours. */
+function isPool(folder: string): boolean {
+  return statfsSync(folder).type === BTRFS_MAGIC && statSync(folder).dev !== statSync(join(folder, "..")).dev;
 }
 
 /** Several processes may make one at once: the first to be linked stays. */
