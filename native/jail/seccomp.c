@@ -111,8 +111,8 @@ static void mask_ioctl(struct program *program) {
 }
 
 /* Unix, IPv4, IPv6 and netlink obey the network namespace. Others, AF_VSOCK first, reach past it or are a large surface. */
-static void mask_socket(struct program *program) {
-  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 7, __NR_socket);
+static void mask_families(struct program *program, unsigned number) {
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 7, number);
   load(program, argument(0));
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 3, 0, AF_UNIX);
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, AF_INET);
@@ -155,7 +155,8 @@ void install_seccomp(bool shares_folder) {
   forbid_bits(&program, __NR_unshare, 0, NAMESPACE_FLAGS);
   if (shares_folder) forbid_setid_files(&program);
   mask_ioctl(&program);
-  mask_socket(&program);
+  mask_families(&program, __NR_socket);
+  mask_families(&program, __NR_socketpair);
   for (size_t i = 0; i < COUNT(REFUSED); i++) {
     emit(&program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, REFUSED[i].number);
     answer(&program, fail_with(REFUSED[i].error));
