@@ -191,9 +191,11 @@ void read_cgroup_usage(const struct spec *spec, struct cgroup_usage *usage) {
         usage->oom_kills = (uint32_t)read_keyed(group, "memory.oom_control", "oom_kill");
         break;
       case CGROUP_PIDS: usage->processes = (uint32_t)read_number(group, "pids.current"); break;
-      case CGROUP_CPUACCT: usage->cpu_us = read_number(group, "cpuacct.usage") / 1000; break;
+      case CGROUP_CPU: /* mounted together with cpuacct on most hosts, and then named once */
+      case CGROUP_CPUACCT:
+        if (usage->cpu_us == 0) usage->cpu_us = read_number(group, "cpuacct.usage") / 1000;
+        break;
       case CGROUP_V2: read_v2(group, usage); break;
-      case CGROUP_CPU:
       case CGROUP_FREEZER: break;
     }
     close(group);
