@@ -34,6 +34,8 @@ void channel_open(struct channel *channel, struct connection *connection, uint8_
 
 void channel_attach(struct channel *channel, int fd) {
   channel->event = (struct event){.fd = fd, .ready = on_ready, .owner = channel};
+  /* The host's END may have come before there was a connection to tell it to. */
+  if (!channel->writes && channel->kind == CHANNEL_SOCKET) shutdown(fd, SHUT_WR);
 }
 
 static void drop_pending(struct channel *channel) {

@@ -217,9 +217,13 @@ void field_writer_init(struct field_writer *writer, uint8_t *bytes, size_t capac
   writer->overflow = false;
 }
 
-static uint8_t *reserve(struct field_writer *writer, uint8_t tag, size_t length) {
+bool has_room(const struct field_writer *writer, size_t length) {
   size_t left = writer->capacity - writer->length;
-  if (writer->overflow || left < FIELD_HEADER_BYTES || length > left - FIELD_HEADER_BYTES) {
+  return !writer->overflow && left >= FIELD_HEADER_BYTES && length <= left - FIELD_HEADER_BYTES;
+}
+
+static uint8_t *reserve(struct field_writer *writer, uint8_t tag, size_t length) {
+  if (!has_room(writer, length)) {
     writer->overflow = true;
     return NULL;
   }

@@ -69,6 +69,8 @@ struct field_writer {
 };
 
 void field_writer_init(struct field_writer *writer, uint8_t *bytes, size_t capacity);
+/* Whether a field with a value of `length` bytes still fits. */
+bool has_room(const struct field_writer *writer, size_t length);
 void put_number(struct field_writer *writer, uint8_t tag, uint64_t number);
 void put_bytes(struct field_writer *writer, uint8_t tag, const void *value, size_t length);
 void put_text(struct field_writer *writer, uint8_t tag, const char *text);

@@ -36,15 +36,19 @@ static int64_t boot_ms(void) {
   return ((int64_t)wall.tv_sec - boot.tv_sec) * 1000 + (wall.tv_nsec - boot.tv_nsec) / 1000000;
 }
 
-/* The arguments as they stand now; a process without any (a zombie, one that hides) shows its name in brackets. */
+/* The arguments as they stand now; a process without any (a zombie, one that hides) shows its name in brackets. A command of
+   very many arguments is cut where the row is full: it must not keep the others from being listed. */
 static void put_command(struct field_writer *fields, const struct process_status *status) {
   char path[32];
   char text[COMMAND_BYTES];
   snprintf(path, sizeof path, "/proc/%d/cmdline", status->pid);
   ssize_t length = read_file(path, text, sizeof text - 1);
   size_t at = 0;
-  for (; length > 0 && at < (size_t)length; at += strnlen(&text[at], (size_t)length - at) + 1) {
-    put_bytes(fields, TAG_ARG, &text[at], strnlen(&text[at], (size_t)length - at));
+  while (length > 0 && at < (size_t)length) {
+    size_t argument = strnlen(&text[at], (size_t)length - at);
+    if (!has_room(fields, argument)) return;
+    put_bytes(fields, TAG_ARG, &text[at], argument);
+    at += argument + 1;
   }
   if (at > 0) return;
   snprintf(text, sizeof text, "[%s]", status->name);

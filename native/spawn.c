@@ -69,7 +69,10 @@ bool set_oom_score(const char *score) {
   return written;
 }
 
-/* Puts the descriptors at 0, 1, 2 ...: first all out of the way, since one's place may be another's target. */
+/*
+ * Puts the descriptors at 0, 1, 2 ...: first all out of the way, since one's place may be another's target. All others are closed
+ * here and not by exec: under a single-id map the sandbox's programs can trace this child once it is dumpable (set_oom_score).
+ */
 static void place_descriptors(struct spawn *spawn) {
   int first_free = (int)spawn->descriptor_count;
   spawn->status_fd = fcntl(spawn->status_fd, F_DUPFD_CLOEXEC, first_free);
@@ -83,8 +86,9 @@ static void place_descriptors(struct spawn *spawn) {
   for (size_t i = 0; i < spawn->descriptor_count; i++) {
     if (dup2(spawn->descriptors[i], (int)i) < 0) fail_step(spawn, "place a descriptor");
   }
-  /* All of the guest's are close-on-exec from birth; this one covers what it inherited itself. */
-  if (close_range((unsigned)first_free, UINT_MAX, CLOSE_RANGE_CLOEXEC) != 0 && errno != ENOSYS && errno != EINVAL) fail_step(spawn, "close_range");
+  if (spawn->status_fd != first_free && dup3(spawn->status_fd, first_free, O_CLOEXEC) < 0) fail_step(spawn, "move a descriptor");
+  spawn->status_fd = first_free;
+  if (close_range((unsigned)first_free + 1, UINT_MAX, 0) != 0) fail_step(spawn, "close the guest's descriptors");
 }
 
 /* A fork bomb must not keep the guest from looking at files or starting the command that ends it. */

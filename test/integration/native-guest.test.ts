@@ -151,6 +151,17 @@ describe.each(BUILDS)("%s", (build) => {
     expect(answer.toString()).toBe("back");
   });
 
+  test("passes on an END that came before there was a connection", async () => {
+    await using guest = await NativeGuest.open(build);
+    const stream = await guest.call("ACCEPT", [["SERVICE", "egress"]]);
+    stream.send("END", 0);
+    await guest.ask("PING");
+    const inside = connect({ path: `${guest.services}/egress.sock`, allowHalfOpen: true }).resume();
+    await once(inside, "end");
+    inside.end("still heard");
+    expect(dataOf(await stream.rest(), 0)).toBe("still heard");
+  });
+
   test("refuses a service name that would leave its folder", async () => {
     await using guest = await NativeGuest.open(build);
     expect(errorOf(await guest.ask("ACCEPT", [["SERVICE", "../up"]]))[0]).toBe(GUEST_ERROR.BAD_REQUEST);
@@ -185,6 +196,22 @@ describe.each(BUILDS)("%s", (build) => {
         ])
       ).at(-1)?.type,
     ).toBe("REPLY");
+  });
+
+  test("lists all processes beside one with more arguments than a row holds", async () => {
+    await using guest = await NativeGuest.open(build);
+    const crowd = "import os; os.execv('/usr/bin/python3', ['python3', '-c', 'print(1, flush=True); input()'] + [''] * 20000)";
+    const stream = await guest.call("EXEC", argv("/usr/bin/python3", "-c", crowd));
+    const pid = fieldsOf(await stream.until("STARTED")).needNumber("PID");
+    await stream.until("DATA");
+    const answer = await guest.ask("PROCESSES");
+    expect(answer.at(-1)?.type).toBe("REPLY");
+    const row = answer
+      .slice(0, -1)
+      .map(fieldsOf)
+      .find((fields) => fields.number("PID") === pid);
+    expect(row?.all("ARG").slice(0, 2).map(String)).toEqual(["python3", "-c"]);
+    stream.close();
   });
 
   test("takes no signal for itself", async () => {
