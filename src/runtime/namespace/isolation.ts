@@ -36,6 +36,8 @@ interface Seen {
   readonly status: string;
   readonly interfaces: readonly string[];
   readonly coreDumpPattern: boolean;
+  /** A folder of the template was removed and made anew. */
+  readonly replacesFolders: boolean;
 }
 
 async function lookInside(runtime: Runtime): Promise<Seen> {
@@ -57,7 +59,9 @@ async function lookInside(runtime: Runtime): Promise<Seen> {
     const guest = createGuest((opened) => sandbox.connect(opened), { env: sandbox.env, ended: sandbox.ended });
     const read = async (path: string): Promise<string> => (await guest.run({ argv: ["cat", path], signal })).stdout.toString();
     const opened = await guest.run({ argv: ["sh", "-c", ": >> /proc/sys/kernel/core_pattern"], user: "root", signal });
+    const replaced = await guest.run({ argv: ["sh", "-c", "rmdir /srv && mkdir /srv && mkdir /srv/new"], user: "root", signal });
     return {
+      replacesFolders: replaced.exitCode === 0,
       status: await read("/proc/self/status"),
       interfaces: interfacesOf(await read("/proc/net/dev")),
       coreDumpPattern: opened.exitCode === 0,
@@ -71,12 +75,13 @@ function interfacesOf(text: string): readonly string[] {
   return text.split("\n").flatMap((line) => (line.includes(":") ? [line.slice(0, line.indexOf(":")).trim()] : []));
 }
 
-function kernelChecks({ status, interfaces, coreDumpPattern }: Seen): readonly IsolationCheck[] {
+function kernelChecks({ status, interfaces, coreDumpPattern, replacesFolders }: Seen): readonly IsolationCheck[] {
   return [
     check("namespaces", true, "Own user, mount, PID, network, IPC, UTS and cgroup namespaces, and an own root file system"),
     check("seccomp", /^Seccomp:\s*2$/m.test(status), "System calls pass a filter that lists what is allowed"),
     check("no-new-privileges", /^NoNewPrivs:\s*1$/m.test(status), "Set-uid programs and file capabilities do nothing"),
     check("network", interfaces.length === 1 && interfaces[0] === "lo", "No network but the sandbox's own loopback"),
+    check("file-system", replacesFolders, "Every file and folder that a sandbox sees can be changed, and only its own copy is"),
     check("kernel-settings", !coreDumpPattern, "The kernel's settings cannot be written"),
   ];
 }

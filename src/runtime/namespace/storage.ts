@@ -1,3 +1,4 @@
+import { release } from "node:os";
 import { join } from "node:path";
 import type { Limits, RuntimeOptions } from "../runtime.ts";
 import { openPool } from "./btrfs-pool.ts";
@@ -21,14 +22,15 @@ const DETAILS: Readonly<Record<StorageKind, string>> = {
   home: "the home's own file system, without a limit",
 };
 
-/** The best that this host has: a btrfs pool (root), else memory, unless the configuration names one. */
+/** The best that this host has: a btrfs pool (root), else memory, else the home, unless the configuration names one. */
 export async function openStorage(options: Pick<RuntimeOptions, "storage" | "home" | "binary">, isRoot: boolean): Promise<Storage> {
   const pool = await poolFor(options, isRoot);
-  const kind: StorageKind = options.storage === "home" ? "home" : pool === undefined ? "tmpfs" : "btrfs";
+  const inMemory = options.storage === "tmpfs" || memoryHoldsLayers();
+  const kind: StorageKind = pool !== undefined ? "btrfs" : options.storage === "home" || !inMemory ? "home" : "tmpfs";
   return {
     kind,
     detail: DETAILS[kind],
-    kindFor: (limits) => (kind === "btrfs" && options.storage === "auto" && fitsInMemory(limits) ? "tmpfs" : kind),
+    kindFor: (limits) => (kind === "btrfs" && options.storage === "auto" && inMemory && fitsInMemory(limits) ? "tmpfs" : kind),
     layers: (one, id, folder) => (one === "btrfs" && pool !== undefined ? join(pool, id) : join(folder, "layers")),
   };
 }
@@ -39,6 +41,12 @@ async function poolFor(
 ): Promise<string | undefined> {
   if (storage === "btrfs") return openPool({ home, binary, required: true });
   return storage === "auto" && isRoot ? openPool({ home, binary, required: false }) : undefined;
+}
+
+/** An overlay marks replaced folders with extended attributes of users, which tmpfs keeps since Linux 6.6. */
+export function memoryHoldsLayers(kernel = release()): boolean {
+  const [major = 0, minor = 0] = kernel.split(".").map(Number.parseFloat);
+  return major > 6 || (major === 6 && minor >= 6);
 }
 
 function fitsInMemory({ diskBytes, memoryBytes }: Limits): boolean {
