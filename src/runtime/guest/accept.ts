@@ -1,3 +1,4 @@
+import { malformed } from "../../protocol/fields.ts";
 import { OPERATION } from "../../protocol/wire.ts";
 import type { AcceptedConnection } from "./guest.ts";
 import type { Link } from "./link.ts";
@@ -66,8 +67,11 @@ class Acceptor {
   }
 
   #accepted({ stream, fields }: OpenSocket): void {
-    if (this.#isStopped) stream.destroy();
-    else this.#ready.push({ stream, uid: fields.needNumber("PEER_UID"), pid: fields.needNumber("PEER_PID") });
+    const [uid, pid] = [fields.number("PEER_UID"), fields.number("PEER_PID")];
+    if (!this.#isStopped && uid !== undefined && pid !== undefined) return void this.#ready.push({ stream, uid, pid });
+    stream.destroy();
+    if (!this.#isStopped) throw malformed("a connection without its peer");
+    return undefined;
   }
 
   /** Undefined once it was stopped. */

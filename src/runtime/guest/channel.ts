@@ -4,7 +4,7 @@ import { ReceiveWindow, SendWindow } from "../../protocol/credit.ts";
 import { malformed } from "../../protocol/fields.ts";
 import { GUEST_CREDIT_BYTES, HOST_CREDIT_BYTES, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
 import { ByteQueue } from "./byte-queue.ts";
-import { ignore, type Operation } from "./operation.ts";
+import { ignore, type Operation, type Written } from "./operation.ts";
 
 export interface ChannelOptions {
   readonly readable: boolean;
@@ -34,7 +34,7 @@ export class Channel {
   #isDrained = false;
   #isDestroyed = false;
   #isDeaf = false;
-  #pending: { readonly bytes: Buffer; readonly done: () => void } | undefined;
+  #pending: { readonly bytes: Buffer; readonly done: Written } | undefined;
 
   constructor(operation: Operation, id: number, options: ChannelOptions) {
     this.#operation = operation;
@@ -131,7 +131,7 @@ export class Channel {
     this.#options.onDrained?.();
   }
 
-  #write(bytes: Buffer, done: () => void): void {
+  #write(bytes: Buffer, done: Written): void {
     this.#pending = { bytes, done };
     this.#flush();
   }
@@ -147,12 +147,12 @@ export class Channel {
     }
   }
 
-  #settleWrite(done: () => void): void {
+  #settleWrite(done: Written): void {
     this.#pending = undefined;
     done();
   }
 
-  #final(done: () => void): void {
+  #final(done: Written): void {
     if (this.#isDeaf) done();
     else this.#operation.end(this.#id, done);
   }

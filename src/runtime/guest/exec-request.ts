@@ -7,7 +7,8 @@ import type { Link } from "./link.ts";
 import type { Request } from "./operation.ts";
 import { signalName } from "./signals.ts";
 
-const CHANNELS_MAX = 250;
+/** As the guest has it (docs/guest-protocol.md). */
+const CHANNELS_MAX = 16;
 const TIMEOUT_MAX_MS = 0xffff_ffff;
 
 /** Throws `ARGUMENTS_INVALID` for a command that cannot be sent. */
@@ -25,13 +26,18 @@ export function execRequest(link: Link, options: Omit<ExecOptions, "signal">): R
       ...envFields(link.env, options.env),
       ["CWD", options.cwd],
       ["USER", options.user],
-      ["TIMEOUT_MS", timeoutMs === undefined ? undefined : Math.min(Math.ceil(timeoutMs), TIMEOUT_MAX_MS)],
+      ["TIMEOUT_MS", timeoutMs === undefined ? undefined : wireTimeout(timeoutMs)],
       ["CHANNELS", channels || undefined],
       ["FLAGS", flags || undefined],
       ["ROWS", terminal?.rows],
       ["COLS", terminal?.cols],
     ],
   };
+}
+
+/** On the wire 0 means no timeout: a caller whose time is up gets the shortest one. */
+function wireTimeout(timeoutMs: number): number {
+  return Math.max(1, Math.min(Math.ceil(timeoutMs), TIMEOUT_MAX_MS));
 }
 
 function envFields(defaults: Readonly<Record<string, string>>, env: Readonly<Record<string, string>> = {}): Field[] {

@@ -7,6 +7,7 @@ import { execExit, execRequest } from "./exec-request.ts";
 import type { ExecExit, ExecOptions, ExecProcess } from "./guest.ts";
 import { cancelled } from "./guest-errors.ts";
 import type { Link } from "./link.ts";
+import { assertSignal } from "./signals.ts";
 import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
 
 const SIGTERM = 15;
@@ -96,7 +97,10 @@ class ExecSession implements FrameHandler {
       stdout,
       stderr: this.#channel(2).stream,
       channels: this.#channels.slice(FIRST_EXTRA_CHANNEL).map((channel) => channel.stream),
-      kill: (signalNumber = SIGTERM) => this.#operation?.write(encodeNumberFrame(FRAME.SIGNAL, 0, signalNumber)),
+      kill: (signalNumber = SIGTERM) => {
+        assertSignal(signalNumber);
+        this.#operation?.write(encodeNumberFrame(FRAME.SIGNAL, 0, signalNumber));
+      },
       resize: (rows, cols) => this.#operation?.write(encodeResize(rows, cols)),
       exited: this.#exited,
       [Symbol.asyncDispose]: async () => this.#operation?.fail(cancelled()),

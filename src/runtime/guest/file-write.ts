@@ -121,7 +121,7 @@ class WriteSession implements FrameHandler {
   #sendPiece(piece: Uint8Array): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      this.#operation?.data(CONTENT, piece, resolve);
+      this.#operation?.data(CONTENT, piece, () => resolve());
     });
   }
 

@@ -1,8 +1,10 @@
 import { getEventListeners } from "node:events";
-import { Duplex } from "node:stream";
+import { Duplex, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { expect, it } from "vitest";
 import { encodeFields } from "../../protocol/fields.ts";
 import { encodeFrame } from "../../protocol/frames.ts";
+import { HeadDecoder } from "../../protocol/head.ts";
 import { FRAME, GUEST_ERROR } from "../../protocol/wire.ts";
 import type { SandboxEnd } from "../runtime.ts";
 import { createGuest } from "./create-guest.ts";
@@ -55,6 +57,52 @@ it("tells why the sandbox ended when a stream breaks before the end is told", as
     code: "SANDBOX_ENDED",
     message: expect.stringContaining("deadline"),
   });
+});
+
+it("ends a stream that is being written with the sandbox's reason, whatever the transport says first", async () => {
+  const started = encodeFrame(FRAME.STARTED, 0, encodeFields([]));
+  let end: (end: SandboxEnd) => void = () => {};
+  const ended = new Promise<SandboxEnd>((resolve) => {
+    end = resolve;
+  });
+  const guest = createGuest(
+    async () => {
+      let writes = 0;
+      const stream: Duplex = new Duplex({
+        read() {},
+        write(_chunk, _encoding, done) {
+          if (writes++ > 0) {
+            setImmediate(() => end({ reason: "deadline", at: new Date() }));
+            return done(new Error("write EPIPE"));
+          }
+          stream.push(started);
+          return done();
+        },
+      });
+      return stream;
+    },
+    { ended },
+  );
+  const socket = await guest.dial(80, AbortSignal.timeout(5_000));
+  const writing = pipeline(Readable.from([Buffer.alloc(1_000), Buffer.alloc(1_000)]), socket);
+  await expect(writing).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
+});
+
+it("takes no signal that the guest would not, and no more channels", async () => {
+  const started = encodeFrame(FRAME.STARTED, 0, encodeFields([["PID", 2]]));
+  const guest = createGuest(async () => streamThat((stream) => void stream.push(started)));
+  const signal = AbortSignal.timeout(5_000);
+  await using command = await guest.exec({ argv: ["sleep", "1"], signal });
+  for (const number of [0, 65, 1.5]) expect(() => command.kill(number)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
+  await expect(guest.signalProcess(2, 65, { signal })).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+  await expect(guest.exec({ argv: ["true"], channels: 17, signal })).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+});
+
+it("gives a command whose time is up no endless time", async () => {
+  const writes: Buffer[] = [];
+  const guest = createGuest(async () => streamThat((stream) => stream.destroy(), writes));
+  await guest.run({ argv: ["true"], timeoutMs: 0, signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+  expect(new HeadDecoder().push(writes[0] ?? Buffer.alloc(0))?.head.fields.number("TIMEOUT_MS")).toBe(1);
 });
 
 it("refuses an answer without end", async () => {

@@ -10,6 +10,8 @@ import type { Link } from "./link.ts";
 /** Payloads up to this size are copied beside their header; larger ones are written after it. */
 const COPY_MAX_BYTES = 2_048;
 
+export type Written = (error?: Error) => void;
+
 export interface Request {
   readonly operation: number;
   readonly fields: readonly Field[];
@@ -64,13 +66,19 @@ export class Operation {
     this.#stream.resume();
   }
 
-  write(bytes: Uint8Array, done?: () => void): void {
-    if (this.#isOpen) this.#stream.write(bytes, done);
-    else done?.();
+  /** `done` gets an error of the table, with the sandbox's reason, when the transport broke under an operation that goes on. */
+  write(bytes: Uint8Array, done?: Written): void {
+    if (!this.#isOpen) done?.();
+    else this.#stream.write(bytes, done && ((cause) => (cause && this.#isOpen ? void this.#broken(cause, done) : done())));
+  }
+
+  async #broken(cause: Error, done: Written): Promise<void> {
+    const error = await this.#link.explain(cause);
+    done(this.#isOpen ? error : undefined);
   }
 
   /** Sends a payload of at most `PAYLOAD_MAX_BYTES`; `done` is called when the transport took it, or when there is nobody to take it. */
-  data(channel: number, payload: Uint8Array, done?: () => void): void {
+  data(channel: number, payload: Uint8Array, done?: Written): void {
     if (payload.length <= COPY_MAX_BYTES) return this.write(encodeFrame(FRAME.DATA, channel, payload), done);
     this.#stream.cork();
     this.write(encodeFrameHeader(FRAME.DATA, channel, payload.length));
@@ -78,7 +86,7 @@ export class Operation {
     this.#stream.uncork();
   }
 
-  end(channel: number, done?: () => void): void {
+  end(channel: number, done?: Written): void {
     this.write(encodeFrame(FRAME.END, channel), done);
   }
 

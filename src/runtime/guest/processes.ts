@@ -4,6 +4,7 @@ import { BelljarError } from "../../errors.ts";
 import { call, collectRows } from "./call.ts";
 import type { GuestUsage, ProcessInfo } from "./guest.ts";
 import type { Link } from "./link.ts";
+import { assertSignal } from "./signals.ts";
 
 export async function listProcesses(link: Link, signal: AbortSignal): Promise<readonly ProcessInfo[]> {
   return (await collectRows(link, OPERATION.PROCESSES, [], signal)).map(processInfo);
@@ -29,6 +30,7 @@ export async function signalProcess(
   signalNumber: number,
   options: { readonly group?: boolean; readonly signal: AbortSignal },
 ): Promise<void> {
+  assertSignal(signalNumber);
   const fields = [
     ["PID", pid],
     ["SIGNAL", signalNumber],
