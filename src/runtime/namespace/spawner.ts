@@ -38,21 +38,21 @@ export class Spawner {
   #spawn(): { readonly child: ChildProcess; readonly channel: Socket } {
     const child = spawn(this.#binary, ["spawner"], { stdio: ["ignore", "ignore", "ignore", "pipe"], detached: true, env: {}, cwd: "/" });
     const channel = child.stdio[CHANNEL] as Socket;
-    const decoder = new FrameDecoder((type, _channel, payload) => this.#answer(type, payload));
-    child.once("error", (cause) => this.#lose(unavailable(cause)));
+    const decoder = new FrameDecoder((type, _channel, payload) => this.#answer(channel, type, payload));
+    child.once("error", (cause) => this.#lose(channel, unavailable(cause)));
     channel.on("data", (chunk: Buffer) => decoder.push(chunk));
-    channel.on("error", (cause) => this.#lose(failed("the process that starts sandboxes is gone", cause)));
-    channel.on("close", () => this.#lose(failed("the process that starts sandboxes is gone")));
+    channel.on("error", (cause) => this.#lose(channel, failed("the process that starts sandboxes is gone", cause)));
+    channel.on("close", () => this.#lose(channel, failed("the process that starts sandboxes is gone")));
     child.unref();
     channel.unref();
     return { child, channel };
   }
 
-  #answer(type: number, payload: Buffer): void {
+  #answer(channel: Socket, type: number, payload: Buffer): void {
     const fields = Fields.parse(payload);
     const id = fields.text("ID");
     const error = type === FRAME.STARTED ? undefined : failed(fields.text("REASON") ?? "no reason was given");
-    if (id === undefined) return this.#lose(error ?? failed("an answer names no sandbox"));
+    if (id === undefined) return this.#lose(channel, error ?? failed("an answer names no sandbox"));
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (this.#waiting.size === 0) this.#process?.channel.unref();
@@ -60,9 +60,10 @@ export class Spawner {
     else waiting?.resolve();
   }
 
-  /** The next create starts a new one. */
-  #lose(error: BelljarError): void {
-    this.#process?.channel.destroy();
+  /** The next create starts a new one, which the late events of this one are not about. */
+  #lose(channel: Socket, error: BelljarError): void {
+    channel.destroy();
+    if (this.#process?.channel !== channel) return;
     this.#process = undefined;
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
