@@ -3,6 +3,7 @@ import { basename, dirname, posix, resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
 import { errnoOf, homeError, ifPresent } from "../home-error.ts";
+import { mapLimit } from "../map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { copyContent } from "./copy-content.ts";
 import type { CopyOptions, CopyResult } from "./copy-target.ts";
@@ -14,6 +15,7 @@ import type { Staging } from "./staging.ts";
 import { openStaging } from "./staging.ts";
 
 const MAX_ENTRIES = 500_000;
+const PARALLEL = 4;
 /** Files of `/proc` announce no size. */
 const LEAST_LIMIT = 16 * 1024 * 1024;
 
@@ -75,8 +77,9 @@ async function copyFolder({ sandbox, options, to }: Copy): Promise<CopyResult> {
   const rows = [...tree].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const of = (type: FileInfo["type"]) => rows.filter(([, info]) => info.type === type);
   for (const [key] of of("directory")) await makeFolder(folder, fromKey(key));
-  for (const [key, info] of of("file"))
-    await copyFile(copy, { from: Buffer.concat([Buffer.from(`${from}/`), fromKey(key)]), to: fromKey(key), info });
+  await mapLimit(of("file"), PARALLEL, ([key, info]) =>
+    copyFile(copy, { from: Buffer.concat([Buffer.from(`${from}/`), fromKey(key)]), to: fromKey(key), info }),
+  );
   for (const [key, info] of of("link")) await copyLink(copy, fromKey(key), info);
   for (const [key, { mode }] of of("directory").toReversed()) await folder.setMode(fromKey(key), mode);
   return { to, files: of("file").length, skipped: of("other").map(([key]) => showPath(fromKey(key))) };
