@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
+import { GUEST_CREDIT_BYTES } from "../../src/protocol/wire.ts";
 import { readUtf8 } from "../../src/runtime/guest/utf8.ts";
 import {
   collect,
@@ -16,6 +17,8 @@ import {
 } from "./contract-sandbox.ts";
 
 const MEGABYTE = 1_048_576;
+/** What a pipe holds. */
+const PIPE_BYTES = 65_536;
 const HUNDRED = 100 * MEGABYTE;
 
 export function streamContract(open: OpenRuntime, features: ContractFeatures): void {
@@ -81,9 +84,10 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
     });
 
     it("of a program that has ended is still given whole to a slow reader", async () => {
-      await using command = await guest().exec(execOptions(`head -c 300000 /dev/zero`, { stdin: false }));
-      await run(guest(), "sleep 0.2");
-      expect((await collect(command.stdout)).length).toBe(300_000);
+      const size = GUEST_CREDIT_BYTES + PIPE_BYTES;
+      await using command = await guest().exec(execOptions(`exec head -c ${size} /dev/zero`, { stdin: false }));
+      await waitUntilGone(guest(), String(command.pid));
+      expect((await collect(command.stdout)).length).toBe(size);
       expect(await command.exited).toMatchObject({ exitCode: 0 });
     });
 

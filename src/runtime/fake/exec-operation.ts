@@ -126,11 +126,11 @@ class RunningExec {
     if (!open.some((output) => output?.isBlocked)) this.#drain = setTimeout(() => this.#finishUnlessMoreCame(), DRAIN_MS);
   }
 
-  /** Timers run before what the pipes hold is read: after a turn in which this process was busy, that comes first. */
+  /** Timers run before what the pipes hold is read: after a turn in which this process was busy, that comes first. What waits for credit goes on with it. */
   #finishUnlessMoreCame(): void {
     const drain = this.#drain;
     setImmediate(() => {
-      if (this.#drain === drain) this.#finish();
+      if (this.#drain === drain && !this.#outputs.some((output) => output?.isBlocked)) this.#finish();
     });
   }
 

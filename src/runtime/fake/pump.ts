@@ -47,8 +47,9 @@ export class OutputPump {
     this.#peer.send(FRAME.END, this.#channel);
   }
 
+  /** Node resumes a child's pipes when it exits, so a chunk may come while another one is held. */
   #take(chunk: Buffer): void {
-    this.#held = chunk;
+    this.#held = this.#held ? Buffer.concat([this.#held, chunk]) : chunk;
     this.#source.pause();
     this.#flush();
   }
