@@ -127,7 +127,7 @@ it("keeps the codes of the server's errors", async () => {
   await expect(server.remote.get(LOCAL, sandbox.id)).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
   await expect(sandbox.guest.ping(NEVER)).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
   await expect(server.remote.get(LOCAL, "zzzzzzzzzzzzzzzzzzzz")).rejects.toMatchObject({ code: "SANDBOX_NOT_FOUND" });
-  await expect(server.remote.create(LOCAL, { limits: { pids: 5 } }, NEVER)).rejects.toMatchObject({ code: "LIMIT_UNENFORCEABLE" });
+  await expect(server.remote.create(LOCAL, { limits: { pids: 64 } }, NEVER)).rejects.toMatchObject({ code: "LIMIT_UNENFORCEABLE" });
   await expect(server.remote.create(LOCAL, { template: "none" }, NEVER)).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
 });
 
@@ -166,6 +166,16 @@ it("uses and kills a sandbox that is ephemeral", async () => {
   expect(String((await sandbox.guest.run({ argv: ["echo", "hi"], signal: NEVER })).stdout)).toBe("hi\n");
   await sandbox.kill();
   expect((await server.remote.info(LOCAL, sandbox.id)).state).toBe("ended");
+});
+
+it("lets a sandbox be killed that has ended, as a local one", async () => {
+  await using server = await openServer();
+  for (const sandboxes of [server.local, server.remote]) {
+    const sandbox = await sandboxes.create(LOCAL, { ephemeral: true }, NEVER);
+    await server.made.at(-1)?.kill("deadline");
+    await sandbox.kill();
+    expect(await sandboxes.info(LOCAL, sandbox.id)).toMatchObject({ state: "ended", endReason: "deadline" });
+  }
 });
 
 it("tells what the server's host enforces", async () => {

@@ -59,9 +59,7 @@ function createRemoteSandbox(address: ServerAddress, id: string, env: CreateOpti
     async extend(timeoutMs) {
       await askServer(address, { method: "POST", path: `${path}/extend`, body: { timeoutMs } });
     },
-    async kill() {
-      await askServer(address, { method: "DELETE", path });
-    },
+    kill: () => kill(address, path),
   };
 }
 
@@ -76,6 +74,15 @@ async function createLeased(address: ServerAddress, options: CreateOptions, sign
       lease.close();
     },
   };
+}
+
+/** As a local one, a sandbox that has ended by itself is as good as killed. */
+async function kill(address: ServerAddress, path: string): Promise<void> {
+  try {
+    await askServer(address, { method: "DELETE", path });
+  } catch (error) {
+    if (!(error instanceof BelljarError) || error.code !== "SANDBOX_ENDED") throw error;
+  }
 }
 
 /** Undefined while it lives, and when the server cannot say: then the broken connection is what the caller is told. */
