@@ -14,6 +14,7 @@ export const GUARANTEES = {
   "no-device-nodes": "A sandbox can make no device node, and has none that reaches the host.",
   "no-terminal-injection": "A program cannot type into a terminal (TIOCSTI, TIOCLINUX).",
   "one-architecture": "A call through another architecture's table ends the program.",
+  "system-calls-listed": "A system call or a socket family that the filter's lists do not allow is refused, whatever its arguments.",
   "proc-masked": "The files of /proc that tell of the machine are masked, and there is no /sys.",
 
   "host-files-hidden": "Of the host's files a sandbox sees /usr, an allow-list of /etc, and its workspace.",
