@@ -86,7 +86,7 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
     it("of a program that has ended is still given whole to a slow reader", async () => {
       const size = GUEST_CREDIT_BYTES + PIPE_BYTES;
       await using command = await guest().exec(execOptions(`exec head -c ${size} /dev/zero`, { stdin: false }));
-      await waitUntilGone(guest(), String(command.pid));
+      await waitUntilGone(guest(), command.pid);
       expect((await collect(command.stdout)).length).toBe(size);
       expect(await command.exited).toMatchObject({ exitCode: 0 });
     });

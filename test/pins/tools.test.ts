@@ -24,3 +24,11 @@ it("keeps every built-in tool with its arguments and results", () => {
     ]
   `);
 });
+
+/** What clients check arguments and results against: a bound, a type or a required field that changes breaks callers. */
+it("keeps every built-in tool's schemas and hints", async () => {
+  const pinned = Object.fromEntries(
+    tools.map(({ name, inputSchema, outputSchema, annotations }) => [name, { annotations, inputSchema, outputSchema }]),
+  );
+  await expect(`${JSON.stringify(pinned, null, 2)}\n`).toMatchFileSnapshot("./tool-schemas.snap");
+});
