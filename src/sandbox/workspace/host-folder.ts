@@ -6,10 +6,14 @@ import { errnoOf, homeError, ifPresent } from "../home-error.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { Entry, HostEntry } from "./entry.ts";
 import { isStagingName } from "./staging-name.ts";
-import { assertRelativePath, fromHost, fromKey, parentKey, showPath, toKey } from "./entry.ts";
+import { assertRelativePath, fromHost, fromKey, showPath, toKey } from "./entry.ts";
 
 const PARALLEL = 16;
 const SLASH = Buffer.from("/");
+const IS_LINUX = process.platform === "linux";
+/** Opens a place without any right to what lies there; Node has no name for it. */
+const O_PATH = 0o10_000_000;
+const HELD = IS_LINUX ? O_PATH : constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * A folder of the host in which names are used that a sandbox chose. Every path is relative and checked, every folder
@@ -29,7 +33,7 @@ export class HostFolder {
     const full = this.#full(path);
     const stats = await ifPresent(showPath(full), lstat(full, { bigint: true }));
     if (!stats) return undefined;
-    return fromHost(stats, stats.isSymbolicLink() ? await readlink(full, { encoding: "buffer" }) : undefined);
+    return fromHost(stats, stats.isSymbolicLink() ? await ifPresent(showPath(full), readlink(full, { encoding: "buffer" })) : undefined);
   }
 
   /** Everything below, by key; links are not followed. Throws `FILE_TOO_LARGE` past `maxEntries`. */
@@ -47,59 +51,91 @@ export class HostFolder {
   }
 
   /** The caller closes it. */
-  async openFile(path: Buffer): Promise<FileHandle> {
-    await this.#assertParents(path);
-    return this.#named(path, open(this.#full(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK));
+  openFile(path: Buffer): Promise<FileHandle> {
+    return this.#at(path, (place) => open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK));
   }
 
   /** A new file that only its owner can open. The caller closes it. */
-  async createFile(path: Buffer): Promise<FileHandle> {
-    await this.#assertParents(path);
+  createFile(path: Buffer): Promise<FileHandle> {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-    return this.#named(path, open(this.#full(path), flags, 0o600));
+    return this.#at(path, (place) => open(place, flags, 0o600));
   }
 
   /** Only its owner may enter it until `setMode`. */
-  async makeDirectory(path: Buffer): Promise<void> {
-    await this.#assertParents(path);
-    await this.#named(path, mkdir(this.#full(path), { mode: 0o700 }));
+  makeDirectory(path: Buffer): Promise<void> {
+    return this.#at(path, (place) => mkdir(place, { mode: 0o700 }));
   }
 
-  async makeLink(path: Buffer, target: Buffer): Promise<void> {
-    await this.#assertParents(path);
-    await this.#named(path, symlink(target, this.#full(path)));
+  makeLink(path: Buffer, target: Buffer): Promise<void> {
+    return this.#at(path, (place) => symlink(target, place));
   }
 
-  async rename(from: Buffer, to: Buffer): Promise<void> {
-    await this.#assertParents(from);
-    await this.#assertParents(to);
-    await this.#named(to, rename(this.#full(from), this.#full(to)));
+  rename(from: Buffer, to: Buffer): Promise<void> {
+    return this.#at(from, (source) => this.#at(to, (target) => rename(source, target)));
   }
 
-  /** A file, a link or an empty folder; one that is gone already is no error. */
+  /** A file, a link or an empty folder; one that is gone already, alone or with the folder above it, is no error. */
   async remove(path: Buffer): Promise<void> {
-    const found = await this.stat(path);
-    if (!found) return;
-    await this.#assertParents(path);
-    await ifPresent(showPath(path), found.type === "directory" ? rmdir(this.#full(path)) : unlink(this.#full(path)));
+    await using folder = await this.#openParent(path);
+    if (!folder) return;
+    const place = this.#placeIn(folder, path);
+    const found = await ifPresent(showPath(path), lstat(place));
+    if (found) await ifPresent(showPath(path), found.isDirectory() ? rmdir(place) : unlink(place));
   }
 
   /** Not for links, which have no mode. */
-  async setMode(path: Buffer, mode: number): Promise<void> {
-    await this.#assertParents(path);
-    const found = await this.stat(path);
-    if (found?.type === "file" || found?.type === "directory") await this.#named(path, chmod(this.#full(path), mode & 0o777));
+  setMode(path: Buffer, mode: number): Promise<void> {
+    return this.#at(path, async (place) => {
+      await using file = await open(place, HELD | constants.O_NOFOLLOW);
+      const stats = await file.stat();
+      if (!stats.isFile() && !stats.isDirectory()) return;
+      await (IS_LINUX ? chmod(`/proc/self/fd/${file.fd}`, mode & 0o777) : file.chmod(mode & 0o777));
+    });
   }
 
-  async setTime(path: Buffer, { mtimeNs }: Entry): Promise<void> {
-    await this.#assertParents(path);
+  setTime(path: Buffer, { mtimeNs }: Entry): Promise<void> {
     const seconds = Number(mtimeNs / 1_000_000n) / 1000;
-    await this.#named(path, lutimes(this.#full(path), seconds, seconds));
+    return this.#at(path, (place) => lutimes(place, seconds, seconds));
   }
 
-  async setOwner(path: Buffer, { uid, gid }: Pick<HostEntry, "uid" | "gid">): Promise<void> {
-    await this.#assertParents(path);
-    await this.#named(path, lchown(this.#full(path), uid, gid));
+  setOwner(path: Buffer, { uid, gid }: Pick<HostEntry, "uid" | "gid">): Promise<void> {
+    return this.#at(path, (place) => lchown(place, uid, gid));
+  }
+
+  /**
+   * Hands `work` the name in its folder, which is held open: a folder that somebody replaces by a link meanwhile (a sandbox that
+   * has this one as a writable workspace) leads nowhere else. Without /proc the path itself serves.
+   */
+  async #at<T>(path: Buffer, work: (place: Buffer) => Promise<T>): Promise<T> {
+    await using folder = await this.#openParent(path);
+    if (!folder) throw new BelljarError("PATH_INVALID", `${showPath(path)} is refused: what lies above it is not a folder on the host`);
+    return await this.#named(path, work(this.#placeIn(folder, path)));
+  }
+
+  /** Undefined when something above is missing, or is no real folder. */
+  async #openParent(path: Buffer): Promise<FileHandle | undefined> {
+    assertRelativePath(path);
+    let folder: FileHandle | undefined = await this.#named(Buffer.alloc(0), open(this.#root, HELD | constants.O_DIRECTORY));
+    for (let end = path.indexOf("/"); folder && end >= 0; end = path.indexOf("/", end + 1))
+      folder = await this.#enter(folder, path.subarray(0, end));
+    return folder;
+  }
+
+  /** Closes the folder that it leaves. */
+  async #enter(folder: FileHandle, path: Buffer): Promise<FileHandle | undefined> {
+    try {
+      return await open(this.#placeIn(folder, path), HELD | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    } catch (cause) {
+      if (["ENOENT", "ENOTDIR", "ELOOP"].includes(errnoOf(cause) ?? "")) return undefined;
+      throw homeError(showPath(path), cause);
+    } finally {
+      await folder.close();
+    }
+  }
+
+  #placeIn(folder: FileHandle, path: Buffer): Buffer {
+    const name = path.subarray(path.lastIndexOf("/") + 1);
+    return IS_LINUX ? Buffer.concat([Buffer.from(`/proc/self/fd/${folder.fd}/`), name]) : this.#full(path);
   }
 
   #full(path: Buffer): Buffer {
@@ -116,19 +152,11 @@ export class HostFolder {
     return entries.flatMap(([key, entry]) => (entry ? [[key, entry] as const] : []));
   }
 
-  async #assertParents(path: Buffer): Promise<void> {
-    for (let key = parentKey(toKey(path)); key !== ""; key = parentKey(key)) {
-      const parent = fromKey(key);
-      const found = await this.stat(parent);
-      if (found?.type !== "directory")
-        throw new BelljarError("PATH_INVALID", `${showPath(path)} is refused: ${showPath(parent)} is not a folder on the host`);
-    }
-  }
-
   async #named<T>(path: Buffer, work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (cause) {
+      if (cause instanceof BelljarError) throw cause;
       const shown = `${this.root}/${showPath(path)}`;
       const code = errnoOf(cause);
       if (code === "EEXIST") throw new BelljarError("FILE_EXISTS", `${shown} exists already`, { cause });
