@@ -83,12 +83,12 @@ describe("belljar run", () => {
     expect(result).toMatchObject({ code: 125, stderr: expect.stringContaining("EXEC_TIMEOUT") });
   });
 
-  it("says that a program was killed for its memory, where memory is limited", async (test) => {
+  it("says that a program was killed for its memory, where memory is limited", async () => {
     await using cli = await openCliHome();
     const { limits } = JSON.parse((await cli.run(["doctor", "--json"])).stdout) as { readonly limits: readonly string[] };
-    test.skip(!limits.includes("memoryBytes"), "this user cannot limit memory here");
     const result = await cli.run(["run", "-", "-l", "python"], { input: "held = bytearray(1 << 30)" });
-    expect(result).toMatchObject({ code: 137, stderr: expect.stringContaining("memory was used up") });
+    const killed = { code: 137, stderr: expect.stringContaining("memory was used up") };
+    expect(result).toMatchObject(limits.includes("memoryBytes") ? killed : { code: 0, stderr: "" });
   });
 
   it("gives the compiler's words and its exit code", async () => {
