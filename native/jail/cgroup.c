@@ -65,7 +65,8 @@ static void limit_v2(const struct spec *spec, int group) {
     write_number(group, "memory.max", spec->memory + RESERVED_MEMORY);
     if (faccessat(group, "memory.swap.max", W_OK, 0) == 0) write_number(group, "memory.swap.max", 0);
   }
-  if (spec->pids != 0) write_number(group, "pids.max", spec->pids + GUEST_RESERVED_PROCESSES);
+  /* Where this controller is not delegated, RLIMIT_NPROC alone holds the number. */
+  if (spec->pids != 0 && faccessat(group, "pids.max", W_OK, 0) == 0) write_number(group, "pids.max", spec->pids + GUEST_RESERVED_PROCESSES);
   if (spec->cpu_milli == 0) return;
   char text[NUMBER_TEXT];
   snprintf(text, sizeof text, "%" PRIu64 " %u", (uint64_t)spec->cpu_milli * CPU_PERIOD_US / 1000, CPU_PERIOD_US);

@@ -58,6 +58,8 @@ export interface JailRequest {
   readonly spec: SandboxSpec;
   readonly template: Template;
   readonly cgroups: readonly CgroupBase[];
+  /** What the control groups can hold here: of a v2 group that is delegated in part, the jail must not write the rest. */
+  readonly groupLimits: readonly (keyof SandboxSpec["limits"])[];
   readonly bootId: string;
   /** Who owns the workspace on the host. */
   readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
@@ -75,7 +77,7 @@ export function encodeJailSpec(request: JailRequest): Buffer {
     ["FLAGS", spec.ephemeral ? EPHEMERAL : 0],
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
-    ...limitFields(spec.limits),
+    ...limitFields(request),
     ...request.cgroups.map(({ kind, path }): Field => [
       "CGROUP",
       encodeFields([
@@ -115,10 +117,12 @@ function idMapFields(idMap: IdMap): Field[] {
   return [kind, ["SUBUID", idMap.subuid], ["SUBGID", idMap.subgid], ["NEWUIDMAP", idMap.newuidmap], ["NEWGIDMAP", idMap.newgidmap]];
 }
 
-function limitFields({ memoryBytes, cpus, pids, diskBytes, openFiles }: SandboxSpec["limits"]): Field[] {
+function limitFields({ spec, groupLimits }: JailRequest): Field[] {
+  const { memoryBytes, cpus, pids, diskBytes, openFiles } = spec.limits;
+  const cpuMilli = cpus === undefined ? undefined : Math.max(1, Math.round(cpus * 1000));
   return [
-    ["LIMIT_MEMORY", memoryBytes],
-    ["LIMIT_CPU_MILLI", cpus === undefined ? undefined : Math.max(1, Math.round(cpus * 1000))],
+    ["LIMIT_MEMORY", groupLimits.includes("memoryBytes") ? memoryBytes : undefined],
+    ["LIMIT_CPU_MILLI", groupLimits.includes("cpus") ? cpuMilli : undefined],
     ["LIMIT_PIDS", pids],
     ["LIMIT_DISK", diskBytes],
     ["LIMIT_FILES", openFiles],

@@ -85,6 +85,7 @@ class NamespaceRuntime implements Runtime {
       spec,
       template,
       cgroups: cgroups.bases,
+      groupLimits: cgroups.limits,
       bootId,
       ...(spec.workspace && { workspaceOwner: statSync(spec.workspace.path) }),
     });
