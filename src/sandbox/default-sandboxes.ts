@@ -61,11 +61,17 @@ export class DefaultSandboxes {
     this.#turns.set(key, turn);
     try {
       const result = await turn;
-      this.#known.set(key, result.sandbox);
+      this.#remember(key, result.sandbox);
       return result;
     } finally {
       if (this.#turns.get(key) === turn) this.#turns.delete(key);
     }
+  }
+
+  /** A server that runs for weeks keeps none of those that have ended. */
+  #remember(key: string, sandbox: LocalSandbox): void {
+    this.#known.set(key, sandbox);
+    void sandbox.ended.then(() => this.#known.get(key) === sandbox && this.#known.delete(key));
   }
 
   async #findOrMake(request: DefaultRequest): Promise<DefaultResult> {
