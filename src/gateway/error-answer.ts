@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { FastifyError, FastifyInstance } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { BelljarError } from "../errors.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 
@@ -32,8 +32,18 @@ export function answerErrors(app: FastifyInstance, log: GatewayLog): void {
     return reply.code(status).send(answer);
   });
   app.setNotFoundHandler((request) => {
-    throw new BelljarError("ROUTE_NOT_FOUND", `There is no ${request.method} ${request.url.split("?")[0]}`);
+    throw unknownRoute(request);
   });
+}
+
+/** For paths that Fastify cannot read, which pass by every hook and handler. */
+export function answerUnreadablePath(request: FastifyRequest, reply: FastifyReply, log: GatewayLog): void {
+  const { status, answer } = toErrorAnswer(unknownRoute(request), request.id, log);
+  void reply.code(status).send(answer);
+}
+
+function unknownRoute({ method, url }: Pick<FastifyRequest, "method" | "url">): BelljarError {
+  return new BelljarError("ROUTE_NOT_FOUND", `There is no ${method} ${url.split("?")[0]?.slice(0, 200)}`);
 }
 
 /** Fastify's own refusals of a request, by its error codes' statuses. */

@@ -345,7 +345,11 @@ describe("REST", () => {
 
   it("knows no other routes", async () => {
     await using server = await openGateway();
-    expect(JSON.parse((await ask(server, { path: "/nowhere" })).text)).toMatchObject({ error: { code: "ROUTE_NOT_FOUND" } });
+    for (const path of ["/nowhere", "/v1/%zz", `/v1/sandboxes/${"a".repeat(1_000)}`]) {
+      const answer = await ask(server, { path });
+      expect(answer.status).toBe(404);
+      expect(JSON.parse(answer.text)).toMatchObject({ error: { code: "ROUTE_NOT_FOUND", requestId: expect.any(String) } });
+    }
   });
 });
 

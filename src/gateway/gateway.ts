@@ -7,7 +7,7 @@ import type { McpHttp } from "../mcp/server/http.ts";
 import type { ToolDoor } from "../mcp/server/tool-door.ts";
 import { LOCAL } from "../sandbox/sandbox.ts";
 import type { Principal, Sandboxes } from "../sandbox/sandbox.ts";
-import { answerErrors, requestIdOf } from "./error-answer.ts";
+import { answerErrors, answerUnreadablePath, requestIdOf } from "./error-answer.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable } from "./loopback.ts";
 import { assertJson, assertOwnOrigin } from "./origin-guard.ts";
@@ -73,6 +73,7 @@ function createApp(options: GatewayOptions, mcp: McpHttp): FastifyInstance {
     genReqId: requestIdOf,
     return503OnClosing: true,
     forceCloseConnections: false,
+    frameworkErrors: (_error, request, reply) => answerUnreadablePath(request, reply, options.log),
   });
   readJsonAlone(app);
   answerErrors(app, options.log);

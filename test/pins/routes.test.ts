@@ -56,6 +56,6 @@ it("keeps every route", async () => {
 
 it("has a row in the reference for every route, and no other", async () => {
   const rows = [...REFERENCE.matchAll(/^\| `(\w+ [^`]+)`/gm)].map(([, route]) => route);
-  const mcp = ["DELETE /mcp", "GET /mcp"];
-  expect([...rows, ...mcp].toSorted()).toEqual([...(await collectRoutes()), UPGRADE].toSorted());
+  const documented = new Set([...rows, "DELETE /mcp", "GET /mcp"]);
+  expect(documented).toEqual(new Set([...(await collectRoutes()), UPGRADE]));
 });
