@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
+import { newMark, processesOf } from "../security/support/outside.ts";
 import {
   collect,
   createSandbox,
@@ -81,12 +82,15 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
 
     it("leaves no process when it ends, daemons included", async () => {
       await using sandbox = await createSandbox(open);
-      const daemon = "sh -c 'echo $$; exec sleep 600'";
-      const script = `setsid -f ${daemon}; (setsid ${daemon} &); echo $$; exec sleep 600`;
+      const mark = newMark();
+      const daemon = `sh -c 'echo $$; exec sleep ${mark}'`;
+      const script = `setsid -f ${daemon}; (setsid ${daemon} &); echo $$; exec sleep ${mark}`;
       await using command = await sandbox.guest.exec(execOptions(script, { stdin: false }));
       const started = (await readUntil(command.stdout, /^(\d+\n){3}/)).trim().split("\n").map(Number);
       expect((await sandbox.guest.processes(soon())).map((row) => row.pid)).toEqual(expect.arrayContaining(started));
+      expect((await processesOf(mark)).length).toBeGreaterThanOrEqual(started.length);
       await sandbox.running.kill("killed");
+      expect(await processesOf(mark)).toEqual([]);
       expect(await sandbox.runtime.open(sandbox.spec.id, sandbox.spec.folder)).toBeUndefined();
     });
 
