@@ -1,5 +1,6 @@
 import { BelljarError } from "../errors.ts";
 import type { CommandCall, CommandContext } from "./command.ts";
+import { isSet } from "./command.ts";
 import { parseCommandLine } from "./parse-command-line.ts";
 import { reportFailure } from "./report-failure.ts";
 import { openSignals } from "./signals.ts";
@@ -25,7 +26,7 @@ async function run(argv: readonly string[]): Promise<number> {
   } catch (error) {
     return reportFailure(error, {
       stderr: process.stderr,
-      debug: argv.includes("--debug"),
+      debug: call ? isSet(call, "debug") : argv.includes("--debug"),
       failureCode: call?.spec.failureCode ?? 1,
     });
   }

@@ -25,13 +25,17 @@ export function openSignals({ catchInterrupts }: { readonly catchInterrupts: boo
   const listened = catchInterrupts ? ENDING : [];
   for (const name of listened) process.on(name, abort);
   process.stdout.on("error", onOutputError);
+  // Nobody reads what is said there: no reason to stop the work, and no way to say so.
+  process.stderr.on("error", ignore);
   return {
     signal: controller.signal,
     exitCode: () => exitCode,
     [Symbol.dispose]() {
       for (const name of listened) process.off(name, abort);
       process.stdout.off("error", onOutputError);
-      process.stdout.on("error", () => {});
+      process.stdout.on("error", ignore);
     },
   };
 }
+
+function ignore(): void {}

@@ -21,6 +21,16 @@ describe("belljar serve", () => {
     expect(await server.exit).toMatchObject({ code: 0, stdout: "" });
   });
 
+  it("goes on, and stops with 0, when nobody reads what it says", async () => {
+    await using cli = await openCliHome();
+    const { server, url } = await startServer(cli);
+    await using _running = server;
+    server.closeErrors();
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+    server.signal("SIGTERM");
+    expect(await server.exit).toMatchObject({ code: 0 });
+  });
+
   it("says so when its port is in use", async () => {
     await using cli = await openCliHome();
     const other = createServer().listen(0, "127.0.0.1");

@@ -29,6 +29,8 @@ export interface StartedCli extends AsyncDisposable {
   firstOutput(): Promise<void>;
   /** Reads its stdout no more. */
   closeOutput(): void;
+  /** Reads its stderr no more. */
+  closeErrors(): void;
   signal(name: NodeJS.Signals): void;
   readonly exit: Promise<CliResult>;
 }
@@ -69,6 +71,7 @@ export async function openCliHome(): Promise<CliHome> {
         says: heard,
         firstOutput: async () => void (await once(child.stdout, "data")),
         closeOutput: () => void child.stdout.destroy(),
+        closeErrors: () => void child.stderr.destroy(),
         signal: (name) => void child.kill(name),
         exit,
         async [Symbol.asyncDispose]() {
