@@ -80,8 +80,10 @@ it("answers a foreseen failure with its code and message", async () => {
   expect(calls).toMatchObject([{ outcome: "QUOTA_EXCEEDED" }]);
 });
 
-it("tells a caller nothing of an unforeseen failure but the request that the log names", async () => {
-  const failure = new Error("secret detail");
+it.each([
+  ["an unforeseen failure", new Error("secret detail")],
+  ["a failure that is named as our own", new BelljarError("INTERNAL", "secret detail")],
+])("tells a caller nothing of %s but the request that the log names", async (_what, failure) => {
   const log = { error: vi.fn() };
   const { catalog, calls } = open(
     echo(() => Promise.reject(failure)),

@@ -137,7 +137,7 @@ interface Outcome {
 }
 
 function toBelljarError(error: unknown, signal: AbortSignal): BelljarError | undefined {
-  if (error instanceof BelljarError) return error;
+  if (error instanceof BelljarError) return error.code === "INTERNAL" ? undefined : error;
   const isAbort = signal.aborted && (error === signal.reason || (error instanceof Error && error.name === "AbortError"));
   return isAbort ? new BelljarError("CANCELLED", "The call was cancelled", { cause: error }) : undefined;
 }

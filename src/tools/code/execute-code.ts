@@ -67,7 +67,7 @@ const Output = z.object({
   truncated: z.boolean().describe("The middle of a long output was cut"),
 });
 
-/** One-shot programs, in the form of arguments and results that `execute_code` has had since isolator-mcp. */
+/** One-shot programs. The names and the result's text are those that callers of an `execute_code` know. */
 export function createExecuteCode({ interpreter, config, snippetsDirectory }: ExecuteCodeOptions): Tool {
   const maxOutputBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
   return defineTool({
