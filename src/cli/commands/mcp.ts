@@ -17,7 +17,8 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     tools: tools.catalog,
     version: readPackage().version,
     caller: { principal: LOCAL, defaultName },
-    onError: (error, requestId) => log.error({ err: error, requestId }, "A call failed inside Belljar"),
+    onError: (error, requestId) =>
+      log.error({ err: error, requestId }, requestId === undefined ? "A message could not be served" : "A call failed inside Belljar"),
   });
   stack.startSweep();
   if (!context.signal.aborted) await Promise.race([server.closed, once(context.signal, "abort")]);
