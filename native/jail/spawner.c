@@ -13,7 +13,6 @@
 #include "io.h"
 #include "jail.h"
 
-/* What a pipe holds without a reader: a keeper's specification is written before it starts. */
 #define SPEC_MAX 65536u
 
 struct spawner {
@@ -25,6 +24,7 @@ static void start_spawner(struct spawner *spawner) {
   int leash[2];
   if (pipe2(leash, O_CLOEXEC) < 0) die("make the leash");
   spawner->leash = leash[0];
+  signal(SIGPIPE, SIG_IGN); /* a keeper that is killed before it has read says nothing, and must not end the others */
   struct sigaction reap = {.sa_handler = SIG_IGN, .sa_flags = SA_NOCLDWAIT};
   if (sigaction(SIGCHLD, &reap, NULL) < 0) die("leave ended keepers to the kernel");
   sigset_t standard;
@@ -59,10 +59,12 @@ int spawner_main(void) {
     int ends[2];
     if (parse_head(spec, &head) != HEAD_OK || head.length > SPEC_MAX - HEAD_BYTES) refuse("not a specification of this version");
     if (!read_whole(STATUS_FD, spec + HEAD_BYTES, head.length)) refuse("the specification is cut short");
-    if (pipe2(ends, O_CLOEXEC) < 0 || !write_whole(ends[1], spec, HEAD_BYTES + head.length)) die("hand over a specification");
-    close(ends[1]);
+    if (pipe2(ends, O_CLOEXEC) < 0) die("make a pipe for a specification");
     start_keeper(&spawner, ends[0]);
     close(ends[0]);
+    /* With its reader there already: of a user who has many pipes, a sandbox's included, the kernel makes a new one very small. */
+    write_whole(ends[1], spec, HEAD_BYTES + head.length);
+    close(ends[1]);
   }
   return EXIT_SUCCESS;
 }
