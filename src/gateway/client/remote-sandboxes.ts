@@ -5,6 +5,7 @@ import type { Isolation, SandboxEnd } from "../../runtime/runtime.ts";
 import { BelljarError } from "../../errors.ts";
 import { isolation, parseAnswer, sandboxInfo, usage } from "./server-answers.ts";
 import { openLease } from "./lease.ts";
+import type { Lease } from "./lease.ts";
 import { askServer, openGuestStream } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
 
@@ -66,7 +67,7 @@ function createRemoteSandbox(address: ServerAddress, id: string, env: CreateOpti
 /** Dies with this process, as a local one does: the server kills it when the lease's connection goes. */
 async function createLeased(address: ServerAddress, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
   const lease = await openLease(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
-  const sandbox = createRemoteSandbox(address, parseAnswer(sandboxInfo, lease.answer).id, options.env);
+  const sandbox = createRemoteSandbox(address, leasedId(lease), options.env);
   return {
     ...sandbox,
     async kill() {
@@ -74,6 +75,16 @@ async function createLeased(address: ServerAddress, options: CreateOptions, sign
       lease.close();
     },
   };
+}
+
+/** Gives a lease back whose answer cannot be read: nobody else would. */
+function leasedId(lease: Lease): string {
+  try {
+    return parseAnswer(sandboxInfo, lease.answer).id;
+  } catch (error) {
+    lease.close();
+    throw error;
+  }
 }
 
 /** As a local one, a sandbox that has ended by itself is as good as killed. */
