@@ -64,13 +64,11 @@ function installSystemPackages(list) {
   say(`On Debian or Ubuntu this one command brings them: sudo ${install.join(" ")}\n`);
 }
 
+/** Another user's finished build is used as it is: the build step itself finds nothing to do. */
 function build() {
-  for (const name of ["dist", "native/build"]) if (needsBuild(name)) checkOwner(name);
+  if (!existsSync(join(ROOT, "dist/.stamps.json"))) checkOwner("dist");
   run([process.execPath, "scripts/build.mjs"], { what: "The build" });
 }
-
-/** Another user's finished build is used as it is: the build step itself finds nothing to do. */
-const needsBuild = (name) => name === "dist" && !existsSync(join(ROOT, "dist/.stamps.json"));
 
 await main(async () => {
   checkNode();

@@ -3,10 +3,10 @@ import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Readable } from "node:stream";
 
-const BELLJAR = resolve(import.meta.dirname, "../../bin/belljar.js");
+const BELLJAR = join(import.meta.dirname, "../../bin/belljar.js");
 
 export interface CliResult {
   readonly code: number | null;

@@ -56,6 +56,7 @@ function printReport(isolation: Isolation, print: (text: string) => void): void 
     print(`  ${MARKS[state]}  ${id.padEnd(width)}  ${detail}`);
     for (const line of remedy?.split("\n") ?? []) print(`${" ".repeat(width + 13)}-> ${line}`);
   }
+  if (!isolation.available) return;
   print("");
   print(`Limits enforced: ${isolation.limits.join(", ") || "none"}`);
   print(
