@@ -16,6 +16,7 @@
 #include "guest.h"
 #include "jail.h"
 
+#define INOTIFY_INSTANCES "32"
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
 /* What came over the channel, in this order: the guest's socket, the sources, the writable layers, the control groups to join. */
@@ -118,6 +119,17 @@ static bool shares_folder(const struct spec *spec) {
   return false;
 }
 
+/*
+ * An ordinary user's sandboxes share what the kernel allows that user: 128 inotify instances, say. Each gets a part at most.
+ * A slot's ids are a user of their own. The file belongs to the user namespace of whoever opens it.
+ */
+static void limit_watches(const struct spec *spec) {
+  if (spec->id_map == ID_MAP_SLOT) return;
+  int fd = open("/proc/sys/user/max_inotify_instances", O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || write(fd, INOTIFY_INSTANCES, strlen(INOTIFY_INSTANCES)) < 0) die("limit the inotify instances");
+  close(fd);
+}
+
 void run_inside(const struct spec *spec, int channel, char **argv) {
   struct received received;
   hide_command_line(argv);
@@ -129,6 +141,7 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   if (spec->hostname == NULL) refuse("the specification has no host name");
   if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
   bring_up_loopback();
+  limit_watches(spec);
   build_root(spec, received.sources, received.layers);
   open_stdio();
   set_limits(spec);

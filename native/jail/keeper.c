@@ -17,8 +17,9 @@
 #include "io.h"
 #include "jail.h"
 
-#define CLIENTS_MAX 48
-#define REQUEST_MAX 256
+/* Every process of a home that has the sandbox in its hands waits here for its end. Requests are a number or a word. */
+#define CLIENTS_MAX 128
+#define REQUEST_MAX 64
 #define REPLY_MAX 256
 #define REASON_MAX 32
 

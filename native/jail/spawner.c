@@ -1,70 +1,158 @@
 /*
  * Starts keepers for a host process that is large: forking it costs more than the rest of a create. Reads one specification
  * after the other from STATUS_FD and executes the jail for each; the keepers answer there themselves, by the sandbox's id.
+ * What a keeper cannot tell is told for it: that it could not be started, and that it is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "io.h"
 #include "jail.h"
 
 #define SPEC_MAX 65536u
+#define ID_LENGTH 20u
+#define FIELD_HEADER_BYTES 5u
+
+struct keeper_process {
+  pid_t pid;
+  char id[ID_LENGTH + 1];
+};
 
 struct spawner {
   posix_spawnattr_t attributes;
   int leash; /* the keepers' end of a pipe whose other end closes when this process ends */
+  int ended; /* a signalfd: some keeper has ended */
+  struct keeper_process *keepers;
+  size_t count, room;
 };
 
 static void start_spawner(struct spawner *spawner) {
   int leash[2];
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  signal(SIGPIPE, SIG_IGN); /* a keeper that is killed before it has read says nothing, and must not end the others */
   if (pipe2(leash, O_CLOEXEC) < 0) die("make the leash");
   spawner->leash = leash[0];
-  signal(SIGPIPE, SIG_IGN); /* a keeper that is killed before it has read says nothing, and must not end the others */
-  struct sigaction reap = {.sa_handler = SIG_IGN, .sa_flags = SA_NOCLDWAIT};
-  if (sigaction(SIGCHLD, &reap, NULL) < 0) die("leave ended keepers to the kernel");
-  sigset_t standard;
-  sigemptyset(&standard);
-  sigaddset(&standard, SIGCHLD); /* a keeper waits for its own children */
+  if (sigprocmask(SIG_BLOCK, &children, NULL) < 0) die("hold back signals");
+  spawner->ended = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (spawner->ended < 0) die("hear of keepers that end");
+  sigset_t none;
+  sigemptyset(&none);
   posix_spawnattr_t *attributes = &spawner->attributes;
-  bool prepared = posix_spawnattr_init(attributes) == 0 && posix_spawnattr_setsigdefault(attributes, &standard) == 0 &&
-                  posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF) == 0;
+  bool prepared = posix_spawnattr_init(attributes) == 0 && posix_spawnattr_setsigmask(attributes, &none) == 0 &&
+                  posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK) == 0;
   if (!prepared) refuse("cannot prepare to start keepers");
 }
 
-static void start_keeper(const struct spawner *spawner, int spec) {
+static void report(const char *id, const char *reason) {
+  uint8_t bytes[FRAME_HEADER_BYTES + 2 * ERROR_TEXT_BYTES];
+  struct field_writer fields;
+  field_writer_init(&fields, bytes + FRAME_HEADER_BYTES, sizeof bytes - FRAME_HEADER_BYTES);
+  put_text(&fields, TAG_ID, id);
+  put_text(&fields, TAG_REASON, reason);
+  write_frame_header(bytes, (struct frame_header){.type = FRAME_EVENT, .length = (uint32_t)fields.length});
+  write_whole(STATUS_FD, bytes, FRAME_HEADER_BYTES + fields.length);
+}
+
+/* Each keeper's end is told, whether its sandbox was made or not: the host knows which it still waits for. */
+static void tell_ended(struct spawner *spawner) {
+  struct signalfd_siginfo ignored;
+  pid_t pid;
+  while (read(spawner->ended, &ignored, sizeof ignored) > 0) continue;
+  while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+    for (size_t i = 0; i < spawner->count; i++) {
+      if (spawner->keepers[i].pid != pid) continue;
+      report(spawner->keepers[i].id, "its keeper was killed");
+      spawner->keepers[i] = spawner->keepers[--spawner->count];
+      break;
+    }
+  }
+}
+
+static bool make_room(struct spawner *spawner) {
+  if (spawner->count < spawner->room) return true;
+  size_t room = spawner->room == 0 ? 16 : spawner->room * 2;
+  struct keeper_process *grown = realloc(spawner->keepers, room * sizeof *grown);
+  if (grown == NULL) return false;
+  spawner->keepers = grown;
+  spawner->room = room;
+  return true;
+}
+
+static int spawn_keeper(struct spawner *spawner, int spec, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   char *argv[] = {(char *)(uintptr_t) "belljar-keeper", (char *)(uintptr_t) "jail", NULL};
   char *environment[] = {NULL};
-  bool prepared = posix_spawn_file_actions_init(&actions) == 0 && posix_spawn_file_actions_adddup2(&actions, spec, STDIN_FILENO) == 0 &&
-                  posix_spawn_file_actions_adddup2(&actions, spawner->leash, LEASH_FD) == 0;
-  if (!prepared) refuse("cannot prepare to start a keeper");
-  int error = posix_spawn(NULL, "/proc/self/exe", &actions, &spawner->attributes, argv, environment);
-  if (error != 0) die_with(error, "start a keeper");
+  int error = posix_spawn_file_actions_init(&actions);
+  if (error != 0) return error;
+  error = posix_spawn_file_actions_adddup2(&actions, spec, STDIN_FILENO);
+  if (error == 0) error = posix_spawn_file_actions_adddup2(&actions, spawner->leash, LEASH_FD);
+  if (error == 0) error = posix_spawn(pid, "/proc/self/exe", &actions, &spawner->attributes, argv, environment);
   posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+static void start_keeper(struct spawner *spawner, const char *id, const uint8_t *spec, size_t length) {
+  int ends[2];
+  pid_t pid;
+  if (!make_room(spawner) || pipe2(ends, O_CLOEXEC) < 0) {
+    report(id, "no memory or descriptors to start a keeper");
+    return;
+  }
+  int error = spawn_keeper(spawner, ends[0], &pid);
+  close(ends[0]);
+  if (error != 0) {
+    char reason[128];
+    snprintf(reason, sizeof reason, "start a keeper: %s", strerror(error));
+    report(id, reason);
+  } else {
+    spawner->keepers[spawner->count].pid = pid;
+    memcpy(spawner->keepers[spawner->count++].id, id, ID_LENGTH + 1);
+    /* With its reader there already: of a user who has many pipes, a sandbox's included, the kernel makes a new one very small. */
+    write_whole(ends[1], spec, length);
+  }
+  close(ends[1]);
+}
+
+/* The id is the first field, by the host's promise; the jail checks the rest. */
+static void read_id(const uint8_t *fields, size_t length, char id[ID_LENGTH + 1]) {
+  if (length < FIELD_HEADER_BYTES + ID_LENGTH || fields[0] != TAG_ID || get_u32(fields + 1) != ID_LENGTH) refuse("a specification does not start with its id");
+  memcpy(id, fields + FIELD_HEADER_BYTES, ID_LENGTH);
+  id[ID_LENGTH] = 0;
+}
+
+/* False when the host process has gone. */
+static bool serve_request(struct spawner *spawner, uint8_t *spec) {
+  struct head head;
+  char id[ID_LENGTH + 1];
+  if (!read_whole(STATUS_FD, spec, HEAD_BYTES)) return false;
+  if (parse_head(spec, &head) != HEAD_OK || head.length > SPEC_MAX - HEAD_BYTES) refuse("not a specification of this version");
+  if (!read_whole(STATUS_FD, spec + HEAD_BYTES, head.length)) return false;
+  read_id(spec + HEAD_BYTES, head.length, id);
+  start_keeper(spawner, id, spec, HEAD_BYTES + head.length);
+  return true;
 }
 
 int spawner_main(void) {
-  struct spawner spawner;
+  static struct spawner spawner;
   uint8_t *spec = malloc(SPEC_MAX);
   if (spec == NULL) die("keep a specification");
-  close_range(STATUS_FD + 1, ~0u, 0); /* whatever the host process did not mean to hand on */
+  if (close_range(STATUS_FD + 1, ~0u, 0) < 0) die("close what the host process did not mean to hand on");
   start_spawner(&spawner);
-  while (read_whole(STATUS_FD, spec, HEAD_BYTES)) {
-    struct head head;
-    int ends[2];
-    if (parse_head(spec, &head) != HEAD_OK || head.length > SPEC_MAX - HEAD_BYTES) refuse("not a specification of this version");
-    if (!read_whole(STATUS_FD, spec + HEAD_BYTES, head.length)) refuse("the specification is cut short");
-    if (pipe2(ends, O_CLOEXEC) < 0) die("make a pipe for a specification");
-    start_keeper(&spawner, ends[0]);
-    close(ends[0]);
-    /* With its reader there already: of a user who has many pipes, a sandbox's included, the kernel makes a new one very small. */
-    write_whole(ends[1], spec, HEAD_BYTES + head.length);
-    close(ends[1]);
+  for (;;) {
+    struct pollfd fds[] = {{.fd = STATUS_FD, .events = POLLIN}, {.fd = spawner.ended, .events = POLLIN}};
+    if (poll(fds, 2, -1) < 0 && errno != EINTR) die("wait for requests");
+    if (fds[1].revents != 0) tell_ended(&spawner);
+    if (fds[0].revents != 0 && !serve_request(&spawner, spec)) return EXIT_SUCCESS;
   }
-  return EXIT_SUCCESS;
 }

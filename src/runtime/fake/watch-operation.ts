@@ -16,6 +16,8 @@ class WatchedTree {
   readonly #request: FileRequest;
   readonly #recursive: boolean;
   readonly #watchers = new Map<string, FSWatcher>();
+  /** What is known to be there: an entry that came and went before it could be looked at is told as both. */
+  readonly #present = new Set<string>();
 
   constructor(request: FileRequest, recursive: boolean) {
     this.#request = request;
@@ -32,18 +34,22 @@ class WatchedTree {
       else this.#changed(event, host, path);
     });
     watcher.on("error", (error) => this.#request.peer.fail(error));
-    if (!isFolder || !this.#recursive) return;
+    if (!isFolder) return;
     for (const entry of readdirSync(host, { encoding: "buffer", withFileTypes: true })) {
       const name = entry.name as unknown as Buffer;
-      if (entry.isDirectory()) this.add(join(host, name), child(path, name));
+      this.#present.add(child(path, name).toString("latin1"));
+      if (this.#recursive && entry.isDirectory()) this.add(join(host, name), child(path, name));
     }
   }
 
   #changed(event: string, host: Buffer, path: Buffer): void {
     if (event === "change") return this.#tell(EVENT_KIND.WRITE, path);
     const stats = lstatSync(host, { throwIfNoEntry: false });
-    if (!stats) return this.#removed(path);
+    const wasPresent = this.#present.has(path.toString("latin1"));
+    if (!stats && wasPresent) return this.#removed(path);
     this.#tell(EVENT_KIND.CREATE, path);
+    this.#present.add(path.toString("latin1"));
+    if (!stats) return undefined;
     if (stats.isDirectory() && this.#recursive && path.length > 0) this.#addNew(host, path);
     return undefined;
   }
@@ -51,6 +57,7 @@ class WatchedTree {
   #removed(path: Buffer): void {
     this.#watchers.get(path.toString("latin1"))?.close();
     this.#watchers.delete(path.toString("latin1"));
+    this.#present.delete(path.toString("latin1"));
     this.#tell(EVENT_KIND.REMOVE, path);
   }
 

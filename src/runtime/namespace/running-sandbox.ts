@@ -9,7 +9,7 @@ import { createKeeperClient, parseReason, type KeeperClient } from "../guest/kee
 import type { EndReason, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
 
 const NEVER = new AbortController().signal;
-/** Watching begins behind the first command, which it would hold up; an end in between is found then. */
+/** Watching a sandbox that was just made begins behind its first command, which it would hold up; an end in between is found then. */
 const WATCH_AFTER_MS = 20;
 /* Shared by all calls of all sandboxes, each of which listens while it runs. */
 setMaxListeners(0, NEVER);
@@ -52,7 +52,8 @@ export class NamespaceSandbox implements RunningSandbox {
     this.#keeper = createKeeperClient(connectKeeper);
     this.#status = createKeeperClient(connectKeeper, { ended: this.ended });
     this.#hasAnswered = options.isUp;
-    this.#watchTimer = setTimeout(() => void this.#watchEnd().then((end) => end && this.#settle(end)), WATCH_AFTER_MS).unref();
+    const watch = (): void => void this.#watchEnd().then((end) => end && this.#settle(end));
+    this.#watchTimer = setTimeout(watch, options.isUp ? WATCH_AFTER_MS : 0).unref();
   }
 
   async connect(signal: AbortSignal): Promise<Duplex> {
