@@ -4,7 +4,7 @@ import type { Host } from "./host.ts";
 /** What can be read off the host without making a sandbox, each with its exact remedy. Only what stands in the way is listed. */
 export function hostChecks(host: Host): readonly IsolationCheck[] {
   if (host.platform !== "linux") return [platformCheck(host)];
-  return [nativeCheck(host), ...(host.isRoot ? [] : userNamespaceChecks(host)), ...uidmapChecks(host)];
+  return [nativeCheck(host), ...(host.isRoot ? [] : userNamespaceChecks(host)), ...containerChecks(host), ...uidmapChecks(host)];
 }
 
 function platformCheck({ platform }: Host): IsolationCheck {
@@ -48,7 +48,6 @@ function userNamespaceChecks({ userNamespaces, inContainer }: Host): readonly Is
   }
   if (apparmorRestricted === 1)
     return [forbidden("AppArmor forbids user namespaces to programs without a profile (Ubuntu's rule)", APPARMOR)];
-  if (inContainer) return [containerCheck()];
   return [];
 }
 
@@ -64,14 +63,17 @@ function setSwitch(name: string, value: number, inContainer: boolean): string {
   return `sudo sysctl -w ${name}=${value}${where}; to keep it: echo ${name}=${value} | sudo tee /etc/sysctl.d/60-belljar.conf`;
 }
 
-function containerCheck(): IsolationCheck {
-  return {
-    id: "container",
-    state: "partial",
-    detail: "This is a container; its manager may forbid namespaces and mounts",
-    remedy:
-      "When sandboxes fail: docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined ...",
-  };
+function containerChecks({ inContainer }: Host): readonly IsolationCheck[] {
+  if (!inContainer) return [];
+  return [
+    {
+      id: "container",
+      state: "partial",
+      detail: "This is a container; its manager may forbid namespaces and mounts",
+      remedy:
+        "When sandboxes fail: docker run --cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined ...",
+    },
+  ];
 }
 
 function uidmapChecks({ isRoot, hasNewuidmap }: Host): readonly IsolationCheck[] {

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { createGuest } from "../guest/create-guest.ts";
 import type { Isolation, IsolationCheck, Limits, Runtime } from "../runtime.ts";
 import type { NamespaceHost } from "./namespace-runtime.ts";
-import { findObstacle } from "./obstacles.ts";
 
 const TRIAL_MS = 15_000;
 const TRIAL_LIMITS: Limits = { memoryBytes: 64 * 1024 * 1024, pids: 16, diskBytes: 1024 * 1024, openFiles: 64 };
@@ -27,8 +26,13 @@ export async function probeIsolation(host: NamespaceHost, runtime: Runtime): Pro
       checks: [...kernelChecks(seen), idCheck(host), ...limitChecks(host), storageCheck(host), pauseCheck(host)],
     };
   } catch (cause) {
-    return { ...facts, available: false, limits: [], checks: [findObstacle(cause)] };
+    return { ...facts, available: false, limits: [], checks: [unavailable(cause)] };
   }
+}
+
+/** The message names the step that the host refused; `belljar doctor` adds what on this host stands in its way. */
+function unavailable(cause: unknown): IsolationCheck {
+  return { id: "namespaces", state: "absent", detail: cause instanceof Error ? cause.message : String(cause) };
 }
 
 /** Of /proc/self/status, /proc/net/dev and /proc inside. */

@@ -3,7 +3,8 @@ import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 
-const CONTENT_MAX = 16 * 1_048_576;
+/** As JSON it must fit in one HTTP request of 4 MiB. */
+const CONTENT_MAX = 3 * 1_048_576;
 
 const Input = z
   .strictObject({
