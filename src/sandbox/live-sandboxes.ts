@@ -56,12 +56,12 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     });
   }
 
-  /** Writes down an end that the runtime told. What is left on disk is cleared behind the caller's back. */
+  /** Clears what an ended sandbox left and writes its tombstone; what cannot be cleared yet is reported, and swept later. */
   bury(record: SandboxRecord, end: SandboxEnd): Promise<void> {
     return once(this.#burying, record.id, async () => {
+      await this.#reported(record, () => this.settle(record));
       const isBuried = (await this.#journal.read(record.id))?.end !== undefined;
       if (!isBuried) await this.#journal.writeEnd(record.id, { ...end, isCleared: false });
-      void this.#settleInBackground(record);
     });
   }
 
@@ -153,10 +153,6 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   async #buryUnasked(sandbox: LocalSandbox, end: SandboxEnd): Promise<void> {
     if (this.#held.get(sandbox.id) !== sandbox) return;
     await this.#reported(sandbox.record, () => this.bury(sandbox.record, end));
-  }
-
-  #settleInBackground(record: SandboxRecord): Promise<unknown> {
-    return this.#reported(record, () => this.settle(record));
   }
 
   async #reported(record: SandboxRecord, work: () => Promise<unknown>): Promise<void> {
