@@ -30,6 +30,7 @@ async function openPlace(): Promise<Place> {
     home: place.home,
     sandboxes,
     async left() {
+      await sandboxes.sweep(); // waits for what is being cleared behind the caller's back
       const ids = await readdir(join(place.home, "sandboxes"));
       return {
         live: await sandboxes.list(LOCAL, { state: ["running"] }),
