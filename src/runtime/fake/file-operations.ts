@@ -37,7 +37,7 @@ async function serveList({ sandbox, peer, fields, host }: FileRequest): Promise<
   if (!(await stat(host)).isDirectory()) throw new BelljarError("FILE_NOT_DIRECTORY", "Not a directory");
   const list = async (folder: Buffer, prefix: Buffer, depth: number): Promise<void> => {
     for (const entry of await readdir(folder, { encoding: "buffer", withFileTypes: true })) {
-      const name = Buffer.from(entry.name as unknown as Uint8Array);
+      const name = entry.name;
       const path = prefix.length === 0 ? name : join(prefix, name);
       await peer.row(FRAME.ENTRY, entryFields(sandbox.paths, join(folder, name), path));
       if (depth > 1 && entry.isDirectory()) await list(join(folder, name), path, depth - 1);
@@ -108,6 +108,7 @@ async function serveRemove({ peer, host, flags }: FileRequest): Promise<void> {
 async function removeTree(host: Buffer): Promise<void> {
   if (!(await lstat(host)).isDirectory()) return unlink(host);
   for await (const entry of await opendir(host, { encoding: "buffer" as BufferEncoding })) {
+    // The types of Node 20 know opendir's names as strings alone.
     await removeTree(join(host, entry.name as unknown as Buffer));
   }
   return rmdir(host);

@@ -36,7 +36,7 @@ class WatchedTree {
     watcher.on("error", (error) => this.#request.peer.fail(error));
     if (!isFolder) return;
     for (const entry of readdirSync(host, { encoding: "buffer", withFileTypes: true })) {
-      const name = entry.name as unknown as Buffer;
+      const name = entry.name;
       this.#present.add(child(path, name).toString("latin1"));
       if (this.#recursive && entry.isDirectory()) this.add(join(host, name), child(path, name));
     }
@@ -70,7 +70,7 @@ class WatchedTree {
 
   #tellBelow(host: Buffer, path: Buffer): void {
     for (const entry of readdirSync(host, { encoding: "buffer", withFileTypes: true })) {
-      const name = entry.name as unknown as Buffer;
+      const name = entry.name;
       this.#tell(EVENT_KIND.CREATE, child(path, name));
       if (entry.isDirectory()) this.#tellBelow(join(host, name), child(path, name));
     }

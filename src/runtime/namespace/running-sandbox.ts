@@ -81,13 +81,13 @@ export class NamespaceSandbox implements RunningSandbox {
   }
 
   async kill(reason: EndReason): Promise<SandboxEnd> {
+    await this.release(); // the keeper's answer tells the end; a watch would find its socket gone and clear a second time
     try {
       await this.#keeper.kill(reason, NEVER);
       this.#options.onRemoved();
     } catch (cause) {
       if (!(cause instanceof BelljarError)) throw cause; // a keeper that is gone has ended the sandbox with it
     }
-    await this.release();
     this.#settle((await readEnd(this.#options.folder)) ?? (await this.#endOfLost()));
     return this.ended;
   }
