@@ -51,6 +51,11 @@ export const ERRORS = {
   FILE_IO: { status: 500, retryable: false },
 
   PORT_REFUSED: { status: 502, retryable: true },
+  PORT_TAKEN: { status: 409, retryable: false },
+  PORT_LINK_INVALID: { status: 401, retryable: false },
+  NETWORK_DENIED: { status: 403, retryable: false },
+  NETWORK_FAILED: { status: 502, retryable: true },
+  SECRET_NOT_FOUND: { status: 404, retryable: false },
 
   LANGUAGE_UNAVAILABLE: { status: 400, retryable: false },
   SNIPPET_NOT_FOUND: { status: 404, retryable: false },
