@@ -46,7 +46,8 @@ describe("belljar shell", () => {
     await shell.shows(/\n30 100\r*\n.*\/dev\/pts/);
     shell.type("resize 50 120\n");
     shell.type("until stty size | grep -x '50 120'; do sleep 0.05; done\n");
-    await shell.shows(/\n50 120/);
+    // The shell may draw its prompt again in the new size: then the answer starts no line.
+    await shell.shows(/50 120\r/);
     shell.type("exit 6\n");
     expect(await shell.end()).toEqual({ code: 6, said: "restored\n" });
   });
