@@ -71,7 +71,6 @@ export interface SandboxSpec {
   readonly limits: Limits;
   /** Limits that the caller named; one that this host cannot enforce is `LIMIT_UNENFORCEABLE`. */
   readonly required: readonly (keyof Limits)[];
-  readonly network: "none";
   readonly workspace?: Workspace;
   /** Set: dies with the process that made it. */
   readonly ephemeral: boolean;

@@ -23,7 +23,7 @@ export type SandboxDefaults = Limits & { readonly timeoutMs: number };
 /** A caller's wish, checked and filled up with defaults. */
 export type CreateRequest = Pick<
   SandboxRecord,
-  "template" | "timeoutMs" | "limits" | "network" | "workspace" | "metadata" | "env" | "ephemeral"
+  "template" | "timeoutMs" | "limits" | "network" | "secrets" | "workspace" | "metadata" | "env" | "ephemeral"
 > & {
   /** Limits without which there shall be no sandbox. */
   readonly required: readonly (keyof Limits)[];

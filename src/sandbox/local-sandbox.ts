@@ -1,4 +1,6 @@
 import type { Duplex } from "node:stream";
+import { BelljarError } from "../errors.ts";
+import type { PortLink } from "../network/ports/port-link.ts";
 import { createGuest } from "../runtime/guest/create-guest.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
 import type { RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
@@ -60,6 +62,18 @@ export class LocalSandbox implements Sandbox {
     return this.#running.usage();
   }
 
+  async setNetwork(): Promise<void> {
+    throw notYet();
+  }
+
+  async ports(): ReturnType<Sandbox["ports"]> {
+    throw notYet();
+  }
+
+  async registerPort(): Promise<PortLink> {
+    throw notYet();
+  }
+
   async extend(timeoutMs: number): Promise<void> {
     const deadline = new Date(Date.now() + parseTimeout(timeoutMs));
     await this.#running.extend(deadline);
@@ -83,4 +97,8 @@ export class LocalSandbox implements Sandbox {
   release(): Promise<void> {
     return this.#running.release();
   }
+}
+
+function notYet(): BelljarError {
+  return new BelljarError("NOT_SUPPORTED", "Sandboxes have no network here");
 }

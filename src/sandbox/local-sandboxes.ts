@@ -120,6 +120,7 @@ class HomeSandboxes implements LocalSandboxes {
   ): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
     const { required, ...request } = parseCreateOptions(options, this.#options.config.sandbox);
+    if (request.network !== "none") throw new BelljarError("NOT_SUPPORTED", "Sandboxes have no network here");
     if (request.workspace) await checkWorkspace(request.workspace, this.#options.home);
     const record = this.#newRecord(principal, request, defaultName);
     this.#journal.write(record);
@@ -128,8 +129,8 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   async #start(record: SandboxRecord, required: SandboxSpec["required"], signal: AbortSignal): Promise<RunningSandbox> {
-    const { id, template, limits, network, workspace, ephemeral, deadline } = record;
-    const spec = { id, folder: this.#journal.folder(id), template, hostname: id, limits, required, network, ephemeral, deadline };
+    const { id, template, limits, workspace, ephemeral, deadline } = record;
+    const spec = { id, folder: this.#journal.folder(id), template, hostname: id, limits, required, ephemeral, deadline };
     try {
       return await this.#options.runtime.create({ ...spec, ...(workspace && { workspace }) }, signal);
     } catch (cause) {

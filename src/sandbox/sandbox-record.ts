@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { EndReason } from "../runtime/runtime.ts";
+import { networkPolicySchema, secretUsesSchema } from "./network-schema.ts";
 
 const LIMIT = z.number().positive().optional();
 const limits = z.object({ memoryBytes: LIMIT, cpus: LIMIT, pids: LIMIT, diskBytes: LIMIT, openFiles: LIMIT });
@@ -19,7 +20,11 @@ const recordSchema = z.object({
   /** How far each extension of a default sandbox reaches. */
   timeoutMs: z.number().positive(),
   limits,
-  network: z.literal("none"),
+  /** What it was made with; what it may reach now is in its network file once that changed. */
+  network: networkPolicySchema,
+  secrets: secretUsesSchema.optional(),
+  /** What its variables hold in place of the secrets' values. */
+  placeholders: texts.optional(),
   workspace: z.object({ path: z.string().min(1), mode: z.enum(["copy", "ro", "rw"]) }).optional(),
   metadata: texts,
   env: texts,

@@ -1,4 +1,6 @@
 import type { Duplex } from "node:stream";
+import type { NetworkPolicy, SecretUses } from "../network/policy.ts";
+import type { ListeningPort, PortLink } from "../network/ports/port-link.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
 import type { EndReason, Limits, Usage, Workspace } from "../runtime/runtime.ts";
 
@@ -38,6 +40,12 @@ export interface Sandbox {
   connect(signal: AbortSignal): Promise<Duplex>;
   info(): Promise<SandboxInfo>;
   usage(): Promise<Usage>;
+  /** Changes what it may reach, now and for connections that live; kept with the sandbox. */
+  setNetwork(policy: NetworkPolicy): Promise<void>;
+  /** What its programs listen on, and the links that were registered. */
+  ports(): Promise<{ readonly listening: readonly ListeningPort[]; readonly links: readonly PortLink[] }>;
+  /** Makes a link to one port, or gives the one that is there; kept with the sandbox. */
+  registerPort(port: number, access: PortLink["access"]): Promise<PortLink>;
   /** So long from now. */
   extend(timeoutMs: number): Promise<void>;
   /** Resolves when its processes are gone and its tombstone is written; what it left on disk goes after that. */
@@ -50,7 +58,10 @@ export interface CreateOptions {
   /** What the caller names is required, unless `bestEffort`; the rest comes from the configuration. */
   readonly limits?: Limits;
   readonly bestEffort?: boolean;
-  readonly network?: "none";
+  /** Default: the configuration's, which is `none` unless it says otherwise. */
+  readonly network?: NetworkPolicy;
+  /** Variables that hold placeholders for secrets of this owner. Needs a network policy that allows their hosts. */
+  readonly secrets?: SecretUses;
   readonly workspace?: Workspace;
   readonly metadata?: Readonly<Record<string, string>>;
   /** Added to the environment of every exec. */
@@ -82,7 +93,9 @@ export interface SandboxInfo {
   readonly limits: Limits;
   /** Limits that this host does not enforce. */
   readonly unenforced: readonly (keyof Limits)[];
-  readonly network: "none";
+  readonly network: NetworkPolicy;
+  /** The secrets that it uses, without their values. */
+  readonly secrets?: SecretUses;
   readonly workspace?: Workspace;
   readonly metadata: Readonly<Record<string, string>>;
   /** The name of the default sandbox it is, if it is one. */

@@ -57,7 +57,6 @@ const DEFAULTS = {
   hostname: "contract",
   limits: {},
   required: [],
-  network: "none",
   ephemeral: true,
 } as const satisfies Omit<SandboxSpec, "id" | "folder">;
 

@@ -31,6 +31,9 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     info: async () => info,
     usage: refuse,
     extend: refuse,
+    setNetwork: refuse,
+    ports: refuse,
+    registerPort: refuse,
     kill: refuse,
   };
   const none = createNoSandboxes();

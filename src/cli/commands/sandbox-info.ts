@@ -24,7 +24,7 @@ function toRows(info: SandboxInfo): readonly (readonly string[])[] {
     ["created", `${info.createdAt.toISOString()} (${formatWhen(info.createdAt)})`],
     ["deadline", info.deadline && !end ? `${info.deadline.toISOString()} (${formatWhen(info.deadline)})` : undefined],
     ["ended", end],
-    ["network", info.network],
+    ["network", typeof info.network === "string" ? info.network : info.network.allow.join(", ")],
     ["workspace", info.workspace ? `${info.workspace.path} (${info.workspace.mode})` : undefined],
     ["default for", info.defaultName],
     ...limitRows(info),

@@ -57,6 +57,9 @@ function createRemoteSandbox(address: ServerAddress, id: string, env: CreateOpti
     connect,
     info: () => getInfo(address, id),
     usage: async () => parseAnswer(usage, await askServer(address, { method: "GET", path: `${path}/usage` })),
+    setNetwork: notYet,
+    ports: notYet,
+    registerPort: notYet,
     async extend(timeoutMs) {
       await askServer(address, { method: "POST", path: `${path}/extend`, body: { timeoutMs } });
     },
@@ -115,4 +118,8 @@ function toQuery({ state = [], metadata = {} }: ListFilter): string {
   for (const one of state) query.append("state", one);
   for (const [key, value] of Object.entries(metadata)) query.append(`metadata.${key}`, value);
   return query.size === 0 ? "" : `?${query.toString()}`;
+}
+
+async function notYet(): Promise<never> {
+  throw new BelljarError("NOT_SUPPORTED", "A server does not do this yet");
 }

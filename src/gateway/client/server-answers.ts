@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { BelljarError, ERRORS } from "../../errors.ts";
 import type { ErrorCode } from "../../errors.ts";
+import { networkPolicySchema, secretUsesSchema } from "../../sandbox/network-schema.ts";
 
 const limits = z.object({
   memoryBytes: z.number().optional(),
@@ -23,7 +24,8 @@ export const sandboxInfo = z.object({
   endReason: z.enum(["killed", "deadline", "out_of_memory", "exited", "host_lost", "keeper_lost", "create_failed"]).optional(),
   limits,
   unenforced: z.array(limits.keyof()),
-  network: z.literal("none"),
+  network: networkPolicySchema,
+  secrets: secretUsesSchema.optional(),
   workspace: z.object({ path: z.string(), mode: z.enum(["copy", "ro", "rw"]) }).optional(),
   metadata: z.record(z.string(), z.string()),
   defaultName: z.string().optional(),

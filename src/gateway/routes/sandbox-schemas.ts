@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { networkPolicySchema, secretUsesSchema } from "../../sandbox/network-schema.ts";
 
 const positive = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
 const pairs = z
@@ -23,7 +24,8 @@ export const createBody = z.strictObject({
   template: z.string().min(1).max(128).optional(),
   limits: limits.optional(),
   bestEffort: z.boolean().optional(),
-  network: z.literal("none").optional(),
+  network: networkPolicySchema.optional(),
+  secrets: secretUsesSchema.optional(),
   workspace: workspace.optional(),
   metadata: pairs.optional(),
   env: pairs.optional(),

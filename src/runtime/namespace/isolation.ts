@@ -56,7 +56,6 @@ async function lookInside(runtime: Runtime): Promise<Seen> {
       hostname: "probe",
       limits: TRIAL_LIMITS,
       required: [],
-      network: "none",
       ephemeral: true,
     } as const;
     await using sandbox = await runtime.create(spec, signal);

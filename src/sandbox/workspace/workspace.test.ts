@@ -72,6 +72,9 @@ function withFiles(sandbox: Sandbox, files: Partial<GuestFiles>): Sandbox {
     info: () => sandbox.info(),
     usage: () => sandbox.usage(),
     extend: (ms) => sandbox.extend(ms),
+    setNetwork: (policy) => sandbox.setNetwork(policy),
+    ports: () => sandbox.ports(),
+    registerPort: (port, access) => sandbox.registerPort(port, access),
     kill: () => sandbox.kill(),
     connect: (abort) => sandbox.connect(abort),
   };

@@ -98,7 +98,6 @@ export function sandboxSpec(folder: string, id: string, options: BoxOptions): Sa
     hostname: id,
     limits: { memoryBytes: 256 * MEBIBYTE, pids: 64, diskBytes: 64 * MEBIBYTE, openFiles: 1024 },
     required: [],
-    network: "none",
     ephemeral: true,
     ...options,
   };
