@@ -44,6 +44,8 @@ export interface Sandbox {
   setNetwork(policy: NetworkPolicy): Promise<void>;
   /** What its programs listen on, and the links that were registered. */
   ports(): Promise<{ readonly listening: readonly ListeningPort[]; readonly links: readonly PortLink[] }>;
+  /** The links alone, without asking anybody inside: every request to a port looks here. */
+  portLinks(): Promise<readonly PortLink[]>;
   /** Makes a link to one port, or gives the one that is there; kept with the sandbox. */
   registerPort(port: number, access: PortLink["access"]): Promise<PortLink>;
   /** So long from now. */
