@@ -56,7 +56,8 @@ async function toolsPage() {
     load("config/config.js"),
   ]);
   const interpreter = { runProgram: () => Promise.reject(new Problem("The reference page runs no program")) };
-  const tools = builtinTools({ interpreter, config: loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } }) }).map(describeTool);
+  const sandboxes = { create: interpreter.runProgram, list: interpreter.runProgram };
+  const tools = builtinTools({ interpreter, sandboxes, config: loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } }) }).map(describeTool);
   const parts = tools.map((tool) =>
     [
       `## ${tool.name}`,

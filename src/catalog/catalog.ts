@@ -10,12 +10,17 @@ import type { Policy, Quota } from "./policy.ts";
 import { ALLOW_ALL, NO_QUOTA } from "./policy.ts";
 import { ToolRegistry } from "./registry.ts";
 import { errorResult, shapeResult, withNotice } from "./result.ts";
-import type { Tool, ToolContext, ToolResult } from "./tool.ts";
+import type { ForwardedCall, Tool, ToolContext, ToolFinder, ToolResult } from "./tool.ts";
+import { WHOLE_SCOPE } from "./tool-scope.ts";
+import type { ToolScope } from "./tool-scope.ts";
 
 /** All tools, and the one door through which every call goes, whoever brought it. */
 export interface Catalog {
+  /** What the principal is shown. */
   list(principal: Principal): readonly ToolDescription[];
-  /** The same as a JSON array, serialised once per change. */
+  /** All that the principal may call, shown or not. */
+  listAll(principal: Principal): readonly ToolDescription[];
+  /** What `list` answers as a JSON array, serialised once per change. */
   listBytes(principal: Principal): Buffer;
   /** Calls back after each change of the list, until the returned function is called. */
   onChange(listener: () => void): () => void;
@@ -39,6 +44,10 @@ export interface CatalogOptions {
   readonly sandboxes: Pick<Sandboxes, "get" | "default">;
   readonly defaultSandbox: (principal: Principal, caller: Caller) => DefaultSandbox;
   readonly audit?: Audit;
+  /** Which tools a principal has. Absent: all. */
+  readonly scope?: (principal: Principal) => ToolScope;
+  /** Which built-in tools a list shows to whoever asked for no toolsets. Absent: all. */
+  readonly isDefault?: (tool: Tool) => boolean;
   readonly policy?: Policy;
   readonly quota?: Quota;
   readonly log?: CatalogLog;
@@ -53,11 +62,13 @@ export interface CatalogLog {
 const MAX_TEXT_BYTES = 524_288;
 
 export function createCatalog(options: CatalogOptions): Catalog {
-  const registry = new ToolRegistry(options.tools);
+  const registry = new ToolRegistry(options.tools, options.isDefault);
+  const scopeOf = options.scope ?? (() => WHOLE_SCOPE);
   const door = new Door(registry, options);
   return {
-    list: () => registry.descriptions(),
-    listBytes: () => registry.bytes(),
+    list: (principal) => registry.descriptions(scopeOf(principal)),
+    listAll: (principal) => registry.reachable(scopeOf(principal)),
+    listBytes: (principal) => registry.bytes(scopeOf(principal)),
     onChange: (listener) => registry.onChange(listener),
     add: (tools) => registry.add(tools),
     call: (principal, name, args, call) => door.call(principal, name, args, call),
@@ -81,6 +92,7 @@ class Door {
     const outcome = await this.#attempt(principal, name, args, call).catch((error: unknown) =>
       this.#translate(error, { requestId, tool: name, signal: call.signal }),
     );
+    if ("forwarded" in outcome) return this.#forward(principal, outcome.forwarded, call);
     this.#options.audit?.record({
       requestId,
       principal: principal.id,
@@ -93,10 +105,21 @@ class Door {
     return outcome.result;
   }
 
-  async #attempt(principal: Principal, name: string, args: unknown, call: CallOptions): Promise<Outcome> {
+  /** The call that another one stands for; a model can act on a name that there is not. */
+  async #forward(principal: Principal, inner: ForwardedCall, call: CallOptions): Promise<ToolResult> {
+    try {
+      return await this.call(principal, inner.name, inner.arguments, call);
+    } catch (error) {
+      if (error instanceof BelljarError) return errorResult(error);
+      throw error;
+    }
+  }
+
+  async #attempt(principal: Principal, name: string, args: unknown, call: CallOptions): Promise<Outcome | Forwarded> {
     const { policy = ALLOW_ALL, quota = NO_QUOTA, audit, maxTextBytes = MAX_TEXT_BYTES } = this.#options;
-    const tool = this.#registry.find(name);
+    const tool = this.#registry.find(name, this.#scopeOf(principal));
     await policy.authorise(principal, tool);
+    if (tool.forward) return { forwarded: this.#target(tool, tool.forward(parseArguments(tool, args))) };
     using _place = await quota.enter(principal, tool);
     const parsed = parseArguments(tool, args);
     audit?.assertWritable();
@@ -104,6 +127,23 @@ class Door {
     const notices: string[] = [];
     const result = await tool.run(this.#context(principal, call, notices), parsed);
     return { result: withNotice(notices, shapeResult(result, maxTextBytes)) };
+  }
+
+  /** One step is enough for any call, and ends. */
+  #target(tool: Tool, inner: ForwardedCall): ForwardedCall {
+    if (inner.name !== tool.name) return inner;
+    throw new BelljarError("ARGUMENTS_INVALID", `${tool.name} cannot call itself; name the tool to call`);
+  }
+
+  #scopeOf(principal: Principal): ToolScope {
+    return this.#options.scope?.(principal) ?? WHOLE_SCOPE;
+  }
+
+  #finder(principal: Principal): ToolFinder {
+    return {
+      search: (query, limit) => this.#registry.search(query, limit, this.#scopeOf(principal)),
+      describe: (name) => this.#registry.describe(name, this.#scopeOf(principal)),
+    };
   }
 
   #context(principal: Principal, call: CallOptions, notices: string[]): ToolContext {
@@ -117,6 +157,7 @@ class Door {
         return sandbox;
       },
       progress: (message) => call.progress?.(message),
+      tools: this.#finder(principal),
     };
   }
 
@@ -134,6 +175,10 @@ interface Outcome {
   readonly result: ToolResult;
   readonly code?: BelljarError["code"];
   readonly error?: BelljarError;
+}
+
+interface Forwarded {
+  readonly forwarded: ForwardedCall;
 }
 
 function toBelljarError(error: unknown, signal: AbortSignal): BelljarError | undefined {

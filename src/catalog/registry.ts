@@ -1,19 +1,32 @@
 import { BelljarError } from "../errors.ts";
 import type { ToolDescription } from "./description.ts";
-import { describeTool } from "./description.ts";
 import type { Tool } from "./tool.ts";
+import { ToolIndex } from "./tool-index.ts";
+import type { ToolSearch } from "./tool-index.ts";
+import { describeInScope, findRefusal, reachableTools, scopeKey, shownTools } from "./tool-scope.ts";
+import type { ToolScope } from "./tool-scope.ts";
 
 const NAME = /^[A-Za-z0-9_-]{1,40}$/;
 const DESCRIPTION_MAX = 2_048;
+/** Scopes come from tokens; more of them than this share the work of making their lists. */
+const VIEWS_MAX = 256;
 
-/** The tools by name. The list and its bytes are made once per change. */
+/** What one scope is shown; its parts are made once per change. */
+interface View {
+  readonly descriptions: readonly ToolDescription[];
+  bytes?: Buffer;
+}
+
+/** The tools by name. Each scope's list and its bytes are made once per change. */
 export class ToolRegistry {
   readonly #tools = new Map<string, Tool>();
   readonly #listeners = new Set<() => void>();
-  #descriptions: readonly ToolDescription[] | undefined;
-  #bytes: Buffer | undefined;
+  readonly #isDefault: (tool: Tool) => boolean;
+  readonly #views = new Map<string, View>();
+  #index: ToolIndex | undefined;
 
-  constructor(tools: readonly Tool[]) {
+  constructor(tools: readonly Tool[], isDefault: (tool: Tool) => boolean = () => true) {
+    this.#isDefault = isDefault;
     this.add(tools);
   }
 
@@ -27,18 +40,36 @@ export class ToolRegistry {
     };
   }
 
-  find(name: string): Tool {
+  /** Throws `TOOL_NOT_FOUND`, or `FORBIDDEN` for one that the scope does not have. */
+  find(name: string, scope: ToolScope): Tool {
     const tool = this.#tools.get(name);
-    if (tool) return tool;
-    throw new BelljarError("TOOL_NOT_FOUND", `No tool "${name.slice(0, 100)}"; list the tools to see which there are`);
+    if (!tool) throw new BelljarError("TOOL_NOT_FOUND", `No tool "${name.slice(0, 100)}"; list the tools to see which there are`);
+    const refusal = findRefusal(tool, scope);
+    if (refusal !== undefined) throw new BelljarError("FORBIDDEN", `The tool "${name}" is switched off here: ${refusal}`);
+    return tool;
   }
 
-  descriptions(): readonly ToolDescription[] {
-    return (this.#descriptions ??= [...this.#tools.values()].map(describeTool));
+  /** All that the scope has, shown or not. */
+  reachable(scope: ToolScope): readonly ToolDescription[] {
+    return reachableTools(this.#tools.values(), scope).map((tool) => describeInScope(tool, scope));
   }
 
-  bytes(): Buffer {
-    return (this.#bytes ??= Buffer.from(JSON.stringify(this.descriptions())));
+  describe(name: string, scope: ToolScope): ToolDescription {
+    return describeInScope(this.find(name, scope), scope);
+  }
+
+  search(query: string, limit: number, scope: ToolScope): Promise<ToolSearch> {
+    this.#index ??= new ToolIndex([...this.#tools.values()].filter((tool) => tool.role !== "discovery"));
+    return this.#index.search(query, limit, (tool) => findRefusal(tool, scope) === undefined);
+  }
+
+  descriptions(scope: ToolScope): readonly ToolDescription[] {
+    return this.#view(scope).descriptions;
+  }
+
+  bytes(scope: ToolScope): Buffer {
+    const view = this.#view(scope);
+    return (view.bytes ??= Buffer.from(JSON.stringify(view.descriptions)));
   }
 
   onChange(listener: () => void): () => void {
@@ -46,6 +77,17 @@ export class ToolRegistry {
     const entry = (): void => listener();
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
+  }
+
+  #view(scope: ToolScope): View {
+    const key = scopeKey(scope);
+    const known = this.#views.get(key);
+    if (known) return known;
+    const tools = shownTools(this.#tools.values(), scope, this.#isDefault);
+    const view: View = { descriptions: tools.map((tool) => describeInScope(tool, scope)) };
+    if (this.#views.size >= VIEWS_MAX) this.#views.clear();
+    this.#views.set(key, view);
+    return view;
   }
 
   #assertFits(tool: Tool, before: readonly Tool[]): void {
@@ -58,8 +100,8 @@ export class ToolRegistry {
   }
 
   #changed(): void {
-    this.#descriptions = undefined;
-    this.#bytes = undefined;
+    this.#views.clear();
+    this.#index = undefined;
     for (const listener of this.#listeners) listener();
   }
 }

@@ -1,5 +1,7 @@
 import type * as z from "zod";
 import type { Principal, Sandbox } from "../sandbox/sandbox.ts";
+import type { ToolDescription } from "./description.ts";
+import type { ToolSearch } from "./tool-index.ts";
 
 /** One callable entry of the catalog. A tool never checks tokens or quotas and knows no transport. */
 export interface Tool<Input extends z.ZodType = z.ZodType> {
@@ -9,6 +11,10 @@ export interface Tool<Input extends z.ZodType = z.ZodType> {
   /** For a model: when to use it and what comes back; below 2,048 characters. */
   readonly description: string;
   readonly toolset: string;
+  /** Absent: built in. */
+  readonly origin?: "dynamic" | "proxied";
+  /** `discovery`: reaches the tools that a list does not show; is in every scope, and listed only beside such tools. */
+  readonly role?: "discovery";
   readonly annotations: {
     readonly readOnlyHint: boolean;
     readonly destructiveHint: boolean;
@@ -18,6 +24,13 @@ export interface Tool<Input extends z.ZodType = z.ZodType> {
   readonly input: Input;
   readonly output?: z.ZodObject;
   run(context: ToolContext, args: z.output<Input>): Promise<ToolResult>;
+  /** Set: the call stands for this other one, which takes its place at the door, and in the audit; `run` is never called. */
+  forward?(args: z.output<Input>): ForwardedCall;
+}
+
+export interface ForwardedCall {
+  readonly name: string;
+  readonly arguments: unknown;
 }
 
 export interface ToolContext {
@@ -28,6 +41,14 @@ export interface ToolContext {
   sandbox(id?: string): Promise<Sandbox>;
   /** Tells the caller that work goes on; dropped when it did not ask. */
   progress(message: string): void;
+  /** The caller's tools, listed or not. */
+  readonly tools: ToolFinder;
+}
+
+export interface ToolFinder {
+  search(query: string, limit: number): Promise<ToolSearch>;
+  /** Throws as a call of it would: `TOOL_NOT_FOUND` or `FORBIDDEN`. */
+  describe(name: string): ToolDescription;
 }
 
 export interface ToolResult {

@@ -15,6 +15,12 @@ const WORKSPACE: OptionSpec = {
   description: "Host folder that the sandbox sees at /home/user",
 };
 const SNIPPETS: OptionSpec = { type: "string", value: "DIR", description: "Folder with the snippets that execute_code can name" };
+const TOOLSETS: OptionSpec = {
+  type: "string",
+  value: "NAMES",
+  description: "Serve these toolsets: files,shell,search,code ...; all also lists every tool",
+};
+const READ_ONLY: OptionSpec = { type: "boolean", description: "Serve only tools that read" };
 const ENV: OptionSpec = {
   type: "string",
   multiple: true,
@@ -56,6 +62,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       port: { type: "string", short: "p", value: "N", description: "Port to listen on (default 6060; 0 takes a free one)" },
       workspace: WORKSPACE,
       snippets: SNIPPETS,
+      toolsets: TOOLSETS,
+      "read-only": READ_ONLY,
     },
     load: () => import("./commands/serve.ts"),
   },
@@ -68,6 +76,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       workspace: WORKSPACE,
       sandbox: { type: "string", value: "NAME", description: "Name of the default sandbox (default: made from the start folder)" },
       snippets: SNIPPETS,
+      toolsets: TOOLSETS,
+      "read-only": READ_ONLY,
     },
     load: () => import("./commands/mcp.ts"),
   },

@@ -8,7 +8,7 @@ import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "./command.ts";
-import { textOption } from "./command.ts";
+import { isSet, textOption } from "./command.ts";
 import { packageRoot } from "./package-root.ts";
 
 /** What a command works on: this machine's home, or a server. Disposing it lets go of sandboxes and kills none. */
@@ -32,6 +32,8 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       port: textOption(call, "port"),
       workspace: textOption(call, "workspace"),
       snippetsDirectory: textOption(call, "snippets"),
+      toolsets: textOption(call, "toolsets"),
+      readOnly: isSet(call, "read-only") || undefined,
     },
   });
 }

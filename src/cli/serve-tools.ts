@@ -5,6 +5,7 @@ import { createCatalog } from "../catalog/catalog.ts";
 import { createAuditLog } from "../catalog/audit-log.ts";
 import type { CreateOptions } from "../sandbox/sandbox.ts";
 import { builtinTools } from "../tools/builtin-tools.ts";
+import { isDefaultTool, parseToolScope } from "../tools/toolsets.ts";
 import type { Stack } from "./compose.ts";
 import { openInterpreter, workspaceOption } from "./compose.ts";
 
@@ -18,16 +19,20 @@ export async function openTools(
   { defaultName, log }: { readonly defaultName: string; readonly log: CatalogLog },
 ): Promise<ServedTools> {
   const { config, sandboxes } = stack;
+  const scope = parseToolScope(config);
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
   const audit = createAuditLog({ directory: join(config.home, "audit") });
   const options: CreateOptions = workspace ? { workspace } : {};
   const catalog = createCatalog({
     tools: builtinTools({
       interpreter,
+      sandboxes,
       ...(config.snippetsDirectory !== undefined && { snippetsDirectory: resolve(config.snippetsDirectory) }),
       config,
     }),
     sandboxes,
+    scope: () => scope,
+    isDefault: isDefaultTool,
     defaultSandbox: (_principal, caller) => ({ name: caller.defaultName ?? defaultName, options }),
     audit,
     log,

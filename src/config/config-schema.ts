@@ -35,6 +35,23 @@ function absolutePath() {
     .refine((path) => path.startsWith("/") && !path.includes("\0"), "must be an absolute path");
 }
 
+/** A list in the file; in the environment and on the command line, names with commas between. */
+function names() {
+  const split = (value: unknown): unknown => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value);
+  return z.preprocess(
+    split,
+    z
+      .array(z.string().regex(/^[a-z0-9_-]{1,40}$/))
+      .min(1)
+      .max(100),
+  );
+}
+
+function flag() {
+  const read = (value: unknown): unknown => (value === "true" || value === "1" ? true : value === "false" || value === "0" ? false : value);
+  return z.preprocess(read, z.boolean());
+}
+
 export interface ConfigDefaults {
   readonly home: string;
   readonly runtimeDirectory: string;
@@ -109,6 +126,10 @@ export function createConfigSchema(host: ConfigDefaults) {
       .describe("Least level of what is logged to stderr"),
     workspace: z.string().min(1).max(4096).optional().describe("Host folder that default sandboxes see at /home/user: DIR[:copy|:ro|:rw]"),
     snippetsDirectory: z.string().min(1).max(4096).optional().describe("Folder with the code snippets that `execute_code` can name"),
+    toolsets: names()
+      .optional()
+      .describe("Toolsets to serve, comma-separated: files, shell, search, code, git ...; `all` also lists every tool of them"),
+    readOnly: flag().default(false).describe("Serve only tools that read"),
     execTimeoutMs: integer(1, 30 * DAY_MS)
       .default(10 * MINUTE_MS)
       .describe("Longest time that one command may run when the caller names none"),

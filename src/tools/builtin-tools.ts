@@ -1,26 +1,36 @@
 import type { Tool } from "../catalog/tool.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
+import type { Sandboxes } from "../sandbox/sandbox.ts";
 import { createExecuteCode } from "./code/execute-code.ts";
+import { callTool } from "./discovery/call-tool.ts";
+import { describeToolTool } from "./discovery/describe-tool.ts";
+import { searchTools } from "./discovery/search-tools.ts";
 import { createListDirectory } from "./files/list-directory.ts";
 import { createReadFile } from "./files/read-file.ts";
 import { writeFile } from "./files/write-file.ts";
+import { sandboxTools } from "./sandbox/sandbox-tools.ts";
 import { createRunCommand } from "./shell/run-command.ts";
 import type { ToolLimits } from "./tool-limits.ts";
 
 export interface BuiltinToolsOptions {
   readonly interpreter: Interpreter;
+  readonly sandboxes: Pick<Sandboxes, "create" | "list">;
   /** The folder that `snippet_name` names files of; absent: there are no snippets. */
   readonly snippetsDirectory?: string;
   readonly config: ToolLimits;
 }
 
 /** The tools that come with Belljar, in the order in which they are listed. */
-export function builtinTools({ interpreter, snippetsDirectory, config }: BuiltinToolsOptions): readonly Tool[] {
+export function builtinTools({ interpreter, sandboxes, snippetsDirectory, config }: BuiltinToolsOptions): readonly Tool[] {
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     createRunCommand(config),
     createReadFile(),
     writeFile,
     createListDirectory(config),
+    ...sandboxTools(sandboxes, config),
+    searchTools,
+    describeToolTool,
+    callTool,
   ];
 }

@@ -36,7 +36,7 @@ async function openPlace(): Promise<Place> {
   const sandboxes = createLocalSandboxes({ home: join(root, "home"), runtime, config });
   const interpreter = createInterpreter({ sandboxes, limits: { memoryBytes: 64 * MEBIBYTE } });
   const catalog: Catalog = createCatalog({
-    tools: builtinTools({ interpreter, config: { execTimeoutMs: 60_000, maxOutputBytes: MEBIBYTE, listMax: 100 } }),
+    tools: builtinTools({ interpreter, sandboxes, config: { execTimeoutMs: 60_000, maxOutputBytes: MEBIBYTE, listMax: 100 } }),
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });

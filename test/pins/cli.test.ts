@@ -7,8 +7,8 @@ it("keeps every command with its options", () => {
   const lines = COMMANDS.map((spec) => [invocation(spec), ...Object.keys(spec.options).map((name) => `--${name}`)].join(" "));
   expect(lines).toMatchInlineSnapshot(`
     [
-      "serve --host --port --workspace --snippets",
-      "mcp --workspace --sandbox --snippets",
+      "serve --host --port --workspace --snippets --toolsets --read-only",
+      "mcp --workspace --sandbox --snippets --toolsets --read-only",
       "run FILE|- [-- ARGS...] --lang --workspace --env --timeout --json",
       "exec ID -- ARGV... --cwd --env --user --timeout",
       "shell [ID] --workspace --user",

@@ -15,6 +15,8 @@ it("keeps every setting with its variables", () => {
       "logLevel BELLJAR_LOG_LEVEL",
       "workspace BELLJAR_WORKSPACE WORKSPACE_DIR",
       "snippetsDirectory BELLJAR_SNIPPETS_DIRECTORY",
+      "toolsets BELLJAR_TOOLSETS",
+      "readOnly BELLJAR_READ_ONLY",
       "execTimeoutMs BELLJAR_EXEC_TIMEOUT_MS",
       "maxOutputBytes BELLJAR_MAX_OUTPUT_BYTES",
       "listMax BELLJAR_LIST_MAX",

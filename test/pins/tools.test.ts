@@ -2,27 +2,40 @@ import { expect, it } from "vitest";
 import { describeTool } from "../../src/catalog/description.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { createNoSandboxes } from "../support/no-sandboxes.ts";
 
 const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
 const interpreter = {
   runProgram: () => Promise.reject(new Error("no program is run here")),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
-const tools = builtinTools({ interpreter, config }).map(describeTool);
+const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), config }).map(describeTool);
 
 /** Models and their prompts know these names and arguments. */
 it("keeps every built-in tool with its arguments and results", () => {
   const keys = (schema: unknown) => Object.keys((schema as { properties?: object } | undefined)?.properties ?? {}).join(" ");
   expect(tools.map(({ name, inputSchema, outputSchema }) => `${name}: ${keys(inputSchema)} -> ${keys(outputSchema)}`))
     .toMatchInlineSnapshot(`
-    [
-      "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name sandbox -> status stdout stderr exit_code duration_ms truncated",
-      "run_command: command cwd env timeout_ms sandbox -> stdout stderr exit_code signal duration_ms timed_out truncated",
-      "read_file: path start_line end_line line_numbers encoding sandbox -> path content encoding size start_line end_line truncated",
-      "write_file: path content encoding mode sandbox -> path size",
-      "list_directory: path depth sandbox -> path entries truncated",
-    ]
-  `);
+      [
+        "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name sandbox -> status stdout stderr exit_code duration_ms truncated",
+        "run_command: command cwd env timeout_ms sandbox -> stdout stderr exit_code signal duration_ms timed_out truncated",
+        "read_file: path start_line end_line line_numbers encoding sandbox -> path content encoding size start_line end_line truncated",
+        "write_file: path content encoding mode sandbox -> path size",
+        "list_directory: path depth sandbox -> path entries truncated",
+        "sandbox_create: template cpu memory_mb timeout_s metadata -> id short_id ip created_at",
+        "sandbox_exec: id cmd cwd env timeout_s -> stdout stderr exit_code signal timed_out truncated",
+        "sandbox_read_file: id path -> content_base64 size",
+        "sandbox_write_file: id path content_base64 mode -> ok",
+        "sandbox_run_code: id code lang context_id -> stdout stderr results error",
+        "sandbox_snapshot: id description -> snapshot_id zfs_snapshot created_at",
+        "sandbox_fork: snapshot_id cpu memory_mb -> id short_id ip",
+        "sandbox_kill: id -> ok",
+        "sandbox_list: state_filter limit -> sandboxes",
+        "search_tools: query limit -> tools total",
+        "describe_tool: name -> name title description input_schema output_schema annotations",
+        "call_tool: name arguments -> ",
+      ]
+    `);
 });
 
 /** What clients check arguments and results against: a bound, a type or a required field that changes breaks callers. */

@@ -12,7 +12,7 @@ export async function openToolCaller({ snippetsDirectory }: { readonly snippetsD
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const interpreter = createInterpreter({ sandboxes: place.sandboxes });
   const catalog = createCatalog({
-    tools: builtinTools({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
+    tools: builtinTools({ interpreter, sandboxes: place.sandboxes, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     sandboxes: place.sandboxes,
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
   });

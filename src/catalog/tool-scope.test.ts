@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { BelljarError } from "../errors.ts";
+import { LOCAL } from "../sandbox/sandbox.ts";
+import type { AuditedCall } from "./audit.ts";
+import type { CatalogOptions } from "./catalog.ts";
+import { createCatalog } from "./catalog.ts";
+import type { Tool } from "./tool.ts";
+import { defineTool } from "./tool.ts";
+import { isDefaultTool } from "../tools/toolsets.ts";
+import { callTool } from "../tools/discovery/call-tool.ts";
+import { describeToolTool } from "../tools/discovery/describe-tool.ts";
+import { searchTools } from "../tools/discovery/search-tools.ts";
+
+const signal = new AbortController().signal;
+const DISCOVERY = ["search_tools", "describe_tool", "call_tool"];
+
+function tool(name: string, toolset: string, { reads = false, more = {} }: { reads?: boolean; more?: Partial<Tool> } = {}): Tool {
+  return {
+    ...defineTool({
+      name,
+      title: name.replaceAll("_", " "),
+      description: `The tool for ${name}. More about it.`,
+      toolset,
+      annotations: { readOnlyHint: reads, destructiveHint: !reads, idempotentHint: false, openWorldHint: false },
+      input: z.strictObject({ text: z.string().optional() }),
+      run: async (_context, { text = "" }) => ({ content: [{ type: "text", text: `${name} ran ${text}` }] }),
+    }),
+    ...more,
+  };
+}
+
+function open(tools: readonly Tool[], scope: ReturnType<NonNullable<CatalogOptions["scope"]>> = {}) {
+  const audited: AuditedCall[] = [];
+  const refuse = () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none"));
+  const catalog = createCatalog({
+    tools: [...tools, searchTools, describeToolTool, callTool],
+    sandboxes: { get: refuse, default: refuse },
+    defaultSandbox: () => ({ name: "default", options: {} }),
+    scope: () => scope,
+    isDefault: isDefaultTool,
+    audit: { assertWritable: () => undefined, record: (call) => void audited.push(call) },
+  });
+  const names = () => catalog.list(LOCAL).map(({ name }) => name);
+  const call = (name: string, args: unknown) => catalog.call(LOCAL, name, args, { signal });
+  return { catalog, names, call, audited };
+}
+
+const FEW = [tool("read_file", "files", { reads: true }), tool("write_file", "files"), tool("git_commit", "git")];
+
+describe("a list", () => {
+  it("shows the default toolsets, and how to reach the rest", () => {
+    expect(open(FEW).names()).toEqual(["read_file", "write_file", ...DISCOVERY]);
+  });
+
+  it("shows no tools that find others when nothing is left to find", () => {
+    expect(open(FEW.slice(0, 2)).names()).toEqual(["read_file", "write_file"]);
+  });
+
+  it("shows the toolsets that were named, and only those", () => {
+    expect(open(FEW, { toolsets: ["git"] }).names()).toEqual(["git_commit"]);
+  });
+
+  it("shows everything to whoever asks for all", () => {
+    expect(open(FEW, { toolsets: "all" }).names()).toEqual(["read_file", "write_file", "git_commit"]);
+  });
+
+  it("shows only what reads when no more is allowed", () => {
+    const { catalog, names } = open([...FEW, tool("git_status", "git", { reads: true })], { readOnly: true });
+    expect(names()).toEqual(["read_file", ...DISCOVERY]);
+    expect(catalog.list(LOCAL).every(({ annotations }) => annotations.readOnlyHint)).toBe(true);
+  });
+
+  it("shows tools of others on top, 128 in all, and leaves the rest to be found", () => {
+    const many = Array.from({ length: 200 }, (_, index) => tool(`own_${index}`, "weather", { more: { origin: "dynamic" } }));
+    const { catalog, names } = open([...FEW, ...many], { toolsets: ["files"] });
+    expect(names()).toHaveLength(128);
+    expect(names().slice(0, 3)).toEqual(["read_file", "write_file", "own_0"]);
+    expect(names().slice(-3)).toEqual(DISCOVERY);
+    expect(catalog.listAll(LOCAL)).toHaveLength(2 + 200 + 3);
+  });
+});
+
+describe("a tool that is switched off", () => {
+  it.each([
+    [{ readOnly: true }, "write_file"],
+    [{ toolsets: ["files"] }, "git_commit"],
+  ])("is not run, by its name or by another's: %j", async (scope, name) => {
+    const { call, audited } = open(FEW, scope);
+    for (const result of [await call(name, {}), await call("call_tool", { name })]) {
+      expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("FORBIDDEN") }] });
+    }
+    expect(audited).toMatchObject([
+      { tool: name, outcome: "FORBIDDEN" },
+      { tool: name, outcome: "FORBIDDEN" },
+    ]);
+  });
+
+  it("is not found", async () => {
+    const { call } = open(FEW, { readOnly: true });
+    expect((await call("search_tools", { query: "write file" })).structuredContent).toMatchObject({
+      tools: [{ name: "read_file" }],
+    });
+    expect(await call("describe_tool", { name: "write_file" })).toMatchObject({ isError: true });
+  });
+});
+
+describe("call_tool", () => {
+  it("runs a tool that is not listed, and the audit names that tool alone", async () => {
+    const { call, audited } = open(FEW);
+    expect(await call("call_tool", { name: "git_commit", arguments: { text: "now" } })).toEqual({
+      content: [{ type: "text", text: "git_commit ran now" }],
+    });
+    expect(audited).toMatchObject([{ tool: "git_commit", arguments: { text: "now" }, outcome: "ok" }]);
+  });
+
+  it("answers an unknown name and itself with what a model can act on", async () => {
+    const { call } = open(FEW);
+    expect(await call("call_tool", { name: "nope" })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("TOOL_NOT_FOUND") }],
+    });
+    expect(await call("call_tool", { name: "call_tool", arguments: { name: "call_tool" } })).toMatchObject({ isError: true });
+  });
+
+  it("checks its own arguments and the tool's", async () => {
+    const { call, audited } = open(FEW);
+    expect(await call("call_tool", {})).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("ARGUMENTS_INVALID") }] });
+    expect(await call("call_tool", { name: "git_commit", arguments: { text: 5 } })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("arguments of git_commit") }],
+    });
+    expect(audited.map((one) => one.tool)).toEqual(["call_tool", "git_commit"]);
+  });
+});
+
+describe("search_tools", () => {
+  const search = async (query: string, limit?: number) => {
+    const { call } = open([...FEW, tool("list_directory", "files"), tool("git_push", "git")]);
+    return (await call("search_tools", { query, ...(limit !== undefined && { limit }) })).structuredContent as {
+      tools: { name: string; summary: string; toolset: string }[];
+      total: number;
+    };
+  };
+
+  it("finds a tool by words of its name, its beginning, and with a slip", async () => {
+    for (const query of ["commit", "comm", "comit git", "COMMIT"]) {
+      expect((await search(query)).tools[0], query).toMatchObject({ name: "git_commit", summary: "The tool for git_commit." });
+    }
+  });
+
+  it("ranks the tool whose name says it first", async () => {
+    expect((await search("push to git")).tools.map(({ name }) => name).slice(0, 2)).toEqual(["git_push", "git_commit"]);
+  });
+
+  it("answers no more than it is asked for, and says how many there are", async () => {
+    expect(await search("", 2)).toMatchObject({ tools: [{ name: "read_file" }, { name: "write_file" }], total: 5 });
+    expect(await search("zebra")).toEqual({ tools: [], total: 0 });
+  });
+
+  it("finds what was added since, and no more what was taken away", async () => {
+    const { catalog, call } = open(FEW);
+    const found = async () => (await call("search_tools", { query: "weather" })).structuredContent?.["total"];
+    expect(await found()).toBe(0);
+    const remove = catalog.add([tool("weather_now", "own", { more: { origin: "dynamic" } })]);
+    expect(await found()).toBe(1);
+    remove();
+    expect(await found()).toBe(0);
+  });
+});
+
+it("describes a tool that is not listed by its schema", async () => {
+  const { call } = open(FEW);
+  expect((await call("describe_tool", { name: "git_commit" })).structuredContent).toMatchObject({
+    name: "git_commit",
+    input_schema: { type: "object", properties: { text: { type: "string" } } },
+    output_schema: null,
+  });
+});

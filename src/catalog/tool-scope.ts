@@ -1,0 +1,59 @@
+import type { ToolDescription } from "./description.ts";
+import { describeTool } from "./description.ts";
+import type { Tool } from "./tool.ts";
+
+/** Which tools a caller has, and which of them its list shows. What it has and is not shown is reached by search. */
+export interface ToolScope {
+  /**
+   * Absent: every toolset, of which the list shows the default tools. Names: these toolsets alone, all shown. `all`: every one, all
+   * shown. Only built-in tools are in toolsets; dynamic and proxied ones are there in every case.
+   */
+  readonly toolsets?: readonly string[] | "all";
+  /** Leaves the tools that only read. */
+  readonly readOnly?: boolean;
+}
+
+/** Everything, shown as by default. */
+export const WHOLE_SCOPE: ToolScope = {};
+
+/** What hosts take of one list. */
+const SHOWN_MAX = 128;
+
+/** The tools of the scope, in their order. */
+export function reachableTools(tools: Iterable<Tool>, scope: ToolScope): readonly Tool[] {
+  return [...tools].filter((tool) => findRefusal(tool, scope) === undefined);
+}
+
+/** Why a tool is not in the scope, as the end of a sentence; undefined when it is. */
+export function findRefusal(tool: Tool, scope: ToolScope): string | undefined {
+  if (tool.role === "discovery") return undefined;
+  if (scope.readOnly && !tool.annotations.readOnlyHint) return "only tools that read are allowed";
+  if (Array.isArray(scope.toolsets) && tool.origin === undefined && !scope.toolsets.includes(tool.toolset)) {
+    return `the toolset "${tool.toolset}" is not switched on`;
+  }
+  return undefined;
+}
+
+/** The list of a scope: the tools that find others are in it when something is left to find. */
+export function shownTools(tools: Iterable<Tool>, scope: ToolScope, isDefault: (tool: Tool) => boolean): readonly Tool[] {
+  const reachable = reachableTools(tools, scope);
+  const ordinary = reachable.filter((tool) => tool.role !== "discovery");
+  if (scope.toolsets === "all") return ordinary;
+  const isWanted = (tool: Tool): boolean => tool.origin !== undefined || scope.toolsets !== undefined || isDefault(tool);
+  const wanted = ordinary.filter(isWanted);
+  const discovery = reachable.filter((tool) => tool.role === "discovery");
+  if (wanted.length === ordinary.length && wanted.length <= SHOWN_MAX) return wanted;
+  return [...wanted.slice(0, SHOWN_MAX - discovery.length), ...discovery];
+}
+
+/** A tool that makes another one's call can do no more than what is in the scope. */
+export function describeInScope(tool: Tool, scope: ToolScope): ToolDescription {
+  const description = describeTool(tool);
+  if (!scope.readOnly || tool.forward === undefined) return description;
+  return { ...description, annotations: { ...description.annotations, readOnlyHint: true, destructiveHint: false } };
+}
+
+/** The same text for scopes that show the same. */
+export function scopeKey({ toolsets, readOnly = false }: ToolScope): string {
+  return `${readOnly}:${toolsets === undefined || toolsets === "all" ? (toolsets ?? "") : [...toolsets].toSorted().join(",")}`;
+}

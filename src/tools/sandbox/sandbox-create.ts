@@ -1,0 +1,39 @@
+import * as z from "zod";
+import type { Tool } from "../../catalog/tool.ts";
+import { defineTool } from "../../catalog/tool.ts";
+import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { Created, jsonResult, limitArguments, toLimits } from "./sandbox-results.ts";
+
+const Input = z.strictObject({
+  template: z.string().min(1).max(63).optional().describe("What it starts from; default base"),
+  ...limitArguments,
+  timeout_s: z.number().int().min(1).max(31_536_000).optional().describe("How long it lives without being extended"),
+  metadata: z.record(z.string().min(1).max(128), z.string().max(4_096)).optional().describe("Labels to find it by"),
+});
+
+export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool {
+  return defineTool({
+    name: "sandbox_create",
+    title: "Make a sandbox",
+    description: [
+      "Makes another sandbox of your own, beside your default one, and returns its id. Use it for work that must not touch what you have.",
+      "Give the id as `sandbox` to the tools for files, shell, search and code, or to the other sandbox tools as `id`.",
+      "It ends at its deadline or with sandbox_kill, and its files with it.",
+    ].join("\n"),
+    toolset: "sandbox",
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    input: Input,
+    output: Created,
+    async run(context, { template, timeout_s: timeoutS, metadata, ...limits }) {
+      const options = {
+        limits: toLimits(limits),
+        ...(template !== undefined && { template }),
+        ...(timeoutS !== undefined && { timeoutMs: timeoutS * 1_000 }),
+        ...(metadata && { metadata }),
+      };
+      const sandbox = await sandboxes.create(context.principal, options, context.signal);
+      const { id, shortId, createdAt } = await sandbox.info();
+      return jsonResult({ id, short_id: shortId, ip: null, created_at: createdAt.toISOString() });
+    },
+  });
+}

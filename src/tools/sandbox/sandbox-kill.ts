@@ -1,0 +1,18 @@
+import * as z from "zod";
+import { defineTool } from "../../catalog/tool.ts";
+import { idArgument, jsonResult } from "./sandbox-results.ts";
+
+export const sandboxKill = defineTool({
+  name: "sandbox_kill",
+  title: "End a sandbox",
+  description: "Ends one of your sandboxes at once, with its processes and all its files. Nothing of it can be had back.",
+  toolset: "sandbox",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  input: z.strictObject({ id: idArgument() }),
+  output: z.object({ ok: z.literal(true) }),
+  async run(context, { id }) {
+    const sandbox = await context.sandbox(id);
+    await sandbox.kill();
+    return jsonResult({ ok: true });
+  },
+});

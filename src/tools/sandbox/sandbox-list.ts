@@ -1,0 +1,35 @@
+import * as z from "zod";
+import type { Tool } from "../../catalog/tool.ts";
+import { defineTool } from "../../catalog/tool.ts";
+import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { Listed, toListed } from "./sandbox-results.ts";
+
+const LIMIT = 100;
+const STATES = ["running", "paused", "ended"] as const;
+
+const Input = z.strictObject({
+  state_filter: z
+    .union([z.enum(STATES), z.array(z.enum(STATES)).min(1).max(3)])
+    .optional()
+    .describe("Only those in this state, or in one of these; default running and paused"),
+  limit: z.number().int().min(1).max(1_000).optional().describe(`Most to return; default ${LIMIT}`),
+});
+
+export function createSandboxList(sandboxes: Pick<Sandboxes, "list">): Tool {
+  return defineTool({
+    name: "sandbox_list",
+    title: "List sandboxes",
+    description:
+      "Lists your sandboxes, the newest first, your default one among them: a JSON array with each one's id, state, template, limits and labels.",
+    toolset: "sandbox",
+    annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    input: Input,
+    output: z.object({ sandboxes: z.array(Listed) }),
+    async run(context, { state_filter: filter, limit = LIMIT }) {
+      const state = filter === undefined ? (["running", "paused"] as const) : [filter].flat();
+      const infos = await sandboxes.list(context.principal, { state });
+      const listed = infos.slice(0, limit).map(toListed);
+      return { content: [{ type: "text", text: JSON.stringify(listed) }], structuredContent: { sandboxes: listed } };
+    },
+  });
+}

@@ -1,0 +1,55 @@
+import * as z from "zod";
+import type { ToolResult } from "../../catalog/tool.ts";
+import type { SandboxInfo } from "../../sandbox/sandbox.ts";
+
+const MEBIBYTE = 1_048_576;
+
+/** Tools that speak of a sandbox by its id, which is checked against its owner like every other. */
+export function idArgument() {
+  return z.string().min(1).max(64).describe("Id of one of your sandboxes, or its short id");
+}
+
+/** What a new sandbox is called. `ip` is null: a sandbox has no address that others reach. */
+export const Created = z.object({ id: z.string(), short_id: z.string(), ip: z.string().nullable(), created_at: z.string() });
+
+/** One sandbox of a list, by the names that E2B's API gives them. */
+export const Listed = z.object({
+  sandboxID: z.string(),
+  templateID: z.string(),
+  state: z.enum(["running", "paused", "ended"]),
+  startedAt: z.string(),
+  endAt: z.string().nullable().describe("When it ends, or when it ended"),
+  cpuCount: z.number().nullable().describe("null when it has no limit"),
+  memoryMB: z.number().int().nullable().describe("null when it has no limit"),
+  ip: z.string().nullable(),
+  metadata: z.record(z.string(), z.string()),
+});
+
+export function toListed({ id, template, state, createdAt, deadline, endedAt, limits, metadata }: SandboxInfo): z.output<typeof Listed> {
+  return {
+    sandboxID: id,
+    templateID: template,
+    state,
+    startedAt: createdAt.toISOString(),
+    endAt: (endedAt ?? deadline)?.toISOString() ?? null,
+    cpuCount: limits.cpus ?? null,
+    memoryMB: limits.memoryBytes === undefined ? null : Math.floor(limits.memoryBytes / MEBIBYTE),
+    ip: null,
+    metadata: { ...metadata },
+  };
+}
+
+/** The limits that the document's arguments stand for. */
+export function toLimits({ cpu, memory_mb: memoryMb }: { readonly cpu?: number | undefined; readonly memory_mb?: number | undefined }) {
+  return { ...(cpu !== undefined && { cpus: cpu }), ...(memoryMb !== undefined && { memoryBytes: memoryMb * MEBIBYTE }) };
+}
+
+export const limitArguments = {
+  cpu: z.number().min(0.01).max(4096).optional().describe("Cores, may be a fraction"),
+  memory_mb: z.number().int().min(16).max(4_194_304).optional().describe("Memory in MiB"),
+};
+
+/** The structured result, and the same as JSON for the model. */
+export function jsonResult(value: Readonly<Record<string, unknown>>): ToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
+}

@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { openToolCaller } from "../../test/support/tool-caller.ts";
+import { createInterpreter } from "../interpreter/interpreter.ts";
+import { createNoSandboxes } from "../../test/support/no-sandboxes.ts";
+import { builtinTools } from "./builtin-tools.ts";
+import { isDefaultTool, parseToolScope, TOOLSET_NAMES } from "./toolsets.ts";
+
+function openTools() {
+  const sandboxes = createNoSandboxes();
+  const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
+  return builtinTools({ interpreter: createInterpreter({ sandboxes }), sandboxes, config });
+}
+
+it("shows at most 40 of the built-in tools unasked", () => {
+  expect(openTools().filter(isDefaultTool).length).toBeLessThanOrEqual(40);
+});
+
+it("knows the toolset of every built-in tool", () => {
+  const unknown = openTools().filter(({ toolset, role }) => role !== "discovery" && !TOOLSET_NAMES.includes(toolset));
+  expect(unknown.map(({ name }) => name)).toEqual([]);
+});
+
+it("says of every tool that reads that it destroys nothing", () => {
+  const odd = openTools().filter(({ annotations }) => annotations.readOnlyHint && annotations.destructiveHint);
+  expect(odd).toEqual([]);
+});
+
+it("shows of the sandbox tools those that make, list, use and end one", () => {
+  const shown = openTools().filter((tool) => tool.toolset === "sandbox" && isDefaultTool(tool));
+  expect(shown.map(({ name }) => name)).toEqual(["sandbox_create", "sandbox_exec", "sandbox_kill", "sandbox_list"]);
+});
+
+it("refuses a toolset that there is not, and names those that there are", () => {
+  expect(() => parseToolScope({ toolsets: ["fils"], readOnly: false })).toThrow(/no toolset "fils": choose of all, files/);
+});
+
+it("takes all together with others as all", () => {
+  expect(parseToolScope({ toolsets: ["files", "all"], readOnly: true })).toEqual({ toolsets: "all", readOnly: true });
+});
+
+it("finds the tool of a task by the words that a model would use", async () => {
+  await using caller = await openToolCaller();
+  const first = async (query: string) => {
+    const { structuredContent } = await caller.call("search_tools", { query, limit: 3 });
+    return (structuredContent as { tools: { name: string }[] }).tools.map(({ name }) => name);
+  };
+  expect(await first("run a shell command")).toContain("run_command");
+  expect(await first("read the content of a file")).toContain("read_file");
+  expect(await first("delete sandbox kill end")).toContain("sandbox_kill");
+});

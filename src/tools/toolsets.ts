@@ -1,0 +1,39 @@
+import type { Tool } from "../catalog/tool.ts";
+import type { ToolScope } from "../catalog/tool-scope.ts";
+import { BelljarError } from "../errors.ts";
+
+/** The toolsets of the built-in tools. Of those that are shown unasked, these tools alone where there is a list. */
+const TOOLSETS: Readonly<Record<string, { readonly shown: boolean | readonly string[] }>> = {
+  files: { shown: true },
+  shell: { shown: true },
+  search: { shown: true },
+  code: { shown: true },
+  ports: { shown: true },
+  todo: { shown: true },
+  sandbox: { shown: ["sandbox_create", "sandbox_exec", "sandbox_list", "sandbox_kill"] },
+  git: { shown: false },
+  npm: { shown: false },
+  web: { shown: false },
+};
+
+/** Names of toolsets that a person may switch on. */
+export const TOOLSET_NAMES = Object.keys(TOOLSETS);
+
+/** What a list shows to whoever asked for no toolsets. */
+export function isDefaultTool({ name, toolset }: Pick<Tool, "name" | "toolset">): boolean {
+  const shown = TOOLSETS[toolset]?.shown ?? false;
+  return typeof shown === "boolean" ? shown : shown.includes(name);
+}
+
+/** What a person chose by flag or configuration. Throws `CONFIG_INVALID` for a toolset that there is not. */
+export function parseToolScope({ toolsets, readOnly }: { readonly toolsets?: readonly string[]; readonly readOnly: boolean }): ToolScope {
+  const unknown = toolsets?.filter((name) => name !== "all" && !Object.hasOwn(TOOLSETS, name)) ?? [];
+  if (unknown.length > 0) {
+    const known = ["all", ...TOOLSET_NAMES].join(", ");
+    throw new BelljarError(
+      "CONFIG_INVALID",
+      `There is no toolset ${unknown.map((name) => JSON.stringify(name)).join(", ")}: choose of ${known}`,
+    );
+  }
+  return { readOnly, ...(toolsets && { toolsets: toolsets.includes("all") ? "all" : toolsets }) };
+}
