@@ -10,6 +10,7 @@ import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "./command.ts";
 import { isSet, textOption } from "./command.ts";
 import { packageRoot } from "./package-root.ts";
+import { findPackagedPrograms } from "./packaged-programs.ts";
 
 /** What a command works on: this machine's home, or a server. Disposing it lets go of sandboxes and kills none. */
 export interface Stack extends AsyncDisposable {
@@ -72,6 +73,7 @@ export async function openConfiguredRuntime(config: Config, stderr: Writable): P
     runtimeDirectory: config.runtimeDirectory,
     storage: config.storage,
     kernels: join(root, "dist/kernels"),
+    programs: findPackagedPrograms(),
     binary: join(root, "native/build/belljar-native"),
     onProgress: (message) => void stderr.write(`${message} ...\n`),
   });

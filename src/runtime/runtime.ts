@@ -30,6 +30,8 @@ export interface RuntimeOptions {
   readonly binary: string;
   /** Belljar's programs that run inside. */
   readonly kernels?: string;
+  /** Executables for `/opt/belljar/bin` inside: their names there, and the files on this host. */
+  readonly programs?: Readonly<Record<string, string>>;
   readonly onProgress?: (message: string) => void;
 }
 

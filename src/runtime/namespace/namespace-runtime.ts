@@ -148,14 +148,13 @@ class NamespaceRuntime implements Runtime {
 
   async #need(name: string): Promise<Template> {
     if (name !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${name}"; there is "base"`);
-    const { home, kernels, onProgress } = this.#host.options;
+    const { home, kernels, programs, onProgress } = this.#host.options;
+    const given = { ...(kernels && { kernels }), ...(programs && { programs }), ...(onProgress && { onProgress }) };
     const canonical = this.#host.idMap.kind === "slot" ? { canonicalUid: CANONICAL_UID } : {};
-    this.#template ??= openBaseTemplate({ home, ...canonical, ...(kernels && { kernels }), ...(onProgress && { onProgress }) }).catch(
-      (cause: unknown) => {
-        this.#template = undefined; // the next create tries again
-        throw cause;
-      },
-    );
+    this.#template ??= openBaseTemplate({ home, ...canonical, ...given }).catch((cause: unknown) => {
+      this.#template = undefined; // the next create tries again
+      throw cause;
+    });
     return this.#template;
   }
 

@@ -211,6 +211,18 @@ describe("Belljar's own programs", () => {
     expect((await openBaseTemplate({ home: host.home, hostRoot: host.root, kernels })).fingerprint).not.toBe(first.fingerprint);
   });
 
+  it("may be executables of any place, and are made anew when one changes", async () => {
+    await using host = await createHost();
+    const programs = { rg: join(host.root, "packages/rg-1/bin") };
+    await host.write("packages/rg-1/bin", 0o600);
+    const first = await openBaseTemplate({ home: host.home, hostRoot: host.root, programs });
+    const copy = join(layers(first).root, "opt/belljar/bin/rg");
+    expect(await readFile(copy, "utf8")).toBe("content of packages/rg-1/bin");
+    expect((await lstat(copy)).mode & 0o777).toBe(0o755);
+    await chmod(programs.rg, 0o644);
+    expect((await openBaseTemplate({ home: host.home, hostRoot: host.root, programs })).fingerprint).not.toBe(first.fingerprint);
+  });
+
   it("may be missing", async () => {
     await using host = await createHost();
     const template = await openBaseTemplate({ home: host.home, hostRoot: host.root, kernels: join(host.root, "none") });

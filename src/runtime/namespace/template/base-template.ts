@@ -25,6 +25,8 @@ export interface BaseTemplateOptions {
   readonly canonicalUid?: number;
   /** Belljar's programs that run inside, copied to `/opt/belljar/kernels` when the folder is there. */
   readonly kernels?: string;
+  /** Executables that run inside, copied to `/opt/belljar/bin` under these names. */
+  readonly programs?: Readonly<Record<string, string>>;
   /** The Node to show when it is not under `/usr`; default the running one. */
   readonly nodePath?: string;
   /** Another `/` to build from. */
@@ -102,10 +104,11 @@ async function buildLayers(building: string, hostRoot: string, options: BaseTemp
   });
 }
 
-async function buildRoot(path: string, hostRoot: string, { canonicalUid, kernels }: BaseTemplateOptions): Promise<void> {
+async function buildRoot(path: string, hostRoot: string, { canonicalUid, kernels, programs = {} }: BaseTemplateOptions): Promise<void> {
   const layer = await createLayer(path, canonicalUid);
   await buildSkeleton(layer, hostRoot);
   if (kernels !== undefined) await copyKernelsIfPresent(layer, kernels);
+  for (const [name, from] of Object.entries(programs)) await layer.copy(join("opt/belljar/bin", name), from, { mode: 0o755 });
 }
 
 /** A copy and no bind: a bind would show in the sandbox's mount table where Belljar lies on the host. */

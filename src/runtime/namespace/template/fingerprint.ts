@@ -33,18 +33,19 @@ const DATABASES = ["var/lib/dpkg/status", "var/lib/rpm", "var/lib/pacman/local"]
 export interface FingerprintOptions {
   readonly canonicalUid?: number;
   readonly kernels?: string;
+  readonly programs?: Readonly<Record<string, string>>;
 }
 
 /**
  * Names what the base template would hold, from about a hundred `lstat` calls and without reading a file, because every start asks for it.
  * It sees packages come and go and settings change; a file made deep in `/usr` by hand it does not see.
  */
-export function fingerprintHost(hostRoot: string, { canonicalUid, kernels }: FingerprintOptions): string {
+export function fingerprintHost(hostRoot: string, { canonicalUid, kernels, programs = {} }: FingerprintOptions): string {
   const hash = createHash("sha256");
-  hash.update(JSON.stringify([FORMAT, hostRoot, canonicalUid ?? process.getuid?.()]));
+  hash.update(JSON.stringify([FORMAT, hostRoot, canonicalUid ?? process.getuid?.(), programs]));
   const hostPaths = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", ...USR_FOLDERS, ...DATABASES, ...rowPaths(hostRoot)];
   const kernelPaths = kernels === undefined ? [] : names(kernels).map((name) => join(kernels, name));
-  for (const path of [...hostPaths.map((name) => join(hostRoot, name)), ...kernelPaths]) {
+  for (const path of [...hostPaths.map((name) => join(hostRoot, name)), ...kernelPaths, ...Object.values(programs)]) {
     const stat = lstatSync(path, { throwIfNoEntry: false });
     hash.update(`${path}\0${stat ? `${stat.mode} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}` : "-"}\n`);
   }

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { chmod, lchown, link, mkdir, open, symlink, writeFile } from "node:fs/promises";
+import { chmod, copyFile, lchown, link, mkdir, open, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** Larger files of the host are not settings. */
@@ -16,6 +16,8 @@ export interface LayerWriter {
   readonly path: string;
   folder(path: string, options?: EntryOptions): Promise<void>;
   file(path: string, content: string | Uint8Array, options?: EntryOptions): Promise<void>;
+  /** A copy of a host file of any size, sharing its blocks where the file system can. */
+  copy(path: string, from: string, options?: EntryOptions): Promise<void>;
   link(path: string, target: string, options?: EntryOptions): Promise<void>;
   /** A second name of an entry. */
   hardLink(path: string, existing: string): Promise<void>;
@@ -39,6 +41,12 @@ export async function createLayer(path: string, canonicalUid: number | undefined
     async file(name, content, { mode = 0o644, owner } = {}) {
       const target = join(path, name);
       await writeFile(target, content, { flag: "wx", mode: 0o600 });
+      await chmod(target, mode);
+      await own(target, owner);
+    },
+    async copy(name, from, { mode = 0o644, owner } = {}) {
+      const target = join(path, name);
+      await copyFile(from, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
       await chmod(target, mode);
       await own(target, owner);
     },
