@@ -1,0 +1,198 @@
+import { chmod, copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createSecretStore } from "./create-secret-store.ts";
+import type { Keyring } from "./keyring.ts";
+import type { SecretStore } from "./secret-store.ts";
+
+const VALUE = "sk-planted-0123456789abcdef";
+
+interface TestHome extends AsyncDisposable {
+  readonly home: string;
+  readonly store: SecretStore;
+  /** Every file below the home, with its content. */
+  files(): Promise<ReadonlyMap<string, string>>;
+}
+
+async function openHome(keyring?: Keyring): Promise<TestHome> {
+  const home = await mkdtemp(join(tmpdir(), "belljar-secrets-"));
+  return {
+    home,
+    store: createSecretStore({ home, keyring }),
+    async files() {
+      const found = await readdir(home, { recursive: true, withFileTypes: true });
+      const paths = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+      return new Map(await Promise.all(paths.map(async (path) => [path, await readFile(path, "utf8")] as const)));
+    },
+    [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true }),
+  };
+}
+
+const failsWith = (code: string, message: RegExp = /./) =>
+  expect.objectContaining({ code, message: expect.stringMatching(message) as string });
+
+it("gives back what was set, to its owner alone", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "openai", VALUE);
+  await home.store.set("other", "openai", "another");
+  expect(await home.store.reveal("local", "openai")).toBe(VALUE);
+  expect(await home.store.reveal("other", "openai")).toBe("another");
+  expect(await home.store.reveal("third", "openai")).toBeUndefined();
+});
+
+it("keeps the value nowhere in readable form", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "openai", VALUE);
+  const texts = [...(await home.files()).values()].join("\n");
+  for (const form of [VALUE, Buffer.from(VALUE).toString("base64"), Buffer.from(VALUE).toString("hex")]) expect(texts).not.toContain(form);
+});
+
+it("keeps its files to this user and leaves none unfinished", async () => {
+  await using home = await openHome();
+  await Promise.all(["a", "b", "c"].map((name) => home.store.set("local", name, VALUE)));
+  const modes = await Promise.all([...(await home.files()).keys()].map(async (path) => (await stat(path)).mode & 0o777));
+  expect(modes).toEqual([0o600, 0o600, 0o600, 0o600]);
+  expect((await stat(join(home.home, "secrets"))).mode & 0o777).toBe(0o700);
+});
+
+it("lists names and dates, replaces and removes", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "b", VALUE);
+  await home.store.set("local", "a", "old-value");
+  await home.store.set("local", "a", "new-value");
+  const listed = await home.store.list("local");
+  expect(listed.map(({ name }) => name)).toEqual(["a", "b"]);
+  expect(Object.keys(listed[0] ?? {})).toEqual(["name", "changedAt"]);
+  expect(await home.store.reveal("local", "a")).toBe("new-value");
+  await home.store.remove("local", "a");
+  expect(await home.store.reveal("local", "a")).toBeUndefined();
+  await expect(home.store.remove("local", "a")).rejects.toThrow(failsWith("SECRET_NOT_FOUND") as Error);
+});
+
+it("is empty in a home that has none, and makes nothing there", async () => {
+  await using home = await openHome();
+  expect(await home.store.list("local")).toEqual([]);
+  expect(await home.store.reveal("local", "openai")).toBeUndefined();
+  expect(await readdir(home.home)).toEqual([]);
+});
+
+it("agrees on one key when several processes make the first one at once", async () => {
+  await using home = await openHome();
+  const stores = Array.from({ length: 8 }, () => createSecretStore({ home: home.home }));
+  await Promise.all(stores.map((store, index) => store.set("local", `name-${index}`, `value-${index}`)));
+  const revealed = await Promise.all(stores.map((_, index) => home.store.reveal("local", `name-${index}`)));
+  expect(revealed).toEqual(stores.map((_, index) => `value-${index}`));
+});
+
+it("sees what another process changed", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "openai", "first");
+  expect(await home.store.reveal("local", "openai")).toBe("first");
+  await rm(join(home.home, "secrets"), { recursive: true });
+  await createSecretStore({ home: home.home }).set("local", "openai", "second");
+  expect(await home.store.reveal("local", "openai")).toBe("second");
+});
+
+it.each(["", ".hidden", "../up", "a/b", "a b", "é", "a".repeat(65), "a\n"])("refuses the name %j", async (name) => {
+  await using home = await openHome();
+  await expect(home.store.set("local", name, VALUE)).rejects.toThrow(failsWith("ARGUMENTS_INVALID") as Error);
+  expect(await home.store.reveal("local", name)).toBeUndefined();
+});
+
+it.each([
+  ["empty", "", /empty/],
+  ["of two lines", "secret\nvalue", /control characters/],
+  ["with a NUL", "secret\0value", /control characters/],
+  ["with a tab", "secret\tvalue", /control characters/],
+  ["with a space at its end", "secretvalue ", /space/],
+  ["of 65,537 bytes", "x".repeat(65_537), /at most 65536/],
+  ["with half a character", "secretvalue\ud800", /Unicode/],
+])("refuses a value %s without repeating it", async (_what, value, message) => {
+  await using home = await openHome();
+  const failure = await home.store.set("local", "openai", value).catch((error: unknown) => error);
+  expect(failure).toEqual(failsWith("ARGUMENTS_INVALID", message));
+  expect(String(failure)).not.toMatch(/secretvalue|secret.value|xxx/);
+});
+
+it("takes a value of 65,536 bytes and of any script", async () => {
+  await using home = await openHome();
+  for (const value of ["x".repeat(65_536), "pässwört-日本"]) {
+    await home.store.set("local", "openai", value);
+    expect(await home.store.reveal("local", "openai")).toBe(value);
+  }
+});
+
+it("does not open a file that was moved to another name", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "openai", VALUE);
+  const path = [...(await home.files()).keys()].find((one) => one.endsWith("openai.json")) ?? "";
+  await copyFile(path, path.replace("openai", "github"));
+  await expect(home.store.reveal("local", "github")).rejects.toThrow(failsWith("FILE_IO", /damaged.*secret set/) as Error);
+});
+
+it.each(["", "{}", '{"key":1}', "x"])("says how to go on when a secret's file holds %j", async (content) => {
+  await using home = await openHome();
+  await home.store.set("local", "openai", VALUE);
+  const path = [...(await home.files()).keys()].find((one) => one.endsWith("openai.json")) ?? "";
+  await writeFile(path, content);
+  await expect(home.store.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /damaged.*secret set/) as Error);
+});
+
+it("says how to go on when the key is another one, is gone or is damaged", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "openai", VALUE);
+  const key = join(home.home, "secrets/key.json");
+  await rm(key);
+  const fresh = createSecretStore({ home: home.home });
+  await expect(fresh.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /another key.*secret set openai/) as Error);
+  await fresh.set("local", "github", VALUE);
+  await expect(fresh.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /another key.*secret set openai/) as Error);
+  await writeFile(key, "nonsense");
+  const next = createSecretStore({ home: home.home });
+  await expect(next.reveal("local", "github")).rejects.toThrow(failsWith("FILE_IO", /damaged/) as Error);
+});
+
+it("refuses a key and a folder that other users can read", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "openai", VALUE);
+  await chmod(join(home.home, "secrets/key.json"), 0o644);
+  const fresh = createSecretStore({ home: home.home });
+  await expect(fresh.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /chmod 600/) as Error);
+  await chmod(join(home.home, "secrets"), 0o755);
+  await expect(fresh.set("local", "openai", VALUE)).rejects.toThrow(failsWith("FILE_IO", /chmod 700/) as Error);
+});
+
+function createMemoryKeyring(): Keyring & { readonly keys: Map<string, string> } {
+  const keys = new Map<string, string>();
+  return {
+    keys,
+    store: async (id, key) => keys.set(id, key).has(id),
+    lookup: async (id) => keys.get(id),
+    clear: async (id) => void keys.delete(id),
+  };
+}
+
+it("keeps the key in the keyring alone where there is one", async () => {
+  const keyring = createMemoryKeyring();
+  await using home = await openHome(keyring);
+  await Promise.all(["a", "b", "c"].map((name) => createSecretStore({ home: home.home, keyring }).set("local", name, VALUE)));
+  expect(keyring.keys.size).toBe(1);
+  expect([...(await home.files()).values()].join("\n")).not.toContain([...keyring.keys.values()][0]);
+  expect(await createSecretStore({ home: home.home, keyring }).reveal("local", "b")).toBe(VALUE);
+});
+
+it("says how to go on when the keyring has the key no more", async () => {
+  const keyring = createMemoryKeyring();
+  await using home = await openHome(keyring);
+  await home.store.set("local", "openai", VALUE);
+  keyring.keys.clear();
+  const fresh = createSecretStore({ home: home.home, keyring });
+  await expect(fresh.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /keyring.*unlock/) as Error);
+});
+
+it("keeps the key in a file when the keyring takes it and does not give it back", async () => {
+  await using home = await openHome({ store: async () => true, lookup: async () => undefined, clear: async () => undefined });
+  await home.store.set("local", "openai", VALUE);
+  expect(await createSecretStore({ home: home.home }).reveal("local", "openai")).toBe(VALUE);
+});

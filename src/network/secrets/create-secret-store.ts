@@ -1,0 +1,160 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { BelljarError } from "../../errors.ts";
+import type { Keyring } from "./keyring.ts";
+import { ensurePrivateFolder, ifThere, readPrivateFile, removeFile, replacePrivateFile } from "./private-files.ts";
+import type { SecretKey } from "./secret-key.ts";
+import { loadSecretKey, openSecretKey } from "./secret-key.ts";
+import { assertSecretName, assertSecretValue, isSecretName } from "./secret-rules.ts";
+import type { SecretInfo, SecretStore } from "./secret-store.ts";
+
+export interface SecretStoreOptions {
+  /** `$BELLJAR_HOME`, absolute. */
+  readonly home: string;
+  /** Where the key is kept when it works; without one the key is a file. */
+  readonly keyring?: Keyring;
+}
+
+const SUFFIX = ".json";
+const CIPHER = "aes-256-gcm";
+const MOST_PER_OWNER = 1000;
+
+/** The secrets of a home, which any number of processes share: one file each, written by rename. */
+export function createSecretStore({ home, keyring }: SecretStoreOptions): SecretStore {
+  return new HomeSecrets(join(home, "secrets"), keyring);
+}
+
+class HomeSecrets implements SecretStore {
+  readonly #folder: string;
+  readonly #keyring: Keyring | undefined;
+  #key: SecretKey | undefined;
+
+  constructor(folder: string, keyring: Keyring | undefined) {
+    this.#folder = folder;
+    this.#keyring = keyring;
+  }
+
+  async set(owner: string, name: string, value: string): Promise<void> {
+    assertSecretName(name);
+    assertSecretValue(value);
+    await ensurePrivateFolder(this.#folder);
+    await ensurePrivateFolder(this.#ownerFolder(owner));
+    await this.#assertRoom(owner, name);
+    this.#key = await openSecretKey(this.#folder, this.#keyring);
+    await replacePrivateFile(this.#path(owner, name), `${JSON.stringify(seal(this.#key, { owner, name }, value))}\n`);
+  }
+
+  async list(owner: string): Promise<readonly SecretInfo[]> {
+    const found = await Promise.all((await this.#names(owner)).map((name) => this.#info(owner, name)));
+    return found.filter((info) => info !== undefined);
+  }
+
+  async remove(owner: string, name: string): Promise<void> {
+    assertSecretName(name);
+    if (await removeFile(this.#path(owner, name))) return;
+    throw new BelljarError("SECRET_NOT_FOUND", `No secret ${name}: list yours with \`belljar secret list\``);
+  }
+
+  async reveal(owner: string, name: string): Promise<string | undefined> {
+    if (!isSecretName(name)) return undefined;
+    const path = this.#path(owner, name);
+    const text = await readPrivateFile(path);
+    return text === undefined ? undefined : this.#unseal(path, { owner, name }, parseSealed(path, text));
+  }
+
+  async #unseal(path: string, belongs: Belongs, sealed: Sealed): Promise<string> {
+    // The home may have been emptied and filled again while this process runs.
+    if (this.#key?.id !== sealed.key) this.#key = await loadSecretKey(this.#folder, this.#keyring);
+    if (this.#key?.id !== sealed.key) throw wrongKey(belongs.name, this.#folder);
+    return unseal(this.#key, path, belongs, sealed);
+  }
+
+  async #assertRoom(owner: string, name: string): Promise<void> {
+    const names = await this.#names(owner);
+    if (names.length < MOST_PER_OWNER || names.includes(name)) return;
+    throw new BelljarError("QUOTA_EXCEEDED", `There are ${MOST_PER_OWNER} secrets: remove one with \`belljar secret remove NAME\``);
+  }
+
+  async #names(owner: string): Promise<readonly string[]> {
+    const folder = this.#ownerFolder(owner);
+    const files = (await ifThere(folder, readdir(folder))) ?? [];
+    return files
+      .filter((file) => file.endsWith(SUFFIX))
+      .map((file) => file.slice(0, -SUFFIX.length))
+      .filter(isSecretName)
+      .toSorted();
+  }
+
+  async #info(owner: string, name: string): Promise<SecretInfo | undefined> {
+    const path = this.#path(owner, name);
+    const found = await ifThere(path, stat(path));
+    return found && { name, changedAt: found.mtime };
+  }
+
+  /** An owner's id may be any text. */
+  #ownerFolder(owner: string): string {
+    return join(this.#folder, createHash("sha256").update(owner).digest("hex").slice(0, 32));
+  }
+
+  #path(owner: string, name: string): string {
+    return join(this.#ownerFolder(owner), name + SUFFIX);
+  }
+}
+
+/** Whose value it is: a file that is copied to another name or owner does not open. */
+interface Belongs {
+  readonly owner: string;
+  readonly name: string;
+}
+
+interface Sealed {
+  /** The id of the key. */
+  readonly key: string;
+  readonly iv: string;
+  readonly tag: string;
+  readonly data: string;
+}
+
+function seal(key: SecretKey, belongs: Belongs, value: string): Sealed & { readonly version: 1 } {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv(CIPHER, key.bytes, iv).setAAD(toBoundData(belongs));
+  const data = Buffer.concat([cipher.update(value, "utf8"), cipher.final()]);
+  const text = (bytes: Buffer): string => bytes.toString("base64");
+  return { version: 1, key: key.id, iv: text(iv), tag: text(cipher.getAuthTag()), data: text(data) };
+}
+
+function unseal(key: SecretKey, path: string, belongs: Belongs, sealed: Sealed): string {
+  const bytes = (text: string): Buffer => Buffer.from(text, "base64");
+  try {
+    const decipher = createDecipheriv(CIPHER, key.bytes, bytes(sealed.iv), { authTagLength: 16 }).setAAD(toBoundData(belongs));
+    decipher.setAuthTag(bytes(sealed.tag));
+    return Buffer.concat([decipher.update(bytes(sealed.data)), decipher.final()]).toString("utf8");
+  } catch (cause) {
+    throw damaged(path, cause);
+  }
+}
+
+function toBoundData({ owner, name }: Belongs): Buffer {
+  return Buffer.from(JSON.stringify(["belljar-secret", 1, owner, name]));
+}
+
+function parseSealed(path: string, text: string): Sealed {
+  try {
+    const { key, iv, tag, data } = JSON.parse(text) as Partial<Record<keyof Sealed, unknown>>;
+    if (typeof key === "string" && typeof iv === "string" && typeof tag === "string" && typeof data === "string")
+      return { key, iv, tag, data };
+  } catch (cause) {
+    throw damaged(path, cause);
+  }
+  throw damaged(path);
+}
+
+function damaged(path: string, cause?: unknown): BelljarError {
+  return new BelljarError("FILE_IO", `The secret in ${path} is damaged: set it anew with \`belljar secret set NAME\``, { cause });
+}
+
+function wrongKey(name: string, folder: string): BelljarError {
+  const advice = `put the key back from a backup, or set the secret anew with \`belljar secret set ${name}\``;
+  return new BelljarError("FILE_IO", `The secret ${name} was stored with another key than the one of ${folder}: ${advice}`);
+}

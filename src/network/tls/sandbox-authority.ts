@@ -1,0 +1,113 @@
+import type { KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
+import { isIP } from "node:net";
+import type { SecureContext } from "node:tls";
+import { createSecureContext } from "node:tls";
+import { BelljarError } from "../../errors.ts";
+import { createCertificate } from "./certificate.ts";
+
+/** A certificate authority of one sandbox. The key stays in the host; the certificate is trusted in that sandbox alone. */
+export interface SandboxAuthority {
+  readonly certificatePem: string;
+  readonly keyPem: string;
+}
+
+/** The same in every sandbox, so that the name of its file inside is too. */
+export const AUTHORITY_NAME = "Belljar sandbox authority";
+const DAY_MS = 86_400_000;
+/** Longer than any sandbox lives. */
+const AUTHORITY_DAYS = 3650;
+const LEAF_DAYS = 30;
+/** Far more hosts than secrets and rules name. */
+const CACHED_MAX = 256;
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+
+/** Takes less than a millisecond. */
+export function createSandboxAuthority(now = new Date()): SandboxAuthority {
+  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const certificatePem = createCertificate({
+    subject: AUTHORITY_NAME,
+    subjectKey: publicKey,
+    issuer: AUTHORITY_NAME,
+    issuerKey: privateKey,
+    issuerPublicKey: publicKey,
+    ...lifetime(now, AUTHORITY_DAYS),
+    use: { kind: "authority" },
+  });
+  return { certificatePem, keyPem: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
+}
+
+/** The certificates that a sandbox's authority gives to the hosts whose traffic is read. */
+export interface ServerCertificates {
+  /** Throws `ARGUMENTS_INVALID` for what is neither a host name nor an address. */
+  contextFor(host: string): SecureContext;
+}
+
+export function createServerCertificates(authority: SandboxAuthority, now: () => Date = () => new Date()): ServerCertificates {
+  const issuerKey = createPrivateKey(authority.keyPem);
+  const keys = { issuerKey, issuerPublicKey: createPublicKey(issuerKey) };
+  const leafKeys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const cached = new Map<string, CachedContext>();
+  return {
+    contextFor(host) {
+      const name = parseHost(host);
+      const known = cached.get(name);
+      if (known && known.renewAt > now()) return known.context;
+      const made = createContext(name, { ...keys, leafKeys, authority, now: now() });
+      keepNewest(cached, name, made);
+      return made.context;
+    },
+  };
+}
+
+interface CachedContext {
+  readonly context: SecureContext;
+  readonly renewAt: Date;
+}
+
+interface ContextParts {
+  readonly issuerKey: KeyObject;
+  readonly issuerPublicKey: KeyObject;
+  readonly leafKeys: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
+  readonly authority: SandboxAuthority;
+  readonly now: Date;
+}
+
+function createContext(host: string, { issuerKey, issuerPublicKey, leafKeys, authority, now }: ContextParts): CachedContext {
+  const { notBefore, notAfter } = lifetime(now, LEAF_DAYS);
+  const leaf = createCertificate({
+    // A common name has at most 64 characters; what counts is the alternative name.
+    subject: host.slice(0, 64),
+    subjectKey: leafKeys.publicKey,
+    issuer: AUTHORITY_NAME,
+    issuerKey,
+    issuerPublicKey,
+    notBefore,
+    notAfter,
+    use: { kind: "server", host },
+  });
+  const key = leafKeys.privateKey.export({ type: "pkcs8", format: "pem" });
+  const context = createSecureContext({ key, cert: leaf + authority.certificatePem, minVersion: "TLSv1.2" });
+  return { context, renewAt: new Date(notAfter.getTime() - DAY_MS) };
+}
+
+function parseHost(host: string): string {
+  const name = host
+    .toLowerCase()
+    .replace(/\.$/, "")
+    .replace(/^\[(.*)\]$/, "$1");
+  if (isIP(name) !== 0 || HOST_NAME.test(name)) return name;
+  throw new BelljarError("ARGUMENTS_INVALID", `${JSON.stringify(host.slice(0, 100))} is neither a host name nor an address`);
+}
+
+/** The sandbox has the host's clock; a day is for clocks that were just set. */
+function lifetime(now: Date, days: number): { readonly notBefore: Date; readonly notAfter: Date } {
+  return { notBefore: new Date(now.getTime() - DAY_MS), notAfter: new Date(now.getTime() + days * DAY_MS) };
+}
+
+function keepNewest<Value>(cached: Map<string, Value>, key: string, value: Value): void {
+  cached.delete(key);
+  cached.set(key, value);
+  const [oldest] = cached.keys();
+  if (cached.size > CACHED_MAX && oldest !== undefined) cached.delete(oldest);
+}
