@@ -1,0 +1,46 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { createServer, STATUS_CODES } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { createPortRouter } from "./port-router.ts";
+import type { PortRouterOptions } from "./port-router.ts";
+
+/** A server of ports alone, for a process that serves nothing else. Disposing it ends every connection. */
+export interface PortListener extends AsyncDisposable {
+  /** Where links start. */
+  readonly origin: URL;
+}
+
+const HOST = "127.0.0.1";
+const HEADERS_TIMEOUT_MS = 60_000;
+
+/** Listens on a free port of the loopback address. */
+export async function openPortListener(options: Omit<PortRouterOptions, "isOwnName">): Promise<PortListener> {
+  const router = createPortRouter({ ...options, isOwnName: (name) => name === HOST || name === "localhost" });
+  // A body may take as long as it takes; a head may not.
+  const server = createServer({ requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
+    if (router.takes(request)) router.handle(request, response);
+    else response.writeHead(404, { "content-type": "text/plain" }).end("Only ports of sandboxes are served here\n");
+  });
+  const sockets = new Set<Duplex>();
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    if (router.takes(request)) router.upgrade(request, socket, head);
+    else socket.end(`HTTP/1.1 404 ${STATUS_CODES[404]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  });
+  server.listen({ host: HOST, port: 0 });
+  await once(server, "listening");
+  return {
+    origin: new URL(`http://${HOST}:${(server.address() as AddressInfo).port}`),
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, "close");
+      server.close();
+      router.close();
+      for (const socket of sockets) socket.destroy();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

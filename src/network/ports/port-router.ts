@@ -1,0 +1,159 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { BelljarError } from "../../errors.ts";
+import { assertAccess, firstVisit } from "./port-access.ts";
+import type { OnPortFailure, PortAnswer } from "./port-answer.ts";
+import { redirectAnswer, toPortAnswer } from "./port-answer.ts";
+import { pathStyleHeaders } from "./port-headers.ts";
+import type { PortLink } from "./port-link.ts";
+import { PortConnections } from "./port-pool.ts";
+import { relayExchange } from "./port-relay.ts";
+import type { PortTarget } from "./port-target.ts";
+import { hostNameOf, isForPort, parsePortTarget } from "./port-target.ts";
+import { relayUpgrade, writeAnswer } from "./port-upgrade.ts";
+
+/** What the router needs of a sandbox. */
+export interface PortSandbox {
+  /** A TCP connection to a port inside; the signal holds for its whole life. */
+  dial(port: number, signal: AbortSignal): Promise<Duplex>;
+  links(): Promise<readonly PortLink[]>;
+}
+
+export interface PortRouterOptions {
+  /** By the full id. Rejects with `SANDBOX_NOT_FOUND`, or `SANDBOX_ENDED`. */
+  readonly find: (id: string) => Promise<PortSandbox>;
+  /** Whether this server goes by that host name: under others it serves no paths, so that no rebound name reaches a port. */
+  readonly isOwnName: (name: string) => boolean;
+  readonly onFailure: OnPortFailure;
+}
+
+/**
+ * The ways in from a browser: `http://PORT-ID.localhost/` and `/ports/ID/PORT/`. It answers all that `takes` says yes to, and
+ * never throws. Who asks must hold the link's token, unless the link is public.
+ */
+export interface PortRouter {
+  takes(request: IncomingMessage): boolean;
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Ends every connection into a sandbox. */
+  close(): void;
+}
+
+export function createPortRouter(options: PortRouterOptions): PortRouter {
+  const ports = new Map<string, PortConnections>();
+  return {
+    takes: isForPort,
+    handle: (request, response) => void serve({ options, ports }, request, response),
+    upgrade: (request, socket, head) => void switchOver({ options, ports }, { request, socket, head }),
+    close() {
+      for (const connections of ports.values()) connections.close();
+      ports.clear();
+    },
+  };
+}
+
+interface Router {
+  readonly options: PortRouterOptions;
+  readonly ports: Map<string, PortConnections>;
+}
+
+async function serve(router: Router, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.on("error", ignore);
+  try {
+    const { target, sandbox, ours } = await admit(router, request);
+    if (ours) return answerWith(response, ours, request);
+    const connections = connectionsOf(router, target);
+    const done = connections.use((signal) => sandbox.dial(target.port, signal));
+    await relayExchange(connections, { request, response, target }).finally(done);
+  } catch (error) {
+    if (response.headersSent || response.destroyed) response.destroy();
+    else answerWith(response, toPortAnswer(error, request, router.options.onFailure), request);
+  }
+}
+
+async function switchOver(router: Router, { request, socket, head }: Pick<Upgrade, "request" | "socket" | "head">): Promise<void> {
+  socket.on("error", () => socket.destroy());
+  try {
+    const { target, sandbox, ours } = await admit(router, request);
+    if (ours) return writeAnswer(socket, ours);
+    const connections = connectionsOf(router, target);
+    const done = connections.use((signal) => sandbox.dial(target.port, signal));
+    await relayUpgrade(connections, { request, socket, head, target }).finally(done);
+  } catch (error) {
+    if (!socket.destroyed) writeAnswer(socket, toPortAnswer(error, request, router.options.onFailure));
+  }
+}
+
+interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+interface Admission {
+  readonly target: PortTarget;
+  readonly sandbox: PortSandbox;
+  /** Set when the request is answered without asking the program inside. */
+  readonly ours?: PortAnswer;
+}
+
+/** Throws what the client is to be told. */
+async function admit({ options }: Router, request: IncomingMessage): Promise<Admission> {
+  const target = parsePortTarget(request);
+  if (target.style === "path" && !options.isOwnName(hostNameOf(request).replace(/^\[|\]$/g, ""))) {
+    throw new BelljarError("FORBIDDEN", "The Host header names another server; use the address that belljar serve printed");
+  }
+  const sandbox = await options.find(target.sandbox).catch(unlessUnknown);
+  const link = (await sandbox?.links())?.find(({ port }) => port === target.port);
+  assertAccess(link, request, target);
+  // Both are there: assertAccess lets nobody through without a link.
+  if (!sandbox || !link) throw new TypeError("A port was opened without a link");
+  const ours = ownAnswer(link, request, target);
+  return { target, sandbox, ...(ours && { ours }) };
+}
+
+/** An unknown sandbox and one without a link are the same to who asks. */
+function unlessUnknown(error: unknown): undefined {
+  if (error instanceof BelljarError && error.code === "SANDBOX_NOT_FOUND") return undefined;
+  throw error;
+}
+
+function ownAnswer(link: PortLink, request: IncomingMessage, target: PortTarget): PortAnswer | undefined {
+  const visit = firstVisit(link, request, target);
+  if (visit) return redirectAnswer(303, visit.location, visit.cookie);
+  // Relative addresses count from the slash.
+  if (!target.path.startsWith("/")) return redirectAnswer(308, `${target.prefix}/${target.path}`);
+  return preflight(request, target);
+}
+
+/** A page in path style has no origin, so its browser asks before each request that is more than a form's. */
+function preflight({ method, headers }: IncomingMessage, { style }: PortTarget): PortAnswer | undefined {
+  const asked = headers["access-control-request-method"];
+  if (style === "host" || method !== "OPTIONS" || headers.origin !== "null" || asked === undefined) return undefined;
+  const allowed = ["Access-Control-Allow-Methods", asked, "Access-Control-Max-Age", "600"];
+  const names = headers["access-control-request-headers"];
+  if (names !== undefined) allowed.push("Access-Control-Allow-Headers", names);
+  return { status: 204, headers: allowed, body: "" };
+}
+
+function connectionsOf({ ports }: Router, { sandbox, port }: PortTarget): PortConnections {
+  const key = `${sandbox}:${port}`;
+  const known = ports.get(key);
+  if (known) return known;
+  const connections = new PortConnections(() => {
+    if (ports.get(key) === connections) ports.delete(key);
+    connections.close();
+  });
+  ports.set(key, connections);
+  return connections;
+}
+
+function answerWith(response: ServerResponse, { status, headers, body }: PortAnswer, request: IncomingMessage): void {
+  const isPath = request.url?.startsWith("/ports") === true;
+  const more = isPath ? pathStyleHeaders(request) : [];
+  const length = status === 204 ? [] : ["Content-Length", String(Buffer.byteLength(body))];
+  response.writeHead(status, [...headers, ...more, ...length]);
+  response.end(body);
+}
+
+function ignore(): void {}

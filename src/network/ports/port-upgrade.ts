@@ -1,0 +1,113 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { request as requestHttp, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream";
+import { BelljarError } from "../../errors.ts";
+import type { PortAnswer } from "./port-answer.ts";
+import { toInnerHeaders, toOuterHeaders } from "./port-headers.ts";
+import type { PortConnections } from "./port-pool.ts";
+import { toPortError } from "./port-relay.ts";
+import type { PortTarget } from "./port-target.ts";
+import { watchClient } from "./watch-client.ts";
+
+export interface PortUpgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  /** What came behind the request already. */
+  readonly head: Buffer;
+  readonly target: PortTarget;
+}
+
+/**
+ * Passes an upgrade in (WebSocket or any other), and joins both ends when the program inside switches. An end passes on as an end;
+ * an error or a close ends both. Resolves when all is over; rejects when there is nothing to pass on.
+ */
+export async function relayUpgrade(connections: PortConnections, upgrade: PortUpgrade): Promise<void> {
+  const { request, socket, head, target } = upgrade;
+  assertNoBody(request);
+  const asked = requestHttp({
+    method: request.method,
+    path: target.path,
+    headers: [...toInnerHeaders(request, target), "Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? ""],
+    createConnection: connections.connect,
+  });
+  const client = watchClient(socket);
+  client.gone.addEventListener("abort", () => void asked.destroy());
+  asked.end();
+  try {
+    const { answer, stream } = await answered(asked).finally(() => client.stop());
+    socket.write(answerHead(answer, upgrade, stream !== undefined));
+    if (stream) await join({ socket, head }, stream);
+    else await pass(answer, socket);
+  } finally {
+    asked.destroy();
+  }
+}
+
+/** Writes an answer of ours to a connection that is no longer Node's. */
+export function writeAnswer(socket: Duplex, { status, headers, body }: PortAnswer): void {
+  const lines = ["Connection", "close", "Content-Length", String(Buffer.byteLength(body)), ...headers];
+  socket.end(toHead(status, lines) + body);
+}
+
+/** A body could hide a second request behind the first. */
+function assertNoBody({ method, headers }: IncomingMessage): void {
+  if (method === "GET" && headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
+  throw new BelljarError("ARGUMENTS_INVALID", "An upgrade is a GET without a body");
+}
+
+interface Answer {
+  readonly answer: IncomingMessage;
+  /** Set when the program inside switched. */
+  readonly stream?: Duplex;
+}
+
+function answered(asked: ClientRequest): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    asked.once("response", (answer) => resolve({ answer }));
+    asked.once("upgrade", (answer, stream, head: Buffer) => {
+      if (head.length > 0) stream.unshift(head);
+      resolve({ answer, stream });
+    });
+    asked.on("error", (error) => reject(toPortError(error)));
+    asked.once("close", () => reject(toPortError(new Error("closed"))));
+  });
+}
+
+/** An answer that is no switch ends with the connection. */
+function answerHead(answer: IncomingMessage, { request, target }: PortUpgrade, isSwitched: boolean): string {
+  const headers = toOuterHeaders(answer, request, target);
+  const upgrade = answer.headers.upgrade ?? request.headers.upgrade ?? "";
+  const connection = isSwitched ? ["Connection", "Upgrade", "Upgrade", upgrade] : ["Connection", "close"];
+  return toHead(isSwitched ? 101 : (answer.statusCode ?? 502), [...connection, ...headers]);
+}
+
+function toHead(status: number, headers: readonly string[]): string {
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Unknown"}`];
+  for (let index = 0; index + 1 < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`);
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}
+
+async function join({ socket, head }: Pick<PortUpgrade, "socket" | "head">, stream: Duplex): Promise<void> {
+  if (head.length > 0) socket.unshift(head);
+  await Promise.all([carry(socket, stream), carry(stream, socket)]);
+}
+
+/** Settles when this way is over; a break is a break of both. */
+function carry(from: Duplex, to: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    pipeline(from, to, (error) => {
+      if (error) {
+        from.destroy();
+        to.destroy();
+      }
+      resolve();
+    });
+  });
+}
+
+function pass(answer: IncomingMessage, socket: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    pipeline(answer, socket, () => resolve());
+  });
+}
