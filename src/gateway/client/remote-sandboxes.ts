@@ -5,6 +5,7 @@ import type { Isolation, SandboxEnd } from "../../runtime/runtime.ts";
 import { BelljarError } from "../../errors.ts";
 import { isolation, parseAnswer, sandboxInfo, usage } from "./server-answers.ts";
 import { openLease } from "./lease.ts";
+import { remotePorts } from "./remote-ports.ts";
 import type { Lease } from "./lease.ts";
 import { askServer, openGuestStream } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
@@ -58,8 +59,7 @@ function createRemoteSandbox(address: ServerAddress, id: string, env: CreateOpti
     info: () => getInfo(address, id),
     usage: async () => parseAnswer(usage, await askServer(address, { method: "GET", path: `${path}/usage` })),
     setNetwork: notYet,
-    ports: notYet,
-    registerPort: notYet,
+    ...remotePorts(address, path),
     async extend(timeoutMs) {
       await askServer(address, { method: "POST", path: `${path}/extend`, body: { timeoutMs } });
     },

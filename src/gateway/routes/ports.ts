@@ -24,9 +24,6 @@ export function portRoutes({ sandboxes, callers }: PortRoutesOptions): FastifyPl
       const sandbox = await sandboxes.get(callers.of(request.raw), idOf(request));
       return reply.code(201).send(await sandbox.registerPort(port, access));
     });
-    app.get("/v1/sandboxes/:id/port-links", async (request) => ({
-      links: await (await sandboxes.get(callers.of(request.raw), idOf(request))).portLinks(),
-    }));
   };
 }
 
