@@ -49,6 +49,8 @@ export const ERRORS = {
   PATH_INVALID: { status: 400, retryable: false },
   FILE_NOT_TEXT: { status: 400, retryable: false },
   FILE_IO: { status: 500, retryable: false },
+  EDIT_CONFLICT: { status: 409, retryable: false },
+  UNDO_NOT_FOUND: { status: 404, retryable: false },
 
   PORT_REFUSED: { status: 502, retryable: true },
   PORT_TAKEN: { status: 409, retryable: false },
@@ -56,10 +58,13 @@ export const ERRORS = {
   NETWORK_DENIED: { status: 403, retryable: false },
   NETWORK_FAILED: { status: 502, retryable: true },
   SECRET_NOT_FOUND: { status: 404, retryable: false },
+  TOKEN_NOT_FOUND: { status: 404, retryable: false },
 
   LANGUAGE_UNAVAILABLE: { status: 400, retryable: false },
   SNIPPET_NOT_FOUND: { status: 404, retryable: false },
   TOOL_NOT_FOUND: { status: 404, retryable: false },
+  RESOURCE_NOT_FOUND: { status: 404, retryable: false },
+  PROMPT_NOT_FOUND: { status: 404, retryable: false },
   AUDIT_FAILED: { status: 503, retryable: true },
   WORKSPACE_INVALID: { status: 400, retryable: false },
   WORKSPACE_CONFLICT: { status: 409, retryable: false },

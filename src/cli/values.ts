@@ -1,13 +1,12 @@
+import { toBytes } from "../config/size.ts";
 import { BelljarError } from "../errors.ts";
 
-const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
 const TIME_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `512m` -> bytes. */
 export function parseSize(option: string, text: string): number {
-  const match = /^(\d+(?:\.\d+)?)([kmgt]?)(?:i?b)?$/i.exec(text);
-  const bytes = Math.floor(Number(match?.[1]) * (SIZE_UNITS[match?.[2]?.toLowerCase() ?? ""] ?? Number.NaN));
-  if (!Number.isSafeInteger(bytes) || bytes < 1) throw bad(option, text, "a size as 512m or 2g");
+  const bytes = toBytes(text);
+  if (bytes === undefined) throw bad(option, text, "a size as 512m or 2g");
   return bytes;
 }
 

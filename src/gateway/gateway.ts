@@ -5,23 +5,33 @@ import type { Isolation } from "../runtime/runtime.ts";
 import { createMcpHttp } from "../mcp/server/http.ts";
 import type { McpHttp } from "../mcp/server/http.ts";
 import type { ToolDoor } from "../mcp/server/tool-door.ts";
-import { LOCAL } from "../sandbox/sandbox.ts";
-import type { Principal, Sandboxes } from "../sandbox/sandbox.ts";
+import { createPortRouter } from "../network/ports/port-router.ts";
+import type { PortRouter } from "../network/ports/port-router.ts";
+import { findPortSandbox } from "../sandbox/port-sandbox.ts";
+import type { Sandboxes } from "../sandbox/sandbox.ts";
+import type { TokenVerifier } from "./auth/authenticate.ts";
+import { createAuthenticate } from "./auth/authenticate.ts";
+import type { Callers } from "./auth/callers.ts";
+import { createCallers } from "./auth/callers.ts";
 import { answerErrors, answerUnreadablePath, requestIdOf } from "./error-answer.ts";
 import type { GatewayLog } from "./gateway-log.ts";
-import { assertListenable } from "./loopback.ts";
-import { assertJson, assertOwnOrigin } from "./origin-guard.ts";
+import { assertListenable, isLoopback } from "./loopback.ts";
+import { createHttpServer } from "./http-server.ts";
+import { assertJson, assertOwnOrigin, isOwnName } from "./origin-guard.ts";
 import { doctorRoute } from "./routes/doctor.ts";
-import { serveGuestUpgrades } from "./routes/guest.ts";
 import { healthRoute } from "./routes/health.ts";
 import { mcpRoute } from "./routes/mcp.ts";
+import { portRoutes } from "./routes/ports.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
+import { serveUpgrades } from "./upgrades.ts";
 
 export interface GatewayOptions {
   readonly config: { readonly host: string; readonly port: number };
   readonly sandboxes: Sandboxes;
   readonly tools: ToolDoor;
   readonly isolation: () => Promise<Isolation>;
+  /** Who knows the holders of tokens. Without any only this machine is served. */
+  readonly tokens?: readonly TokenVerifier[];
   readonly version: string;
   readonly log: GatewayLog;
 }
@@ -36,40 +46,54 @@ export interface Gateway {
 
 /** What a request may hold; one limit for every route. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
+/** What everybody may ask, as a load balancer does. */
+const OPEN_ROUTES: ReadonlySet<string> = new Set(["/health"]);
 const GRACE_MS = 5_000;
-/** For the whole of a request to arrive; answers may take longer. */
-const REQUEST_TIMEOUT_MS = 60_000;
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log } = options;
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
   const mcp = createMcpHttp({ tools: options.tools, version: options.version, onError });
-  const app = createApp(options, mcp);
-  const upgrades = serveGuestUpgrades(app.server, { sandboxes: options.sandboxes, host: config.host, principal, log });
+  const callers = createCallers(createAuthenticate({ verifiers: options.tokens ?? [], allowsLocal: isLoopback(config.host) }));
+  const ports = createGatewayPorts(options);
+  const app = createApp(options, { mcp, callers, ports });
+  const upgrades = serveUpgrades(app.server, ports, { sandboxes: options.sandboxes, host: config.host, callers, log });
   return {
     async listen() {
-      assertListenable(config.host);
+      assertListenable(config.host, (options.tokens ?? []).length > 0);
       return new URL(await app.listen({ host: config.host, port: config.port }));
     },
     async close(graceMs = GRACE_MS) {
       const stopped = stopAccepting(app);
       await mcp.close(graceMs);
       upgrades.close();
+      ports.close();
       app.server.closeAllConnections();
       await stopped;
     },
   };
 }
 
-/** There are no tokens: whoever reaches the loopback address is the local user. */
-function principal(): Principal {
-  return LOCAL;
+/** Ports are open to who holds a link, whoever that is. */
+function createGatewayPorts({ config, sandboxes, log }: GatewayOptions): PortRouter {
+  return createPortRouter({
+    find: findPortSandbox(sandboxes),
+    // Beyond loopback a server has names that it does not know.
+    isOwnName: (name) => !isLoopback(config.host) || isOwnName(name, config.host),
+    onFailure: (err, requestId) => log.error({ err, requestId }, "port request failed"),
+  });
 }
 
-function createApp(options: GatewayOptions, mcp: McpHttp): FastifyInstance {
+interface Served {
+  readonly mcp: McpHttp;
+  readonly callers: Callers;
+  readonly ports: PortRouter;
+}
+
+function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    serverFactory: (own) => createHttpServer(ports, own),
     genReqId: requestIdOf,
     return503OnClosing: true,
     forceCloseConnections: false,
@@ -77,14 +101,19 @@ function createApp(options: GatewayOptions, mcp: McpHttp): FastifyInstance {
   });
   readJsonAlone(app);
   answerErrors(app, options.log);
-  app.addHook("onRequest", async ({ method, headers }) => {
+  app.addHook("onRequest", async ({ method, headers, routeOptions, raw }, reply) => {
     assertOwnOrigin(headers, options.config.host);
     if (method === "POST") assertJson(headers);
+    if (OPEN_ROUTES.has(routeOptions.url ?? "")) return;
+    void reply.header("www-authenticate", "Bearer");
+    await callers.admit(raw);
+    void reply.removeHeader("www-authenticate");
   });
   void app.register(healthRoute());
-  void app.register(mcpRoute({ mcp, principal, log: options.log }));
+  void app.register(mcpRoute({ mcp, callers, log: options.log }));
   void app.register(doctorRoute(options.isolation));
-  void app.register(sandboxRoutes({ sandboxes: options.sandboxes, principal, log: options.log }));
+  void app.register(portRoutes({ sandboxes: options.sandboxes, callers }));
+  void app.register(sandboxRoutes({ sandboxes: options.sandboxes, callers, log: options.log }));
   return app;
 }
 

@@ -7,11 +7,11 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Throws `CONFIG_INVALID`: without tokens, whoever reaches the port may run programs here. */
-export function assertListenable(host: string): void {
-  if (isLoopback(host)) return;
+export function assertListenable(host: string, hasTokens: boolean): void {
+  if (isLoopback(host) || hasTokens) return;
   throw new BelljarError(
     "CONFIG_INVALID",
     `Refusing to listen on ${host}: without tokens anybody who reaches it could run programs. ` +
-      "Listen on 127.0.0.1 and reach it through an SSH tunnel",
+      "Make one with `belljar token create NAME`, or listen on 127.0.0.1 and reach it through an SSH tunnel",
   );
 }

@@ -4,15 +4,23 @@ import { isLoopback } from "./loopback.ts";
 
 /**
  * Refuses what a web page makes a browser send: a name that was rebound to this address (Host), or a page of another site (Origin).
- * Programs send no Origin. Throws `FORBIDDEN`.
+ * Beyond loopback a server has names that it does not know, but serves nobody without a token, which no page can send by itself:
+ * there the page must only be of the name that it asks. Programs send no Origin. Throws `FORBIDDEN`.
  */
 export function assertOwnOrigin(headers: IncomingHttpHeaders, configuredHost: string): void {
-  if (!isOwnName(hostnameOf(`http://${headers.host ?? ""}`), configuredHost)) {
+  const asked = hostnameOf(`http://${headers.host ?? ""}`);
+  const isOwn = (name: string | undefined): boolean => (isLoopback(configuredHost) ? isOwnName(name, configuredHost) : name === asked);
+  if (asked === undefined || !isOwn(asked)) {
     throw new BelljarError("FORBIDDEN", "The Host header names another server; use the address that belljar serve printed");
   }
-  if (headers.origin !== undefined && !isOwnName(hostnameOf(headers.origin), configuredHost)) {
+  if (headers.origin !== undefined && !isSameOrigin(headers.origin, headers.host ?? "")) {
     throw new BelljarError("FORBIDDEN", "Requests from pages of other sites are refused");
   }
+}
+
+/** Another port of this machine is another site: it may be a sandbox's own page. */
+function isSameOrigin(origin: string, host: string): boolean {
+  return /^https?:\/\//i.test(origin) && origin.slice(origin.indexOf("//") + 2).toLowerCase() === host.toLowerCase();
 }
 
 /** A page can send other types without asking first. Throws `MEDIA_TYPE_UNSUPPORTED`. */
@@ -29,6 +37,7 @@ function hostnameOf(origin: string): string | undefined {
   }
 }
 
-function isOwnName(name: string | undefined, configuredHost: string): boolean {
+/** Whether this server may be asked for under that name. */
+export function isOwnName(name: string | undefined, configuredHost: string): boolean {
   return name !== undefined && name !== "" && (isLoopback(name) || name === configuredHost);
 }

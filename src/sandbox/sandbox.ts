@@ -8,6 +8,36 @@ import type { EndReason, Limits, Usage, Workspace } from "../runtime/runtime.ts"
 export interface Principal {
   readonly id: string;
   readonly name: string;
+  /** What it is narrowed to; absent: all that the configuration allows. */
+  readonly grants?: Grants;
+}
+
+/** What a token's scopes leave of everything. An absent part is not narrowed. */
+export interface Grants {
+  /** The toolsets whose tools it may call. */
+  readonly toolsets?: readonly string[];
+  /** Only tools that change nothing. */
+  readonly readOnly?: boolean;
+  /** It may show its sandboxes folders of the host. Absent: it may not. */
+  readonly workspaces?: boolean;
+  /** The widest network that its sandboxes may have. */
+  readonly network?: NetworkPolicy;
+  /** The most that one of its sandboxes may have. */
+  readonly limits?: Limits;
+  readonly quotas?: Quotas;
+}
+
+/** How much a principal may use; an absent one is not counted. */
+export interface Quotas {
+  /** Sandboxes that live at once. */
+  readonly sandboxes?: number;
+  /** Memory of all its live sandboxes together, by their limits. */
+  readonly memoryBytes?: number;
+  /** CPU time that its live sandboxes have used, together. */
+  readonly cpuSeconds?: number;
+  readonly callsPerMinute?: number;
+  /** Text and data of results. */
+  readonly outputBytesPerMinute?: number;
 }
 
 /** The user of stdio, of the CLI on its own home, and of HTTP on loopback without a token. */
@@ -40,8 +70,13 @@ export interface Sandbox {
   connect(signal: AbortSignal): Promise<Duplex>;
   info(): Promise<SandboxInfo>;
   usage(): Promise<Usage>;
-  /** Changes what it may reach, now and for connections that live; kept with the sandbox. */
-  setNetwork(policy: NetworkPolicy): Promise<void>;
+  /**
+   * Changes what it may reach, now and for connections that live; kept with the sandbox. With `capped`, for a caller on whom a model
+   * has a hand, rejects with `FORBIDDEN` what goes beyond the policy that a person gave it last.
+   */
+  setNetwork(policy: NetworkPolicy, options?: { readonly capped?: boolean }): Promise<void>;
+  /** Below each command's own variables: the template's, the network's, and those that it was made with. */
+  environment(): Promise<Readonly<Record<string, string>>>;
   /** What its programs listen on, and the links that were registered. */
   ports(): Promise<{ readonly listening: readonly ListeningPort[]; readonly links: readonly PortLink[] }>;
   /** The links alone, without asking anybody inside: every request to a port looks here. */
@@ -62,6 +97,8 @@ export interface CreateOptions {
   readonly bestEffort?: boolean;
   /** Default: the configuration's, which is `none` unless it says otherwise. */
   readonly network?: NetworkPolicy;
+  /** The most that `setNetwork` may give it with `capped`. Default: `network`. */
+  readonly networkCeiling?: NetworkPolicy;
   /** Variables that hold placeholders for secrets of this owner. Needs a network policy that allows their hosts. */
   readonly secrets?: SecretUses;
   readonly workspace?: Workspace;
@@ -96,6 +133,8 @@ export interface SandboxInfo {
   /** Limits that this host does not enforce. */
   readonly unenforced: readonly (keyof Limits)[];
   readonly network: NetworkPolicy;
+  /** The most that a tool may give it; absent: `network`. */
+  readonly networkCeiling?: NetworkPolicy;
   /** The secrets that it uses, without their values. */
   readonly secrets?: SecretUses;
   readonly workspace?: Workspace;

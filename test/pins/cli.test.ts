@@ -19,6 +19,9 @@ it("keeps every command with its options", () => {
       "sandbox diff ID --json",
       "sandbox apply ID --yes --json",
       "cp SRC ID:DST | ID:SRC DST",
+      "token create NAME --scope --json",
+      "token list --json",
+      "token revoke ID...",
       "doctor --json",
       "version --json",
     ]

@@ -45,11 +45,13 @@ it("keeps every route", async () => {
       "GET /v1/doctor",
       "GET /v1/sandboxes",
       "GET /v1/sandboxes/:id",
+      "GET /v1/sandboxes/:id/ports",
       "GET /v1/sandboxes/:id/usage",
       "POST /mcp",
       "POST /v1/default-sandboxes/:name",
       "POST /v1/sandboxes",
       "POST /v1/sandboxes/:id/extend",
+      "POST /v1/sandboxes/:id/ports",
     ]
   `);
 });

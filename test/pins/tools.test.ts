@@ -19,6 +19,12 @@ it("keeps every built-in tool with its arguments and results", () => {
       [
         "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name sandbox -> status stdout stderr exit_code duration_ms truncated",
         "run_command: command cwd env timeout_ms sandbox -> stdout stderr exit_code signal duration_ms timed_out truncated",
+        "shell_run: session command timeout_ms sandbox -> session stdout stderr exit_code cwd duration_ms timed_out truncated created ended",
+        "run_background: command cwd env sandbox -> process_id state exit_code pid",
+        "process_list: sandbox -> processes",
+        "process_output: process_id offset max_bytes wait_ms sandbox -> process_id state exit_code pid output offset next_offset total_bytes lost_bytes",
+        "process_input: process_id text close sandbox -> process_id bytes_written closed",
+        "process_stop: process_id signal grace_ms sandbox -> process_id state exit_code pid killed",
         "read_file: path start_line end_line line_numbers encoding sandbox -> path content encoding size start_line end_line truncated",
         "write_file: path content encoding mode sandbox -> path size",
         "list_directory: path depth sandbox -> path entries truncated",

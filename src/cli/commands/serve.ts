@@ -1,5 +1,8 @@
 import { once } from "node:events";
 import { BelljarError } from "../../errors.ts";
+import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
+import { createTokenStore } from "../../gateway/auth/token-store.ts";
+import { isLoopback } from "../../gateway/loopback.ts";
 import { createGateway } from "../../gateway/gateway.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { Config } from "../../config/config.ts";
@@ -20,6 +23,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     sandboxes: stack.sandboxes,
     tools: tools.catalog,
     isolation: () => stack.isolation(),
+    tokens: await usableTokens(config),
     version: readPackage().version,
     log,
   });
@@ -33,6 +37,12 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     await gateway.close();
   }
   return 0;
+}
+
+/** None while there is none, so that the gateway refuses to be reached from beyond this machine. */
+async function usableTokens({ home, host }: Config): Promise<readonly TokenVerifier[]> {
+  const tokens = createTokenStore(home);
+  return isLoopback(host) || (await tokens.list()).length > 0 ? [tokens] : [];
 }
 
 async function listen(gateway: Gateway, { host, port }: Config): Promise<URL> {

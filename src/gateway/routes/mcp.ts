@@ -5,13 +5,14 @@ import type { McpHttp } from "../../mcp/server/http.ts";
 import { jsonRpcError, PARSE_ERROR, REQUEST_REFUSED } from "../../mcp/server/json-rpc.ts";
 import type { Caller } from "../../mcp/server/tool-door.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
+import type { Callers } from "../auth/callers.ts";
 import { fromFastify } from "../error-answer.ts";
 import type { GatewayLog } from "../gateway-log.ts";
 import { parseRequest } from "../parse-request.ts";
 
 export interface McpRouteOptions {
   readonly mcp: McpHttp;
-  readonly principal: () => Principal;
+  readonly callers: Callers;
   readonly log: GatewayLog;
 }
 
@@ -24,7 +25,7 @@ const query = z.object({
 });
 
 /** `/mcp?sandbox=NAME`. What is refused before MCP reads it is answered as a JSON-RPC error without an id. */
-export function mcpRoute({ mcp, principal, log }: McpRouteOptions): FastifyPluginAsync {
+export function mcpRoute({ mcp, callers, log }: McpRouteOptions): FastifyPluginAsync {
   return async (app) => {
     app.setErrorHandler(async (error, _request, reply) => {
       const { status, code, message } = toJsonRpc(error);
@@ -34,7 +35,7 @@ export function mcpRoute({ mcp, principal, log }: McpRouteOptions): FastifyPlugi
       method: ["GET", "POST", "DELETE"],
       url: "/mcp",
       handler: async (request, reply) => {
-        const caller = callerOf(request, principal());
+        const caller = callerOf(request, callers.of(request.raw));
         reply.hijack();
         const exchange = { request: request.raw, response: reply.raw, body: request.body ?? undefined, caller };
         await mcp.handle(exchange).catch((error: unknown) => {

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync, FastifyReply } from "fastify";
 import { BelljarError } from "../../errors.ts";
 import type { CreateOptions, Principal, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { Callers } from "../auth/callers.ts";
 import type { GatewayLog } from "../gateway-log.ts";
 import { parseRequest } from "../parse-request.ts";
 import { leaseSandbox } from "./sandbox-lease.ts";
@@ -8,47 +9,49 @@ import { createBody, defaultBody, extendBody, idParams, listQuery, nameParams } 
 
 export interface SandboxRoutesOptions {
   readonly sandboxes: Sandboxes;
-  readonly principal: () => Principal;
+  readonly callers: Callers;
   readonly log: GatewayLog;
 }
 
 /** Sandboxes for the CLI and for scripts. Dates are ISO 8601; the fields are those of the domain's types. */
-export function sandboxRoutes({ sandboxes, principal, log }: SandboxRoutesOptions): FastifyPluginAsync {
+export function sandboxRoutes({ sandboxes, callers, log }: SandboxRoutesOptions): FastifyPluginAsync {
   return async (app) => {
     app.post("/v1/sandboxes", async (request, reply) => {
-      const options = withoutWorkspace(parseRequest(createBody, request.body ?? {}));
-      const sandbox = await sandboxes.create(principal(), options, goneSignal(reply));
+      const caller = callers.of(request.raw);
+      const options = assertMayShow(caller, parseRequest(createBody, request.body ?? {}));
+      const sandbox = await sandboxes.create(caller, options, goneSignal(reply));
       if (options.ephemeral) return leaseSandbox(sandbox, reply, log);
       return reply.code(201).send(await sandbox.info());
     });
     app.post("/v1/default-sandboxes/:name", async (request, reply) => {
       const { name } = parseRequest(nameParams, request.params);
-      const options = withoutWorkspace(parseRequest(defaultBody, request.body ?? {}));
-      const { sandbox, created } = await sandboxes.default(principal(), name, options, goneSignal(reply));
+      const caller = callers.of(request.raw);
+      const options = assertMayShow(caller, parseRequest(defaultBody, request.body ?? {}));
+      const { sandbox, created } = await sandboxes.default(caller, name, options, goneSignal(reply));
       return { created, sandbox: await sandbox.info() };
     });
     app.get("/v1/sandboxes", async (request) => ({
-      sandboxes: await sandboxes.list(principal(), parseRequest(listQuery, request.query)),
+      sandboxes: await sandboxes.list(callers.of(request.raw), parseRequest(listQuery, request.query)),
     }));
-    app.get("/v1/sandboxes/:id", async (request) => sandboxes.info(principal(), idOf(request)));
+    app.get("/v1/sandboxes/:id", async (request) => sandboxes.info(callers.of(request.raw), idOf(request)));
     app.delete("/v1/sandboxes/:id", async (request, reply) => {
-      await (await sandboxes.get(principal(), idOf(request))).kill();
+      await (await sandboxes.get(callers.of(request.raw), idOf(request))).kill();
       return reply.code(204).send();
     });
-    app.get("/v1/sandboxes/:id/usage", async (request) => (await sandboxes.get(principal(), idOf(request))).usage());
+    app.get("/v1/sandboxes/:id/usage", async (request) => (await sandboxes.get(callers.of(request.raw), idOf(request))).usage());
     app.post("/v1/sandboxes/:id/extend", async (request, reply) => {
       const { timeoutMs } = parseRequest(extendBody, request.body);
-      await (await sandboxes.get(principal(), idOf(request))).extend(timeoutMs);
+      await (await sandboxes.get(callers.of(request.raw), idOf(request))).extend(timeoutMs);
       return reply.code(204).send();
     });
   };
 }
 
-/** Without tokens every user of this machine reaches the port, and a workspace shows a folder with this process's rights. */
-function withoutWorkspace<Options extends CreateOptions>(options: Options): Options {
-  if (!options.workspace) return options;
-  const advice = "name the workspace when the server starts (belljar serve --workspace DIR), or unset BELLJAR_URL";
-  throw new BelljarError("FORBIDDEN", `A server without tokens shows its clients no host folder: ${advice}`);
+/** Every user of this machine reaches a port on loopback, and a workspace shows a folder with this process's rights. */
+function assertMayShow<Options extends CreateOptions>({ grants }: Principal, options: Options): Options {
+  if (!options.workspace || grants?.workspaces) return options;
+  const advice = "name the workspace when the server starts (belljar serve --workspace DIR), or use a token with the scope `workspaces`";
+  throw new BelljarError("FORBIDDEN", `This caller may show its sandboxes no folder of the host: ${advice}`);
 }
 
 function idOf(request: { readonly params: unknown }): string {

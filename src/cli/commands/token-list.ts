@@ -1,0 +1,15 @@
+import { createTokenStore } from "../../gateway/auth/token-store.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet } from "../command.ts";
+import { readConfig } from "../compose.ts";
+import { formatWhen, printJson, printTable } from "../print.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const tokens = await createTokenStore(readConfig(call, context).home).list();
+  if (isSet(call, "json")) printJson(context.stdout, tokens);
+  else if (tokens.length > 0) {
+    const rows = tokens.map(({ id, name, scopes, createdAt }) => [id, name, formatWhen(createdAt), scopes.join(" ") || "everything"]);
+    printTable(context.stdout, [["ID", "NAME", "MADE", "SCOPES"], ...rows]);
+  }
+  return 0;
+}

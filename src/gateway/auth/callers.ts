@@ -1,0 +1,28 @@
+import type { IncomingMessage } from "node:http";
+import type { Principal } from "../../sandbox/sandbox.ts";
+import type { Authenticate } from "./authenticate.ts";
+
+/** Who sent each request that is being served. */
+export interface Callers {
+  /** Rejects with `UNAUTHORIZED`; before anything else is done for a request. */
+  admit(request: IncomingMessage): Promise<Principal>;
+  /** Of a request that was admitted. */
+  of(request: IncomingMessage): Principal;
+}
+
+export function createCallers(authenticate: Authenticate): Callers {
+  const admitted = new WeakMap<IncomingMessage, Principal>();
+  return {
+    async admit(request) {
+      const principal = await authenticate(request.headers);
+      admitted.set(request, principal);
+      return principal;
+    },
+    of(request) {
+      const principal = admitted.get(request);
+      // Fails closed: a route that forgot to admit its requests serves none.
+      if (!principal) throw new TypeError("A request is served that was never admitted");
+      return principal;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createTokenStore } from "./token-store.ts";
+
+let home: string;
+beforeEach(() => (home = mkdtempSync(join(tmpdir(), "bj-tokens-"))));
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+function files(): readonly string[] {
+  return readdirSync(join(home, "tokens")).map((name) => join(home, "tokens", name));
+}
+
+describe("the token store", () => {
+  it("knows the holder of a token that it made, in another process too", async () => {
+    const { token } = await createTokenStore(home).create("ci", []);
+    expect(await createTokenStore(home).find(token)).toEqual({ id: "token:ci", name: "ci", grants: {} });
+  });
+
+  it("gives tokens of one name one owner", async () => {
+    const store = createTokenStore(home);
+    const [one, other] = [await store.create("ci", []), await store.create("ci", ["read-only"])];
+    expect(one.token).not.toBe(other.token);
+    expect((await store.find(one.token))?.id).toBe((await store.find(other.token))?.id);
+  });
+
+  it("stores nothing that lets anybody in, and for the owner alone", async () => {
+    const { token } = await createTokenStore(home).create("ci", []);
+    const secret = token.split("_")[2] ?? "";
+    const [path = ""] = files();
+    expect(readFileSync(path, "utf8")).not.toContain(secret.slice(0, 8));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(files()).toHaveLength(1);
+  });
+
+  it("knows no other token", async () => {
+    const store = createTokenStore(home);
+    const { id, token } = await store.create("ci", []);
+    const wrong = `belljar_${id}_${"A".repeat(43)}`;
+    for (const text of ["", "x", wrong, token.slice(0, -1), `${token}A`, token.toUpperCase(), `belljar_../../../etc_${"A".repeat(43)}`]) {
+      expect(await store.find(text)).toBeUndefined();
+    }
+  });
+
+  it("forgets a revoked one at once, in every process", async () => {
+    const [store, other] = [createTokenStore(home), createTokenStore(home)];
+    const { id, token } = await store.create("ci", []);
+    expect(await other.find(token)).toBeDefined();
+    await store.revoke(id);
+    expect(await other.find(token)).toBeUndefined();
+    await expect(store.revoke(id)).rejects.toMatchObject({ code: "TOKEN_NOT_FOUND" });
+    await expect(store.revoke("../tokens")).rejects.toMatchObject({ code: "TOKEN_NOT_FOUND" });
+  });
+
+  it("lets nobody in by a file that is no token", async () => {
+    const store = createTokenStore(home);
+    const { token } = await store.create("ci", []);
+    for (const text of ["", "{}", "null", readFileSync(files()[0] ?? "", "utf8").replace('"version":1', '"version":2')]) {
+      writeFileSync(files()[0] ?? "", text);
+      expect(await store.find(token)).toBeUndefined();
+    }
+    expect(await store.list()).toEqual([]);
+  });
+
+  it("lists what it knows without secrets", async () => {
+    const store = createTokenStore(home);
+    const { id, token } = await store.create("ci", ["toolset:files", "read-only"]);
+    const listed = await store.list();
+    expect(listed).toMatchObject([{ id, name: "ci", scopes: ["toolset:files", "read-only"] }]);
+    expect(JSON.stringify(listed)).not.toContain(token.slice(20));
+  });
+
+  it("refuses names and scopes that cannot be", async () => {
+    const store = createTokenStore(home);
+    for (const name of ["", "A", "a/b", "-a", "a".repeat(64)]) {
+      await expect(store.create(name, [])).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+    }
+    for (const scope of ["", "root", "toolset", "read-only:x", "memory:much", "sandboxes:0", "__proto__", "toolset:../x"]) {
+      await expect(store.create("ci", [scope])).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+    }
+  });
+});

@@ -1,0 +1,136 @@
+import { createHash, randomBytes, randomInt, randomUUID, timingSafeEqual } from "node:crypto";
+import { link, mkdir, readFile, readdir, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod";
+import { BelljarError } from "../../errors.ts";
+import { ifPresent } from "../../sandbox/home-error.ts";
+import type { Principal } from "../../sandbox/sandbox.ts";
+import { parseScopes } from "./scopes.ts";
+
+/** A token without its secret part. */
+export interface TokenInfo {
+  readonly id: string;
+  /** The principal that its holder is: tokens of one name see the same sandboxes. */
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: Date;
+}
+
+/** The bearer tokens of a home: what is stored lets nobody in. Any number of processes share them. */
+export interface TokenStore {
+  /** `token` is told this once. Rejects with `ARGUMENTS_INVALID`. */
+  create(name: string, scopes: readonly string[]): Promise<{ readonly id: string; readonly token: string }>;
+  list(): Promise<readonly TokenInfo[]>;
+  /** From now on, in every process. Rejects with `TOKEN_NOT_FOUND`. */
+  revoke(id: string): Promise<void>;
+  /** Who holds it; undefined for one that is none, or no more. */
+  find(token: string): Promise<Principal | undefined>;
+}
+
+const SECRET_BYTES = 32;
+const ID_LENGTH = 10;
+const ID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
+const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+/** 32 bytes are 43 characters of base64url. */
+const TOKEN = /^belljar_([a-z0-9]{10})_([A-Za-z0-9_-]{43})$/;
+
+const schema = z.object({
+  version: z.literal(1),
+  id: z.string().regex(/^[a-z0-9]{10}$/),
+  name: z.string().regex(NAME),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  scopes: z.array(z.string()),
+  createdAt: z.iso.datetime().transform((text) => new Date(text)),
+});
+
+type TokenRecord = z.output<typeof schema>;
+
+/** One file a token in `<home>/tokens`, for the owner of the home alone. */
+export function createTokenStore(home: string): TokenStore {
+  const directory = join(home, "tokens");
+  const read = (id: string): Promise<TokenRecord | undefined> => readRecord(directory, id);
+  return {
+    async create(name, scopes) {
+      assertName(name);
+      parseScopes(scopes);
+      const secret = randomBytes(SECRET_BYTES).toString("base64url");
+      const id = Array.from({ length: ID_LENGTH }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join("");
+      const sha256 = digest(secret).toString("hex");
+      await write(directory, id, JSON.stringify({ version: 1, id, name, sha256, scopes, createdAt: new Date() }));
+      return { id, token: `belljar_${id}_${secret}` };
+    },
+    async list() {
+      const records = await Promise.all((await idsIn(directory)).map(read));
+      const known = records.filter((record) => record !== undefined);
+      return known
+        .map(({ id, name, scopes, createdAt }) => ({ id, name, scopes, createdAt }))
+        .toSorted((one, other) => one.createdAt.getTime() - other.createdAt.getTime());
+    },
+    async revoke(id) {
+      if (!/^[a-z0-9]{10}$/.test(id) || !(await removed(pathOf(directory, id)))) {
+        throw new BelljarError("TOKEN_NOT_FOUND", "There is no such token: see `belljar token list`");
+      }
+    },
+    async find(token) {
+      const [, id, secret] = TOKEN.exec(token) ?? [];
+      if (id === undefined || secret === undefined) return undefined;
+      const record = await read(id);
+      const isRight = timingSafeEqual(digest(secret), Buffer.from(record?.sha256 ?? "0".repeat(64), "hex"));
+      return record && isRight ? toPrincipal(record) : undefined;
+    },
+  };
+}
+
+function toPrincipal({ name, scopes }: TokenRecord): Principal {
+  return { id: `token:${name}`, name, grants: parseScopes(scopes) };
+}
+
+function assertName(name: string): void {
+  if (NAME.test(name)) return;
+  throw new BelljarError("ARGUMENTS_INVALID", "A token's name has 1 to 63 characters: a-z, 0-9, dot, dash and underscore");
+}
+
+function digest(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+function pathOf(directory: string, id: string): string {
+  return join(directory, `${id}.json`);
+}
+
+/** Whole or not at all, and never over another one. */
+async function write(directory: string, id: string, text: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const fresh = join(directory, `.new-${randomUUID()}`);
+  try {
+    await writeFile(fresh, text, { mode: 0o600, flag: "wx" });
+    await link(fresh, pathOf(directory, id));
+  } finally {
+    await removed(fresh);
+  }
+}
+
+async function idsIn(directory: string): Promise<readonly string[]> {
+  const names = await ifPresent(directory, readdir(directory));
+  return (names ?? []).flatMap((name) => /^([a-z0-9]{10})\.json$/.exec(name)?.[1] ?? []);
+}
+
+/** A file that is no token lets nobody in. */
+async function readRecord(directory: string, id: string): Promise<TokenRecord | undefined> {
+  const text = await ifPresent(directory, readFile(pathOf(directory, id), "utf8"));
+  if (text === undefined) return undefined;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+async function removed(path: string): Promise<boolean> {
+  return (
+    (await ifPresent(
+      path,
+      unlink(path).then(() => true),
+    )) ?? false
+  );
+}
