@@ -220,17 +220,28 @@ it("serialises the list once per change", () => {
   const { catalog } = open(echo());
   const changes = vi.fn();
   const stop = catalog.onChange(changes);
-  const bytes = catalog.listBytes(LOCAL);
+  const { bytes } = catalog.listPage(LOCAL);
   expect(JSON.parse(bytes.toString())).toEqual(catalog.list(LOCAL));
-  expect(catalog.listBytes(LOCAL)).toBe(bytes);
+  expect(catalog.listPage(LOCAL).bytes).toBe(bytes);
   const remove = catalog.add([{ ...echo(), name: "echo_more" }]);
   expect(catalog.list(LOCAL).map(({ name }) => name)).toEqual(["echo_text", "echo_more"]);
   remove();
-  expect(catalog.listBytes(LOCAL)).toEqual(bytes);
+  expect(catalog.listPage(LOCAL).bytes).toEqual(bytes);
   expect(changes).toHaveBeenCalledTimes(2);
   stop();
   catalog.add([{ ...echo(), name: "echo_more" }]);
   expect(changes).toHaveBeenCalledTimes(2);
+});
+
+it("gives a long list in pages, and refuses a cursor that it did not give", () => {
+  const { catalog } = open(echo(), { scope: () => ({ toolsets: "all" }) });
+  catalog.add(Array.from({ length: 1_500 }, (_, index) => ({ ...echo(), name: `echo_${index}` })));
+  const first = catalog.listPage(LOCAL);
+  expect(JSON.parse(first.bytes.toString())).toHaveLength(1_000);
+  const second = catalog.listPage(LOCAL, first.nextCursor);
+  expect(JSON.parse(second.bytes.toString())).toHaveLength(501);
+  expect(second.nextCursor).toBeUndefined();
+  for (const cursor of ["2", "x", "-1", ""]) expect(() => catalog.listPage(LOCAL, cursor)).toThrowError(/no such cursor/);
 });
 
 it("refuses a name that is taken, and then adds none", () => {

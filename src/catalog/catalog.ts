@@ -8,9 +8,10 @@ import { DefaultSandboxes } from "./default-sandboxes.ts";
 import type { ToolDescription } from "./description.ts";
 import type { Policy, Quota } from "./policy.ts";
 import { ALLOW_ALL, NO_QUOTA } from "./policy.ts";
+import type { ListPage } from "./registry.ts";
 import { ToolRegistry } from "./registry.ts";
 import { errorResult, shapeResult, withNotice } from "./result.ts";
-import type { ForwardedCall, Tool, ToolContext, ToolFinder, ToolResult } from "./tool.ts";
+import type { CallLogLevel, ForwardedCall, Tool, ToolContext, ToolFinder, ToolResult } from "./tool.ts";
 import { WHOLE_SCOPE } from "./tool-scope.ts";
 import type { ToolScope } from "./tool-scope.ts";
 
@@ -20,8 +21,8 @@ export interface Catalog {
   list(principal: Principal): readonly ToolDescription[];
   /** All that the principal may call, shown or not. */
   listAll(principal: Principal): readonly ToolDescription[];
-  /** What `list` answers as a JSON array, serialised once per change. */
-  listBytes(principal: Principal): Buffer;
+  /** What `list` answers, as the bytes of JSON arrays, each serialised once per change. Throws `ARGUMENTS_INVALID` for an unknown cursor. */
+  listPage(principal: Principal, cursor?: string): ListPage;
   /** Calls back after each change of the list, until the returned function is called. */
   onChange(listener: () => void): () => void;
   /** Adds tools; the returned function takes them away. Rejects a name that is taken with `ARGUMENTS_INVALID`. */
@@ -37,6 +38,8 @@ export interface CallOptions extends Caller {
   /** Aborts when the caller cancels or goes away. */
   readonly signal: AbortSignal;
   readonly progress?: (message: string) => void;
+  /** What a person who watches the client's log may want to know. */
+  readonly log?: (level: CallLogLevel, message: string) => void;
 }
 
 export interface CatalogOptions {
@@ -68,7 +71,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   return {
     list: (principal) => registry.descriptions(scopeOf(principal)),
     listAll: (principal) => registry.reachable(scopeOf(principal)),
-    listBytes: (principal) => registry.bytes(scopeOf(principal)),
+    listPage: (principal, cursor) => registry.page(scopeOf(principal), cursor),
     onChange: (listener) => registry.onChange(listener),
     add: (tools) => registry.add(tools),
     call: (principal, name, args, call) => door.call(principal, name, args, call),
@@ -157,6 +160,7 @@ class Door {
         return sandbox;
       },
       progress: (message) => call.progress?.(message),
+      log: (level, message) => call.log?.(level, message),
       tools: this.#finder(principal),
     };
   }

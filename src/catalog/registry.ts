@@ -14,8 +14,18 @@ const VIEWS_MAX = 256;
 /** What one scope is shown; its parts are made once per change. */
 interface View {
   readonly descriptions: readonly ToolDescription[];
-  bytes?: Buffer;
+  readonly pages: Map<number, Buffer>;
 }
+
+/** One part of a list, as the bytes of a JSON array. */
+export interface ListPage {
+  readonly bytes: Buffer;
+  /** Where the next part starts; absent after the last. */
+  readonly nextCursor?: string;
+}
+
+/** Hosts ask for a page after the other, so most lists are one. */
+const PAGE_TOOLS = 1_000;
 
 /** The tools by name. Each scope's list and its bytes are made once per change. */
 export class ToolRegistry {
@@ -67,9 +77,15 @@ export class ToolRegistry {
     return this.#view(scope).descriptions;
   }
 
-  bytes(scope: ToolScope): Buffer {
-    const view = this.#view(scope);
-    return (view.bytes ??= Buffer.from(JSON.stringify(view.descriptions)));
+  /** Throws `ARGUMENTS_INVALID` for a cursor that no list gave. */
+  page(scope: ToolScope, cursor = "0"): ListPage {
+    const { descriptions, pages } = this.#view(scope);
+    const last = Math.max(0, Math.ceil(descriptions.length / PAGE_TOOLS) - 1);
+    const number = /^[0-9]{1,6}$/.test(cursor) ? Number(cursor) : last + 1;
+    if (number > last) throw invalid("There is no such cursor; list again from the start");
+    const bytes = pages.get(number) ?? serialise(descriptions, number);
+    pages.set(number, bytes);
+    return { bytes, ...(number < last && { nextCursor: String(number + 1) }) };
   }
 
   onChange(listener: () => void): () => void {
@@ -84,7 +100,7 @@ export class ToolRegistry {
     const known = this.#views.get(key);
     if (known) return known;
     const tools = shownTools(this.#tools.values(), scope, this.#isDefault);
-    const view: View = { descriptions: tools.map((tool) => describeInScope(tool, scope)) };
+    const view: View = { descriptions: tools.map((tool) => describeInScope(tool, scope)), pages: new Map() };
     if (this.#views.size >= VIEWS_MAX) this.#views.clear();
     this.#views.set(key, view);
     return view;
@@ -104,6 +120,10 @@ export class ToolRegistry {
     this.#index = undefined;
     for (const listener of this.#listeners) listener();
   }
+}
+
+function serialise(descriptions: readonly ToolDescription[], page: number): Buffer {
+  return Buffer.from(JSON.stringify(descriptions.slice(page * PAGE_TOOLS, (page + 1) * PAGE_TOOLS)));
 }
 
 function invalid(message: string): BelljarError {

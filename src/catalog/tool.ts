@@ -41,9 +41,13 @@ export interface ToolContext {
   sandbox(id?: string): Promise<Sandbox>;
   /** Tells the caller that work goes on; dropped when it did not ask. */
   progress(message: string): void;
+  /** For a person who watches the client's log; dropped where there is none. */
+  log(level: CallLogLevel, message: string): void;
   /** The caller's tools, listed or not. */
   readonly tools: ToolFinder;
 }
+
+export type CallLogLevel = "debug" | "info" | "notice" | "warning" | "error";
 
 export interface ToolFinder {
   search(query: string, limit: number): Promise<ToolSearch>;
@@ -59,7 +63,23 @@ export interface ToolResult {
 
 export type ToolContent =
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "image"; readonly data: string; readonly mimeType: string };
+  | { readonly type: "image"; readonly data: string; readonly mimeType: string }
+  | { readonly type: "audio"; readonly data: string; readonly mimeType: string }
+  /** Names a resource that the client may read. */
+  | {
+      readonly type: "resource_link";
+      readonly uri: string;
+      readonly name: string;
+      readonly mimeType?: string;
+      readonly description?: string;
+    }
+  | { readonly type: "resource"; readonly resource: ResourceContent };
+
+/** The content of a resource, or of a part of one. `blob` is base64. */
+export type ResourceContent = { readonly uri: string; readonly mimeType?: string } & (
+  | { readonly text: string }
+  | { readonly blob: string }
+);
 
 /** Types `args` by `input`. */
 export function defineTool<Input extends z.ZodType>(tool: Tool<Input>): Tool<Input> {

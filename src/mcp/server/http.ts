@@ -3,13 +3,14 @@ import { toNodeHandler } from "@modelcontextprotocol/node";
 import { classifyInboundRequest, createMcpHandler } from "@modelcontextprotocol/server";
 import type { McpHttpHandler } from "@modelcontextprotocol/server";
 import { createCalls } from "./calls.ts";
-import type { Calls } from "./calls.ts";
 import { LegacyHttp } from "./legacy-http.ts";
 import type { HttpExchange } from "./legacy-http.ts";
+import { watchListened } from "./listened.ts";
+import { PrincipalBus } from "./principal-bus.ts";
 import { createMcpServer } from "./server.ts";
-import type { McpServerOptions } from "./server.ts";
+import type { Exchange, McpServerOptions } from "./server.ts";
 import type { SessionLimits } from "./sessions.ts";
-import type { Caller } from "./tool-door.ts";
+import { StoredLists } from "./stored-lists.ts";
 
 export type McpHttpOptions = McpServerOptions & Partial<SessionLimits>;
 
@@ -26,17 +27,22 @@ const SESSION_IDLE_MS = 30 * 60_000;
 export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const calls = createCalls();
   const legacy = new LegacyHttp({ maxSessions: MAX_SESSIONS, idleMs: SESSION_IDLE_MS, ...options }, calls);
-  const callers = new WeakMap<Request, Caller>();
-  const modern = createModernHandler(options, { calls, callers });
-  const stopAnnouncing = options.tools.onChange(() => modern.notify.toolsChanged());
+  const exchanges = new WeakMap<Request, Exchange>();
+  const bus = new PrincipalBus();
+  const modern = createModernHandler(options, { exchanges, bus });
+  const stopAnnouncing = announceChanges(options, bus);
   return {
     async handle(exchange) {
       if (isLegacy(exchange)) return legacy.handle(exchange);
+      const { caller, body } = exchange;
+      const lists = new StoredLists();
       const fetch: McpHttpHandler["fetch"] = (request, extra) => {
-        callers.set(request, exchange.caller);
-        return modern.fetch(request, extra);
+        exchanges.set(request, { caller, calls, lists });
+        return bus.as(caller.principal.id, () => modern.fetch(request, extra));
       };
-      await toNodeHandler({ fetch }, { onerror: options.onError })(exchange.request, exchange.response, exchange.body);
+      watchListened(options, caller, body);
+      lists.completeResponse(body, exchange.response);
+      await toNodeHandler({ fetch }, { onerror: options.onError })(exchange.request, exchange.response, body);
     },
     async close(graceMs) {
       await calls.stop(graceMs);
@@ -48,20 +54,30 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
 }
 
 interface ModernState {
-  readonly calls: Calls;
-  /** Who sent a request: the SDK hands the same object to the factory. */
-  readonly callers: WeakMap<Request, Caller>;
+  /** Which request belongs to whom: the SDK hands the same object to the factory. */
+  readonly exchanges: WeakMap<Request, Exchange>;
+  readonly bus: PrincipalBus;
 }
 
-function createModernHandler(options: McpServerOptions, { calls, callers }: ModernState): McpHttpHandler {
+function createModernHandler(options: McpServerOptions, { exchanges, bus }: ModernState): McpHttpHandler {
   return createMcpHandler(
     ({ requestInfo }) => {
-      const caller = requestInfo && callers.get(requestInfo);
-      if (!caller) throw new TypeError("The SDK served a request that this handler did not pass on");
-      return createMcpServer(options, caller, calls);
+      const exchange = requestInfo && exchanges.get(requestInfo);
+      if (!exchange) throw new TypeError("The SDK served a request that this handler did not pass on");
+      return createMcpServer(options, exchange);
     },
-    { legacy: "reject" },
+    { legacy: "reject", bus },
   );
+}
+
+function announceChanges({ tools, prompts, resources }: McpServerOptions, bus: PrincipalBus): () => void {
+  const stops = [
+    tools.onChange(() => bus.publish({ kind: "tools_list_changed" })),
+    prompts?.onChange(() => bus.publish({ kind: "prompts_list_changed" })),
+    resources?.onListChange((principalId) => bus.publishTo(principalId, { kind: "resources_list_changed" })),
+    resources?.onUpdate((principalId, uri) => bus.publishTo(principalId, { kind: "resource_updated", uri })),
+  ];
+  return () => stops.forEach((stop) => stop?.());
 }
 
 function isLegacy({ request, body }: HttpExchange): boolean {

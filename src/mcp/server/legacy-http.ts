@@ -9,6 +9,7 @@ import { createConnectionServer } from "./server.ts";
 import type { McpServerOptions } from "./server.ts";
 import { Sessions } from "./sessions.ts";
 import type { Session, SessionLimits } from "./sessions.ts";
+import { StoredLists } from "./stored-lists.ts";
 import type { Caller } from "./tool-door.ts";
 
 export interface HttpExchange {
@@ -48,7 +49,7 @@ export class LegacyHttp {
   }
 
   async #continue(id: string, exchange: HttpExchange): Promise<void> {
-    const session = this.#sessions.get(id, exchange.caller.principal.id);
+    const session = this.#sessions.get(id, exchange.caller.principal);
     if (!session) {
       const error = { code: SESSION_UNKNOWN, message: "Session not found; send initialize again" };
       return sendJsonRpcError(exchange.response, 404, error);
@@ -58,13 +59,16 @@ export class LegacyHttp {
       release();
       if (!exchange.response.writableFinished) cancelRequests(session, exchange.body);
     });
+    session.lists.completeResponse(exchange.body, exchange.response);
     await session.transport.handleRequest(exchange.request, exchange.response, exchange.body);
   }
 
   async #open(exchange: HttpExchange): Promise<void> {
     if (!this.#sessions.makeRoom()) return refuse(exchange, 503, "Too many sessions are in use; try again later");
-    const transport = this.#createTransport(exchange.caller);
-    await createConnectionServer(this.#options, exchange.caller, this.#calls).connect(transport);
+    const { caller } = exchange;
+    const lists = new StoredLists();
+    const transport = this.#createTransport(caller, lists);
+    await createConnectionServer(this.#options, { caller, calls: this.#calls, lists }).connect(transport);
     try {
       await transport.handleRequest(exchange.request, exchange.response, exchange.body);
     } finally {
@@ -73,10 +77,10 @@ export class LegacyHttp {
     }
   }
 
-  #createTransport(caller: Caller): NodeStreamableHTTPServerTransport {
+  #createTransport(caller: Caller, lists: StoredLists): NodeStreamableHTTPServerTransport {
     const transport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => this.#sessions.add(id, { caller, transport }),
+      onsessioninitialized: (id) => this.#sessions.add(id, { caller, transport, lists }),
       onsessionclosed: (id) => this.#sessions.end(id),
     });
     return transport;

@@ -1,16 +1,24 @@
 import { randomUUID } from "node:crypto";
-import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import { BelljarError } from "../../errors.ts";
 
 /**
- * What a call that has no result answers. The catalog makes results of all that a model can act on, so what is left is an
- * unknown tool, or our own fault: reported under a request id, which is all that the caller learns.
+ * What a request that has no result answers. The catalog makes results of all that a model can act on, so what is left is a name
+ * that there is not, or our own fault: reported under a request id, which is all that the caller learns.
  */
 export function toProtocolError(error: unknown, onError: (error: unknown, requestId: string) => void): ProtocolError {
-  if (error instanceof BelljarError && error.code === "TOOL_NOT_FOUND") {
-    return new ProtocolError(ProtocolErrorCode.InvalidParams, error.message);
+  if (error instanceof ProtocolError) return error;
+  if (error instanceof BelljarError && error.code !== "INTERNAL") {
+    const code = error.status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
+    return new ProtocolError(code, error.code === "TOOL_NOT_FOUND" ? error.message : `${error.code}: ${error.message}`);
   }
   const requestId = randomUUID();
   onError(error, requestId);
   return new ProtocolError(ProtocolErrorCode.InternalError, `Internal error; the server's log has it under ${requestId}`);
+}
+
+/** The same for what was asked for by its URI, whose absence has an answer of its own. */
+export function toResourceError(error: unknown, uri: string, onError: (error: unknown, requestId: string) => void): ProtocolError {
+  const isMissing = error instanceof BelljarError && error.code === "RESOURCE_NOT_FOUND";
+  return isMissing ? new ResourceNotFoundError(uri) : toProtocolError(error, onError);
 }

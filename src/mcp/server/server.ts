@@ -1,52 +1,104 @@
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
-import type { CallToolRequest, CallToolResult, ListToolsResult, ServerContext } from "@modelcontextprotocol/server";
+import type { CallToolResult, CallToolRequest, ListToolsResult, ServerContext } from "@modelcontextprotocol/server";
 import { toProtocolError } from "./protocol-error.ts";
 import type { Calls } from "./calls.ts";
+import { toClientExchange } from "./client-exchange.ts";
+import { serveCompletions } from "./completions.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
 import { createProgress } from "./progress.ts";
+import type { PromptDoor } from "./prompt-door.ts";
+import { servePrompts } from "./prompts.ts";
+import type { ResourceDoor } from "./resource-door.ts";
+import { announceResources, serveResources } from "./resources.ts";
+import type { StoredLists } from "./stored-lists.ts";
 import type { Caller, ToolDoor } from "./tool-door.ts";
 
 export interface McpServerOptions {
   readonly tools: ToolDoor;
+  readonly resources?: ResourceDoor;
+  readonly prompts?: PromptDoor;
   readonly version: string;
   /** Told of what is our own fault, under the request id that the caller was given. */
   readonly onError: (error: unknown, requestId?: string) => void;
+}
+
+/** One connection, or one request of a client that keeps none. */
+export interface Exchange {
+  readonly caller: Caller;
+  readonly calls: Calls;
+  readonly lists: StoredLists;
 }
 
 /** How long a client may keep a list; its owner decides who sees which tools, so the list is `private`. */
 const LIST_TTL_MS = 60_000;
 
 /** One SDK server, for both eras. */
-export function createMcpServer(options: McpServerOptions, caller: Caller, calls: Calls): Server {
-  const hint = { ttlMs: LIST_TTL_MS, cacheScope: "private" } as const;
+export function createMcpServer(options: McpServerOptions, exchange: Exchange): Server {
   const server = new Server(
     { name: "belljar", title: "Belljar", version: options.version },
     {
-      capabilities: { tools: { listChanged: true } },
+      capabilities: {
+        tools: { listChanged: true },
+        logging: {},
+        ...(options.resources && { resources: { subscribe: true, listChanged: true } }),
+        ...(options.prompts && { prompts: { listChanged: true } }),
+        ...((options.resources ?? options.prompts) && { completions: {} }),
+      },
       instructions: INSTRUCTIONS,
-      cacheHints: { "tools/list": hint, "server/discover": hint },
+      cacheHints: cacheHints(),
       // Only elicitation would use one; the SDK's default would build Ajv at every start.
       jsonSchemaValidator: { getValidator: refuseValidation },
     },
   );
-  server.setRequestHandler("tools/list", () => listTools(options, caller));
+  server.setRequestHandler("tools/list", ({ params }, context) => listTools(options, exchange, { cursor: params?.cursor, context }));
   server.setRequestHandler("tools/call", (request, context) =>
-    calls.run(context.mcpReq.signal, (signal) => callTool(options, caller, { request, context, signal })),
+    exchange.calls.run(context.mcpReq.signal, (signal) => callTool(options, exchange.caller, { request, context, signal })),
   );
+  serveResources(server, options, exchange.caller);
+  servePrompts(server, options, exchange.caller);
+  serveCompletions(server, options, exchange.caller);
   return server;
 }
 
-/** One SDK server for a connection that stays: its client hears of each change of the list. */
-export function createConnectionServer(options: McpServerOptions, caller: Caller, calls: Calls): Server {
-  const server = createMcpServer(options, caller, calls);
+/** One SDK server for a connection that stays: its client hears of each change. */
+export function createConnectionServer(options: McpServerOptions, exchange: Exchange): Server {
+  const server = createMcpServer(options, exchange);
   // A notification that cannot be sent has no reader any more.
-  const stop = options.tools.onChange(() => void server.sendToolListChanged().catch(() => undefined));
-  server.onclose = stop;
+  const stops = [
+    options.tools.onChange(() => void server.sendToolListChanged().catch(() => undefined)),
+    options.prompts?.onChange(() => void server.sendPromptListChanged().catch(() => undefined)),
+    announceResources(server, options, exchange.caller),
+  ];
+  server.onclose = () => stops.forEach((stop) => stop?.());
   return server;
 }
 
-function listTools({ tools }: McpServerOptions, { principal }: Caller): ListToolsResult {
-  return { tools: tools.list(principal) as ListToolsResult["tools"] };
+function cacheHints() {
+  const kept = { ttlMs: LIST_TTL_MS, cacheScope: "private" } as const;
+  const fresh = { ttlMs: 0, cacheScope: "private" } as const;
+  return {
+    "tools/list": kept,
+    "prompts/list": kept,
+    "resources/templates/list": kept,
+    "server/discover": kept,
+    "resources/list": fresh,
+    "resources/read": fresh,
+  };
+}
+
+function listTools(
+  { tools, onError }: McpServerOptions,
+  { caller, lists }: Exchange,
+  { cursor, context }: { readonly cursor: string | undefined; readonly context: ServerContext },
+): ListToolsResult {
+  try {
+    const { bytes, nextCursor } = tools.listPage(caller.principal, cursor);
+    const isLeftOut = lists.offer(context.mcpReq.id, bytes);
+    const listed: unknown = isLeftOut ? [] : JSON.parse(bytes.toString());
+    return { tools: listed as ListToolsResult["tools"], ...(nextCursor !== undefined && { nextCursor }) };
+  } catch (error) {
+    throw toProtocolError(error, onError);
+  }
 }
 
 interface Call {
@@ -58,9 +110,12 @@ interface Call {
 async function callTool(options: McpServerOptions, caller: Caller, call: Call): Promise<CallToolResult> {
   const { name, arguments: args = {} } = call.request.params;
   const progress = createProgress(call.context);
+  const client = toClientExchange(call.context);
   try {
     const result = await options.tools.call(caller.principal, name, args, {
+      client,
       signal: call.signal,
+      log: client.log,
       ...(progress && { progress: (message: string) => progress.report(message) }),
       ...(caller.defaultName !== undefined && { defaultName: caller.defaultName }),
     });
@@ -73,5 +128,5 @@ async function callTool(options: McpServerOptions, caller: Caller, call: Call): 
 }
 
 function refuseValidation(): never {
-  throw new ProtocolError(ProtocolErrorCode.InternalError, "This server asks for no input");
+  throw new ProtocolError(ProtocolErrorCode.InternalError, "This server checks the input that it asks for by itself");
 }

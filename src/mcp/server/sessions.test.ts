@@ -2,6 +2,7 @@ import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { Sessions } from "./sessions.ts";
+import { StoredLists } from "./stored-lists.ts";
 
 const IDLE_MS = 1_000;
 
@@ -14,14 +15,19 @@ afterEach(() => {
 
 function openSessions(...ids: string[]): Sessions {
   const sessions = new Sessions({ maxSessions: 2, idleMs: IDLE_MS });
-  for (const id of ids) sessions.add(id, { caller: { principal: LOCAL }, transport: new NodeStreamableHTTPServerTransport({}) });
+  for (const id of ids)
+    sessions.add(id, {
+      caller: { principal: LOCAL },
+      transport: new NodeStreamableHTTPServerTransport({}),
+      lists: new StoredLists(),
+    });
   return sessions;
 }
 
 it("ends a session that nobody uses", () => {
   const sessions = openSessions("a");
   vi.advanceTimersByTime(IDLE_MS);
-  expect(sessions.get("a", LOCAL.id)).toBeUndefined();
+  expect(sessions.get("a", LOCAL)).toBeUndefined();
 });
 
 it("counts the idle time from the end of the last request", () => {
@@ -30,14 +36,14 @@ it("counts the idle time from the end of the last request", () => {
   vi.advanceTimersByTime(10 * IDLE_MS);
   release();
   vi.advanceTimersByTime(IDLE_MS - 1);
-  expect(sessions.get("a", LOCAL.id)).toBeDefined();
+  expect(sessions.get("a", LOCAL)).toBeDefined();
   vi.advanceTimersByTime(1);
-  expect(sessions.get("a", LOCAL.id)).toBeUndefined();
+  expect(sessions.get("a", LOCAL)).toBeUndefined();
 });
 
 it("closes the transport of a session that ends", () => {
   const sessions = openSessions("a");
-  const transport = sessions.get("a", LOCAL.id)?.transport;
+  const transport = sessions.get("a", LOCAL)?.transport;
   const onclose = vi.fn();
   if (transport) transport.onclose = onclose;
   sessions.end("a");
@@ -48,8 +54,8 @@ it("ends the longest idle session to make room", () => {
   const sessions = openSessions("a", "b");
   sessions.use("a")();
   expect(sessions.makeRoom()).toBe(true);
-  expect(sessions.get("a", LOCAL.id)).toBeDefined();
-  expect(sessions.get("b", LOCAL.id)).toBeUndefined();
+  expect(sessions.get("a", LOCAL)).toBeDefined();
+  expect(sessions.get("b", LOCAL)).toBeUndefined();
 });
 
 it("has no room while all sessions are in use", () => {
@@ -61,5 +67,5 @@ it("has no room while all sessions are in use", () => {
 });
 
 it("does not show a session to another principal", () => {
-  expect(openSessions("a").get("a", "somebody-else")).toBeUndefined();
+  expect(openSessions("a").get("a", { id: "somebody-else", name: "somebody else" })).toBeUndefined();
 });

@@ -1,10 +1,14 @@
+import { isDeepStrictEqual } from "node:util";
 import type { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
+import type { StoredLists } from "./stored-lists.ts";
+import type { Principal } from "../../sandbox/sandbox.ts";
 import type { Caller } from "./tool-door.ts";
 
 /** A client of an older protocol revision, between its `initialize` and its end. */
 export interface Session {
   readonly caller: Caller;
   readonly transport: NodeStreamableHTTPServerTransport;
+  readonly lists: StoredLists;
 }
 
 export interface SessionLimits {
@@ -32,10 +36,10 @@ export class Sessions {
     return this.#entries.size;
   }
 
-  /** Somebody else's session answers as an unknown one. */
-  get(id: string, principalId: string): Session | undefined {
+  /** Somebody else's session answers as an unknown one; also that of another token of the same owner, which may do less or more. */
+  get(id: string, principal: Principal): Session | undefined {
     const session = this.#entries.get(id)?.session;
-    return session?.caller.principal.id === principalId ? session : undefined;
+    return isDeepStrictEqual(session?.caller.principal, principal) ? session : undefined;
   }
 
   /** Makes room by ending the longest idle session. False: every session is in use. */

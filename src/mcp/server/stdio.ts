@@ -1,8 +1,11 @@
 import type { Readable, Writable } from "node:stream";
+import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createCalls } from "./calls.ts";
+import { watchListened } from "./listened.ts";
 import { createConnectionServer } from "./server.ts";
 import type { McpServerOptions } from "./server.ts";
+import { StoredLists } from "./stored-lists.ts";
 import type { Caller } from "./tool-door.ts";
 
 export interface StdioServerOptions extends McpServerOptions {
@@ -20,9 +23,17 @@ export interface StdioServer {
 
 /** Serves MCP, both eras, over one pair of streams. Calls in flight are aborted when the client goes. */
 export function serveMcpStdio(options: StdioServerOptions): StdioServer {
+  const { caller, output = process.stdout } = options;
   const calls = createCalls();
-  const transport = new StdioServerTransport(options.input, options.output);
-  const connection = serveStdio(() => createConnectionServer(options, options.caller, calls), { transport, onerror: options.onError });
+  const lists = new StoredLists();
+  const transport = new ListingTransport(lists, options.input ?? process.stdin, output);
+  const connection = serveStdio(() => createConnectionServer(options, { caller, calls, lists }), { transport, onerror: options.onError });
+  const deliver = transport.onmessage;
+  transport.onmessage = (message) => {
+    lists.expect(message);
+    watchListened(options, caller, message);
+    deliver?.(message);
+  };
   const closed = new Promise<void>((resolve) => {
     const close = transport.onclose;
     transport.onclose = () => {
@@ -37,4 +48,24 @@ export function serveMcpStdio(options: StdioServerOptions): StdioServer {
       await closed;
     },
   };
+}
+
+/** Writes stored lists as they are. */
+class ListingTransport extends StdioServerTransport {
+  readonly #lists: StoredLists;
+  readonly #output: Writable;
+
+  constructor(lists: StoredLists, input: Readable, output: Writable) {
+    super(input, output);
+    this.#lists = lists;
+    this.#output = output;
+  }
+
+  override send(message: JSONRPCMessage): Promise<void> {
+    const line = this.#lists.completeLine(message);
+    if (!line) return super.send(message);
+    return new Promise((resolve, reject) => {
+      this.#output.write(line, (error) => (error ? reject(error) : resolve()));
+    });
+  }
 }

@@ -1,8 +1,17 @@
-import type { Catalog } from "../../catalog/catalog.ts";
+import type { CallOptions, Catalog } from "../../catalog/catalog.ts";
+import type { ToolResult } from "../../catalog/tool.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
+import type { ClientExchange, InputRequired } from "./client-exchange.ts";
 
 /** What MCP needs of the catalog. */
-export type ToolDoor = Pick<Catalog, "list" | "call" | "onChange">;
+export interface ToolDoor extends Pick<Catalog, "listPage" | "onChange"> {
+  call(
+    principal: Principal,
+    name: string,
+    args: unknown,
+    options: CallOptions & { readonly client?: ClientExchange },
+  ): Promise<ToolResult | InputRequired>;
+}
 
 /** On whose behalf a connection or a request calls. */
 export interface Caller {

@@ -1,0 +1,28 @@
+import type { LoggingLevel, ServerContext } from "@modelcontextprotocol/server";
+
+/** What a request says beside its own arguments, and what can be said to its client before the answer. */
+export interface ClientExchange {
+  /** What the client answered to an `InputRequired` of the same call, by its keys. */
+  readonly inputResponses: Readonly<Record<string, unknown>>;
+  /** Comes back as it was sent, or as somebody made it: check it. */
+  readonly requestState: string | undefined;
+  /** Reaches a client that wants messages of this level. */
+  log(level: LoggingLevel, data: unknown): void;
+}
+
+/** An answer that asks the client for more, and to call again. Clients of older revisions are asked by requests of the server. */
+export interface InputRequired {
+  readonly resultType: "input_required";
+  readonly inputRequests?: Readonly<Record<string, { readonly method: string; readonly params?: unknown }>>;
+  readonly requestState?: string;
+}
+
+export function toClientExchange({ mcpReq }: ServerContext): ClientExchange {
+  const state: unknown = mcpReq.requestState();
+  return {
+    inputResponses: mcpReq.inputResponses ?? {},
+    requestState: typeof state === "string" ? state : undefined,
+    // A message that cannot be sent has no reader any more; the call's own signal tells that to the work.
+    log: (level, data) => void mcpReq.log(level, data).catch(() => undefined),
+  };
+}

@@ -1,0 +1,35 @@
+import type { ResourceContent } from "../../catalog/tool.ts";
+import type { Principal } from "../../sandbox/sandbox.ts";
+
+export interface ResourceDescription {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+}
+
+/** A family of resources; `uriTemplate` is of RFC 6570. */
+export type ResourceTemplate = Omit<ResourceDescription, "uri"> & { readonly uriTemplate: string };
+
+/** What MCP needs to serve resources. A resource of another owner answers exactly as none. */
+export interface ResourceDoor {
+  /** Rejects with `ARGUMENTS_INVALID` for an unknown cursor. */
+  list(
+    principal: Principal,
+    cursor?: string,
+  ): Promise<{ readonly resources: readonly ResourceDescription[]; readonly nextCursor?: string }>;
+  templates(): readonly ResourceTemplate[];
+  /** Rejects with `RESOURCE_NOT_FOUND`. */
+  read(principal: Principal, uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]>;
+  /** Values that start with `value` for a variable of one of the templates. */
+  complete(
+    principal: Principal,
+    uriTemplate: string,
+    argument: { readonly name: string; readonly value: string },
+  ): Promise<readonly string[]>;
+  /** From here on changes of this resource are told, if it is one that can change. */
+  watch(principal: Principal, uri: string): Promise<void>;
+  onUpdate(listener: (principalId: string, uri: string) => void): () => void;
+  onListChange(listener: (principalId: string) => void): () => void;
+}

@@ -1,0 +1,65 @@
+import type { ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult, Server } from "@modelcontextprotocol/server";
+import { toProtocolError, toResourceError } from "./protocol-error.ts";
+import type { McpServerOptions } from "./server.ts";
+import type { Caller } from "./tool-door.ts";
+
+/** What one connection may follow at once. */
+const SUBSCRIPTIONS_MAX = 1_000;
+const subscriptions = new WeakMap<Server, Set<string>>();
+
+export function serveResources(server: Server, { resources, onError }: McpServerOptions, { principal }: Caller): void {
+  if (!resources) return;
+  server.setRequestHandler("resources/list", async ({ params }): Promise<ListResourcesResult> => {
+    const page = await resources.list(principal, params?.cursor).catch((error: unknown) => refuse(error));
+    return { ...page, resources: [...page.resources] };
+  });
+  server.setRequestHandler("resources/templates/list", (): ListResourceTemplatesResult => ({
+    resourceTemplates: [...resources.templates()],
+  }));
+  server.setRequestHandler("resources/read", async ({ params: { uri } }, { mcpReq }): Promise<ReadResourceResult> => {
+    try {
+      return { contents: [...(await resources.read(principal, uri, mcpReq.signal))] };
+    } catch (error) {
+      throw toResourceError(error, uri, onError);
+    }
+  });
+  const followed = new Set<string>();
+  subscriptions.set(server, followed);
+  server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
+    if (followed.size < SUBSCRIPTIONS_MAX) followed.add(uri);
+    await resources.watch(principal, uri).catch((error: unknown) => {
+      followed.delete(uri);
+      throw toResourceError(error, uri, onError);
+    });
+    return {};
+  });
+  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
+    followed.delete(uri);
+    return {};
+  });
+  function refuse(error: unknown): never {
+    throw toProtocolError(error, onError);
+  }
+}
+
+/** Tells the client of a connection about changes of its own resources; undefined when there are none to tell of. */
+export function announceResources(server: Server, { resources }: McpServerOptions, { principal }: Caller): (() => void) | undefined {
+  if (!resources) return undefined;
+  const stopUpdates = resources.onUpdate((principalId, uri) => {
+    if (principalId === principal.id && isFollowed(server, uri)) void server.sendResourceUpdated({ uri }).catch(() => undefined);
+  });
+  const stopList = resources.onListChange((principalId) => {
+    if (principalId === principal.id) void server.sendResourceListChanged().catch(() => undefined);
+  });
+  return () => {
+    stopUpdates();
+    stopList();
+  };
+}
+
+/** A client that keeps no such list, as those of 2026-07-28, says elsewhere what it follows. */
+function isFollowed(server: Server, uri: string): boolean {
+  return server.getNegotiatedProtocolVersion() === MODERN || (subscriptions.get(server)?.has(uri) ?? false);
+}
+
+const MODERN = "2026-07-28";
