@@ -41,7 +41,10 @@ export interface FilledRequest {
 }
 
 export interface ResponseMask {
+  /** For trailers too. Leaves out what tells the length or a digest of the body. */
   headers(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
   /** One for a body that is not compressed. It changes the length. */
   body(): Transform;
+  /** One for what the server sends after a 101. It keeps every length. */
+  upgraded(): Transform;
 }

@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
-import { isIP } from "node:net";
 import type { SecureContext } from "node:tls";
 import { createSecureContext } from "node:tls";
 import { BelljarError } from "../../errors.ts";
+import { toCanonicalHost } from "../host-name.ts";
 import { createCertificate } from "./certificate.ts";
 
 /** A certificate authority of one sandbox. The key stays in the host; the certificate is trusted in that sandbox alone. */
@@ -20,7 +20,6 @@ const AUTHORITY_DAYS = 3650;
 const LEAF_DAYS = 30;
 /** Far more hosts than secrets and rules name. */
 const CACHED_MAX = 256;
-const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 
 /** Takes less than a millisecond. */
 export function createSandboxAuthority(now = new Date()): SandboxAuthority {
@@ -92,11 +91,8 @@ function createContext(host: string, { issuerKey, issuerPublicKey, leafKeys, aut
 }
 
 function parseHost(host: string): string {
-  const name = host
-    .toLowerCase()
-    .replace(/\.$/, "")
-    .replace(/^\[(.*)\]$/, "$1");
-  if (isIP(name) !== 0 || HOST_NAME.test(name)) return name;
+  const name = toCanonicalHost(host);
+  if (name !== undefined) return name;
   throw new BelljarError("ARGUMENTS_INVALID", `${JSON.stringify(host.slice(0, 100))} is neither a host name nor an address`);
 }
 

@@ -1,0 +1,164 @@
+import type { OutgoingHttpHeaders } from "node:http";
+import type { SecureContext } from "node:tls";
+import { BelljarError } from "../../errors.ts";
+import { toAuthority, toCanonicalHost } from "../host-name.ts";
+import type { SecretUse, SecretUses } from "../policy.ts";
+import type { SandboxAuthority, ServerCertificates } from "../tls/sandbox-authority.ts";
+import { createServerCertificates } from "../tls/sandbox-authority.ts";
+import type { Replacement } from "./byte-replacer.ts";
+import { echoForms } from "./echo-forms.ts";
+import type { Place, Visit } from "./fill-head.ts";
+import { fillHead } from "./fill-head.ts";
+import { createPlaceholderWatch, findPlaceholder } from "./placeholder.ts";
+import { createResponseMask } from "./response-mask.ts";
+import type { FilledRequest, RequestHead, RequestTarget, SecretGuard } from "./secret-guard.ts";
+import type { SecretStore } from "./secret-store.ts";
+import { parseSecretHost } from "./secret-uses.ts";
+
+export interface SecretGuardOptions {
+  /** The owner's id. */
+  readonly owner: string;
+  readonly uses: SecretUses;
+  /** By the name of the variable, as `uses`. */
+  readonly placeholders: Readonly<Record<string, string>>;
+  readonly store: Pick<SecretStore, "reveal">;
+  readonly authority: SandboxAuthority;
+}
+
+/** The guard of one sandbox. It keeps no value: each request reads it anew, so that a changed or removed secret counts at once. */
+export function createSecretGuard(options: SecretGuardOptions): SecretGuard {
+  return new SandboxGuard(options);
+}
+
+/** One variable, as requests see it. */
+interface Entry {
+  readonly variable: string;
+  readonly use: SecretUse;
+  readonly placeholder: string;
+  readonly hosts: ReadonlySet<string>;
+}
+
+class SandboxGuard implements SecretGuard {
+  readonly #options: SecretGuardOptions;
+  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #hosts: ReadonlySet<string>;
+  readonly #placeholders: ReadonlySet<string>;
+  #certificates: ServerCertificates | undefined;
+
+  constructor(options: SecretGuardOptions) {
+    const entries = Object.entries(options.uses).flatMap(([variable, use]) => toEntry(variable, use, options.placeholders[variable]));
+    this.#options = options;
+    this.#entries = new Map(entries.map((entry) => [entry.placeholder, entry]));
+    this.#hosts = new Set(entries.flatMap(({ hosts }) => [...hosts]));
+    this.#placeholders = new Set(this.#entries.keys());
+  }
+
+  terminates(host: string, port: number): boolean {
+    return this.#hosts.has(toKey(host, port));
+  }
+
+  async certificateFor(host: string): Promise<SecureContext> {
+    this.#certificates ??= createServerCertificates(this.#options.authority);
+    return this.#certificates.contextFor(host);
+  }
+
+  hasPlaceholder(bytes: Buffer): boolean {
+    return findPlaceholder(bytes, this.#placeholders) !== undefined;
+  }
+
+  async fill(target: RequestTarget, head: RequestHead): Promise<FilledRequest> {
+    const wanted = this.#wantedBy(target, head);
+    const values = new Map(await Promise.all([...wanted].map(async (entry) => [entry.placeholder, await this.#reveal(entry)] as const)));
+    const filled = fillHead(head, (found, place) => encode(values.get(found), place) ?? found);
+    const requestBody = this.#bodyWatch(target);
+    if (values.size === 0) return { ...filled, ...(requestBody && { requestBody }) };
+    const filledValues = [...values].map(([placeholder, value]) => ({ placeholder, value }));
+    const mask = createResponseMask([...filledValues.flatMap(echoForms), ...basicForms(head, filled.headers)]);
+    return { path: filled.path, headers: askReadable(filled.headers), ...(requestBody && { requestBody }), mask };
+  }
+
+  /** The variables whose placeholders the head holds; throws when one of them may not go there. */
+  #wantedBy(target: RequestTarget, head: RequestHead): ReadonlySet<Entry> {
+    const wanted = new Set<Entry>();
+    const visit: Visit = (found, place) => {
+      const entry = this.#entries.get(found);
+      if (entry) {
+        assertMayGo(entry, target, place);
+        wanted.add(entry);
+      }
+      return found;
+    };
+    fillHead(head, visit);
+    return wanted;
+  }
+
+  async #reveal({ variable, use }: Entry): Promise<string> {
+    const value = await this.#options.store.reveal(this.#options.owner, use.secret);
+    if (value !== undefined) return value;
+    const advice = `set it again with \`belljar secret set ${use.secret}\``;
+    throw new BelljarError("SECRET_NOT_FOUND", `The secret ${use.secret}, which ${variable} stands for, is gone: ${advice}`);
+  }
+
+  /** A body is never filled, so a placeholder of this host's own may stand in it. */
+  #bodyWatch(target: RequestTarget): FilledRequest["requestBody"] {
+    const strange = [...this.#entries.values()].filter((entry) => refusalOf(entry, target, "header") !== undefined);
+    if (strange.length === 0) return undefined;
+    const wanted = new Set(strange.map(({ placeholder }) => placeholder));
+    return () => createPlaceholderWatch(wanted, (found) => this.#refusal(found, target));
+  }
+
+  #refusal(placeholder: string, target: RequestTarget): BelljarError {
+    const entry = this.#entries.get(placeholder);
+    return new BelljarError("FORBIDDEN", (entry && refusalOf(entry, target, "header")) ?? "A placeholder may not go there");
+  }
+}
+
+function toEntry(variable: string, use: SecretUse, placeholder: string | undefined): readonly Entry[] {
+  if (placeholder === undefined) return [];
+  const hosts = new Set(use.hosts.map(parseSecretHost).map(({ host, port }) => toKey(host, port)));
+  return [{ variable, use, placeholder, hosts }];
+}
+
+function toKey(host: string, port: number): string {
+  return toAuthority(toCanonicalHost(host) ?? host, port);
+}
+
+function assertMayGo(entry: Entry, target: RequestTarget, place: Place): void {
+  const refusal = refusalOf(entry, target, place);
+  if (refusal !== undefined) throw new BelljarError("FORBIDDEN", refusal);
+}
+
+/** Why the value may not go there; undefined when it may. Names what the program knows already: its variable and hosts. */
+function refusalOf({ variable, use, hosts }: Entry, { host, port, isEncrypted }: RequestTarget, place: Place): string | undefined {
+  const what = `The placeholder of ${variable}`;
+  if (!hosts.has(toKey(host, port)))
+    return `${what} may go to ${use.hosts.join(", ")} alone, not to ${host.slice(0, 255)}:${port}: name that host in the sandbox's secrets, or leave the variable out of this request`;
+  if (!isEncrypted) return `${what} goes over TLS alone: use https:// for ${host.slice(0, 255)}`;
+  if (place === "fixed") return `${what} may not stand in a header's name or in one that steers the connection`;
+  return undefined;
+}
+
+/** Bytes as characters, as Node writes headers; in a path and query percent-encoded. */
+function encode(value: string | undefined, place: Place): string | undefined {
+  if (value === undefined) return undefined;
+  return place === "path" ? encodeURIComponent(value) : Buffer.from(value).toString("latin1");
+}
+
+/** An answer that is compressed could not be masked as it flows, and one in pieces could cut a value in two. */
+function askReadable(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const { range: _range, "if-range": _ifRange, "sec-websocket-extensions": _extensions, ...rest } = headers;
+  return { ...rest, "accept-encoding": "identity" };
+}
+
+/** The credentials that were sent, back to those that the program wrote. */
+function basicForms({ headers: before }: RequestHead, after: OutgoingHttpHeaders): readonly Replacement[] {
+  return Object.entries(before).flatMap(([name, value]) => {
+    const [written, sent] = [credentialsOf(value), credentialsOf(after[name])];
+    if (written === undefined || sent === undefined || written === sent) return [];
+    return [{ find: Buffer.from(sent), put: Buffer.from(written) }];
+  });
+}
+
+function credentialsOf(value: OutgoingHttpHeaders[string]): string | undefined {
+  return typeof value === "string" ? /^basic +(\S+)/i.exec(value)?.[1] : undefined;
+}
