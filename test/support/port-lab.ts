@@ -68,7 +68,10 @@ export interface Told {
 }
 
 /** Resolves with the head of the answer; the caller reads or destroys it. */
-export async function openAnswer(origin: URL, { method = "GET", path = "/", headers = {}, body, host }: AskedFor): Promise<IncomingMessage> {
+export async function openAnswer(
+  origin: URL,
+  { method = "GET", path = "/", headers = {}, body, host }: AskedFor,
+): Promise<IncomingMessage> {
   const named = { ...(host !== undefined && { host: `${host}:${origin.port}` }), ...headers } as Record<string, string | string[]>;
   const asked = requestHttp({ host: origin.hostname, port: origin.port, method, path, headers: named, agent: false });
   asked.end(body);

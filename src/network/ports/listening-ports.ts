@@ -35,7 +35,9 @@ function isOwn({ address, port, uid }: ListeningPort): boolean {
 /** The rows of `/proc/net/tcp` or `tcp6` that listen. The guest may say anything: a row of another shape is left out. */
 export function parseListening(table: string): readonly ListeningPort[] {
   return table.split("\n").flatMap((line) => {
-    const row = /^\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} ([0-9A-F]{2}) \S+ \S+ \S+\s+(\d{1,10})\s/.exec(line);
+    const row = /^\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} ([0-9A-F]{2}) \S+ \S+ \S+\s+(\d{1,10})\s/.exec(
+      line,
+    );
     if (!row || row[3] !== LISTEN) return [];
     const [, address = "", port = "", , uid] = row;
     return [{ port: Number.parseInt(port, 16), address: toAddress(address), uid: Number(uid) }];

@@ -5,6 +5,8 @@ import { BelljarError } from "../../errors.ts";
 /** Opens a connection to a port inside; the signal holds for its whole life. */
 export type DialPort = (signal: AbortSignal) => Promise<Duplex>;
 
+type Connected = (error: Error | null, stream: Duplex) => void;
+
 /** Servers commonly close a connection that was idle for five seconds: ours must go first. */
 const IDLE_MS = 4_000;
 const IDLE_MAX = 8;
@@ -36,14 +38,20 @@ export class PortConnections {
   }
 
   /** A connection of its own, as `http.request` wants one. */
-  readonly connect = (_options: unknown, done: (error: Error | null, stream: Duplex) => void): undefined => {
-    this.#dial(this.#gone.signal).then(
-      // An answer that ended before its request did ends both: nobody reads the rest.
-      (stream) => done(null, Object.assign(stream, { destroySoon: () => stream.destroy() })),
-      done as (error: Error) => void,
-    );
+  readonly connect = (_options: unknown, done: Connected): undefined => {
+    void this.#connect(done);
     return undefined;
   };
+
+  async #connect(done: Connected): Promise<void> {
+    try {
+      const stream = await this.#dial(this.#gone.signal);
+      // An answer that ended before its request did ends both: nobody reads the rest.
+      done(null, Object.assign(stream, { destroySoon: () => stream.destroy() }));
+    } catch (error) {
+      (done as (error: unknown) => void)(error);
+    }
+  }
 
   /** Counts one exchange, until the returned function is called. Throws `QUOTA_EXCEEDED`. What is dialled from now on is `dial`'s. */
   use(dial: DialPort): () => void {
