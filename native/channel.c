@@ -20,6 +20,8 @@
 
 static void on_ready(struct loop *loop, struct event *event, uint32_t events);
 
+static bool is_socket(const struct channel *channel) { return channel->kind == CHANNEL_SOCKET || channel->kind == CHANNEL_TCP; }
+
 void channel_open(struct channel *channel, struct connection *connection, uint8_t number, enum channel_kind kind, int fd) {
   memset(channel, 0, sizeof *channel);
   channel->connection = connection;
@@ -35,7 +37,7 @@ void channel_open(struct channel *channel, struct connection *connection, uint8_
 void channel_attach(struct channel *channel, int fd) {
   channel->event = (struct event){.fd = fd, .ready = on_ready, .owner = channel};
   /* The host's END may have come before there was a connection to tell it to. */
-  if (!channel->writes && channel->kind == CHANNEL_SOCKET) shutdown(fd, SHUT_WR);
+  if (!channel->writes && is_socket(channel)) shutdown(fd, SHUT_WR);
 }
 
 static void drop_pending(struct channel *channel) {
@@ -52,6 +54,12 @@ void channel_close(struct channel *channel) {
   loop_close(channel->connection->loop, &channel->event);
 }
 
+void channel_reset(struct channel *channel) {
+  struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+  if (channel->kind != CHANNEL_TCP || channel->event.fd < 0 || !channel->writes) return;
+  (void)setsockopt(channel->event.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 static void close_if_done(struct channel *channel) {
   if (!channel->reads && !channel->writes) loop_close(channel->connection->loop, &channel->event);
 }
@@ -60,7 +68,7 @@ static void end_writes(struct channel *channel) {
   if (!channel->writes) return;
   channel->writes = false;
   drop_pending(channel);
-  if (channel->kind == CHANNEL_SOCKET && channel->event.fd >= 0) shutdown(channel->event.fd, SHUT_WR);
+  if (is_socket(channel) && channel->event.fd >= 0) shutdown(channel->event.fd, SHUT_WR);
   close_if_done(channel);
 }
 
@@ -72,15 +80,24 @@ static void end_reads(struct channel *channel) {
   close_if_done(channel);
 }
 
+/* What a reset connection lost is told, so that it never looks like a proper end. */
+static void fail_reset(struct channel *channel) {
+  connection_fail(channel->connection, GUEST_ERROR_CONNECTION_RESET, ECONNRESET, "the program inside closed the connection before it had ended");
+}
+
 /* Bytes that the process takes now; 0 when it must be waited for. */
 static size_t write_now(struct channel *channel, const uint8_t *bytes, size_t length) {
   if (channel->event.fd < 0) return 0;
-  ssize_t count = channel->kind == CHANNEL_SOCKET ? send(channel->event.fd, bytes, length, MSG_NOSIGNAL) : write(channel->event.fd, bytes, length);
+  ssize_t count = is_socket(channel) ? send(channel->event.fd, bytes, length, MSG_NOSIGNAL) : write(channel->event.fd, bytes, length);
   if (count >= 0) {
     channel->owed += (uint32_t)count;
     return (size_t)count;
   }
-  if (errno != EAGAIN && errno != EINTR) end_writes(channel);
+  if (errno == EAGAIN || errno == EINTR) return 0;
+  channel->broken = channel->kind == CHANNEL_TCP;
+  end_writes(channel);
+  /* What it sent before is still read, and what it lost told at the end of that. */
+  if (channel->broken && !channel->reads) fail_reset(channel);
   return 0;
 }
 
@@ -141,23 +158,30 @@ static uint32_t readable_now(const struct channel *channel) {
   return drained && channel->promised < most ? channel->promised : most;
 }
 
+static void deliver(struct channel *channel, uint8_t *scratch, uint32_t length) {
+  channel->credit -= length;
+  channel->promised -= length < channel->promised ? length : channel->promised;
+  write_frame_header(scratch, (struct frame_header){FRAME_DATA, channel->number, length});
+  connection_send_bytes(channel->connection, scratch, FRAME_HEADER_BYTES + length);
+  if (channel->connection->exec.drained) channel_stop(channel);
+}
+
 static void read_some(struct channel *channel) {
   uint32_t most = readable_now(channel);
   uint8_t *scratch = loop_scratch(channel->connection->loop);
   if (most == 0 || scratch == NULL) return;
   ssize_t count = read(channel->event.fd, &scratch[FRAME_HEADER_BYTES], most);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  /* A terminal's end is EIO; what a reset connection lost, its sender knows. */
-  if (count <= 0) {
-    end_reads(channel);
+  if (count > 0) {
+    deliver(channel, scratch, (uint32_t)count);
     return;
   }
-  uint32_t length = (uint32_t)count;
-  channel->credit -= length;
-  channel->promised -= length < channel->promised ? length : channel->promised;
-  write_frame_header(scratch, (struct frame_header){FRAME_DATA, channel->number, length});
-  connection_send_bytes(channel->connection, scratch, FRAME_HEADER_BYTES + length);
-  if (channel->connection->exec.drained) channel_stop(channel);
+  if (channel->broken || (count < 0 && channel->kind == CHANNEL_TCP)) {
+    fail_reset(channel);
+    return;
+  }
+  /* A terminal's end is EIO. */
+  end_reads(channel);
 }
 
 /* STARTED stands before everything that the program says. */

@@ -10,7 +10,7 @@
 
 struct connection;
 
-enum channel_kind { CHANNEL_PIPE, CHANNEL_SOCKET, CHANNEL_TERMINAL };
+enum channel_kind { CHANNEL_PIPE, CHANNEL_SOCKET, CHANNEL_TCP, CHANNEL_TERMINAL };
 
 struct channel {
   struct event event;
@@ -31,6 +31,8 @@ struct channel {
   uint8_t *pending;
   uint32_t pending_start;
   uint32_t pending_end;
+  /* Writing to a TCP connection failed. */
+  bool broken;
   bool end_came;
   bool end_due;
   /* Bytes that lay in it when the process ended, and are still to be delivered. */
@@ -41,6 +43,8 @@ struct channel {
 void channel_open(struct channel *channel, struct connection *connection, uint8_t number, enum channel_kind kind, int fd);
 void channel_attach(struct channel *channel, int fd);
 void channel_close(struct channel *channel);
+/* Lets the close of a TCP connection whose bytes were not all given to it be a reset. */
+void channel_reset(struct channel *channel);
 
 /* A part of a DATA frame whose length was already taken from the window. */
 void channel_take(struct channel *channel, const uint8_t *bytes, size_t length);

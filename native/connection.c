@@ -10,6 +10,7 @@
 #include "dial.h"
 #include "exec.h"
 #include "incoming.h"
+#include "listen.h"
 #include "service.h"
 
 /* A DATA frame and the small ones that may have to wait behind it. */
@@ -39,12 +40,20 @@ static void close_channels(struct connection *connection) {
   for (size_t i = 0; i < connection->channel_count; i++) channel_close(&connection->channels[i]);
 }
 
+/* The host went away amid an answer: the program must not take that for its proper end. */
+static void reset_channels(struct connection *connection) {
+  if (connection->operation != OPERATION_ACCEPT) return;
+  for (size_t i = 0; i < connection->channel_count; i++) channel_reset(&connection->channels[i]);
+}
+
 void connection_close(struct connection *connection) {
   if (connection->phase == PHASE_CLOSED) return;
   struct loop *loop = connection->loop;
   connection->phase = PHASE_CLOSED;
   exec_abandon(connection);
   service_leave(connection);
+  listen_leave(connection);
+  reset_channels(connection);
   close_channels(connection);
   loop_close(loop, &connection->exec.status);
   loop_close(loop, &connection->socket);
@@ -108,6 +117,7 @@ void connection_end(struct connection *connection) {
   close_channels(connection);
   loop_close(connection->loop, &connection->exec.status);
   service_leave(connection);
+  listen_leave(connection);
   connection->phase = PHASE_ENDING;
   connection->deadline_us = now_us() + LINGER_US;
 }

@@ -43,6 +43,13 @@ struct exec {
   int64_t ended_us;
 };
 
+/* Which loopback address is tried, and what the first one said. */
+struct dial {
+  bool second;
+  uint16_t port;
+  int error;
+};
+
 struct connection {
   struct connection *next;
   struct connection *previous;
@@ -75,6 +82,10 @@ struct connection {
   struct exec exec;
   struct service *service;
   struct connection *next_waiting;
+  struct listening *listening;
+  /* What it counts as a stream of the network; 0: it is none. */
+  size_t network_fds;
+  struct dial dial;
 };
 
 void connection_open(struct loop *loop, int fd);

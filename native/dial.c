@@ -12,10 +12,11 @@
 
 #include "connection.h"
 #include "failure.h"
+#include "listen.h"
 
 static void refuse(struct connection *connection, int error) {
-  char text[128];
-  snprintf(text, sizeof text, "connect to the port: %s; is a server listening on it inside?", strerror(error));
+  char text[160];
+  snprintf(text, sizeof text, "connect to 127.0.0.1:%u and [::1]:%u: %s; is a server listening on it inside?", connection->dial.port, connection->dial.port, strerror(error));
   connection_fail(connection, code_of_errno(error), error, text);
 }
 
@@ -23,9 +24,60 @@ static void connected(struct connection *connection) {
   int fd = connection->exec.status.fd;
   loop_set(connection->loop, &connection->exec.status, 0);
   connection->exec.status.fd = -1;
-  connection_send(connection, (struct frame_header){FRAME_STARTED, 0, 0}, NULL);
+  uint8_t bytes[32];
+  struct field_writer fields;
+  field_writer_init(&fields, bytes, sizeof bytes);
+  put_peer_address(&fields, fd);
+  connection_send(connection, (struct frame_header){FRAME_STARTED, 0, (uint32_t)fields.length}, bytes);
   if (connection->phase != PHASE_OPEN) close(fd);
   else channel_attach(&connection->channels[0], fd);
+}
+
+static void on_connect(struct loop *loop, struct event *event, uint32_t events);
+
+/* False with errno set. */
+static bool start_connect(struct connection *connection) {
+  union {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+  } to = {.in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+  if (connection->dial.second) to.in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+  /* In both families the port has the same place. */
+  to.in.sin_port = htons(connection->dial.port);
+  socklen_t length = connection->dial.second ? sizeof to.in6 : sizeof to.in;
+  int fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  connection->exec.status = (struct event){.fd = fd, .ready = on_connect, .owner = connection};
+  int on = 1;
+  if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) return false;
+  if (connect(fd, &to.any, length) != 0 && errno != EINPROGRESS) return false;
+  return loop_set(connection->loop, &connection->exec.status, EPOLLOUT);
+}
+
+/* Servers on `localhost` may listen on ::1 alone. What the first address said is told where there is no second one. */
+static void next_address(struct connection *connection, int error) {
+  loop_close(connection->loop, &connection->exec.status);
+  if (!connection->dial.second) {
+    connection->dial.second = true;
+    connection->dial.error = error;
+    if (start_connect(connection)) return;
+    loop_close(connection->loop, &connection->exec.status);
+  }
+  refuse(connection, connection->dial.error);
+}
+
+/* A connect to a port that the kernel chose for its own side finds itself: nobody listens there. */
+static bool is_own_echo(int fd) {
+  uint8_t ends[2][32];
+  struct field_writer fields[2];
+  for (size_t i = 0; i < 2; i++) {
+    memset(ends[i], 0, sizeof ends[i]);
+    field_writer_init(&fields[i], ends[i], sizeof ends[i]);
+  }
+  put_local_address(&fields[0], fd);
+  put_peer_address(&fields[1], fd);
+  return fields[0].length == fields[1].length && memcmp(ends[0], ends[1], fields[0].length) == 0;
 }
 
 static void on_connect(struct loop *loop, struct event *event, uint32_t events) {
@@ -35,27 +87,22 @@ static void on_connect(struct loop *loop, struct event *event, uint32_t events) 
   int error = 0;
   socklen_t length = sizeof error;
   if (getsockopt(event->fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
-  if (error != 0) refuse(connection, error);
+  if (error == 0 && is_own_echo(event->fd)) error = ECONNREFUSED;
+  if (error != 0) next_address(connection, error);
   else connected(connection);
   connection_settle(connection);
 }
 
 void dial_start(struct connection *connection, const struct request *request) {
   connection->channels = calloc(1, sizeof *connection->channels);
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (connection->channels == NULL || fd < 0) {
-    refuse(connection, connection->channels == NULL ? ENOMEM : errno);
-    if (fd >= 0) close(fd);
+  connection->dial.port = request->port;
+  if (connection->channels == NULL) {
+    refuse(connection, ENOMEM);
     return;
   }
-  channel_open(&connection->channels[0], connection, 0, CHANNEL_SOCKET, -1);
+  channel_open(&connection->channels[0], connection, 0, CHANNEL_TCP, -1);
   connection->channel_count = 1;
-  connection->exec.status = (struct event){.fd = fd, .ready = on_connect, .owner = connection};
-  int on = 1;
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(request->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  bool ok = setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0;
-  if (!ok || (connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno != EINPROGRESS)) refuse(connection, errno);
-  else if (!loop_set(connection->loop, &connection->exec.status, EPOLLOUT)) refuse(connection, errno);
+  if (!start_connect(connection)) next_address(connection, errno);
 }
 
 void dial_settle(struct connection *connection) {

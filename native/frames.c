@@ -117,6 +117,7 @@ static const struct tag_shape TAGS[256] = {
     [TAG_MEMORY_PEAK] = {U64, false},
     [TAG_OOM_KILLS] = {U32, false},
     [TAG_EXIT] = {U32, false},
+    [TAG_ADDRESS] = {BYTES, true},
     /* The jail's specification only. SETUP and CGROUP hold fields of their own. */
     [TAG_ID] = {TEXT, false},
     [TAG_HOSTNAME] = {TEXT, false},

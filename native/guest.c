@@ -19,6 +19,7 @@
 #include "connection.h"
 #include "dial.h"
 #include "exec.h"
+#include "listen.h"
 #include "service.h"
 #include "shutdown.h"
 #include "sink.h"
@@ -57,6 +58,7 @@ void serve_request(struct connection *connection, struct request *request) {
     case OPERATION_EXEC: exec_start(connection, request); break;
     case OPERATION_DIAL: dial_start(connection, request); break;
     case OPERATION_ACCEPT: service_start(connection, request); break;
+    case OPERATION_LISTEN: listen_start(connection, request); break;
     case OPERATION_SHUTDOWN: shutdown_start(connection, request); break;
     default: work_start(connection, request); break;
   }
@@ -75,7 +77,7 @@ static void on_listener(struct loop *loop, struct event *event, uint32_t events)
   for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
     int fd = accept4(event->fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0) {
-      /* Out of descriptors: the listener rests until a stream is closed (wake_listener), or it would spin. */
+      /* Out of descriptors: the listener rests until a stream is closed (wake_listeners), or it would spin. */
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) loop_set(loop, event, 0);
       return;
     }
@@ -84,8 +86,10 @@ static void on_listener(struct loop *loop, struct event *event, uint32_t events)
   }
 }
 
-static void wake_listener(struct loop *loop) {
-  if (loop->closed != NULL && loop->stop_deadline_us == 0) loop_set(loop, &loop->listener, EPOLLIN);
+static void wake_listeners(struct loop *loop) {
+  if (loop->closed == NULL) return;
+  if (loop->stop_deadline_us == 0) loop_set(loop, &loop->listener, EPOLLIN);
+  services_wake(loop);
 }
 
 static void reaped(struct loop *loop, pid_t pid, int status, const struct rusage *usage) {
@@ -182,13 +186,16 @@ int guest_main(const struct guest_options *given) {
   do {
     if (!loop_wait(&loop, first_deadline(&loop))) return fail("wait for events");
     pass_deadlines(&loop);
-    wake_listener(&loop);
+    listens_settle(&loop);
+    wake_listeners(&loop);
     connections_sweep(&loop);
+    services_sweep(&loop);
     rest(&loop);
   } while (!shutdown_is_over(&loop));
   while (loop.connections != NULL) connection_close(loop.connections);
   connections_sweep(&loop);
   services_close(&loop);
+  services_sweep(&loop);
   sinks_close(&loop);
   return 0;
 }

@@ -13,6 +13,7 @@
 
 struct loop;
 struct connection;
+struct listening;
 struct service;
 struct sink;
 
@@ -34,6 +35,12 @@ struct loop {
   /* Closed ones wait here until the batch of events that may still name them is over. */
   struct connection *closed;
   struct service *services;
+  struct service *closed_services;
+  /* LISTEN streams in the order in which they came; changed: somebody may hold what was not free. */
+  struct listening *line;
+  bool line_changed;
+  size_t network_streams;
+  size_t network_fds;
   struct sink *sinks;
   size_t sink_count;
   /* SCRATCH_BYTES, there while it is needed; holds nothing from one event to the next. */

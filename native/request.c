@@ -21,6 +21,14 @@ static bool append(struct text_list *list, const char *text) {
   return true;
 }
 
+static void keep_address(struct request *request, const struct field *field) {
+  struct address address = {0, 0};
+  const uint8_t *bytes = (const uint8_t *)field->text;
+  if (field->length == ADDRESS_BYTES) address = (struct address){get_u32(bytes), get_u16(&bytes[4])};
+  if (request->address_count < ADDRESSES_MAX) request->addresses[request->address_count] = address;
+  request->address_count++;
+}
+
 static bool keep_text(struct request *request, const struct field *field) {
   switch (field->tag) {
     case TAG_ARG: return append(&request->args, field->text);
@@ -32,6 +40,7 @@ static bool keep_text(struct request *request, const struct field *field) {
     case TAG_PATH: request->path = field->text; break;
     case TAG_TARGET: request->target = field->text; break;
     case TAG_NAME: request->name = field->text; break;
+    case TAG_ADDRESS: keep_address(request, field); break;
     case TAG_VALUE:
       request->value = field->text;
       request->value_length = field->length;
@@ -68,6 +77,8 @@ static const struct {
     {OPERATION_EXEC, TAG_ARG, "EXEC needs an ARG"},
     {OPERATION_DIAL, TAG_PORT, "DIAL needs a PORT"},
     {OPERATION_ACCEPT, TAG_SERVICE, "ACCEPT needs a SERVICE"},
+    {OPERATION_LISTEN, TAG_SERVICE, "LISTEN needs a SERVICE"},
+    {OPERATION_LISTEN, TAG_ADDRESS, "LISTEN needs an ADDRESS"},
     {OPERATION_STAT, TAG_PATH, "STAT needs a PATH"},
     {OPERATION_LIST, TAG_PATH, "LIST needs a PATH"},
     {OPERATION_READ, TAG_PATH, "READ needs a PATH"},

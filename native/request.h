@@ -14,6 +14,15 @@ struct text_list {
   size_t capacity;
 };
 
+/* IPv4, in the host's byte order. */
+struct address {
+  uint32_t ip;
+  uint16_t port;
+};
+
+#define ADDRESS_BYTES 6u
+#define ADDRESSES_MAX 64u
+
 struct request {
   uint8_t operation;
   uint64_t present;
@@ -44,6 +53,9 @@ struct request {
   /* Each ends with a NULL item once it is not empty. */
   struct text_list args;
   struct text_list env;
+  /* How many came; the first ADDRESSES_MAX are kept. One that is no IPv4 address has the port 0. */
+  size_t address_count;
+  struct address addresses[ADDRESSES_MAX];
 };
 
 /* NULL, or a constant sentence that says what is wrong. Free the request either way; it reads from `bytes` and changes them. */

@@ -1,6 +1,8 @@
 #include "service.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,55 +14,89 @@
 
 #include "connection.h"
 #include "failure.h"
+#include "listen.h"
 
 #define NAME_BYTES 33u
-#define SERVICES_MAX 32u
+#define UNIX_SERVICES_MAX 32u
 #define BACKLOG 128
 #define FOLDER "/run/belljar"
 
 struct service {
   struct service *next;
+  struct loop *loop;
+  /* A listening unix socket; or, where LISTEN streams hold addresses, an epoll set of their sockets, however many. */
   struct event listener;
+  bool listened;
+  /* There was no descriptor for a connection: it rests until a stream is closed, or it would spin. */
+  bool rests;
   char name[NAME_BYTES];
+  /* LISTEN streams. */
+  size_t holds;
   /* In the order in which they came. */
   struct connection *waiting;
 };
 
-static bool is_name(const char *name) {
+bool is_service_name(const char *name) {
   size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
   return length > 0 && length < NAME_BYTES && name[length] == 0;
 }
 
 /* Connections that nobody waits for stay in the kernel's own, bounded queue. */
-static void settle_service(struct loop *loop, struct service *service) {
-  loop_set(loop, &service->listener, service->waiting == NULL ? 0 : EPOLLIN);
+static void settle_service(struct service *service) {
+  loop_set(service->loop, &service->listener, service->waiting == NULL || service->rests ? 0 : EPOLLIN);
 }
 
-static void hand_over(struct connection *connection, int fd) {
+static void put_peer(struct field_writer *fields, int fd) {
   struct ucred peer = {0, (uid_t)-1, (gid_t)-1};
   socklen_t length = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) peer.uid = (uid_t)-1;
+  put_number(fields, TAG_PEER_UID, peer.uid);
+  put_number(fields, TAG_PEER_PID, (uint64_t)peer.pid);
+}
+
+static void put_local(struct field_writer *fields, int fd) {
+  int on = 1;
+  /* Without it small answers would wait for others; a failure costs time alone. */
+  (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  put_local_address(fields, fd);
+}
+
+static void hand_over(struct connection *connection, int fd, bool listened) {
   uint8_t bytes[32];
   struct field_writer fields;
   field_writer_init(&fields, bytes, sizeof bytes);
-  put_number(&fields, TAG_PEER_UID, peer.uid);
-  put_number(&fields, TAG_PEER_PID, (uint64_t)peer.pid);
+  if (listened) put_local(&fields, fd);
+  else put_peer(&fields, fd);
   connection_send(connection, (struct frame_header){FRAME_STARTED, 0, (uint32_t)fields.length}, bytes);
   if (connection->phase != PHASE_OPEN) close(fd);
   else channel_attach(&connection->channels[0], fd);
   connection_settle(connection);
 }
 
+static int accept_next(const struct service *service) {
+  int fd = service->listener.fd;
+  struct epoll_event next;
+  if (service->listened) {
+    if (epoll_wait(fd, &next, 1, 0) != 1) return -1;
+    fd = next.data.fd;
+  }
+  return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
 static void on_connection(struct loop *loop, struct event *event, uint32_t events) {
+  (void)loop;
   (void)events;
   struct service *service = event->owner;
-  int fd = service->waiting == NULL ? -1 : accept4(event->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  errno = 0;
+  int fd = service->waiting == NULL ? -1 : accept_next(service);
   if (fd >= 0) {
     struct connection *connection = service->waiting;
     service_leave(connection);
-    hand_over(connection, fd);
+    hand_over(connection, fd, service->listened);
+  } else {
+    service->rests = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
   }
-  settle_service(loop, service);
+  settle_service(service);
 }
 
 static int listen_at(const char *folder, const char *name) {
@@ -81,25 +117,46 @@ static int listen_at(const char *folder, const char *name) {
   return -1;
 }
 
-static struct service *open_service(struct loop *loop, const char *name) {
-  size_t count = 0;
-  for (struct service *service = loop->services; service != NULL; service = service->next, count++) {
-    if (strcmp(service->name, name) == 0) return service;
-  }
-  errno = EMFILE;
-  struct service *service = count < SERVICES_MAX ? calloc(1, sizeof *service) : NULL;
-  if (service == NULL) return NULL;
+static struct service *make_service(struct loop *loop, const char *name, bool listened) {
   const char *folder = loop->options->services_folder;
-  int fd = listen_at(folder == NULL ? FOLDER : folder, name);
-  if (fd < 0) {
-    free(service);
+  int fd = listened ? epoll_create1(EPOLL_CLOEXEC) : listen_at(folder == NULL ? FOLDER : folder, name);
+  struct service *service = fd < 0 ? NULL : calloc(1, sizeof *service);
+  if (service == NULL) {
+    int error = errno;
+    if (fd >= 0) close(fd);
+    errno = error;
     return NULL;
   }
+  service->loop = loop;
+  service->listened = listened;
   service->listener = (struct event){.fd = fd, .ready = on_connection, .owner = service};
   memcpy(service->name, name, strlen(name));
   service->next = loop->services;
   loop->services = service;
   return service;
+}
+
+/* Those of LISTEN are bounded by the streams that hold them or wait at them. */
+static struct service *open_service(struct loop *loop, const char *name, bool listened) {
+  size_t unix_services = 0;
+  for (struct service *service = loop->services; service != NULL; service = service->next) {
+    if (service->listened == listened && strcmp(service->name, name) == 0) return service;
+    if (!service->listened) unix_services++;
+  }
+  errno = EMFILE;
+  return !listened && unix_services >= UNIX_SERVICES_MAX ? NULL : make_service(loop, name, listened);
+}
+
+/* The service of LISTEN streams ends with the last that needs it; a unix socket stays. */
+static void close_if_unused(struct service *service) {
+  if (!service->listened || service->holds > 0 || service->waiting != NULL || service->listener.fd < 0) return;
+  struct loop *loop = service->loop;
+  struct service **at = &loop->services;
+  while (*at != service) at = &(*at)->next;
+  *at = service->next;
+  loop_close(loop, &service->listener);
+  service->next = loop->closed_services;
+  loop->closed_services = service;
 }
 
 static void join(struct service *service, struct connection *connection) {
@@ -109,24 +166,29 @@ static void join(struct service *service, struct connection *connection) {
   connection->service = service;
 }
 
+static void fail_start(struct connection *connection, int error) {
+  char text[128];
+  snprintf(text, sizeof text, "listen for the service: %s", strerror(error));
+  connection_fail(connection, code_of_errno(error), error, text);
+}
+
 void service_start(struct connection *connection, const struct request *request) {
-  if (!is_name(request->service)) {
+  if (!is_service_name(request->service)) {
     connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, "a SERVICE is 1 to 32 of a-z, 0-9 and -");
     return;
   }
-  struct service *service = open_service(connection->loop, request->service);
-  connection->channels = service == NULL ? NULL : calloc(1, sizeof *connection->channels);
-  if (connection->channels == NULL) {
-    int error = errno;
-    char text[128];
-    snprintf(text, sizeof text, "listen for the service: %s", strerror(error));
-    connection_fail(connection, code_of_errno(error), error, text);
+  bool listened = has_flag(request, FLAG_LISTENED);
+  if (listened && !take_network(connection, NETWORK_ACCEPT_FDS)) return;
+  connection->channels = calloc(1, sizeof *connection->channels);
+  struct service *service = connection->channels == NULL ? NULL : open_service(connection->loop, request->service, listened);
+  if (service == NULL) {
+    fail_start(connection, errno);
     return;
   }
-  channel_open(&connection->channels[0], connection, 0, CHANNEL_SOCKET, -1);
+  channel_open(&connection->channels[0], connection, 0, listened ? CHANNEL_TCP : CHANNEL_SOCKET, -1);
   connection->channel_count = 1;
   join(service, connection);
-  settle_service(connection->loop, service);
+  settle_service(service);
 }
 
 void service_leave(struct connection *connection) {
@@ -137,7 +199,43 @@ void service_leave(struct connection *connection) {
   if (*at != NULL) *at = connection->next_waiting;
   connection->next_waiting = NULL;
   connection->service = NULL;
-  settle_service(connection->loop, service);
+  settle_service(service);
+  close_if_unused(service);
+}
+
+struct service *service_hold(struct loop *loop, const char *name) {
+  struct service *service = open_service(loop, name, true);
+  if (service != NULL) service->holds++;
+  return service;
+}
+
+void service_let_go(struct service *service) {
+  service->holds--;
+  close_if_unused(service);
+}
+
+bool service_watch(struct service *service, int fd) {
+  struct epoll_event wanted = {.events = EPOLLIN, .data.fd = fd};
+  return epoll_ctl(service->listener.fd, EPOLL_CTL_ADD, fd, &wanted) == 0;
+}
+
+/* A descriptor that a child still shares would stay in the set after its close. */
+void service_unwatch(struct service *service, int fd) { epoll_ctl(service->listener.fd, EPOLL_CTL_DEL, fd, NULL); }
+
+void services_wake(struct loop *loop) {
+  for (struct service *service = loop->services; service != NULL; service = service->next) {
+    if (!service->rests) continue;
+    service->rests = false;
+    settle_service(service);
+  }
+}
+
+void services_sweep(struct loop *loop) {
+  while (loop->closed_services != NULL) {
+    struct service *service = loop->closed_services;
+    loop->closed_services = service->next;
+    free(service);
+  }
 }
 
 void services_close(struct loop *loop) {

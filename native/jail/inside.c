@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -17,6 +18,9 @@
 #include "jail.h"
 
 #define INOTIFY_INSTANCES "32"
+/* 198.18.0.1/15 */
+#define NAMES_ADDRESS 0xc6120001u
+#define NAMES_MASK 0xfffe0000u
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
 /* What came over the channel, in this order: the guest's socket, the sources, the writable layers, the control groups to join. */
@@ -53,12 +57,32 @@ static void become_inner_root(void) {
   if (setresuid(0, 0, 0) < 0) die("become the sandbox's root");
 }
 
+static void set_address(int fd, struct ifreq *request, unsigned long what, uint32_t address, const char *step) {
+  struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
+  memcpy(&request->ifr_addr, &in, sizeof in);
+  if (ioctl(fd, what, request) < 0) die(step);
+}
+
+/*
+ * The loopback, and on it a range that no network routes (RFC 2544): what stands for the names that programs look up. Since it is
+ * not loopback's own, programs that ask whether there is any network (AI_ADDRCONFIG) find one.
+ */
 static void bring_up_loopback(void) {
   struct ifreq request = {.ifr_name = "lo"};
   int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) die("open a socket for the loopback");
   request.ifr_flags = IFF_UP | IFF_RUNNING;
   if (ioctl(fd, SIOCSIFFLAGS, &request) < 0) die("bring up the loopback");
+  memcpy(request.ifr_name, "lo:0", sizeof "lo:0");
+  set_address(fd, &request, SIOCSIFADDR, NAMES_ADDRESS, "give the loopback the addresses of names");
+  set_address(fd, &request, SIOCSIFNETMASK, NAMES_MASK, "set the range of the addresses of names");
+  close(fd);
+}
+
+/* An ordinary user's server may listen on port 80, and a guest without any right on 53. The file belongs to the opener's network. */
+static void free_low_ports(void) {
+  int fd = open("/proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
+  if (fd < 0 || write(fd, "0", 1) < 0) die("let every user listen on low ports");
   close(fd);
 }
 
@@ -141,6 +165,7 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   if (spec->hostname == NULL) refuse("the specification has no host name");
   if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
   bring_up_loopback();
+  free_low_ports();
   limit_watches(spec);
   build_root(spec, received.sources, received.layers);
   open_stdio();

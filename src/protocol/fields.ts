@@ -15,7 +15,7 @@ export type Field =
 const FIELD_HEADER_BYTES = 5;
 const NUL = 0;
 /** Values that are bytes or fields of their own; all others are text. */
-const BINARY: ReadonlySet<TagName> = new Set(["VALUE", "SETUP", "CGROUP"]);
+const BINARY: ReadonlySet<TagName> = new Set(["VALUE", "SETUP", "CGROUP", "ADDRESS"]);
 
 /** Encodes fields behind `reserve` free bytes, in one allocation. Throws `ARGUMENTS_INVALID` for what the wire cannot carry. */
 export function encodeFields(fields: readonly Field[], reserve = 0): Buffer {
@@ -127,7 +127,7 @@ export class Fields {
     return this.bytes(tag)?.toString();
   }
 
-  all(tag: "ARG" | "ENV"): readonly Buffer[] {
+  all(tag: "ARG" | "ENV" | "ADDRESS"): readonly Buffer[] {
     return this.#values.get(tag) ?? [];
   }
 

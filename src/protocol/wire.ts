@@ -34,6 +34,7 @@ export const OPERATION = {
   SIGNAL_PROCESS: 21,
   USAGE: 22,
   SHUTDOWN: 23,
+  LISTEN: 24,
   KEEPER_STATUS: 64,
   KEEPER_EXTEND: 65,
   KEEPER_KILL: 66,
@@ -111,6 +112,8 @@ export const TAG = {
   MEMORY_PEAK: { id: 49, width: 8 },
   OOM_KILLS: { id: 50, width: 4 },
   EXIT: { id: 51, width: 4 },
+  /** An address and a port: 6 bytes for IPv4, 18 for IPv6. */
+  ADDRESS: { id: 52, width: 0, many: true },
   // The jail's specification only.
   ID: { id: 128, width: 0 },
   HOSTNAME: { id: 129, width: 0 },
@@ -150,6 +153,7 @@ export const FLAG = {
   RECURSIVE: 128,
   WHOLE_GROUP: 256,
   KEEP_REST: 512,
+  LISTENED: 1024,
 } as const;
 
 export const ENTRY_TYPE = { FILE: 1, DIRECTORY: 2, LINK: 3, OTHER: 4 } as const;
@@ -180,4 +184,6 @@ export const GUEST_ERROR = {
   NOT_EXECUTABLE: 17,
   TOO_MANY: 18,
   UNAUTHORIZED: 20,
+  ADDRESS_IN_USE: 21,
+  CONNECTION_RESET: 22,
 } as const;

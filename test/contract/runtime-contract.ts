@@ -4,6 +4,7 @@ import { execContract } from "./exec-contract.ts";
 import { fileContract } from "./file-contract.ts";
 import { lifecycleContract } from "./lifecycle-contract.ts";
 import { socketContract } from "./socket-contract.ts";
+import { listenContract } from "./listen-contract.ts";
 import { streamContract } from "./stream-contract.ts";
 import { watchContract } from "./watch-contract.ts";
 
@@ -15,6 +16,7 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
     fileContract(open, features);
     watchContract(open);
     socketContract(open);
+    listenContract(open);
     lifecycleContract(open, features);
   });
 }

@@ -25,7 +25,8 @@ const OPERATIONS = new Map<number, Serve>([
   [OPERATION.PING, (_sandbox, peer) => peer.reply()],
   [OPERATION.EXEC, serveExec],
   [OPERATION.DIAL, (_sandbox, peer, fields) => serveDial(peer, fields)],
-  [OPERATION.ACCEPT, (sandbox, peer, fields) => sandbox.services.accept(peer, fields.needBytes("SERVICE").toString())],
+  [OPERATION.ACCEPT, serveAccept],
+  [OPERATION.LISTEN, (sandbox, peer, fields) => sandbox.listens.listen(peer, fields)],
   [OPERATION.PROCESSES, serveProcesses],
   [OPERATION.SIGNAL_PROCESS, serveSignal],
   [OPERATION.USAGE, serveUsage],
@@ -45,6 +46,12 @@ export async function serveOperation(sandbox: FakeSandbox, peer: Peer, { operati
   } catch (error) {
     peer.fail(error);
   }
+}
+
+function serveAccept(sandbox: FakeSandbox, peer: Peer, fields: Fields): void {
+  const service = fields.needBytes("SERVICE").toString();
+  if ((fields.number("FLAGS") ?? 0) & FLAG.LISTENED) sandbox.listens.accept(peer, service);
+  else sandbox.services.accept(peer, service);
 }
 
 async function serveProcesses(sandbox: FakeSandbox, peer: Peer): Promise<void> {

@@ -7,6 +7,7 @@ import { sandboxEnded } from "../guest/guest-errors.ts";
 import { createDuplexPair } from "./duplex-pair.ts";
 import { serveOperation } from "./fake-guest.ts";
 import { Peer } from "./peer.ts";
+import { Listens } from "./listen-operation.ts";
 import { findProcesses, signalIfPresent } from "./process-table.ts";
 import { SandboxPaths } from "./sandbox-paths.ts";
 import { Services } from "./socket-operation.ts";
@@ -20,6 +21,7 @@ export class FakeSandbox {
   readonly id: string;
   readonly paths: SandboxPaths;
   readonly services: Services;
+  readonly listens = new Listens();
   readonly xattrs = new XattrStore();
   readonly startedAt = performance.now();
   readonly ended: Promise<SandboxEnd>;

@@ -120,6 +120,13 @@ export class Peer {
     this.#stream.resume();
   }
 
+  /** No last frame: the end of both directions said it. */
+  finish(): void {
+    this.#listener = () => {};
+    this.#stream.end();
+    this.#stream.resume();
+  }
+
   close(): void {
     this.#stream.destroy();
     this.#gone();

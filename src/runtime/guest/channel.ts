@@ -31,6 +31,8 @@ export class Channel {
   #wantsMore = false;
   #endCame = false;
   #endPushed = false;
+  #endSent = false;
+  #error: BelljarError | undefined;
   #isDrained = false;
   #isDestroyed = false;
   #isDeaf = false;
@@ -57,6 +59,11 @@ export class Channel {
 
   get isDrained(): boolean {
     return this.#isDrained;
+  }
+
+  /** Both sides have said that they are done. */
+  get isOver(): boolean {
+    return this.#endCame && this.#endSent;
   }
 
   /** Throws `GUEST_PROTOCOL` for bytes that no channel of this kind can carry. */
@@ -91,12 +98,21 @@ export class Channel {
     this.stream.destroy(error);
   }
 
+  /** Fails once what came before is taken. Nothing comes after it, and nothing can be written any more. */
+  failAfterRead(error: BelljarError): void {
+    const isAllTaken = this.#queue.byteLength === 0 && this.stream.readableLength === 0;
+    if (isAllTaken || this.#pending || this.stream.writableLength > 0) return this.fail(error);
+    this.#error = error;
+  }
+
   /** Node asks for more only when all that was pushed is taken: the high-water mark is one byte. */
   #read(): void {
     this.#wantsMore = true;
     this.#settlePushed();
     while (this.#wantsMore && this.#queue.byteLength > 0) this.#push(this.#queue.shift() ?? Buffer.alloc(0));
-    if (this.#endCame && this.#queue.byteLength === 0) this.#pushEnd();
+    if (this.#queue.byteLength > 0) return;
+    if (this.#endCame) this.#pushEnd();
+    else if (this.#error) this.stream.destroy(this.#error);
   }
 
   #push(bytes: Buffer): void {
@@ -132,6 +148,7 @@ export class Channel {
   }
 
   #write(bytes: Buffer, done: Written): void {
+    if (this.#error) return done(this.#error);
     this.#pending = { bytes, done };
     this.#flush();
   }
@@ -153,7 +170,8 @@ export class Channel {
   }
 
   #final(done: Written): void {
-    if (this.#isDeaf) done();
+    this.#endSent = true;
+    if (this.#isDeaf || this.#error) done();
     else this.#operation.end(this.#id, done);
   }
 

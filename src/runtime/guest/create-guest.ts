@@ -4,6 +4,7 @@ import { call } from "./call.ts";
 import { startExec } from "./exec.ts";
 import { createFiles } from "./files.ts";
 import type { Guest } from "./guest.ts";
+import { Listeners } from "./listen.ts";
 import { Link, type Connect, type LinkOptions } from "./link.ts";
 import { guestUsage, listProcesses, shutdown, signalProcess } from "./processes.ts";
 import { runToEnd } from "./run.ts";
@@ -15,12 +16,14 @@ import { dial } from "./socket.ts";
  */
 export function createGuest(connect: Connect, options: LinkOptions = {}): Guest {
   const link = new Link(connect, options);
+  const listeners = new Listeners(link);
   return {
     files: createFiles(link),
     exec: (exec) => startExec(link, exec),
     run: (run) => runToEnd(link, run),
     dial: (port, signal) => dial(link, port, signal),
     accept: (service, accept) => acceptConnections(link, service, accept),
+    listen: (addresses, listen) => listeners.listen(addresses, listen),
     processes: (signal) => listProcesses(link, signal),
     signalProcess: (pid, signalNumber, target) => signalProcess(link, pid, signalNumber, target),
     usage: (signal) => guestUsage(link, signal),

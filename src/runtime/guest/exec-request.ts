@@ -3,7 +3,7 @@ import { parseExit } from "../../protocol/exit.ts";
 import type { Field } from "../../protocol/fields.ts";
 import { EXIT_FLAG, FLAG, OPERATION } from "../../protocol/wire.ts";
 import type { ExecExit, ExecOptions } from "./guest.ts";
-import type { Link } from "./link.ts";
+import type { Environment } from "./link.ts";
 import type { Request } from "./operation.ts";
 import { signalName } from "./signals.ts";
 
@@ -12,7 +12,7 @@ const CHANNELS_MAX = 16;
 const TIMEOUT_MAX_MS = 0xffff_ffff;
 
 /** Throws `ARGUMENTS_INVALID` for a command that cannot be sent. */
-export function execRequest(link: Link, options: Omit<ExecOptions, "signal">): Request {
+export function execRequest(env: Environment, options: Omit<ExecOptions, "signal">): Request {
   if (options.argv.length === 0) throw new BelljarError("ARGUMENTS_INVALID", "The command is empty; name a program");
   const { channels = 0, timeoutMs, terminal } = options;
   if (!Number.isInteger(channels) || channels < 0 || channels > CHANNELS_MAX) {
@@ -23,7 +23,7 @@ export function execRequest(link: Link, options: Omit<ExecOptions, "signal">): R
     operation: OPERATION.EXEC,
     fields: [
       ...options.argv.map((argument) => ["ARG", argument] as const),
-      ...envFields(link.env, options.env),
+      ...envFields(env, options.env),
       ["CWD", options.cwd],
       ["USER", options.user],
       ["TIMEOUT_MS", timeoutMs === undefined ? undefined : wireTimeout(timeoutMs)],
@@ -40,7 +40,7 @@ function wireTimeout(timeoutMs: number): number {
   return Math.max(1, Math.min(Math.ceil(timeoutMs), TIMEOUT_MAX_MS));
 }
 
-function envFields(defaults: Readonly<Record<string, string>>, env: Readonly<Record<string, string>> = {}): Field[] {
+function envFields(defaults: Environment, env: Environment = {}): Field[] {
   return Object.entries({ ...defaults, ...env }).map(([name, value]) => {
     if (name === "" || name.includes("="))
       throw new BelljarError("ARGUMENTS_INVALID", `"${name}" cannot name a variable; use letters, digits and _`);

@@ -16,7 +16,8 @@ const FIRST_EXTRA_CHANNEL = 3;
 /** Resolves once the command runs. */
 export async function startExec(link: Link, options: ExecOptions): Promise<ExecProcess> {
   const session = new ExecSession(options);
-  await openOperation(link, execRequest(link, options), session, options.signal);
+  const request = execRequest(await link.env(options.signal), options);
+  await openOperation(link, request, session, options.signal);
   return session.started;
 }
 

@@ -26,6 +26,8 @@ const ROWS: Record<keyof typeof GUEST_ERROR, Row> = {
   COMMAND_NOT_FOUND: { code: "COMMAND_NOT_FOUND", hint: "Check the name and the sandbox's PATH" },
   NOT_EXECUTABLE: { code: "COMMAND_NOT_EXECUTABLE", hint: "Make it executable, or start it through its interpreter" },
   TOO_MANY: { code: "PROCESS_LIMIT", hint: "End processes in the sandbox, or make one with a higher limit" },
+  ADDRESS_IN_USE: { code: "PORT_TAKEN", hint: "End the program inside that listens there" },
+  CONNECTION_RESET: { code: "NETWORK_FAILED", hint: "What it had not read is lost" },
   UNAUTHORIZED: { code: "GUEST_UNAUTHORIZED", hint: "The secret of this sandbox is another one; open it anew" },
 };
 

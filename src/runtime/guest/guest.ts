@@ -14,6 +14,11 @@ export interface Guest {
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   /** Connections that processes inside open to `/run/belljar/<service>.sock`, until the signal aborts. Keeps `waiting` streams ready. */
   accept(service: string, options: { readonly signal: AbortSignal; readonly waiting?: number }): AsyncIterable<AcceptedConnection>;
+  /**
+   * Listens on TCP addresses inside, for connections of its programs. When another process's listener holds them, waits in line
+   * behind it. Rejects with `PORT_TAKEN` when a program inside holds one.
+   */
+  listen(addresses: readonly SocketAddress[], options: { readonly signal: AbortSignal; readonly waiting?: number }): Promise<GuestListener>;
   processes(signal: AbortSignal): Promise<readonly ProcessInfo[]>;
   signalProcess(pid: number, signalNumber: number, options: { readonly group?: boolean; readonly signal: AbortSignal }): Promise<void>;
   usage(signal: AbortSignal): Promise<GuestUsage>;
@@ -158,6 +163,25 @@ export interface AcceptedConnection {
   readonly stream: Duplex;
   readonly uid: number;
   readonly pid: number;
+}
+
+/** An IPv4 address of the sandbox itself (127.0.0.0/8, 198.18.0.0/15) and a port. */
+export interface SocketAddress {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Ends when its signal aborts or the sandbox ends; connections that were taken live on. */
+export interface GuestListener {
+  /** Settles once this listener holds its addresses; rejects when it ends before. At once unless another process holds them. */
+  readonly held: Promise<void>;
+  readonly connections: AsyncIterable<ListenedConnection>;
+}
+
+export interface ListenedConnection {
+  readonly stream: Duplex;
+  /** Where the program connected to. */
+  readonly local: SocketAddress;
 }
 
 export interface ProcessInfo {

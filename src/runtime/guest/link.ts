@@ -8,18 +8,23 @@ const END_GRACE_MS = 2_000;
 
 export type Connect = (signal: AbortSignal) => Promise<Duplex>;
 
+export type Environment = Readonly<Record<string, string>>;
+
 export interface LinkOptions {
   readonly secret?: string;
-  readonly env?: Readonly<Record<string, string>>;
+  /** Below each exec's own variables. A function is asked before each exec, which waits for its answer and fails with it. */
+  readonly env?: Environment | (() => Environment | Promise<Environment>);
   readonly ended?: Promise<SandboxEnd>;
   /** Asked when a stream broke, by a connection that nobody tells of the end. Never rejects. */
   readonly findEnd?: () => Promise<SandboxEnd | undefined>;
 }
 
+function ignore(): void {}
+
 /** Opens streams to one sandbox, and tells all that waits on it when it ends. One reaction to `ended`, however many operations. */
 export class Link {
   readonly secret: string | undefined;
-  readonly env: Readonly<Record<string, string>>;
+  readonly #env: LinkOptions["env"];
   readonly #connect: Connect;
   readonly #watchesEnd: boolean;
   readonly #findEnd: LinkOptions["findEnd"];
@@ -29,7 +34,7 @@ export class Link {
   constructor(connect: Connect, options: LinkOptions = {}) {
     this.#connect = connect;
     this.secret = options.secret;
-    this.env = options.env ?? {};
+    this.#env = options.env;
     this.#findEnd = options.findEnd;
     this.#watchesEnd = options.ended !== undefined;
     void options.ended?.then((end) => this.#sandboxEnded(end));
@@ -45,6 +50,22 @@ export class Link {
   onEnd(tell: (end: SandboxEnd) => void): () => void {
     this.#waiting.add(tell);
     return () => void this.#waiting.delete(tell);
+  }
+
+  /** Rejects with `CANCELLED`, or with what the asked function rejects with. */
+  async env(signal: AbortSignal): Promise<Environment> {
+    if (typeof this.#env !== "function") return this.#env ?? {};
+    if (signal.aborted) throw cancelled(signal);
+    let stop = ignore;
+    const aborted = new Promise<never>((_resolve, reject) => {
+      stop = () => reject(cancelled(signal));
+      signal.addEventListener("abort", stop);
+    });
+    try {
+      return await Promise.race([this.#env(), aborted]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
   }
 
   /** Rejects with `CANCELLED`, `SANDBOX_ENDED`, what the runtime rejects with, or `GUEST_PROTOCOL`. */

@@ -26,6 +26,10 @@ export interface FrameHandler {
   frame(type: number, channel: number, payload: Buffer): void;
   /** At most once, and never after `close`. */
   failed(error: BelljarError): void;
+  /** The guest closed the stream: was that its proper end? Then nothing failed. */
+  isOver?(): boolean;
+  /** Called once, when the operation has given its stream back. */
+  closed?(): void;
 }
 
 /**
@@ -103,6 +107,7 @@ export class Operation {
     this.#signal.removeEventListener("abort", this.#onAbort);
     this.#stream.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone);
     this.#stream.destroy();
+    this.#handler.closed?.();
   }
 
   fail(error: BelljarError): void {
@@ -133,6 +138,7 @@ export class Operation {
 
   readonly #onGone = (): void => {
     this.#stream.off("end", this.#onGone).off("close", this.#onGone);
+    if (this.#handler.isOver?.()) return this.close();
     void this.#link.explain(this.#cause).then((error) => this.fail(error));
   };
 }

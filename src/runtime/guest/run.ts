@@ -16,7 +16,7 @@ const STDIN = 0;
 export async function runToEnd(link: Link, options: RunOptions): Promise<RunResult> {
   const input = new Input(options.input);
   const session = new RunSession(options, input);
-  const request = execRequest(link, { ...options, stdin: input.isGiven });
+  const request = execRequest(await link.env(options.signal), { ...options, stdin: input.isGiven });
   await openOperation(link, { ...request, frames: input.next() }, session, options.signal);
   return session.result;
 }

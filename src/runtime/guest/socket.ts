@@ -4,7 +4,7 @@ import { Fields, type Field, malformed } from "../../protocol/fields.ts";
 import { FRAME, OPERATION } from "../../protocol/wire.ts";
 import { Channel } from "./channel.ts";
 import type { Link } from "./link.ts";
-import { openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
+import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
 
 /** A TCP connection inside. */
 export async function dial(link: Link, port: number, signal: AbortSignal): Promise<Duplex> {
@@ -14,6 +14,8 @@ export async function dial(link: Link, port: number, signal: AbortSignal): Promi
 export interface OpenSocket {
   readonly stream: Duplex;
   readonly fields: Fields;
+  /** Settles when nothing of it is left: no later than the guest has given all to the program, or either side broke it off. */
+  readonly closed: Promise<void>;
 }
 
 /** Resolves with STARTED. The signal holds for the socket's whole life. */
@@ -26,7 +28,9 @@ export async function openSocket(link: Link, operation: number, fields: readonly
 /** DIAL and ACCEPT: STARTED, then one duplex channel. */
 class SocketSession implements FrameHandler {
   readonly started: Promise<OpenSocket>;
+  readonly #closed: Promise<void>;
   #settle: { readonly resolve: (socket: OpenSocket) => void; readonly reject: (error: Error) => void } | undefined;
+  #settleClosed: () => void = ignore;
   #channel: Channel | undefined;
   #isStarted = false;
 
@@ -34,10 +38,27 @@ class SocketSession implements FrameHandler {
     this.started = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
+    this.#closed = new Promise((resolve) => {
+      this.#settleClosed = resolve;
+    });
   }
 
   opened(operation: Operation): void {
-    this.#channel = new Channel(operation, 0, { readable: true, writable: true, onDestroyed: () => operation.close() });
+    const channel = new Channel(operation, 0, {
+      readable: true,
+      writable: true,
+      // What was sent last may still lie in the guest: of a proper end it says itself when the program has all of it.
+      onDestroyed: () => (channel.isOver ? undefined : operation.close()),
+    });
+    this.#channel = channel;
+  }
+
+  isOver(): boolean {
+    return this.#channel?.isOver ?? false;
+  }
+
+  closed(): void {
+    this.#settleClosed();
   }
 
   frame(type: number, id: number, payload: Buffer): void {
@@ -53,11 +74,13 @@ class SocketSession implements FrameHandler {
 
   #start(channel: Channel, fields: Fields): void {
     this.#isStarted = true;
-    this.#settle?.resolve({ stream: channel.stream, fields });
+    this.#settle?.resolve({ stream: channel.stream, fields, closed: this.#closed });
   }
 
   failed(error: BelljarError): void {
-    this.#channel?.fail(error);
+    // What a program sent before it reset its connection came in order: it counts.
+    if (error.code === "NETWORK_FAILED") this.#channel?.failAfterRead(error);
+    else this.#channel?.fail(error);
     this.#settle?.reject(error);
   }
 }

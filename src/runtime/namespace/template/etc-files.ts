@@ -69,7 +69,8 @@ export const ETC_FILES: Readonly<Record<string, string>> = {
   hostname: "sandbox\n",
   hosts: "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n",
   "host.conf": "multi on\n",
-  "resolv.conf": "# No network.\n",
+  // The guest answers over TCP where the sandbox has a network; where it has none the connection is refused at once.
+  "resolv.conf": "nameserver 127.0.0.1\noptions use-vc timeout:5 attempts:1\n",
   "nsswitch.conf": [
     "passwd: files",
     "group: files",

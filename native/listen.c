@@ -1,0 +1,223 @@
+#include "listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "connection.h"
+#include "failure.h"
+#include "service.h"
+
+/* What the network leaves of CONNECTIONS_MAX to everything else. */
+#define STREAMS_RESERVED 256u
+#define BACKLOG 1024
+
+#define LOOPBACK_NET 0x7f000000u
+#define LOOPBACK_MASK 0xff000000u
+/* Benchmarking addresses (RFC 2544), which no network routes: the jail makes them the sandbox's own. */
+#define NAMES_NET 0xc6120000u
+#define NAMES_MASK 0xfffe0000u
+
+struct listening {
+  struct listening *next;
+  struct connection *connection;
+  struct service *service;
+  bool held;
+  size_t count;
+  struct address addresses[ADDRESSES_MAX];
+  int fds[ADDRESSES_MAX];
+};
+
+static size_t network_fds_max(void) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) != 0 ? 0 : limit.rlim_cur / 2;
+}
+
+bool take_network(struct connection *connection, size_t fds) {
+  struct loop *loop = connection->loop;
+  if (loop->network_streams + STREAMS_RESERVED >= CONNECTIONS_MAX || loop->network_fds + fds > network_fds_max()) {
+    connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "the sandbox's network has as many connections as it may: close some, or allow it more open files");
+    return false;
+  }
+  connection->network_fds = fds;
+  loop->network_streams++;
+  loop->network_fds += fds;
+  return true;
+}
+
+static void give_network_back(struct connection *connection) {
+  if (connection->network_fds == 0) return;
+  connection->loop->network_streams--;
+  connection->loop->network_fds -= connection->network_fds;
+  connection->network_fds = 0;
+}
+
+static bool is_ours(struct address address) {
+  bool ours = (address.ip & LOOPBACK_MASK) == LOOPBACK_NET || (address.ip & NAMES_MASK) == NAMES_NET;
+  return ours && address.port != 0;
+}
+
+static const char *check(const struct request *request) {
+  if (!is_service_name(request->service)) return "a SERVICE is 1 to 32 of a-z, 0-9 and -";
+  if (request->address_count > ADDRESSES_MAX) return "more than 64 addresses";
+  for (size_t i = 0; i < request->address_count; i++) {
+    if (!is_ours(request->addresses[i])) return "an ADDRESS that is no port of 127.0.0.0/8 or 198.18.0.0/15";
+  }
+  return NULL;
+}
+
+static void join_line(struct loop *loop, struct listening *listening) {
+  struct listening **end = &loop->line;
+  while (*end != NULL) end = &(*end)->next;
+  *end = listening;
+  loop->line_changed = true;
+}
+
+void listen_start(struct connection *connection, const struct request *request) {
+  const char *wrong = check(request);
+  if (wrong != NULL) {
+    connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
+    return;
+  }
+  if (!take_network(connection, 1 + request->address_count)) return;
+  struct listening *listening = calloc(1, sizeof *listening);
+  struct service *service = listening == NULL ? NULL : service_hold(connection->loop, request->service);
+  if (service == NULL) {
+    int error = errno;
+    free(listening);
+    connection_fail(connection, code_of_errno(error), error, "no room to listen for the service");
+    return;
+  }
+  listening->connection = connection;
+  listening->service = service;
+  listening->count = request->address_count;
+  memcpy(listening->addresses, request->addresses, request->address_count * sizeof *request->addresses);
+  connection->listening = listening;
+  join_line(connection->loop, listening);
+  connection_send(connection, (struct frame_header){FRAME_EVENT, 0, 0}, NULL);
+}
+
+static void close_listener(struct listening *listening, size_t index) {
+  int fd = listening->fds[index];
+  service_unwatch(listening->service, fd);
+  /* A child that has not closed its copy yet must not keep the address. */
+  shutdown(fd, SHUT_RDWR);
+  close(fd);
+}
+
+void listen_leave(struct connection *connection) {
+  struct loop *loop = connection->loop;
+  struct listening *listening = connection->listening;
+  give_network_back(connection);
+  if (listening == NULL) return;
+  connection->listening = NULL;
+  struct listening **at = &loop->line;
+  while (*at != listening) at = &(*at)->next;
+  *at = listening->next;
+  for (size_t i = 0; listening->held && i < listening->count; i++) close_listener(listening, i);
+  service_let_go(listening->service);
+  free(listening);
+  loop->line_changed = true;
+}
+
+static bool overlap(const struct listening *one, const struct listening *other) {
+  for (size_t i = 0; i < one->count; i++) {
+    for (size_t j = 0; j < other->count; j++) {
+      if (one->addresses[i].ip == other->addresses[j].ip && one->addresses[i].port == other->addresses[j].port) return true;
+    }
+  }
+  return false;
+}
+
+static bool is_first(const struct loop *loop, const struct listening *listening) {
+  for (const struct listening *earlier = loop->line; earlier != listening; earlier = earlier->next) {
+    if (overlap(earlier, listening)) return false;
+  }
+  return true;
+}
+
+static int listen_at(struct service *service, struct address address) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  int on = 1;
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(address.port), .sin_addr.s_addr = htonl(address.ip)};
+  /* Connections of an earlier holder may still be closing. */
+  bool ok = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
+  if (ok && listen(fd, BACKLOG) == 0 && service_watch(service, fd)) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+static void refuse(struct listening *listening, struct address address, int error) {
+  char text[160];
+  char ip[INET_ADDRSTRLEN];
+  struct in_addr in = {.s_addr = htonl(address.ip)};
+  inet_ntop(AF_INET, &in, ip, sizeof ip);
+  const char *hint = error == EADDRINUSE ? ": a program inside holds it" : "";
+  snprintf(text, sizeof text, "listen on %s:%u: %s%s", ip, address.port, strerror(error), hint);
+  connection_fail(listening->connection, code_of_errno(error), error, text);
+}
+
+/* All of them or none. */
+static void hold(struct listening *listening) {
+  for (size_t i = 0; i < listening->count; i++) {
+    listening->fds[i] = listen_at(listening->service, listening->addresses[i]);
+    if (listening->fds[i] >= 0) continue;
+    int error = errno;
+    for (size_t j = 0; j < i; j++) close_listener(listening, j);
+    refuse(listening, listening->addresses[i], error);
+    return;
+  }
+  listening->held = true;
+  connection_send(listening->connection, (struct frame_header){FRAME_STARTED, 0, 0}, NULL);
+}
+
+void listens_settle(struct loop *loop) {
+  while (loop->line_changed) {
+    loop->line_changed = false;
+    struct listening *next;
+    for (struct listening *listening = loop->line; listening != NULL; listening = next) {
+      next = listening->next;
+      if (listening->held || !is_first(loop, listening)) continue;
+      struct connection *connection = listening->connection;
+      hold(listening);
+      connection_settle(connection);
+    }
+  }
+}
+
+union end {
+  struct sockaddr any;
+  struct sockaddr_in in;
+  struct sockaddr_in6 in6;
+};
+
+static void put_end(struct field_writer *fields, const union end *end) {
+  bool v4 = end->any.sa_family == AF_INET;
+  uint8_t bytes[18];
+  size_t size = v4 ? sizeof end->in.sin_addr : sizeof end->in6.sin6_addr;
+  if (v4) memcpy(bytes, &end->in.sin_addr, size);
+  else memcpy(bytes, &end->in6.sin6_addr, size);
+  put_u16(&bytes[size], ntohs(v4 ? end->in.sin_port : end->in6.sin6_port));
+  put_bytes(fields, TAG_ADDRESS, bytes, size + 2);
+}
+
+void put_local_address(struct field_writer *fields, int fd) {
+  union end end;
+  socklen_t length = sizeof end;
+  if (getsockname(fd, &end.any, &length) == 0) put_end(fields, &end);
+}
+
+void put_peer_address(struct field_writer *fields, int fd) {
+  union end end;
+  socklen_t length = sizeof end;
+  if (getpeername(fd, &end.any, &length) == 0) put_end(fields, &end);
+}
