@@ -6,6 +6,7 @@ import { LOCAL } from "../sandbox/sandbox.ts";
 import type { AuditedCall } from "./audit.ts";
 import type { CatalogOptions } from "./catalog.ts";
 import { createCatalog } from "./catalog.ts";
+import { UNCOUNTED } from "./policy.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { defineTool } from "./tool.ts";
 
@@ -111,7 +112,7 @@ it("asks the policy before the quota, and both before it looks at the arguments"
     echo(() => steps.push("run")),
     {
       policy: { authorise: () => void steps.push("authorise") },
-      quota: { enter: () => (steps.push("enter"), { [Symbol.dispose]: () => void steps.push("leave") }) },
+      quota: { enter: () => (steps.push("enter"), { ...UNCOUNTED, [Symbol.dispose]: () => void steps.push("leave") }) },
     },
   );
   await catalog.call(LOCAL, "echo_text", {}, { signal });

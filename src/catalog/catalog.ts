@@ -10,7 +10,7 @@ import type { Policy, Quota } from "./policy.ts";
 import { ALLOW_ALL, NO_QUOTA } from "./policy.ts";
 import type { ListPage } from "./registry.ts";
 import { ToolRegistry } from "./registry.ts";
-import { errorResult, shapeResult, withNotice } from "./result.ts";
+import { errorResult, resultBytes, shapeResult, withNotice } from "./result.ts";
 import type { CallLogLevel, ForwardedCall, Tool, ToolContext, ToolFinder, ToolResult } from "./tool.ts";
 import { WHOLE_SCOPE } from "./tool-scope.ts";
 import type { ToolScope } from "./tool-scope.ts";
@@ -123,13 +123,15 @@ class Door {
     const tool = this.#registry.find(name, this.#scopeOf(principal));
     await policy.authorise(principal, tool);
     if (tool.forward) return { forwarded: this.#target(tool, tool.forward(parseArguments(tool, args))) };
-    using _place = await quota.enter(principal, tool);
+    using place = await quota.enter(principal, tool);
     const parsed = parseArguments(tool, args);
     audit?.assertWritable();
     call.signal.throwIfAborted();
     const notices: string[] = [];
     const result = await tool.run(this.#context(principal, call, notices), parsed);
-    return { result: withNotice(notices, shapeResult(result, maxTextBytes)) };
+    const shaped = withNotice(notices, shapeResult(result, maxTextBytes));
+    place.count(resultBytes(shaped));
+    return { result: shaped };
   }
 
   /** One step is enough for any call, and ends. */

@@ -22,6 +22,11 @@ export function shapeResult(result: ToolResult, maxTextBytes: number): ToolResul
   return { ...result, content: [...content, { type: "text", text: `[Cut: ${kept} of ${total} bytes of text are shown]` }] };
 }
 
+/** Of its text and data; a result's structure says the same again. */
+export function resultBytes({ content }: ToolResult): number {
+  return content.reduce((sum, block) => sum + (block.type === "image" ? block.data.length : textBytes(block)), 0);
+}
+
 /** Says first what the caller must know before reading the result. */
 export function withNotice(notices: readonly string[], result: ToolResult): ToolResult {
   if (notices.length === 0) return result;

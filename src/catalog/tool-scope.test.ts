@@ -1,3 +1,4 @@
+import { narrowScope } from "./narrow-scope.ts";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { BelljarError } from "../errors.ts";
@@ -176,4 +177,15 @@ it("describes a tool that is not listed by its schema", async () => {
     input_schema: { type: "object", properties: { text: { type: "string" } } },
     output_schema: null,
   });
+});
+
+it("narrows the server's scope by what a token grants, never wider", () => {
+  expect(narrowScope({}, undefined)).toEqual({});
+  expect(narrowScope({}, { toolsets: ["files"], readOnly: true })).toEqual({ toolsets: ["files"], readOnly: true });
+  expect(narrowScope({ toolsets: "all" }, { toolsets: ["files"] })).toEqual({ toolsets: ["files"] });
+  expect(narrowScope({ toolsets: ["files", "code"], readOnly: true }, { toolsets: ["files", "shell"] })).toEqual({
+    toolsets: ["files"],
+    readOnly: true,
+  });
+  expect(narrowScope({ toolsets: ["code"] }, { toolsets: ["files"] })).toEqual({ toolsets: [] });
 });

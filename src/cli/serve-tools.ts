@@ -2,9 +2,12 @@ import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { Catalog, CatalogLog } from "../catalog/catalog.ts";
 import { createCatalog } from "../catalog/catalog.ts";
+import { createCallQuota } from "../catalog/call-quota.ts";
+import { narrowScope } from "../catalog/narrow-scope.ts";
 import { createAuditLog } from "../catalog/audit-log.ts";
 import type { CreateOptions } from "../sandbox/sandbox.ts";
 import { builtinTools } from "../tools/builtin-tools.ts";
+import { createShellSessions } from "../tools/shell/shell-sessions.ts";
 import { isDefaultTool, parseToolScope } from "../tools/toolsets.ts";
 import type { Stack } from "./compose.ts";
 import { openInterpreter, workspaceOption } from "./compose.ts";
@@ -22,16 +25,19 @@ export async function openTools(
   const scope = parseToolScope(config);
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
   const audit = createAuditLog({ directory: join(config.home, "audit") });
+  const shells = createShellSessions(config);
   const options: CreateOptions = workspace ? { workspace } : {};
   const catalog = createCatalog({
     tools: builtinTools({
       interpreter,
       sandboxes,
+      shells,
       ...(config.snippetsDirectory !== undefined && { snippetsDirectory: resolve(config.snippetsDirectory) }),
       config,
     }),
     sandboxes,
-    scope: () => scope,
+    scope: ({ grants }) => narrowScope(scope, grants),
+    quota: createCallQuota(),
     isDefault: isDefaultTool,
     defaultSandbox: (_principal, caller) => ({ name: caller.defaultName ?? defaultName, options }),
     audit,
@@ -40,6 +46,7 @@ export async function openTools(
   return {
     catalog,
     async [Symbol.asyncDispose]() {
+      await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
       await audit.close();
     },

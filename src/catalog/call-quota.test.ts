@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import type { Principal, Quotas } from "../sandbox/sandbox.ts";
+import { createCallQuota } from "./call-quota.ts";
+import type { Tool } from "./tool.ts";
+
+const TOOL = {} as Tool;
+const somebody = (quotas?: Quotas, id = "token:ci"): Principal => ({ id, name: id, ...(quotas && { grants: { quotas } }) });
+
+function openQuota(defaults?: Quotas) {
+  let nowMs = 1_000_000_000;
+  const quota = createCallQuota({ now: () => nowMs, ...(defaults && { defaults }) });
+  const call = async (principal: Principal, bytes = 0) => (await quota.enter(principal, TOOL)).count(bytes);
+  return { call, pass: (ms: number) => (nowMs += ms) };
+}
+
+describe("calls in a minute", () => {
+  it("lets so many in and says when there is room again", async () => {
+    const { call, pass } = openQuota();
+    const one = somebody({ callsPerMinute: 2 });
+    await call(one);
+    pass(30_000);
+    await call(one);
+    await expect(call(one)).rejects.toMatchObject({ code: "QUOTA_EXCEEDED", message: expect.stringMatching(/2 calls.* in 30 s$/) });
+    pass(30_000);
+    await call(one);
+    await expect(call(one)).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  });
+
+  it("counts each principal by itself", async () => {
+    const { call } = openQuota({ callsPerMinute: 1 });
+    await call(somebody());
+    await call(somebody(undefined, "token:other"));
+    await expect(call(somebody())).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  });
+
+  it("takes the token's own quota before the default one", async () => {
+    const { call } = openQuota({ callsPerMinute: 1 });
+    const one = somebody({ callsPerMinute: 3 });
+    for (const _ of [1, 2, 3]) await call(one);
+    await expect(call(one)).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  });
+
+  it("has forgotten everything after a long rest", async () => {
+    const { call, pass } = openQuota();
+    const one = somebody({ callsPerMinute: 1 });
+    await call(one);
+    pass(86_400_000);
+    await call(one);
+  });
+});
+
+it("counts the bytes of results, and refuses once they are used up", async () => {
+  const { call, pass } = openQuota();
+  const one = somebody({ outputBytesPerMinute: 100 });
+  await call(one, 99);
+  await call(one, 5_000);
+  await expect(call(one)).rejects.toMatchObject({ code: "QUOTA_EXCEEDED", message: expect.stringContaining("100 bytes") });
+  pass(60_000);
+  await call(one);
+});
+
+it("counts nothing where there is no quota", async () => {
+  const { call } = openQuota();
+  for (let i = 0; i < 1000; i += 1) await call(somebody(), 1e9);
+});
