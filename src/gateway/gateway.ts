@@ -21,6 +21,7 @@ import { assertJson, assertOwnOrigin, isOwnName } from "./origin-guard.ts";
 import { doctorRoute } from "./routes/doctor.ts";
 import { healthRoute } from "./routes/health.ts";
 import { mcpRoute } from "./routes/mcp.ts";
+import { networkRoutes } from "./routes/network.ts";
 import { portRoutes } from "./routes/ports.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
 import { serveUpgrades } from "./upgrades.ts";
@@ -103,7 +104,7 @@ function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): Fa
   answerErrors(app, options.log);
   app.addHook("onRequest", async ({ method, headers, routeOptions, raw }, reply) => {
     assertOwnOrigin(headers, options.config.host);
-    if (method === "POST") assertJson(headers);
+    if (method === "POST" || method === "PUT") assertJson(headers);
     if (OPEN_ROUTES.has(routeOptions.url ?? "")) return;
     void reply.header("www-authenticate", "Bearer");
     await callers.admit(raw);
@@ -112,6 +113,7 @@ function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): Fa
   void app.register(healthRoute());
   void app.register(mcpRoute({ mcp, callers, log: options.log }));
   void app.register(doctorRoute(options.isolation));
+  void app.register(networkRoutes({ sandboxes: options.sandboxes, callers }));
   void app.register(portRoutes({ sandboxes: options.sandboxes, callers }));
   void app.register(sandboxRoutes({ sandboxes: options.sandboxes, callers, log: options.log }));
   return app;

@@ -23,7 +23,7 @@ export type SandboxDefaults = Limits & { readonly timeoutMs: number };
 /** A caller's wish, checked and filled up with defaults. */
 export type CreateRequest = Pick<
   SandboxRecord,
-  "template" | "timeoutMs" | "limits" | "network" | "secrets" | "workspace" | "metadata" | "env" | "ephemeral"
+  "template" | "timeoutMs" | "limits" | "workspace" | "metadata" | "env" | "ephemeral"
 > & {
   /** Limits without which there shall be no sandbox. */
   readonly required: readonly (keyof Limits)[];
@@ -37,7 +37,6 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
     timeoutMs: parseTimeout(options.timeoutMs ?? defaults.timeoutMs),
     limits: { ...namedLimits(defaults), ...named },
     required: options.bestEffort ? [] : LIMIT_NAMES.filter((name) => name in named),
-    network: options.network ?? "none",
     ...(options.workspace && { workspace: { ...options.workspace } }),
     metadata: parseTexts("metadata", options.metadata ?? {}, /^[^\0]{1,128}$/),
     env: parseTexts("env", options.env ?? {}, /^[A-Za-z_][A-Za-z0-9_]{0,127}$/),

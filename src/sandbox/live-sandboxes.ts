@@ -1,12 +1,21 @@
 import { BelljarError } from "../errors.ts";
 import type { Runtime, RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
 import { mayBeInTheMaking } from "./creator.ts";
+import type { HomeNetworks } from "./network/home-networks.ts";
+import type { NetworkState } from "./network/network-state.ts";
 import type { Journal } from "./journal.ts";
 import type { SandboxKeeping } from "./local-sandbox.ts";
 import { LocalSandbox } from "./local-sandbox.ts";
 import { toSandboxInfo } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { SandboxInfo } from "./sandbox.ts";
+
+export interface LiveSandboxesOptions {
+  readonly runtime: Runtime;
+  readonly journal: Journal;
+  readonly networks: HomeNetworks;
+  readonly report: (problem: string) => void;
+}
 
 /**
  * The runtime's handles that this process holds, one for each sandbox, and the end of sandboxes:
@@ -15,6 +24,7 @@ import type { SandboxInfo } from "./sandbox.ts";
 export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   readonly #runtime: Runtime;
   readonly #journal: Journal;
+  readonly networks: HomeNetworks;
   readonly #report: (problem: string) => void;
   readonly #held = new Map<string, LocalSandbox>();
   readonly #opening = new Map<string, Promise<LocalSandbox | undefined>>();
@@ -22,9 +32,10 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   readonly #settling = new Map<string, Promise<SandboxEnd | undefined>>();
   #isReleased = false;
 
-  constructor(runtime: Runtime, journal: Journal, report: (problem: string) => void) {
+  constructor({ runtime, journal, networks, report }: LiveSandboxesOptions) {
     this.#runtime = runtime;
     this.#journal = journal;
+    this.networks = networks;
     this.#report = report;
   }
 
@@ -34,13 +45,13 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     return sandbox?.end ? undefined : sandbox;
   }
 
-  /** Takes over the handle. */
-  async hold(record: SandboxRecord, running: RunningSandbox): Promise<LocalSandbox> {
+  /** Takes over the handle. `network`: what a fresh one begins with. */
+  async hold(record: SandboxRecord, running: RunningSandbox, network?: NetworkState): Promise<LocalSandbox> {
     if (this.#isReleased) {
       await running.release();
       throw new BelljarError("CANCELLED", `Sandbox ${record.id} lives, but this process lets go of its sandboxes`);
     }
-    const sandbox = new LocalSandbox(record, running, this);
+    const sandbox = new LocalSandbox(record, { running, keeping: this, ...(network && { network }) });
     this.#held.set(record.id, sandbox);
     void running.ended.then((end) => this.#buryUnasked(sandbox, end));
     return sandbox;
@@ -71,7 +82,9 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
       this.#assertOurs(record);
       const end = await this.#runtime.clear(record.id, this.#journal.folder(record.id));
       if (end) await this.#journal.writeEnd(record.id, { ...end, isCleared: true });
-      if (end) await this.#letGo(record.id);
+      if (!end) return undefined;
+      await this.#letGo(record.id);
+      await this.networks.remove(record.id);
       return end;
     });
   }
@@ -90,7 +103,9 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   /** Undefined when it is in the making, or its end is known to nobody yet. */
   async findInfo(record: SandboxRecord): Promise<SandboxInfo | undefined> {
     const [{ limits }, life] = await Promise.all([this.#runtime.probe(), this.#life(record)]);
-    return life && toSandboxInfo(record, life, limits);
+    if (!life) return undefined;
+    const network = "reason" in life ? undefined : (await this.networks.read(record)).state;
+    return toSandboxInfo(record, { life, enforced: limits, ...(network && { network }) });
   }
 
   /** Whether this process's runtime made it and can speak of it. */

@@ -1,21 +1,36 @@
 import type { Duplex } from "node:stream";
-import { BelljarError } from "../errors.ts";
+import type { NetworkPolicy } from "../network/policy.ts";
+import { listListening } from "../network/ports/listening-ports.ts";
 import type { PortLink } from "../network/ports/port-link.ts";
 import { createGuest } from "../runtime/guest/create-guest.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
 import type { RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
 import { parseTimeout } from "./create-request.ts";
+import type { HomeNetworks } from "./network/home-networks.ts";
+import type { NetworkState } from "./network/network-state.ts";
+import { registerLink } from "./network/port-links.ts";
+import type { ServedNetwork } from "./network/served-network.ts";
+import { changePolicy } from "./network/change-policy.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { Sandbox, SandboxInfo } from "./sandbox.ts";
 
 /** An extension is asked for only when less than this share of the time is left. */
 const EXTEND_BELOW = 0.9;
+const LISTENING_MS = 10_000;
 
 /** What a sandbox needs from those that it lives among. */
 export interface SandboxKeeping {
+  readonly networks: HomeNetworks;
   /** Writes down how it ended. */
   bury(record: SandboxRecord, end: SandboxEnd): Promise<void>;
   info(record: SandboxRecord): Promise<SandboxInfo>;
+}
+
+export interface LocalSandboxOptions {
+  readonly running: RunningSandbox;
+  readonly keeping: SandboxKeeping;
+  /** Set for one that was just made: what its network begins with. */
+  readonly network?: NetworkState;
 }
 
 /** A sandbox whose runtime handle this process holds. The handle belongs to it: `release` closes it. */
@@ -24,16 +39,21 @@ export class LocalSandbox implements Sandbox {
   readonly guest: Guest;
   readonly #running: RunningSandbox;
   readonly #keeping: SandboxKeeping;
+  readonly #network: ServedNetwork;
   #deadlineMs: number;
   #end: SandboxEnd | undefined;
 
-  constructor(record: SandboxRecord, running: RunningSandbox, keeping: SandboxKeeping) {
+  constructor(record: SandboxRecord, { running, keeping, network }: LocalSandboxOptions) {
     this.record = record;
     this.#running = running;
     this.#keeping = keeping;
     this.#deadlineMs = record.deadline.getTime();
-    void running.ended.then((end) => (this.#end = end));
-    this.guest = createGuest((signal) => running.connect(signal), { env: { ...running.env, ...record.env }, ended: running.ended });
+    this.guest = createGuest((signal) => running.connect(signal), { env: () => this.environment(), ended: running.ended });
+    this.#network = keeping.networks.hold(record, this.guest, network);
+    void running.ended.then((end) => {
+      this.#end = end;
+      return keeping.networks.letGo(this.#network);
+    });
   }
 
   get id(): string {
@@ -62,16 +82,27 @@ export class LocalSandbox implements Sandbox {
     return this.#running.usage();
   }
 
-  async setNetwork(): Promise<void> {
-    throw notYet();
+  async environment(): Promise<Readonly<Record<string, string>>> {
+    const network = await this.#network.environment();
+    return { ...this.#running.env, ...network, ...this.record.env, ...this.record.placeholders };
+  }
+
+  async setNetwork(policy: NetworkPolicy, { capped = false }: { readonly capped?: boolean } = {}): Promise<void> {
+    const { record, guest } = this;
+    await changePolicy({ networks: this.#keeping.networks, record, guest }, { policy, capped });
   }
 
   async ports(): ReturnType<Sandbox["ports"]> {
-    throw notYet();
+    const [listening, links] = await Promise.all([listListening(this.guest, AbortSignal.timeout(LISTENING_MS)), this.portLinks()]);
+    return { listening, links };
   }
 
-  async registerPort(): Promise<PortLink> {
-    throw notYet();
+  async portLinks(): Promise<readonly PortLink[]> {
+    return (await this.#network.state()).links;
+  }
+
+  registerPort(port: number, access: PortLink["access"]): Promise<PortLink> {
+    return registerLink(this.#keeping.networks, this.record, { port, access });
   }
 
   async extend(timeoutMs: number): Promise<void> {
@@ -94,11 +125,8 @@ export class LocalSandbox implements Sandbox {
     await this.#keeping.bury(this.record, this.#end);
   }
 
-  release(): Promise<void> {
-    return this.#running.release();
+  async release(): Promise<void> {
+    await this.#keeping.networks.letGo(this.#network);
+    await this.#running.release();
   }
-}
-
-function notYet(): BelljarError {
-  return new BelljarError("NOT_SUPPORTED", "Sandboxes have no network here");
 }

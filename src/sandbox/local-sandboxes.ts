@@ -1,6 +1,9 @@
 import { BelljarError } from "../errors.ts";
+import type { Egress } from "../network/egress.ts";
+import type { NetworkPolicy } from "../network/policy.ts";
+import type { SecretStore } from "../network/secrets/secret-store.ts";
 import type { EndReason, Runtime, RunningSandbox, SandboxSpec } from "../runtime/runtime.ts";
-import type { SandboxDefaults } from "./create-request.ts";
+import type { CreateRequest, SandboxDefaults } from "./create-request.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { CREATOR } from "./creator.ts";
 import type { DefaultResult } from "./default-sandboxes.ts";
@@ -10,6 +13,9 @@ import { Journal } from "./journal.ts";
 import { LiveSandboxes, notReady } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
 import { mapLimit } from "./map-limit.ts";
+import { HomeNetworks } from "./network/home-networks.ts";
+import type { NetworkRecord } from "./network/prepare-network.ts";
+import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-network.ts";
 import { createSandboxId, isSandboxId, isShortId } from "./sandbox-id.ts";
 import { matchesMetadata, matchesState } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
@@ -26,6 +32,12 @@ export interface LocalSandboxesOptions {
   readonly home: string;
   readonly runtime: Runtime;
   readonly config: { readonly sandbox: SandboxDefaults; readonly listMax: number; readonly tombstoneRetentionMs: number };
+  /** What a sandbox may reach whose maker says nothing. Default: `none`. */
+  readonly network?: NetworkPolicy;
+  /** The way out of the sandboxes that this process holds; it belongs to the caller. Without one they can only have the policy `none`. */
+  readonly egress?: Egress;
+  /** Without it no sandbox can use secrets. */
+  readonly secrets?: SecretStore;
   /** Told, in one sentence, what a person should know though no call fails: a corrupt record, a folder that cannot be cleared. */
   readonly report?: (problem: string) => void;
 }
@@ -34,6 +46,11 @@ export interface LocalSandboxesOptions {
 export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   /** Clears what is dead and forgets what is long gone; to be called at the start. */
   sweep(): Promise<void>;
+  /**
+   * Serves the networks of all live sandboxes of the home, whoever made them, until disposed; resolves when those that live now are
+   * served. Of several processes that do, the guest lets one at a time.
+   */
+  serveNetworks(): Promise<void>;
 }
 
 export function createLocalSandboxes(options: LocalSandboxesOptions): LocalSandboxes {
@@ -44,6 +61,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #options: LocalSandboxesOptions;
   readonly #report: (problem: string) => void;
   readonly #journal: Journal;
+  readonly #networks: HomeNetworks;
   readonly #live: LiveSandboxes;
   readonly #defaults: DefaultSandboxes;
   #sweptAtMs = Date.now();
@@ -53,7 +71,9 @@ class HomeSandboxes implements LocalSandboxes {
     this.#options = options;
     this.#report = options.report ?? (() => undefined);
     this.#journal = new Journal(options.home, this.#report);
-    this.#live = new LiveSandboxes(options.runtime, this.#journal, this.#report);
+    const { home, egress, secrets, runtime } = options;
+    this.#networks = new HomeNetworks({ home, report: this.#report, ...(egress && { egress }), ...(secrets && { secrets }) });
+    this.#live = new LiveSandboxes({ runtime, journal: this.#journal, networks: this.#networks, report: this.#report });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
       find: (principal, id) => this.#findLive(principal, id),
@@ -101,6 +121,13 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#sweeping;
   }
 
+  serveNetworks(): Promise<void> {
+    return this.#networks.discover(async (id) => {
+      const entry = await this.#journal.read(id);
+      if (entry && !entry.end && this.#live.isOurs(entry.record)) await this.#live.open(entry.record);
+    });
+  }
+
   /** A server that runs for weeks forgets old tombstones too. */
   #sweepIfDue(): void {
     if (Date.now() - this.#sweptAtMs < SWEEP_EVERY_MS) return;
@@ -109,6 +136,7 @@ class HomeSandboxes implements LocalSandboxes {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled([this.#sweeping]);
+    await this.#networks[Symbol.asyncDispose]();
     await this.#live[Symbol.asyncDispose]();
   }
 
@@ -120,12 +148,19 @@ class HomeSandboxes implements LocalSandboxes {
   ): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
     const { required, ...request } = parseCreateOptions(options, this.#options.config.sandbox);
-    if (request.network !== "none") throw new BelljarError("NOT_SUPPORTED", "Sandboxes have no network here");
+    const { network: standard = "none" } = this.#options;
+    const network = await prepareNetwork(principal, options, { networks: this.#networks, standard });
     if (request.workspace) await checkWorkspace(request.workspace, this.#options.home);
-    const record = this.#newRecord(principal, request, defaultName);
+    const record = this.#newRecord(principal, { ...request, ...network }, defaultName);
     this.#journal.write(record);
     this.#sweepIfDue();
-    return this.#live.hold(record, await this.#start(record, required, signal));
+    const first = beginNetwork(record);
+    const sandbox = await this.#live.hold(record, await this.#start(record, required, signal), first);
+    await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first).catch(async (cause: unknown) => {
+      await sandbox.kill();
+      throw cause;
+    });
+    return sandbox;
   }
 
   async #start(record: SandboxRecord, required: SandboxSpec["required"], signal: AbortSignal): Promise<RunningSandbox> {
@@ -139,7 +174,7 @@ class HomeSandboxes implements LocalSandboxes {
     }
   }
 
-  #newRecord(principal: Principal, request: Omit<ReturnType<typeof parseCreateOptions>, "required">, defaultName?: string): SandboxRecord {
+  #newRecord(principal: Principal, request: Omit<CreateRequest, "required"> & NetworkRecord, defaultName?: string): SandboxRecord {
     const createdAt = new Date();
     return {
       version: 1,

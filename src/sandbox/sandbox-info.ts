@@ -1,10 +1,22 @@
 import type { Limits, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import { isSamePolicy } from "./network/network-ceiling.ts";
+import type { NetworkState } from "./network/network-state.ts";
+import { firstState } from "./network/network-state.ts";
 import type { ListFilter, SandboxInfo } from "./sandbox.ts";
 import { toShortId } from "./sandbox-id.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 
-/** What a caller may know of a sandbox; `life` is its end, or how it is now. */
-export function toSandboxInfo(record: SandboxRecord, life: SandboxEnd | Usage, enforced: readonly (keyof Limits)[]): SandboxInfo {
+export interface SandboxFacts {
+  /** Its end, or how it is now. */
+  readonly life: SandboxEnd | Usage;
+  /** The limits that this host enforces. */
+  readonly enforced: readonly (keyof Limits)[];
+  /** Of one that lives. */
+  readonly network?: NetworkState;
+}
+
+/** What a caller may know of a sandbox. */
+export function toSandboxInfo(record: SandboxRecord, { life, enforced, network }: SandboxFacts): SandboxInfo {
   return {
     id: record.id,
     shortId: toShortId(record.id),
@@ -14,12 +26,17 @@ export function toSandboxInfo(record: SandboxRecord, life: SandboxEnd | Usage, e
     createdAt: record.createdAt,
     limits: record.limits,
     unenforced: unenforced(record.limits, enforced),
-    network: record.network,
+    ...toNetwork(network ?? firstState(record)),
+    ...(record.secrets && { secrets: record.secrets }),
     metadata: record.metadata,
     ...(record.workspace && { workspace: record.workspace }),
     ...(record.defaultName !== undefined && { defaultName: record.defaultName }),
     ...toState(life),
   };
+}
+
+function toNetwork({ policy, ceiling }: NetworkState): Pick<SandboxInfo, "network" | "networkCeiling"> {
+  return { network: policy, ...(!isSamePolicy(policy, ceiling) && { networkCeiling: ceiling }) };
 }
 
 function toState(life: SandboxEnd | Usage): Pick<SandboxInfo, "state" | "deadline" | "endedAt" | "endReason"> {

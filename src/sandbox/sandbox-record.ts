@@ -22,6 +22,8 @@ const recordSchema = z.object({
   limits,
   /** What it was made with; what it may reach now is in its network file once that changed. */
   network: networkPolicySchema,
+  /** The most that a caller may give it on whom a model has a hand; absent: the same. */
+  networkCeiling: networkPolicySchema.optional(),
   secrets: secretUsesSchema.optional(),
   /** What its variables hold in place of the secrets' values. */
   placeholders: texts.optional(),

@@ -45,6 +45,8 @@ it("keeps every route", async () => {
       "GET /v1/doctor",
       "GET /v1/sandboxes",
       "GET /v1/sandboxes/:id",
+      "GET /v1/sandboxes/:id/environment",
+      "GET /v1/sandboxes/:id/network",
       "GET /v1/sandboxes/:id/ports",
       "GET /v1/sandboxes/:id/usage",
       "POST /mcp",
@@ -52,6 +54,7 @@ it("keeps every route", async () => {
       "POST /v1/sandboxes",
       "POST /v1/sandboxes/:id/extend",
       "POST /v1/sandboxes/:id/ports",
+      "PUT /v1/sandboxes/:id/network",
     ]
   `);
 });

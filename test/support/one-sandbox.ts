@@ -32,7 +32,9 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     usage: refuse,
     extend: refuse,
     setNetwork: refuse,
+    environment: refuse,
     ports: refuse,
+    portLinks: refuse,
     registerPort: refuse,
     kill: refuse,
   };

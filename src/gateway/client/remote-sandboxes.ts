@@ -11,6 +11,7 @@ import { askServer, openGuestStream } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
 
 const listAnswer = z.object({ sandboxes: z.array(sandboxInfo) });
+const environmentAnswer = z.object({ env: z.record(z.string(), z.string()) });
 const defaultAnswer = z.object({ created: z.boolean(), sandbox: sandboxInfo });
 
 /**
@@ -23,7 +24,7 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
     async create(_principal, options, signal) {
       if (options.ephemeral) return createLeased(address, options, signal);
       const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
-      return createRemoteSandbox(address, parseAnswer(sandboxInfo, answer).id, options.env);
+      return createRemoteSandbox(address, parseAnswer(sandboxInfo, answer).id);
     },
     async get(_principal, id) {
       const found = await info(id);
@@ -39,7 +40,7 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
       const path = `/v1/default-sandboxes/${encodeURIComponent(name)}`;
       const answer = await askServer(address, { method: "POST", path, body: options, signal });
       const { created, sandbox } = parseAnswer(defaultAnswer, answer);
-      return { created, sandbox: createRemoteSandbox(address, sandbox.id, options.env) };
+      return { created, sandbox: createRemoteSandbox(address, sandbox.id) };
     },
   };
 }
@@ -49,16 +50,21 @@ export async function fetchIsolation(address: ServerAddress): Promise<Isolation>
   return parseAnswer(isolation, await askServer(address, { method: "GET", path: "/v1/doctor" }));
 }
 
-function createRemoteSandbox(address: ServerAddress, id: string, env: CreateOptions["env"] = {}): Sandbox {
+function createRemoteSandbox(address: ServerAddress, id: string): Sandbox {
   const path = sandboxPath(id);
   const connect = (signal: AbortSignal) => openGuestStream(address, id, signal);
+  const environment = async () =>
+    parseAnswer(environmentAnswer, await askServer(address, { method: "GET", path: `${path}/environment` })).env;
   return {
     id,
-    guest: createGuest(connect, { env, findEnd: () => findEnd(address, id) }),
+    guest: createGuest(connect, { env: environment, findEnd: () => findEnd(address, id) }),
     connect,
     info: () => getInfo(address, id),
     usage: async () => parseAnswer(usage, await askServer(address, { method: "GET", path: `${path}/usage` })),
-    setNetwork: notYet,
+    environment,
+    async setNetwork(policy, { capped = false } = {}) {
+      await askServer(address, { method: "PUT", path: `${path}/network`, body: { policy, capped } });
+    },
     ...remotePorts(address, path),
     async extend(timeoutMs) {
       await askServer(address, { method: "POST", path: `${path}/extend`, body: { timeoutMs } });
@@ -70,7 +76,7 @@ function createRemoteSandbox(address: ServerAddress, id: string, env: CreateOpti
 /** Dies with this process, as a local one does: the server kills it when the lease's connection goes. */
 async function createLeased(address: ServerAddress, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
   const lease = await openLease(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
-  const sandbox = createRemoteSandbox(address, leasedId(lease), options.env);
+  const sandbox = createRemoteSandbox(address, leasedId(lease));
   return {
     ...sandbox,
     async kill() {
@@ -118,8 +124,4 @@ function toQuery({ state = [], metadata = {} }: ListFilter): string {
   for (const one of state) query.append("state", one);
   for (const [key, value] of Object.entries(metadata)) query.append(`metadata.${key}`, value);
   return query.size === 0 ? "" : `?${query.toString()}`;
-}
-
-async function notYet(): Promise<never> {
-  throw new BelljarError("NOT_SUPPORTED", "A server does not do this yet");
 }

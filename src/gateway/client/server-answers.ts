@@ -25,6 +25,7 @@ export const sandboxInfo = z.object({
   limits,
   unenforced: z.array(limits.keyof()),
   network: networkPolicySchema,
+  networkCeiling: networkPolicySchema.optional(),
   secrets: secretUsesSchema.optional(),
   workspace: z.object({ path: z.string(), mode: z.enum(["copy", "ro", "rw"]) }).optional(),
   metadata: z.record(z.string(), z.string()),

@@ -25,6 +25,7 @@ export const createBody = z.strictObject({
   limits: limits.optional(),
   bestEffort: z.boolean().optional(),
   network: networkPolicySchema.optional(),
+  networkCeiling: networkPolicySchema.optional(),
   secrets: secretUsesSchema.optional(),
   workspace: workspace.optional(),
   metadata: pairs.optional(),

@@ -1,0 +1,40 @@
+import type { FastifyPluginAsync } from "fastify";
+import * as z from "zod";
+import { assertWithin } from "../../sandbox/network/network-ceiling.ts";
+import { networkPolicySchema } from "../../sandbox/network-schema.ts";
+import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import type { Callers } from "../auth/callers.ts";
+import { parseRequest } from "../parse-request.ts";
+import { idParams } from "./sandbox-schemas.ts";
+
+export interface NetworkRoutesOptions {
+  readonly sandboxes: Sandboxes;
+  readonly callers: Callers;
+}
+
+const networkBody = z.strictObject({ policy: networkPolicySchema, capped: z.boolean().default(false) });
+
+/** What a sandbox may reach, and the variables that its commands get. */
+export function networkRoutes({ sandboxes, callers }: NetworkRoutesOptions): FastifyPluginAsync {
+  return async (app) => {
+    app.get("/v1/sandboxes/:id/network", async (request) => {
+      const { network: policy, networkCeiling: ceiling = policy } = await sandboxes.info(callers.of(request.raw), idOf(request));
+      return { policy, ceiling };
+    });
+    app.put("/v1/sandboxes/:id/network", async (request, reply) => {
+      const { policy, capped } = parseRequest(networkBody, request.body);
+      const caller = callers.of(request.raw);
+      const sandbox = await sandboxes.get(caller, idOf(request));
+      if (caller.grants?.network !== undefined) assertWithin(policy, caller.grants.network);
+      await sandbox.setNetwork(policy, { capped });
+      return reply.code(204).send();
+    });
+    app.get("/v1/sandboxes/:id/environment", async (request) => ({
+      env: await (await sandboxes.get(callers.of(request.raw), idOf(request))).environment(),
+    }));
+  };
+}
+
+function idOf(request: { readonly params: unknown }): string {
+  return parseRequest(idParams, request.params).id;
+}

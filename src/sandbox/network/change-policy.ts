@@ -1,0 +1,39 @@
+import type { NetworkPolicy } from "../../network/policy.ts";
+import { createSandboxAuthority } from "../../network/tls/sandbox-authority.ts";
+import type { Guest } from "../../runtime/guest/guest.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import type { HomeNetworks } from "./home-networks.ts";
+import { assertWithin } from "./network-ceiling.ts";
+import { readsTraffic, trustAuthority, TRUST_MS } from "./trust-authority.ts";
+
+export interface NetworkPlace {
+  readonly networks: HomeNetworks;
+  readonly record: SandboxRecord;
+  readonly guest: Guest;
+}
+
+export interface PolicyWish {
+  readonly policy: NetworkPolicy;
+  /** Only within what a person gave it last. */
+  readonly capped: boolean;
+}
+
+/** Rejects with `ARGUMENTS_INVALID`, `FORBIDDEN` or `NOT_SUPPORTED`; then nothing has changed. */
+export async function changePolicy({ networks, record, guest }: NetworkPlace, { policy: asked, capped }: PolicyWish): Promise<void> {
+  const policy = networks.check(asked);
+  const { state } = await networks.read(record);
+  if (capped) assertWithin(policy, state.ceiling);
+  if (readsTraffic(policy)) await trustOwnAuthority({ networks, record, guest });
+  await networks.change(record, (before) => {
+    if (capped) assertWithin(policy, before.ceiling);
+    return { ...before, policy, ceiling: capped ? before.ceiling : policy };
+  });
+}
+
+/** Of several processes that make one at once, the first one's holds. */
+async function trustOwnAuthority({ networks, record, guest }: NetworkPlace): Promise<void> {
+  const { authority } = await networks.change(record, (state) =>
+    state.authority ? state : { ...state, authority: createSandboxAuthority() },
+  );
+  if (authority) await trustAuthority(guest, authority.certificatePem, AbortSignal.timeout(TRUST_MS));
+}

@@ -1,0 +1,156 @@
+import { BelljarError } from "../../errors.ts";
+import { checkNetworkPolicy } from "../../network/check-policy.ts";
+import type { Egress } from "../../network/egress.ts";
+import type { NetworkPolicy } from "../../network/policy.ts";
+import { createSecretGuard } from "../../network/secrets/create-secret-guard.ts";
+import type { SecretGuard } from "../../network/secrets/secret-guard.ts";
+import type { SecretStore } from "../../network/secrets/secret-store.ts";
+import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
+import type { Guest } from "../../runtime/guest/guest.ts";
+import { mapLimit } from "../map-limit.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import type { KeptState } from "./network-files.ts";
+import { NetworkFiles } from "./network-files.ts";
+import type { NetworkState } from "./network-state.ts";
+import { firstState } from "./network-state.ts";
+import { ServedNetwork } from "./served-network.ts";
+
+const PARALLEL = 8;
+const NO_SECRETS: Pick<SecretStore, "reveal"> = { reveal: async () => undefined };
+
+export interface HomeNetworksOptions {
+  readonly home: string;
+  /** The way out; it belongs to the caller. Without one sandboxes made here have the policy `none`. */
+  readonly egress?: Egress;
+  readonly secrets?: SecretStore;
+  readonly report: (problem: string) => void;
+}
+
+/**
+ * The networks of a home's sandboxes: their state on disk, and the way out of those that this process holds. A change by any
+ * process reaches the ones that serve the sandbox: they see the file come.
+ */
+export class HomeNetworks implements AsyncDisposable {
+  readonly #options: HomeNetworksOptions;
+  readonly #files: NetworkFiles;
+  readonly #served = new Map<string, ServedNetwork>();
+  readonly #looking = new Map<string, Promise<unknown>>();
+  readonly #queued = new Map<string, Promise<unknown>>();
+  readonly #writing = new Set<Promise<unknown>>();
+  #watcher: { close(): void } | undefined;
+  #discover: ((id: string) => Promise<unknown>) | undefined;
+  #isOver = false;
+
+  constructor(options: HomeNetworksOptions) {
+    this.#options = options;
+    this.#files = new NetworkFiles(options.home, options.report);
+  }
+
+  get secrets(): SecretStore | undefined {
+    return this.#options.secrets;
+  }
+
+  get report(): (problem: string) => void {
+    return this.#options.report;
+  }
+
+  /** A policy in canonical form. Throws `ARGUMENTS_INVALID`, and `NOT_SUPPORTED` for one that this process cannot serve. */
+  check(policy: NetworkPolicy): NetworkPolicy {
+    const checked = checkNetworkPolicy(policy);
+    if (checked === "none" || this.#options.egress) return checked;
+    throw new BelljarError("NOT_SUPPORTED", "This process serves no network: its sandboxes can only have the network policy none");
+  }
+
+  /** Serves a sandbox that this process holds, until `letGo`. `first`: what a fresh one begins with; absent: what the disk has. */
+  hold(record: SandboxRecord, guest: Guest, first?: NetworkState): ServedNetwork {
+    this.#watch();
+    const network = new ServedNetwork({
+      record,
+      guest,
+      ...(this.#options.egress && { egress: this.#options.egress }),
+      createGuard: (authority) => this.#createGuard(record, authority),
+      first: first ? Promise.resolve({ number: 0, state: first }) : this.read(record),
+      report: this.#options.report,
+    });
+    this.#served.set(record.id, network);
+    return network;
+  }
+
+  async letGo(network: ServedNetwork): Promise<void> {
+    if (this.#served.get(network.record.id) === network) this.#served.delete(network.record.id);
+    await network[Symbol.asyncDispose]();
+  }
+
+  read(record: SandboxRecord): Promise<KeptState> {
+    return this.#files.read(record.id, firstState(record));
+  }
+
+  /** Changes the state on disk, and what this process serves at once. */
+  async change(record: SandboxRecord, change: (state: NetworkState) => NetworkState): Promise<NetworkState> {
+    const kept = await this.#files.change(record.id, firstState(record), change);
+    this.#served.get(record.id)?.apply(kept);
+    return kept.state;
+  }
+
+  /** Writes down how a fresh sandbox begins, so that other processes find it. Disposal waits for it. */
+  async announce({ id }: SandboxRecord, state: NetworkState): Promise<void> {
+    const written = this.#files.begin(id, state).finally(() => this.#writing.delete(written));
+    this.#writing.add(written);
+    await written;
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#files.remove(id);
+  }
+
+  /** The ids of all sandboxes whose network was ever more than none. */
+  ids(): Promise<readonly string[]> {
+    return this.#files.ids();
+  }
+
+  /** From now on `open` is called for each sandbox that has a network state and is not held, now and when one comes. */
+  async discover(open: (id: string) => Promise<unknown>): Promise<void> {
+    this.#discover = open;
+    this.#watch();
+    await mapLimit(await this.#files.ids(), PARALLEL, (id) => this.#refresh(id));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    this.#watcher?.close();
+    await Promise.allSettled([...this.#looking.values(), ...this.#writing]);
+    await Promise.all([...this.#served.values()].map((network) => this.letGo(network)));
+  }
+
+  #watch(): void {
+    if (!this.#isOver) this.#watcher ??= this.#files.watch((id) => void this.#refresh(id));
+  }
+
+  /** One look at a time for a sandbox, and one more for all that changes meanwhile. */
+  #refresh(id: string): Promise<unknown> {
+    const queued = this.#queued.get(id);
+    if (queued) return queued;
+    const look = Promise.allSettled([this.#looking.get(id)])
+      .then(() => {
+        this.#queued.delete(id);
+        this.#looking.set(id, look);
+        return this.#look(id);
+      })
+      .catch((cause: unknown) => this.#options.report(`The network of sandbox ${id} cannot be followed: ${String(cause)}`))
+      .finally(() => this.#looking.get(id) === look && this.#looking.delete(id));
+    this.#queued.set(id, look);
+    return look;
+  }
+
+  async #look(id: string): Promise<void> {
+    if (this.#isOver) return;
+    const network = this.#served.get(id);
+    if (network) network.apply(await this.read(network.record));
+    else await this.#discover?.(id);
+  }
+
+  #createGuard({ owner, secrets: uses = {}, placeholders = {} }: SandboxRecord, authority: SandboxAuthority): SecretGuard {
+    const store = this.#options.secrets ?? NO_SECRETS;
+    return createSecretGuard({ owner, uses, placeholders, store, authority });
+  }
+}

@@ -1,0 +1,60 @@
+import * as z from "zod";
+import type { NetworkPolicy } from "../../network/policy.ts";
+import type { PortLink } from "../../network/ports/port-link.ts";
+import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
+import { networkPolicySchema } from "../network-schema.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+
+const link = z.object({
+  port: z.number().int().min(1).max(65_535),
+  access: z.enum(["token", "public"]),
+  token: z.string().min(1).max(128).optional(),
+  createdAt: z.iso.datetime().transform((text) => new Date(text)),
+});
+
+const stateSchema = z.object({
+  version: z.literal(1),
+  policy: networkPolicySchema,
+  ceiling: networkPolicySchema,
+  links: z.array(link),
+  authority: z.object({ certificatePem: z.string(), keyPem: z.string() }).optional(),
+});
+
+/** What may change in a sandbox's network while it lives. */
+export interface NetworkState {
+  readonly policy: NetworkPolicy;
+  /** What people gave it last: the most that a caller may set on whom a model has a hand. */
+  readonly ceiling: NetworkPolicy;
+  readonly links: readonly PortLink[];
+  /** Whose certificates programs inside trust; only when some of its traffic is read. */
+  readonly authority?: SandboxAuthority;
+}
+
+/** What holds while nothing has changed since it was made. */
+export function firstState(record: SandboxRecord): NetworkState {
+  return { policy: record.network, ceiling: record.networkCeiling ?? record.network, links: [] };
+}
+
+/** What a damaged file counts as: nothing is reached, in or out, until a person sets it again. */
+export const CLOSED_STATE: NetworkState = { policy: "none", ceiling: "none", links: [] };
+
+export function serialiseState(state: NetworkState): string {
+  const links = state.links.map(({ sandbox: _sandbox, ...rest }) => rest);
+  return JSON.stringify({ version: 1, ...state, links });
+}
+
+/** Undefined when the text is no state. */
+export function parseState(id: string, text: string): NetworkState | undefined {
+  const { data } = stateSchema.safeParse(parseJson(text));
+  if (!data) return undefined;
+  const { version: _version, ...state } = data;
+  return { ...state, links: state.links.map((row) => ({ ...row, sandbox: id })) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+import { BelljarError } from "../../errors.ts";
+import type { Egress, EgressService } from "../../network/egress.ts";
+import type { SecretGuard } from "../../network/secrets/secret-guard.ts";
+import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
+import { trustEnv } from "../../network/tls/trust.ts";
+import type { Guest } from "../../runtime/guest/guest.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import { PROXY_ENVIRONMENT } from "./network-environment.ts";
+import type { KeptState } from "./network-files.ts";
+import type { NetworkState } from "./network-state.ts";
+
+export interface ServedNetworkOptions {
+  readonly record: SandboxRecord;
+  readonly guest: Guest;
+  /** Absent: this process serves nobody's way out. */
+  readonly egress?: Egress;
+  readonly createGuard: (authority: SandboxAuthority) => SecretGuard;
+  /** The state to begin with. */
+  readonly first: Promise<KeptState>;
+  readonly report: (problem: string) => void;
+}
+
+/** One sandbox's network as this process serves it, from when it holds the sandbox until it lets go. */
+export class ServedNetwork implements AsyncDisposable {
+  readonly #options: ServedNetworkOptions;
+  readonly #loaded: Promise<void>;
+  #kept: KeptState | undefined;
+  #service: EgressService | undefined;
+  #guard: { readonly authority: SandboxAuthority; readonly guard: SecretGuard } | undefined;
+  #closing: Promise<unknown> = Promise.resolve();
+  #isOver = false;
+
+  constructor(options: ServedNetworkOptions) {
+    this.#options = options;
+    this.#loaded = options.first.then((kept) => this.apply(kept));
+    // Whoever asks for the state is told; a sandbox that nobody asks about is not served.
+    this.#loaded.catch(() => undefined);
+  }
+
+  get record(): SandboxRecord {
+    return this.#options.record;
+  }
+
+  async state(): Promise<NetworkState> {
+    await this.#loaded;
+    if (this.#kept) return this.#kept.state;
+    throw new BelljarError("SANDBOX_ENDED", `Sandbox ${this.#options.record.id} is not held any more: open it again`);
+  }
+
+  /** From now on this state holds, unless a later one does already. */
+  apply(kept: KeptState): void {
+    if (this.#isOver || (this.#kept && kept.number < this.#kept.number)) return;
+    const before = this.#kept?.state;
+    this.#kept = kept;
+    if (!before || !isServedAlike(before, kept.state)) this.#serve(kept.state);
+  }
+
+  /** What commands need to reach the network; resolves once it can be reached, or cannot be served here. */
+  async environment(): Promise<Readonly<Record<string, string>>> {
+    const { policy, authority } = await this.state();
+    if (policy === "none") return {};
+    if (!this.#service) this.#serve(await this.state());
+    // A failure is reported once, and must not keep a person from ending the program that causes it.
+    await this.#service?.ready.catch(() => undefined);
+    return { ...PROXY_ENVIRONMENT, ...(authority && trustEnv()) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    this.#stop();
+    await this.#closing;
+  }
+
+  #serve(state: NetworkState): void {
+    const { egress, record, guest } = this.#options;
+    if (this.#isOver || !egress) return;
+    if (state.policy === "none") return this.#stop();
+    const guard = this.#guardOf(state);
+    const served = { policy: state.policy, ...(guard && { guard }) };
+    if (this.#service) return this.#service.update(served);
+    const service = egress.serve({ id: record.id, owner: record.owner, guest }, served);
+    this.#service = service;
+    service.ready.catch((cause: unknown) => this.#failed(service, cause));
+  }
+
+  /** The next command tries again. */
+  #failed(service: EgressService, cause: unknown): void {
+    if (this.#service !== service) return;
+    this.#stop();
+    if (cause instanceof BelljarError && (cause.code === "SANDBOX_ENDED" || cause.code === "CANCELLED")) return;
+    this.#options.report(`Sandbox ${this.#options.record.id} has no network now: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+
+  #stop(): void {
+    const service = this.#service;
+    this.#service = undefined;
+    if (service) this.#closing = Promise.allSettled([this.#closing, service[Symbol.asyncDispose]()]);
+  }
+
+  #guardOf({ authority }: NetworkState): SecretGuard | undefined {
+    if (!authority) return undefined;
+    if (this.#guard?.authority.certificatePem !== authority.certificatePem)
+      this.#guard = { authority, guard: this.#options.createGuard(authority) };
+    return this.#guard.guard;
+  }
+}
+
+/** Links are no matter of the way out. */
+function isServedAlike(one: NetworkState, other: NetworkState): boolean {
+  const served = ({ policy, authority }: NetworkState) => JSON.stringify([policy, authority?.certificatePem]);
+  return served(one) === served(other);
+}
