@@ -5,9 +5,7 @@ import { createExecuteCode } from "./code/execute-code.ts";
 import { callTool } from "./discovery/call-tool.ts";
 import { describeToolTool } from "./discovery/describe-tool.ts";
 import { searchTools } from "./discovery/search-tools.ts";
-import { createListDirectory } from "./files/list-directory.ts";
-import { createReadFile } from "./files/read-file.ts";
-import { writeFile } from "./files/write-file.ts";
+import { fileTools } from "./files/file-tools.ts";
 import { sandboxTools } from "./sandbox/sandbox-tools.ts";
 import { createRunCommand } from "./shell/run-command.ts";
 import type { ToolLimits } from "./tool-limits.ts";
@@ -25,9 +23,7 @@ export function builtinTools({ interpreter, sandboxes, snippetsDirectory, config
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     createRunCommand(config),
-    createReadFile(),
-    writeFile,
-    createListDirectory(config),
+    ...fileTools(config),
     ...sandboxTools(sandboxes, config),
     searchTools,
     describeToolTool,

@@ -1,17 +1,33 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { ToolLimits } from "../tool-limits.ts";
+import type { FileInfo } from "./file-row.ts";
+import { showMode, showName, toIsoTime } from "./file-row.ts";
+import { parseGlob } from "./glob.ts";
+import { createIgnore } from "./ignore.ts";
 
 const ENTRIES_MAX = 1_000;
 const TEXT_MAX_BYTES = 131_072;
+/** Of entries that are looked at, those that are left out too. */
+const SCANNED_MAX = 100_000;
 
 const Input = z.strictObject({
   path: pathArgument("Folder to list, by default the workspace").optional(),
   depth: z.number().int().min(1).max(32).optional().describe("1, the default, lists the folder itself; 2 its subfolders too, and so on"),
+  ignore: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .max(1_024)
+        .refine((pattern) => parseGlob(pattern) !== undefined, "has too many alternatives or parts"),
+    )
+    .max(100)
+    .optional()
+    .describe('Globs of what to leave out, with all below it: ["node_modules", ".git", "*.pyc", "build/**/*.o"]'),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
 
@@ -28,7 +44,6 @@ const Output = z.object({ path: z.string(), entries: z.array(Entry), truncated: 
 
 type Arguments = z.output<typeof Input>;
 type Row = z.output<typeof Entry>;
-type FileInfo = Awaited<ReturnType<Sandbox["guest"]["files"]["stat"]>>;
 
 export function createListDirectory(config: Pick<ToolLimits, "listMax">): Tool {
   const entriesMax = Math.min(config.listMax, ENTRIES_MAX);
@@ -37,6 +52,7 @@ export function createListDirectory(config: Pick<ToolLimits, "listMax">): Tool {
     title: "List a folder",
     description: [
       "Lists a folder in your sandbox: each entry's path, type, size, permissions and time of change. Links are shown, not followed.",
+      "With depth it lists a whole tree, each folder before what it holds; ignore leaves out what matches its globs. To find files by name use search_files.",
       `At most ${entriesMax} entries come back; the result says when there are more.`,
     ].join("\n"),
     toolset: "files",
@@ -50,9 +66,11 @@ export function createListDirectory(config: Pick<ToolLimits, "listMax">): Tool {
 async function listDirectory(context: ToolContext, args: Arguments, entriesMax: number): Promise<ToolResult> {
   const { path = ".", depth = 1 } = args;
   const sandbox = await context.sandbox(args.sandbox);
-  const { rows, truncated } = await collectRows(sandbox.guest.files.list(path, { depth, signal: context.signal }), entriesMax);
+  const isIgnored = createIgnore(args.ignore ?? []);
+  const infos = sandbox.guest.files.list(path, { depth, signal: context.signal });
+  const { rows, truncated } = await collectRows(infos, { entriesMax, isIgnored });
   const folder = toAbsolute(path);
-  const entries = rows.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const entries = rows.toSorted((a, b) => compareInTree(a.path, b.path));
   const heading = `${showName(folder)} (${entries.length} entries${truncated ? ", and more that are not shown" : ""})`;
   return {
     content: [{ type: "text", text: [heading, ...entries.map(showRow)].join("\n") }],
@@ -60,11 +78,20 @@ async function listDirectory(context: ToolContext, args: Arguments, entriesMax: 
   };
 }
 
-/** Stops the listing at the bound, so that a folder of any size costs the same. */
-async function collectRows(infos: AsyncIterable<FileInfo>, entriesMax: number): Promise<{ rows: readonly Row[]; truncated: boolean }> {
+interface Selection {
+  readonly entriesMax: number;
+  readonly isIgnored: (path: string) => boolean;
+}
+
+/** Stops the listing at the bounds, so that a folder of any size costs the same. */
+async function collectRows(infos: AsyncIterable<FileInfo>, { entriesMax, isIgnored }: Selection) {
   const rows: Row[] = [];
   let bytes = 0;
+  let scanned = 0;
   for await (const info of infos) {
+    scanned += 1;
+    if (scanned > SCANNED_MAX) return { rows, truncated: true };
+    if (isIgnored(info.path)) continue;
     bytes += Buffer.byteLength(info.path) + Buffer.byteLength(info.target ?? "");
     if (rows.length >= entriesMax || bytes > TEXT_MAX_BYTES) return { rows, truncated: true };
     rows.push(toRow(info));
@@ -72,31 +99,25 @@ async function collectRows(infos: AsyncIterable<FileInfo>, entriesMax: number): 
   return { rows, truncated: false };
 }
 
+/** Each folder comes before what it holds, and all that it holds before the next. */
+function compareInTree(a: string, b: string): number {
+  const [keyA, keyB] = [a.replaceAll("/", "\0"), b.replaceAll("/", "\0")];
+  return keyA < keyB ? -1 : 1;
+}
+
 function toRow({ path, type, size, mode, mtimeNs, target }: FileInfo): Row {
   return {
     path,
     type,
     size,
-    mode: (mode & 0o7777).toString(8).padStart(4, "0"),
+    mode: showMode(mode),
     modified_at: toIsoTime(mtimeNs),
     ...(target !== undefined && { target }),
   };
-}
-
-/** A file may claim any time; those that a date cannot hold become the nearest one that it can. */
-function toIsoTime(mtimeNs: bigint): string {
-  const milliseconds = Number(mtimeNs / 1_000_000n);
-  return new Date(Math.min(Math.max(milliseconds, -8.64e15), 8.64e15)).toISOString();
 }
 
 function showRow({ path, type, size, mode, modified_at: modifiedAt, target }: Row): string {
   const name = type === "directory" ? `${showName(path)}/` : showName(path);
   const link = target === undefined ? "" : ` -> ${showName(target)}`;
   return `${mode} ${String(size).padStart(10)} ${modifiedAt} ${name}${link}`;
-}
-
-/** One entry is one line, whatever its name. */
-function showName(name: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return /[\u0000-\u001f\u007f"\\]/.test(name) ? JSON.stringify(name) : name;
 }

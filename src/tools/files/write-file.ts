@@ -1,7 +1,10 @@
 import * as z from "zod";
+import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
+import type { FileChanger } from "./file-changer.ts";
+import { changeFile, readForUndo, UNDO_PROBLEM, undoField, undoText } from "./file-changer.ts";
 
 /** As JSON it must fit in one HTTP request of 4 MiB. */
 const CONTENT_MAX = 3 * 1_048_576;
@@ -23,29 +26,37 @@ const Input = z
     if (problem) context.addIssue({ code: "custom", path: ["content"], message: problem });
   });
 
-const Output = z.object({ path: z.string(), size: z.number().int().describe("Bytes written") });
+const Output = z.object({ path: z.string(), size: z.number().int().describe("Bytes written"), undo_problem: UNDO_PROBLEM });
 
-export const writeFile = defineTool({
-  name: "write_file",
-  title: "Write a file",
-  description: [
-    "Writes a whole file in your sandbox, replacing what was there; readers see the old file or the new one, never half of it.",
-    "Missing folders above it are made. Use encoding base64 for binary content, and mode to make a script executable.",
-  ].join("\n"),
-  toolset: "files",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  input: Input,
-  output: Output,
-  async run(context, { path, content, encoding = "utf-8", mode, sandbox: id }) {
-    const sandbox = await context.sandbox(id);
-    const { size } = await sandbox.guest.files.write(path, Buffer.from(content, encoding), {
-      signal: context.signal,
-      ...(mode !== undefined && { mode: Number.parseInt(mode, 8) }),
-    });
-    const written = { path: toAbsolute(path), size };
-    return { content: [{ type: "text", text: `Wrote ${size} bytes to ${written.path}` }], structuredContent: written };
-  },
-});
+export function createWriteFile(changer: FileChanger): Tool {
+  return defineTool({
+    name: "write_file",
+    title: "Write a file",
+    description: [
+      "Writes a whole file in your sandbox, replacing what was there; readers see the old file or the new one, never half of it.",
+      "Missing folders above it are made. Use encoding base64 for binary content, and mode to make a script executable.",
+      "To change a part of a file, edit_file is shorter and safer. undo_edit takes the change back.",
+    ].join("\n"),
+    toolset: "files",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    input: Input,
+    output: Output,
+    async run({ signal, ...context }, { path, content, encoding = "utf-8", mode, sandbox: id }) {
+      const sandbox = await context.sandbox(id);
+      const after = Buffer.from(content, encoding);
+      const target = toAbsolute(path);
+      const change = await changer.alone(sandbox, signal, async () => {
+        const before = await readForUndo(sandbox.guest.files, target, signal);
+        return changeFile(sandbox, { path: target, before, after, ...(mode !== undefined && { mode: Number.parseInt(mode, 8) }) }, signal);
+      });
+      const text = `Wrote ${after.length} bytes to ${target}${undoText(change)}`;
+      return {
+        content: [{ type: "text", text }],
+        structuredContent: { path: target, size: after.length, ...undoField(change) },
+      };
+    },
+  });
+}
 
 function findProblem(content: string, encoding: string | undefined): string | undefined {
   if (encoding === "base64" && !isBase64(content)) return "is not base64: letters, digits, + and /, padded with =, without line breaks";

@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { defineTool } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
+import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { pathArgument, toAbsolute } from "../sandbox-path.ts";
+import type { SandboxFiles } from "./file-state.ts";
+
+const Input = z.strictObject({
+  path: pathArgument("Folder to make; missing folders above it are made too"),
+  sandbox: sandboxArgument(DEFAULT_SANDBOX),
+});
+
+const Output = z.object({ path: z.string(), created: z.boolean().describe("False: it was there already") });
+
+export const createDirectory = defineTool({
+  name: "create_directory",
+  title: "Make a folder",
+  description: "Makes a folder in your sandbox, and the folders above it that are missing. One that is there already is left as it is.",
+  toolset: "files",
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: Input,
+  output: Output,
+  async run({ signal, ...context }, { path, sandbox: id }) {
+    const { files } = (await context.sandbox(id)).guest;
+    const target = toAbsolute(path);
+    const created = !(await isDirectory(files, target, signal));
+    if (created) await files.makeDirectory(target, { parents: true, signal });
+    const text = created ? `Made the folder ${target}` : `The folder ${target} was there already`;
+    return { content: [{ type: "text", text }], structuredContent: { path: target, created } };
+  },
+});
+
+async function isDirectory(files: SandboxFiles, path: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await files.stat(path, { signal, follow: true })).type === "directory";
+  } catch (error) {
+    if (error instanceof BelljarError && error.code === "FILE_NOT_FOUND") return false;
+    throw error;
+  }
+}

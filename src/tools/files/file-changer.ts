@@ -1,0 +1,104 @@
+import * as z from "zod";
+import { BelljarError } from "../../errors.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { FileState, SandboxFiles } from "./file-state.ts";
+import { EDIT_MAX_BYTES, readState } from "./file-state.ts";
+import { digestOf } from "./undo-entry.ts";
+import { removeUndoEntry, saveUndoEntry } from "./undo-store.ts";
+
+/** One file's change. The paths are absolute. */
+export interface FileChange {
+  readonly path: string;
+  /** A problem instead: the old content is not kept, and why. */
+  readonly before: FileState | { readonly notKept: string };
+  /** Undefined: the file goes. */
+  readonly after: Buffer | undefined;
+  readonly mode?: number;
+}
+
+/** What was done; `notKept` says why `undo_edit` cannot take it back. */
+export interface ChangeResult {
+  readonly notKept?: string;
+}
+
+/** The one way in which tools change files: each change is kept for `undo_edit`. */
+export interface FileChanger {
+  /** Runs `work` while no other call through this server changes files of the sandbox, so that no edit is lost between read and write. */
+  alone<T>(sandbox: Sandbox, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+}
+
+export function createFileChanger(): FileChanger {
+  const tails = new Map<string, Promise<void>>();
+  return {
+    async alone({ id }, signal, work) {
+      const before = tails.get(id);
+      const run = (async () => {
+        await before;
+        signal.throwIfAborted();
+        return work();
+      })();
+      const tail = run.then(
+        () => undefined,
+        () => undefined,
+      );
+      tails.set(id, tail);
+      try {
+        return await run;
+      } finally {
+        if (tails.get(id) === tail) tails.delete(id);
+      }
+    },
+  };
+}
+
+/** What a change is kept with; what cannot be read or is too large is not kept, and the change itself says whether it may be made. */
+export async function readForUndo(files: SandboxFiles, path: string, signal: AbortSignal): Promise<FileChange["before"]> {
+  try {
+    return await readState(files, path, { signal, maxBytes: EDIT_MAX_BYTES });
+  } catch (error) {
+    if (!(error instanceof BelljarError) || signal.aborted) throw error;
+    return { notKept: error.code === "FILE_TOO_LARGE" ? `the old file is larger than ${EDIT_MAX_BYTES} bytes` : error.message };
+  }
+}
+
+/** Makes one change, with its undo level. When the change fails the level is dropped again. */
+export async function changeFile(sandbox: Sandbox, change: FileChange, signal: AbortSignal): Promise<ChangeResult> {
+  const { files } = sandbox.guest;
+  const kept = await keepForUndo(sandbox, change, signal);
+  try {
+    if (change.after) await files.write(change.path, change.after, { signal, ...(change.mode !== undefined && { mode: change.mode }) });
+    else await files.remove(change.path, { signal });
+  } catch (error) {
+    if (kept.name !== undefined && !signal.aborted) await removeUndoEntry(files, kept.name, signal);
+    throw error;
+  }
+  return kept;
+}
+
+/** A full disk or a template without root is no reason to refuse an edit: it is made, and the result says that it cannot be undone. */
+async function keepForUndo(
+  { guest }: Sandbox,
+  { path, before, after }: FileChange,
+  signal: AbortSignal,
+): Promise<ChangeResult & { readonly name?: string }> {
+  if ("notKept" in before) return before;
+  if (after && before.content?.equals(after)) return {};
+  try {
+    return { name: await saveUndoEntry(guest.files, { path, before, after: digestOf(after) }, signal) };
+  } catch (error) {
+    if (error instanceof BelljarError && !signal.aborted) return { notKept: `${error.code}: ${error.message}` };
+    throw error;
+  }
+}
+
+/** For a tool's output schema, and its field in the result. */
+export const UNDO_PROBLEM = z.string().optional().describe("Why undo_edit cannot take this back; absent when it can");
+
+export function undoField({ notKept }: ChangeResult): { readonly undo_problem?: string } {
+  return notKept === undefined ? {} : { undo_problem: notKept };
+}
+
+/** The line about undoing that ends the text of every change. */
+export function undoText({ notKept }: ChangeResult): string {
+  return notKept === undefined ? "" : `\n[undo_edit cannot take this back: ${notKept}]`;
+}

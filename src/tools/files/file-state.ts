@@ -1,0 +1,57 @@
+import type { Readable } from "node:stream";
+import { BelljarError } from "../../errors.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+
+export type SandboxFiles = Sandbox["guest"]["files"];
+
+/** Larger files are edited by commands inside, not in the server's memory. */
+export const EDIT_MAX_BYTES = 8 * 1_048_576;
+
+/** A regular file as it is; `undefined` content: there is none at that path. */
+export interface FileState {
+  readonly content: Buffer | undefined;
+  readonly mode?: number;
+}
+
+/** Rejects with `FILE_TOO_LARGE` past `maxBytes`, and as the guest does for what is no file. */
+export async function readState(files: SandboxFiles, path: string, options: { signal: AbortSignal; maxBytes: number }): Promise<FileState> {
+  try {
+    const { info, content } = await files.open(path, { signal: options.signal, limit: options.maxBytes + 1 });
+    const bytes = info.size > options.maxBytes ? undefined : await collect(content, options.maxBytes);
+    content.destroy();
+    if (!bytes) throw tooLarge(path, options.maxBytes);
+    return { content: bytes, mode: info.mode & 0o777 };
+  } catch (error) {
+    if (error instanceof BelljarError && error.code === "FILE_NOT_FOUND") return { content: undefined };
+    throw error;
+  }
+}
+
+/** The bytes of a file to edit. Rejects with `FILE_NOT_FOUND`, `FILE_TOO_LARGE`, and `FILE_NOT_TEXT` for one that holds NUL bytes. */
+export async function readEditable(files: SandboxFiles, path: string, signal: AbortSignal): Promise<FileState & { content: Buffer }> {
+  const { content, mode } = await readState(files, path, { signal, maxBytes: EDIT_MAX_BYTES });
+  if (!content)
+    throw new BelljarError("FILE_NOT_FOUND", `No file "${path}"; make one with write_file, or find its name with list_directory`);
+  assertText(path, content);
+  return { content, ...(mode !== undefined && { mode }) };
+}
+
+export function assertText(path: string, content: Buffer): void {
+  if (!content.includes(0)) return;
+  throw new BelljarError("FILE_NOT_TEXT", `"${path}" holds NUL bytes, so it is no text; change it with a program, by run_command`);
+}
+
+async function collect(content: Readable, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+  }
+  return size > maxBytes ? undefined : Buffer.concat(chunks);
+}
+
+function tooLarge(path: string, maxBytes: number): BelljarError {
+  const message = `"${path}" is larger than ${maxBytes} bytes; change it with a program, as sed -i, by run_command`;
+  return new BelljarError("FILE_TOO_LARGE", message);
+}
