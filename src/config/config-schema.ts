@@ -47,6 +47,17 @@ function names() {
   );
 }
 
+/** What its rules say is checked where they are used. */
+function policy() {
+  return z.string().min(1).max(65_536);
+}
+
+function addresses() {
+  const split = (value: unknown): unknown => (typeof value === "string" ? value.split(",").map((one) => one.trim()) : value);
+  const server = z.union([z.ipv4(), z.ipv6(), z.string().regex(/^((\d{1,3}\.){3}\d{1,3}|\[[0-9a-fA-F:.]+\]):\d{1,5}$/)]);
+  return z.preprocess(split, z.array(server).min(1).max(16));
+}
+
 function flag() {
   const read = (value: unknown): unknown => (value === "true" || value === "1" ? true : value === "false" || value === "0" ? false : value);
   return z.preprocess(read, z.boolean());
@@ -74,6 +85,7 @@ function programSchema() {
         .default(256 * MIB)
         .describe("What a one-shot program may write"),
       openFiles: limit(64).default(1024).describe("Open files of each process of a one-shot program"),
+      network: policy().default("none").describe("What a one-shot program may reach: none, all, or rules with commas between"),
     })
     .prefault({});
 }
@@ -93,6 +105,38 @@ function sandboxSchema(hostCpus: number) {
         .default(4 * GIB)
         .describe("What a sandbox may write"),
       openFiles: limit(64).default(4096).describe("Open files of each process of a sandbox"),
+      network: policy()
+        .default("none")
+        .describe(
+          "What a sandbox may reach whose maker says nothing, and the most that a tool may give one: none, all, or rules as npm,github,api.example.com",
+        ),
+    })
+    .prefault({});
+}
+
+function networkSchema() {
+  return z
+    .strictObject({
+      connections: integer(1, 100_000).default(256).describe("Connections that one sandbox may have open at once"),
+      connectionsPerSecond: integer(1, 100_000).default(50).describe("New connections of one sandbox in a second, on average"),
+      bytesPerDay: integer(1, Number.MAX_SAFE_INTEGER)
+        .default(100 * GIB)
+        .describe("What one sandbox may send and receive in a day"),
+      ownerConnections: integer(1, 100_000).default(1024).describe("Connections that all sandboxes of one owner may have open at once"),
+      ownerConnectionsPerSecond: integer(1, 100_000).default(200).describe("New connections of one owner in a second, on average"),
+      ownerBytesPerDay: integer(1, Number.MAX_SAFE_INTEGER)
+        .default(500 * GIB)
+        .describe("What all sandboxes of one owner may send and receive in a day"),
+      idleMs: integer(1000, DAY_MS)
+        .default(5 * MINUTE_MS)
+        .describe("A connection on which nothing moves is closed after so long"),
+      dialMs: integer(100, HOUR_MS).default(15_000).describe("Longest time that resolving a name and connecting to it may take"),
+      resolvers: addresses()
+        .optional()
+        .describe("DNS servers to ask, comma-separated, each address or address:port; absent: as the host resolves names"),
+      certificates: absolutePath()
+        .optional()
+        .describe("File with certificates (PEM) to trust beside the public ones where Belljar itself speaks TLS to the outside"),
     })
     .prefault({});
 }
@@ -114,6 +158,10 @@ export function createConfigSchema(host: ConfigDefaults) {
       .enum(["auto", "btrfs", "tmpfs", "home"])
       .default("auto")
       .describe("Where sandboxes keep what they write: a btrfs pool, memory, or the home's own file system (no disk limit)"),
+    secretsKey: z
+      .enum(["auto", "file"])
+      .default("auto")
+      .describe("Where the key of stored secrets lies: in the OS keyring where there is one, or always in a file of this user alone"),
     host: z.string().min(1).max(255).default("127.0.0.1").describe("Address that `serve` listens on"),
     port: integer(0, 65_535).default(6060).describe("Port that `serve` listens on; 0 takes a free one"),
     url: z
@@ -142,6 +190,7 @@ export function createConfigSchema(host: ConfigDefaults) {
       .describe("How long an ended sandbox stays listed"),
     program: programSchema(),
     sandbox: sandboxSchema(host.cpus),
+    network: networkSchema(),
   });
 }
 

@@ -8,6 +8,7 @@ import type { ToolDoor } from "../mcp/server/tool-door.ts";
 import { createPortRouter } from "../network/ports/port-router.ts";
 import type { PortRouter } from "../network/ports/port-router.ts";
 import { findPortSandbox } from "../sandbox/port-sandbox.ts";
+import type { SecretVault } from "../network/secrets/secret-store.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { TokenVerifier } from "./auth/authenticate.ts";
 import { createAuthenticate } from "./auth/authenticate.ts";
@@ -24,11 +25,13 @@ import { mcpRoute } from "./routes/mcp.ts";
 import { networkRoutes } from "./routes/network.ts";
 import { portRoutes } from "./routes/ports.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
+import { secretRoutes } from "./routes/secrets.ts";
 import { serveUpgrades } from "./upgrades.ts";
 
 export interface GatewayOptions {
   readonly config: { readonly host: string; readonly port: number };
   readonly sandboxes: Sandboxes;
+  readonly secrets?: SecretVault;
   readonly tools: ToolDoor;
   readonly isolation: () => Promise<Isolation>;
   /** Who knows the holders of tokens. Without any only this machine is served. */
@@ -116,6 +119,7 @@ function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): Fa
   void app.register(networkRoutes({ sandboxes: options.sandboxes, callers }));
   void app.register(portRoutes({ sandboxes: options.sandboxes, callers }));
   void app.register(sandboxRoutes({ sandboxes: options.sandboxes, callers, log: options.log }));
+  void app.register(secretRoutes({ secrets: options.secrets, callers }));
   return app;
 }
 

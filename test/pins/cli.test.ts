@@ -22,6 +22,9 @@ it("keeps every command with its options", () => {
       "token create NAME --scope --json",
       "token list --json",
       "token revoke ID...",
+      "secret set NAME",
+      "secret list --json",
+      "secret remove NAME...",
       "doctor --json",
       "version --json",
     ]

@@ -9,6 +9,7 @@ it("keeps every setting with its variables", () => {
       "runtimeDirectory BELLJAR_RUNTIME_DIRECTORY",
       "runtime BELLJAR_RUNTIME",
       "storage BELLJAR_STORAGE",
+      "secretsKey BELLJAR_SECRETS_KEY",
       "host BELLJAR_HOST",
       "port BELLJAR_PORT",
       "url BELLJAR_URL",

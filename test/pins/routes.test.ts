@@ -40,6 +40,7 @@ it("keeps every route", async () => {
     [
       "DELETE /mcp",
       "DELETE /v1/sandboxes/:id",
+      "DELETE /v1/secrets/:name",
       "GET /health",
       "GET /mcp",
       "GET /v1/doctor",
@@ -49,12 +50,14 @@ it("keeps every route", async () => {
       "GET /v1/sandboxes/:id/network",
       "GET /v1/sandboxes/:id/ports",
       "GET /v1/sandboxes/:id/usage",
+      "GET /v1/secrets",
       "POST /mcp",
       "POST /v1/default-sandboxes/:name",
       "POST /v1/sandboxes",
       "POST /v1/sandboxes/:id/extend",
       "POST /v1/sandboxes/:id/ports",
       "PUT /v1/sandboxes/:id/network",
+      "PUT /v1/secrets/:name",
     ]
   `);
 });

@@ -51,7 +51,7 @@ export async function openCliHome(): Promise<CliHome> {
   const launch = (argv: readonly string[], { input, env = {}, cwd = folder }: CliOptions = {}) => {
     const child = spawn(process.execPath, [BELLJAR, ...argv], {
       cwd,
-      env: { ...cleanEnv(), BELLJAR_HOME: home, BELLJAR_STORAGE: "home", ...env },
+      env: { ...cleanEnv(), BELLJAR_HOME: home, BELLJAR_STORAGE: "home", BELLJAR_SECRETS_KEY: "file", ...env },
     });
     child.stdin.on("error", () => undefined);
     if (input !== undefined) child.stdin.end(input);

@@ -9,6 +9,7 @@ import type { Config } from "../../config/config.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openLocalStack, readConfig } from "../compose.ts";
 import { createLog } from "../log.ts";
+import { openHomeSecrets } from "../open-secrets.ts";
 import { readPackage } from "../package-root.ts";
 import { printLine } from "../print.ts";
 import { openTools } from "../serve-tools.ts";
@@ -21,6 +22,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const gateway = createGateway({
     config,
     sandboxes: stack.sandboxes,
+    secrets: openHomeSecrets(config),
     tools: tools.catalog,
     isolation: () => stack.isolation(),
     tokens: await usableTokens(config),

@@ -101,7 +101,8 @@ it("knows its hosts in every spelling", () => {
 });
 
 it("says so when the secret is gone", async () => {
-  const filled = openGuard({}).fill(API, { path: "/", headers: { "x-key": OPENAI } });
+  const head = { path: "/", headers: { "x-key": OPENAI } };
+  const filled = openGuard({}).fill(API, head);
   await expect(filled).rejects.toThrow(
     expect.objectContaining({ code: "SECRET_NOT_FOUND", message: expect.stringContaining("belljar secret set openai") as string }) as Error,
   );
@@ -221,8 +222,8 @@ it("lets events pass that are no start of a value, as they come", async () => {
 
 it("is not slowed down by an answer of almost-values", async () => {
   const value = `${"a".repeat(4000)}b`;
-  const guard = openGuard({ openai: value });
-  const { mask } = await guard.fill(API, { path: "/", headers: { "x-key": OPENAI } });
+  const head = { path: "/", headers: { "x-key": OPENAI } };
+  const { mask } = await openGuard({ openai: value }).fill(API, head);
   const chunks = Array.from({ length: 50 }, () => Buffer.alloc(3999, "a"));
   expect(await maskBody(mask ?? (await openMask()), chunks)).toBe("a".repeat(50 * 3999));
 });

@@ -1,0 +1,16 @@
+import { assertSecretName, VALUE_MAX_BYTES } from "../../network/secrets/secret-rules.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { openSecrets } from "../open-secrets.ts";
+import { printLine } from "../print.ts";
+import { readHidden } from "../read-hidden.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const [name = ""] = call.positionals;
+  assertSecretName(name);
+  const value = await readHidden(context, `Value of ${name} (not shown): `, VALUE_MAX_BYTES);
+  const secrets = await openSecrets(call, context);
+  await secrets.set(LOCAL.id, name, value);
+  printLine(context.stdout, name);
+  return 0;
+}

@@ -1,0 +1,36 @@
+import type { FastifyPluginAsync } from "fastify";
+import * as z from "zod";
+import { BelljarError } from "../../errors.ts";
+import type { SecretVault } from "../../network/secrets/secret-store.ts";
+import type { Callers } from "../auth/callers.ts";
+import { parseRequest } from "../parse-request.ts";
+
+export interface SecretRoutesOptions {
+  /** Absent where no home is: then every call says so. */
+  readonly secrets: SecretVault | undefined;
+  readonly callers: Callers;
+}
+
+const nameParams = z.object({ name: z.string().max(64) });
+const valueBody = z.strictObject({ value: z.string() });
+
+/** The caller's own secrets by name. A value comes in and never goes out. */
+export function secretRoutes({ secrets, callers }: SecretRoutesOptions): FastifyPluginAsync {
+  const vault = (): SecretVault => secrets ?? keepsNone();
+  return async (app) => {
+    app.get("/v1/secrets", async (request) => ({ secrets: await vault().list(callers.of(request.raw).id) }));
+    app.put("/v1/secrets/:name", async (request, reply) => {
+      const { name } = parseRequest(nameParams, request.params);
+      await vault().set(callers.of(request.raw).id, name, parseRequest(valueBody, request.body).value);
+      return reply.code(204).send();
+    });
+    app.delete("/v1/secrets/:name", async (request, reply) => {
+      await vault().remove(callers.of(request.raw).id, parseRequest(nameParams, request.params).name);
+      return reply.code(204).send();
+    });
+  };
+}
+
+function keepsNone(): never {
+  throw new BelljarError("NOT_SUPPORTED", "This server keeps no secrets");
+}
