@@ -23,6 +23,8 @@ const REQUEST_DROPPED = new Set([
   "http2-settings",
   TOKEN_HEADER,
 ]);
+/** A token of the server itself: a program that sends it with every request must not give it to a sandbox. */
+const OWN_TOKEN = /^bearer +belljar_/i;
 const REQUEST_DROPPED_PREFIXES = ["proxy-", "x-forwarded-", "x-accel-"];
 
 /** What would steer this server, or the browser beyond this port's own pages. */
@@ -54,6 +56,7 @@ export function toInnerHeaders({ rawHeaders, headers }: IncomingMessage, target:
     if (isDropped(name, REQUEST_DROPPED, REQUEST_DROPPED_PREFIXES)) continue;
     // The address that it would tell holds the token.
     if (target.style === "path" && name.toLowerCase() === "referer") continue;
+    if (name.toLowerCase() === "authorization" && OWN_TOKEN.test(value)) continue;
     inner.push(name, value);
   }
   const cookie = toInnerCookies(headers.cookie, target);

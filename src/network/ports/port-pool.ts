@@ -1,3 +1,4 @@
+import type { ClientRequest } from "node:http";
 import { Agent } from "node:http";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
@@ -28,7 +29,7 @@ export class PortConnections {
     this.#agent = Object.assign(new Agent({ keepAlive: true, maxFreeSockets: IDLE_MAX }), {
       createConnection: this.connect,
       keepSocketAlive: () => true,
-      reuseSocket: () => undefined,
+      reuseSocket: (_stream: Duplex, request: ClientRequest) => void (request.reusedSocket = true),
     });
   }
 
