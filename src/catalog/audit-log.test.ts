@@ -39,6 +39,19 @@ it("writes a line a call, in order, and checks as a chain", async () => {
   expect(findBrokenLine(segment)).toBeUndefined();
 });
 
+it("chains a sandbox's connections with the calls", async () => {
+  await using folder = await openFolder();
+  const log = createAuditLog({ directory: folder.directory });
+  log.record(CALL);
+  log.recordConnection({ sandbox: "s", owner: "local", host: "example.com", port: 443, verdict: "refused", reason: "no-rule" });
+  await log.close();
+  const [segment = ""] = await folder.segments();
+  const [call, connection] = segment.trimEnd().split("\n").map((line) => JSON.parse(line));
+  expect(call).toMatchObject({ sequence: 1, kind: "call", tool: "echo" });
+  expect(connection).toMatchObject({ sequence: 2, kind: "connection", host: "example.com", verdict: "refused", reason: "no-rule" });
+  expect(findBrokenLine(segment)).toBeUndefined();
+});
+
 it("gives each process's log a file of its own, for the owner alone", async () => {
   await using folder = await openFolder();
   for (let count = 0; count < 2; count += 1) {

@@ -7,6 +7,8 @@ import { summarise } from "./audit.ts";
 
 /** An audit in a folder: one segment file for this process, each line chained to the one before. Close it to flush it. */
 export interface AuditLog extends Audit, AsyncDisposable {
+  /** One connection of a sandbox, as the network tells it: plain JSON. Never throws, and waits for nothing. */
+  recordConnection(connection: Readonly<Record<string, unknown>>): void;
   /** Resolves when all that was recorded is on disk; rejects with `AUDIT_FAILED` when it cannot be. */
   close(): Promise<void>;
 }
@@ -66,9 +68,20 @@ class Segment implements AuditLog {
     });
   }
 
-  record(call: AuditedCall): void {
-    if (this.#waiting.length < WAITING_MAX) this.#waiting.push(this.#toLine(call));
-    this.#schedule();
+  record({ arguments: args, ...call }: AuditedCall): void {
+    const { digest, preview } = summarise(args);
+    this.#append({
+      kind: "call",
+      ...call,
+      tool: call.tool.slice(0, 100),
+      durationMs: Math.round(call.durationMs * 1_000) / 1_000,
+      argumentsSha256: digest,
+      arguments: preview,
+    });
+  }
+
+  recordConnection(connection: Readonly<Record<string, unknown>>): void {
+    this.#append({ kind: "connection", ...connection });
   }
 
   async close(): Promise<void> {
@@ -87,18 +100,14 @@ class Segment implements AuditLog {
     await this.close();
   }
 
-  #toLine({ arguments: args, ...call }: AuditedCall): string {
+  #append(fields: Readonly<Record<string, unknown>>): void {
+    if (this.#waiting.length < WAITING_MAX) this.#waiting.push(this.#toLine(fields));
+    this.#schedule();
+  }
+
+  #toLine(fields: Readonly<Record<string, unknown>>): string {
     this.#sequence += 1;
-    const { digest, preview } = summarise(args);
-    const body = JSON.stringify({
-      sequence: this.#sequence,
-      at: this.#now().toISOString(),
-      ...call,
-      tool: call.tool.slice(0, 100),
-      durationMs: Math.round(call.durationMs * 1_000) / 1_000,
-      argumentsSha256: digest,
-      arguments: preview,
-    });
+    const body = JSON.stringify({ sequence: this.#sequence, at: this.#now().toISOString(), ...fields });
     this.#previous = chain(this.#previous, body);
     return `${body.slice(0, -1)},"hash":"${this.#previous}"}\n`;
   }
