@@ -1,0 +1,59 @@
+import { BelljarError } from "../errors.ts";
+import type { NetworkPolicy } from "./policy.ts";
+import { isBelow } from "./request-path.ts";
+import { type Grant, parseRule } from "./rules.ts";
+
+const RULES_MAX = 256;
+
+/** A policy as the CLI, the environment and the configuration write it: `none`, `all`, or rules with commas between. Throws `ARGUMENTS_INVALID`. */
+export function parseNetworkPolicy(text: string): NetworkPolicy {
+  const written = text.trim();
+  if (written === "none" || written === "all") return written;
+  const rules = written
+    .split(",")
+    .map((rule) => rule.trim())
+    .filter((rule) => rule !== "");
+  return checkNetworkPolicy({ allow: rules });
+}
+
+/** A policy from outside, its rules in canonical form and each once. Throws `ARGUMENTS_INVALID`. */
+export function checkNetworkPolicy(value: unknown): NetworkPolicy {
+  if (value === "none" || value === "all") return value;
+  const allow = readRules(value);
+  if (allow.length === 0)
+    throw new BelljarError("ARGUMENTS_INVALID", "A network policy names at least one rule; for no network, write none");
+  if (allow.length > RULES_MAX) throw new BelljarError("ARGUMENTS_INVALID", `A network policy has at most ${RULES_MAX} rules`);
+  return { allow: [...new Set(allow.map((rule) => parseRule(rule).text))] };
+}
+
+/** What a policy grants by rules; nothing for `none` and `all`. */
+export function grantsOf(policy: NetworkPolicy): readonly Grant[] {
+  return typeof policy === "string" ? [] : policy.allow.flatMap((rule) => parseRule(rule).grants);
+}
+
+/** Whether `policy` allows nothing that `ceiling` does not. `all` reaches public addresses alone, so a rule that names a port reaches beyond it. */
+export function narrows(policy: NetworkPolicy, ceiling: NetworkPolicy): boolean {
+  if (policy === "none" || policy === ceiling) return true;
+  if (policy === "all" || ceiling === "none") return false;
+  const wide = grantsOf(ceiling);
+  return grantsOf(policy).every((grant) => (ceiling === "all" ? !grant.isExact : wide.some((other) => covers(other, grant))));
+}
+
+function covers(wide: Grant, narrow: Grant): boolean {
+  if (wide.port !== narrow.port || (wide.scheme !== "any" && wide.scheme !== narrow.scheme)) return false;
+  if (!coversHost(wide, narrow) || (narrow.isExact && !wide.isExact)) return false;
+  if (wide.methods && !narrow.methods?.every((method) => wide.methods?.includes(method))) return false;
+  return wide.path === undefined || (narrow.path !== undefined && isBelow(narrow.path, wide.path));
+}
+
+function coversHost(wide: Grant, narrow: Grant): boolean {
+  if (!wide.isWildcard) return !narrow.isWildcard && wide.host === narrow.host;
+  return narrow.host.endsWith(`.${wide.host}`) || (narrow.isWildcard && narrow.host === wide.host);
+}
+
+function readRules(value: unknown): readonly string[] {
+  const isPlain = typeof value === "object" && value !== null && Object.keys(value).every((key) => key === "allow");
+  const allow: unknown = isPlain && "allow" in value ? value.allow : undefined;
+  if (Array.isArray(allow) && allow.every((rule): rule is string => typeof rule === "string")) return allow;
+  throw new BelljarError("ARGUMENTS_INVALID", 'A network policy is "none", "all" or { "allow": [RULE, ...] }');
+}

@@ -1,0 +1,73 @@
+import { BlockList, isIPv4 } from "node:net";
+import { networkInterfaces } from "node:os";
+import { toCanonicalHost, toIpv4, toIpv6Groups } from "../host-name.ts";
+
+/**
+ * `public`: anybody may have it. `private`: this machine or its own network; reached only where a rule names the host and the port.
+ * `closed`: metadata, link-local, multicast and what is no host at all; reached only where a rule names the address itself and the port.
+ */
+export type AddressKind = "public" | "private" | "closed";
+
+const PRIVATE_IPV4 = ["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"];
+const CLOSED_IPV4 = [
+  "0.0.0.0/8", // this host
+  "169.254.0.0/16", // link-local, and the metadata of most clouds
+  "100.100.100.200/32", // metadata, Alibaba
+  "168.63.129.16/32", // the platform's own server, Azure
+  "192.0.0.0/24", // protocol assignments; metadata, Oracle
+  "192.0.2.0/24", // documentation
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "192.88.99.0/24", // 6to4 relays
+  "198.18.0.0/15", // benchmarks; names inside a sandbox
+  "224.0.0.0/4", // multicast
+  "240.0.0.0/4", // reserved, broadcast
+];
+const PRIVATE_IPV6 = ["::1/128", "fc00::/7"];
+const CLOSED_IPV6 = [
+  "fd00:ec2::/32", // metadata, AWS
+  "fd20:ce::254/128", // metadata, Google
+  "fd00:c1::a9fe:a9fe/128", // metadata, Oracle
+  "2001::/23", // protocol assignments, Teredo
+  "2001:db8::/32", // documentation
+  "3fff::/20",
+  "2002::/16", // 6to4, which carries an IPv4 address
+];
+/** The only block that hosts of the Internet have addresses from. */
+const GLOBAL_IPV6 = toBlockList(["2000::/3"]);
+const LISTS = {
+  closed: toBlockList([...CLOSED_IPV4, ...CLOSED_IPV6]),
+  private: toBlockList([...PRIVATE_IPV4, ...PRIVATE_IPV6]),
+};
+
+/** `own`: the addresses of this machine's interfaces, which are private to it whatever they are. */
+export function kindOfAddress(address: string, own: ReadonlySet<string> = ownAddresses()): AddressKind {
+  const translated = isIPv4(address) ? undefined : fromTranslated(address);
+  if (translated !== undefined) return kindOfAddress(translated, own);
+  const family = isIPv4(address) ? "ipv4" : "ipv6";
+  if (LISTS.closed.check(address, family)) return "closed";
+  if (own.has(address) || LISTS.private.check(address, family)) return "private";
+  return family === "ipv4" || GLOBAL_IPV6.check(address, family) ? "public" : "closed";
+}
+
+export function ownAddresses(): ReadonlySet<string> {
+  const rows = Object.values(networkInterfaces()).flatMap((row) => row ?? []);
+  return new Set(rows.flatMap(({ address }) => toCanonicalHost(address.replace(/%.*$/, "")) ?? []));
+}
+
+/** What a translator would make of 64:ff9b::/96 is an IPv4 address, and is judged as that one. */
+function fromTranslated(address: string): string | undefined {
+  const groups = toIpv6Groups(address);
+  const [first, second, ...rest] = groups;
+  if (first !== 0x64 || second !== 0xff9b || rest.slice(0, 4).some((group) => group !== 0)) return undefined;
+  return toIpv4(groups[6] ?? 0, groups[7] ?? 0);
+}
+
+function toBlockList(blocks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const block of blocks) {
+    const [address = "", bits] = block.split("/");
+    list.addSubnet(address, Number(bits), isIPv4(address) ? "ipv4" : "ipv6");
+  }
+  return list;
+}

@@ -1,0 +1,74 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { BelljarError } from "../../errors.ts";
+import { toAuthority } from "../host-name.ts";
+import type { FilledRequest, RequestHead } from "../secrets/secret-guard.ts";
+import type { Flow } from "./flow.ts";
+import { headBytes, withoutHopByHop } from "./http-headers.ts";
+import { type HttpTarget, readTarget } from "./http-target.ts";
+import type { HttpVisit } from "./http-visit.ts";
+import { forScheme, judgeRequest } from "./policy-table.ts";
+import { Refusal } from "./refusal.ts";
+
+const NOWHERE = { host: "", port: 0 };
+
+/** What goes out for a request: where, as which rule allows it, with what a secret's guard made of it. */
+export interface Outgoing {
+  readonly target: HttpTarget;
+  readonly path: string;
+  readonly headers: OutgoingHttpHeaders;
+  readonly filled: FilledRequest | undefined;
+}
+
+/** Judges a request and begins its flow; a refused one is in the audit already. */
+export async function admitRequest(
+  visit: HttpVisit,
+  request: IncomingMessage,
+): Promise<{ readonly flow: Flow; readonly outgoing: Outgoing | Refusal }> {
+  const target = readTarget(request, visit.fixed);
+  const flow = visit.gate.start({ via: visit.via, place: target instanceof Refusal ? (visit.fixed?.place ?? NOWHERE) : target.place });
+  flow.sent(headBytes(request.rawHeaders) + (request.url?.length ?? 0));
+  const outgoing = target instanceof Refusal ? target : await prepare(visit, request, { flow, target });
+  return { flow, outgoing };
+}
+
+async function prepare(
+  visit: HttpVisit,
+  request: IncomingMessage,
+  { flow, target }: { readonly flow: Flow; readonly target: HttpTarget },
+): Promise<Outgoing | Refusal> {
+  const { gate } = visit;
+  const line = { method: request.method ?? "GET", path: target.path };
+  const judge = (): ReturnType<typeof judgeRequest> => judgeRequest(forScheme(gate.find(target.place), target.scheme), line);
+  const judged = judge();
+  if (judged instanceof Refusal) return judged;
+  const asked = `${line.method} ${line.path.split("?", 1)[0]?.slice(0, 200)}`;
+  if (!judged) return gate.noRule(target.place, gate.find(target.place).length > 0 ? asked : undefined);
+  flow.rule = judged.grant.rule;
+  flow.isStillAllowed = () => {
+    const again = judge();
+    return again !== undefined && !(again instanceof Refusal);
+  };
+  const { host, port } = target.place;
+  const authority =
+    port === (target.scheme === "https" ? 443 : 80) ? toAuthority(host, port).replace(/:\d+$/, "") : toAuthority(host, port);
+  const headers = { ...withoutHopByHop(request.headers), host: authority };
+  const filled = await fill(visit, target, { path: judged.path, headers });
+  if (filled instanceof Refusal) return filled;
+  return { target, path: filled?.path ?? judged.path, headers: filled?.headers ?? headers, filled };
+}
+
+async function fill(visit: HttpVisit, { place, scheme }: HttpTarget, head: RequestHead): Promise<FilledRequest | Refusal | undefined> {
+  try {
+    return await visit.gate.guard?.fill({ ...place, isEncrypted: scheme === "https" }, head);
+  } catch (error) {
+    return placeholderRefusal(error) ?? new Refusal("internal", "The request's secrets could not be looked up.");
+  }
+}
+
+export function placeholderRefusal(error: unknown): Refusal | undefined {
+  return error instanceof BelljarError && error.code === "FORBIDDEN" ? new Refusal("placeholder", error.message) : undefined;
+}
+
+export function hasBody(request: IncomingMessage): boolean {
+  return request.headers["transfer-encoding"] !== undefined || (request.headers["content-length"] ?? "0") !== "0";
+}

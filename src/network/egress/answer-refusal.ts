@@ -1,0 +1,43 @@
+import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { STATUS_CODES } from "node:http";
+import type { Refusal } from "./refusal.ts";
+
+const LINGER_MS = 2_000;
+
+/** Tells a client why, or cuts the answer off when it has begun. */
+export function answerRefusal(response: ServerResponse, refusal: Refusal): void {
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const body = bodyOf(refusal);
+  response.shouldKeepAlive &&= response.req.complete;
+  response.writeHead(refusal.status, { ...headersOf(refusal), "content-length": Buffer.byteLength(body) });
+  response.end(response.req.method === "HEAD" ? undefined : body);
+}
+
+/** The same on a connection that no HTTP server holds; it is closed soon, whether the client reads or not. */
+export function refuseStream(stream: Duplex, refusal: Refusal): void {
+  const body = bodyOf(refusal);
+  const headers = { ...headersOf(refusal), "content-length": Buffer.byteLength(body), connection: "close" };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  endSoon(stream, `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ""}\r\n${lines.join("")}\r\n${body}`);
+}
+
+/** Writes the last bytes and closes, at the latest after a moment. */
+export function endSoon(stream: Duplex, bytes?: string | Uint8Array): void {
+  if (stream.destroyed) return;
+  const timer = setTimeout(() => stream.destroy(), LINGER_MS);
+  stream.once("close", () => clearTimeout(timer));
+  stream.once("end", () => stream.destroy());
+  stream.on("error", () => {});
+  if (bytes === undefined) stream.end();
+  else stream.end(bytes);
+  stream.resume();
+}
+
+function headersOf(refusal: Refusal): Record<string, string> {
+  return { "content-type": "text/plain; charset=utf-8", "x-belljar-error": refusal.reason };
+}
+
+function bodyOf(refusal: Refusal): string {
+  return `Belljar: ${refusal.text}\n`;
+}

@@ -1,0 +1,65 @@
+import type { Reason } from "./refusal.ts";
+
+/** How much of the way out one sandbox, or all sandboxes of one owner together, may take. */
+export interface EgressBounds {
+  readonly connections: number;
+  /** New ones, on average; ten seconds' worth may come at once. */
+  readonly connectionsPerSecond: number;
+  /** Both ways together. */
+  readonly bytesPerDay: number;
+}
+
+const BURST_SECONDS = 10;
+const DAY_MS = 86_400_000;
+
+/** What is left of some bounds. */
+export class Allowance {
+  readonly #bounds: EgressBounds;
+  readonly #now: () => number;
+  #connections = 0;
+  #tokens: number;
+  #refilledAt: number;
+  #bytes = 0;
+  #dayBegan: number;
+
+  constructor(bounds: EgressBounds, now: () => number = Date.now) {
+    this.#bounds = bounds;
+    this.#now = now;
+    this.#tokens = bounds.connectionsPerSecond * BURST_SECONDS;
+    this.#refilledAt = this.#dayBegan = now();
+  }
+
+  /** Why one more connection is too much; undefined when it is not. */
+  findExcess(): Reason | undefined {
+    this.#refill();
+    if (this.#connections >= this.#bounds.connections) return "too-many-connections";
+    if (this.#tokens < 1) return "too-fast";
+    return this.#bytes >= this.#bounds.bytesPerDay ? "too-much-data" : undefined;
+  }
+
+  /** To be given back by `close`. */
+  open(): void {
+    this.#connections += 1;
+    this.#tokens -= 1;
+  }
+
+  close(): void {
+    this.#connections -= 1;
+  }
+
+  /** False once it is too much. */
+  takeBytes(count: number): boolean {
+    this.#bytes += count;
+    return this.#bytes < this.#bounds.bytesPerDay;
+  }
+
+  #refill(): void {
+    const now = this.#now();
+    const most = this.#bounds.connectionsPerSecond * BURST_SECONDS;
+    this.#tokens = Math.min(most, this.#tokens + (Math.max(0, now - this.#refilledAt) / 1000) * this.#bounds.connectionsPerSecond);
+    this.#refilledAt = now;
+    if (now - this.#dayBegan < DAY_MS) return;
+    this.#dayBegan = now;
+    this.#bytes = 0;
+  }
+}

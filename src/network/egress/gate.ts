@@ -1,0 +1,159 @@
+import type { Socket } from "node:net";
+import type { ConnectionRecord } from "../connection-record.ts";
+import type { EgressState } from "../egress.ts";
+import { isAddress, toAuthority } from "../host-name.ts";
+import type { SecretGuard } from "../secrets/secret-guard.ts";
+import { kindOfAddress, ownAddresses } from "./addresses.ts";
+import type { Allowance } from "./bounds.ts";
+import { dialFirst } from "./dial.ts";
+import type { EgressLimits } from "./egress-options.ts";
+import { Flow, type FlowStart, type FlowSummary } from "./flow.ts";
+import { PinnedNames } from "./pinned-names.ts";
+import { type FoundGrant, forScheme, isConditional, PolicyTable } from "./policy-table.ts";
+import { noRule, type Place, privateAddress, type Reason, Refusal } from "./refusal.ts";
+import type { Resolver } from "./resolver.ts";
+
+export interface GateOptions {
+  readonly sandbox: { readonly id: string; readonly owner: string };
+  readonly resolver: Resolver;
+  readonly limits: EgressLimits;
+  /** The sandbox's own, and its owner's. */
+  readonly allowances: readonly Allowance[];
+  readonly record: (record: ConnectionRecord) => void;
+}
+
+/** The one place that says what one sandbox may reach, and that makes its connections. Knows every flow that lives. */
+export class Gate {
+  readonly sandboxId: string;
+  readonly limits: EgressLimits;
+  readonly #options: GateOptions;
+  readonly #names: PinnedNames;
+  readonly #flows = new Set<Flow>();
+  #table: PolicyTable;
+  #guard: SecretGuard | undefined;
+
+  constructor(options: GateOptions, state: EgressState) {
+    this.#options = options;
+    this.limits = options.limits;
+    this.sandboxId = options.sandbox.id;
+    this.#names = new PinnedNames({ resolver: options.resolver, timeoutMs: options.limits.dialMs, pinMs: options.limits.pinMs });
+    this.#table = new PolicyTable(state.policy);
+    this.#guard = state.guard;
+  }
+
+  get guard(): SecretGuard | undefined {
+    return this.#guard;
+  }
+
+  get isAll(): boolean {
+    return this.#table.isAll;
+  }
+
+  /** From now on. Flows that are no longer allowed are cut. */
+  update(state: EgressState): void {
+    this.#table = new PolicyTable(state.policy);
+    this.#guard = state.guard;
+    const refusal = new Refusal("policy-changed", "The sandbox's network policy changed and no longer allows this connection.");
+    for (const flow of this.#flows) if (!flow.isStillAllowed()) flow.stop(refusal);
+  }
+
+  /** Every flow is over, as the sandbox is. */
+  close(): void {
+    for (const flow of this.#flows) {
+      flow.end();
+      flow.cut(new Refusal("reset", "The sandbox ended."));
+    }
+  }
+
+  find({ host, port }: Place): readonly FoundGrant[] {
+    return this.#table.find(host, port);
+  }
+
+  ports(host: string): readonly number[] {
+    return this.#table.ports(host);
+  }
+
+  noRule(place: Place, request?: string): Refusal {
+    return noRule(this.sandboxId, place, request);
+  }
+
+  /** Whether TLS to this place is read: for a secret, or because every grant has conditions. */
+  readsTls({ host, port }: Place): boolean {
+    if (this.#guard?.terminates(host, port)) return true;
+    const grants = forScheme(this.find({ host, port }), "https");
+    return grants.length > 0 && grants.every(isConditional);
+  }
+
+  start(start: FlowStart): Flow {
+    const flow = new Flow(this, start);
+    this.#flows.add(flow);
+    return flow;
+  }
+
+  /** A flow that never began. */
+  refuse(start: FlowStart, refusal: Refusal): void {
+    this.start(start).end(refusal);
+  }
+
+  takeBytes(count: number): boolean {
+    return this.#options.allowances.map((allowance) => allowance.takeBytes(count)).every(Boolean);
+  }
+
+  ended(flow: Flow, summary: FlowSummary | undefined): void {
+    this.#flows.delete(flow);
+    const { id: sandbox, owner } = this.#options.sandbox;
+    if (summary) this.#options.record({ sandbox, owner, ...summary });
+  }
+
+  overdrawn(flow: Flow): void {
+    flow.stop(new Refusal("too-much-data", "The sandbox, or its owner, has sent and received all that a day allows."));
+  }
+
+  /** Where a place leads to, judged: never to a private address unless a rule names the place exactly. */
+  async resolve(place: Place): Promise<readonly string[] | Refusal> {
+    const isExact = this.find(place).some((grant) => grant.isExact);
+    if (isAddress(place.host)) {
+      const isOpen = isExact || kindOfAddress(place.host) === "public";
+      return isOpen ? [place.host] : privateAddress(this.sandboxId, place, false);
+    }
+    const addresses = await this.#names.resolve(place.host).catch(() => []);
+    if (addresses.length === 0) return new Refusal("no-address", `The name ${place.host} leads to no address.`);
+    return this.#judge(place, addresses, isExact) ?? addresses;
+  }
+
+  #judge(place: Place, addresses: readonly string[], isExact: boolean): Refusal | undefined {
+    const own = ownAddresses();
+    const kinds = addresses.map((address) => kindOfAddress(address, own));
+    if (kinds.every((kind) => kind === "public")) return undefined;
+    if (kinds.includes("public")) return privateAddress(this.sandboxId, place, true);
+    return isExact && !kinds.includes("closed") ? undefined : privateAddress(this.sandboxId, place, false);
+  }
+
+  /** A connection to where the flow's place leads. The caller owns the socket. */
+  async dial(flow: Flow): Promise<Socket | Refusal> {
+    const { host, port } = flow.place;
+    const addresses = await this.resolve(flow.place);
+    if (addresses instanceof Refusal) return addresses;
+    flow.address = addresses[0];
+    const dialled = await dialFirst(addresses, port, AbortSignal.timeout(this.limits.dialMs));
+    if (typeof dialled === "string") {
+      this.#names.forget(host);
+      return unreachable(dialled, flow.place);
+    }
+    flow.address = dialled.address;
+    this.#names.prefer(host, dialled.address, addresses);
+    return dialled.socket;
+  }
+}
+
+const WHAT_HAPPENED: Partial<Record<Reason, string>> = {
+  "connection-refused": "refuses connections",
+  "timed-out": "did not answer in time",
+  reset: "closed the connection before it answered",
+  "bad-certificate": "has a certificate that is not valid for it",
+  "bad-response": "answered with what is no valid HTTP",
+};
+
+export function unreachable(reason: Reason, { host, port }: Place): Refusal {
+  return new Refusal(reason, `${toAuthority(host, port)} ${WHAT_HAPPENED[reason] ?? "cannot be reached"}.`);
+}

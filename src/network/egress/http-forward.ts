@@ -1,0 +1,115 @@
+import { type ClientRequest, type IncomingMessage, request as openRequest, type ServerResponse } from "node:http";
+import type { Transform } from "node:stream";
+import { admitRequest, hasBody, type Outgoing, placeholderRefusal } from "./admit-request.ts";
+import { answerRefusal } from "./answer-refusal.ts";
+import { toReason } from "./dial.ts";
+import type { Flow } from "./flow.ts";
+import { unreachable } from "./gate.ts";
+import type { Exchanging, HttpVisit } from "./http-visit.ts";
+import { Refusal } from "./refusal.ts";
+import { relayAnswer } from "./relay-answer.ts";
+import type { UpstreamRequest } from "./upstream-agent.ts";
+
+const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** One request from inside, judged, sent on and answered. Owns both until the response is closed. */
+export function forwardRequest(visit: HttpVisit, request: IncomingMessage, response: ServerResponse): void {
+  new Exchange(visit, request, response).run().catch(() => response.destroy());
+}
+
+class Exchange implements Exchanging {
+  readonly #visit: HttpVisit;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #upstream: ClientRequest | undefined;
+  #flow: Flow | undefined;
+
+  constructor(visit: HttpVisit, request: IncomingMessage, response: ServerResponse) {
+    this.#visit = visit;
+    this.#request = request;
+    this.#response = response;
+  }
+
+  async run(): Promise<void> {
+    const response = this.#response;
+    this.#visit.began(this);
+    response.once("close", () => this.#visit.ended(this));
+    const { flow, outgoing } = await admitRequest(this.#visit, this.#request);
+    this.#flow = flow;
+    flow.cut = (refusal) => this.#cut(refusal);
+    if (outgoing instanceof Refusal) return flow.stop(outgoing);
+    if (flow.isOver) return;
+    response.once("close", () => {
+      flow.end();
+      this.#upstream?.destroy();
+    });
+    if (response.destroyed) return flow.end();
+    this.#send(flow, outgoing);
+  }
+
+  expire(): void {
+    if (this.#flow?.isOver === false) this.#flow.stop(unreachable("timed-out", this.#flow.place));
+    else this.#response.destroy();
+  }
+
+  #cut(refusal: Refusal): void {
+    this.#upstream?.destroy();
+    answerRefusal(this.#response, refusal);
+  }
+
+  #send(flow: Flow, outgoing: Outgoing): void {
+    const upstream = openUpstream(this.#visit, this.#request, { flow, outgoing });
+    this.#upstream = upstream;
+    upstream.on("error", (error: NodeJS.ErrnoException) => this.#failed(error, flow, outgoing));
+    const relayed = { response: this.#response, flow, mask: outgoing.filled?.mask, touch: () => this.#visit.touch() };
+    upstream.once("response", (incoming) => relayAnswer(incoming, relayed));
+    upstream.once("upgrade", (_incoming, socket) => {
+      socket.destroy();
+      flow.stop(unreachable("bad-response", flow.place));
+    });
+    this.#sendBody(upstream, flow, outgoing.filled?.requestBody?.());
+  }
+
+  #sendBody(upstream: ClientRequest, flow: Flow, scan: Transform | undefined): void {
+    const request = this.#request;
+    if (!hasBody(request)) return void upstream.end();
+    request.on("data", (chunk: Buffer) => {
+      flow.sent(chunk.length);
+      this.#visit.touch();
+    });
+    request.once("error", () => upstream.destroy());
+    if (!scan) return void request.pipe(upstream);
+    scan.once("error", (error) => flow.stop(placeholderRefusal(error) ?? new Refusal("internal", "The request's body could not be read.")));
+    return void request.pipe(scan).pipe(upstream);
+  }
+
+  /** A kept connection that the other side had closed already is no failure: what changes nothing is asked once more. */
+  #failed(error: NodeJS.ErrnoException, flow: Flow, outgoing: Outgoing): void {
+    const isStale = this.#upstream?.reusedSocket && !this.#response.headersSent && toReason(error) === "reset";
+    if (!flow.isOver && isStale && !hasBody(this.#request) && IDEMPOTENT.has(this.#request.method ?? "")) return this.#send(flow, outgoing);
+    return flow.stop(unreachable(toReason(error), flow.place));
+  }
+}
+
+/** A request through the gate, its body not sent yet. */
+export function openUpstream(
+  visit: HttpVisit,
+  request: IncomingMessage,
+  { flow, outgoing }: { readonly flow: Flow; readonly outgoing: Outgoing },
+): ClientRequest {
+  const { place, scheme } = outgoing.target;
+  const options: UpstreamRequest = {
+    agent: visit.agentFor(outgoing.target),
+    host: place.host,
+    port: place.port,
+    method: request.method ?? "GET",
+    path: outgoing.path,
+    headers: outgoing.filled?.mask ? { ...outgoing.headers, "accept-encoding": "identity" } : outgoing.headers,
+    setHost: false,
+    gate: visit.gate,
+    flow,
+    isTls: scheme === "https",
+    onRefused: (refusal) => flow.stop(refusal),
+  };
+  return openRequest(options);
+}

@@ -1,0 +1,108 @@
+import type { Agent } from "node:http";
+import type { Duplex } from "node:stream";
+import type { ConnectionRecord } from "../connection-record.ts";
+import { refuseStream } from "./answer-refusal.ts";
+import type { Gate } from "./gate.ts";
+import type { HttpOrigin } from "./http-target.ts";
+import { Refusal } from "./refusal.ts";
+import { createUpstreamAgent, type UpstreamTrust } from "./upstream-agent.ts";
+
+export interface HttpVisitOptions {
+  readonly gate: Gate;
+  readonly via: ConnectionRecord["via"];
+  /** What a tunnel was opened to; absent for the proxy's own port. */
+  readonly fixed?: HttpOrigin;
+  readonly trust: UpstreamTrust;
+  /** Takes a CONNECT, and owns its stream; absent where none may come. `authority` is as the client wrote it. */
+  readonly connect?: (authority: string, stream: Duplex) => void;
+}
+
+/** A request that is being answered. */
+export interface Exchanging {
+  /** Nothing moved for too long. */
+  expire(): void;
+}
+
+/** One client connection that speaks HTTP: its clock, and the connection that it keeps to the outside. */
+export class HttpVisit {
+  readonly gate: Gate;
+  readonly via: ConnectionRecord["via"];
+  readonly fixed: HttpOrigin | undefined;
+  readonly connect: HttpVisitOptions["connect"];
+  readonly #stream: Duplex;
+  readonly #trust: UpstreamTrust;
+  #timer: NodeJS.Timeout | undefined;
+  #agent: { readonly key: string; readonly agent: Agent } | undefined;
+  readonly #exchanges = new Set<Exchanging>();
+  #isFirst = true;
+
+  constructor(stream: Duplex, { gate, via, fixed, trust, connect }: HttpVisitOptions) {
+    this.connect = connect;
+    this.#stream = stream;
+    this.gate = gate;
+    this.via = via;
+    this.fixed = fixed;
+    this.#trust = trust;
+    stream.once("close", () => this.#close());
+    this.#limit(gate.limits.headMs);
+  }
+
+  /** Requests that are not answered yet. */
+  get exchanges(): number {
+    return this.#exchanges.size;
+  }
+
+  began(exchange: Exchanging): void {
+    this.#isFirst = false;
+    this.#exchanges.add(exchange);
+    this.#limit(this.gate.limits.idleMs);
+  }
+
+  /** Something moved. */
+  touch(): void {
+    this.#timer?.refresh();
+  }
+
+  ended(exchange: Exchanging): void {
+    this.#exchanges.delete(exchange);
+    if (this.#exchanges.size === 0) this.#limit(this.gate.limits.headMs);
+  }
+
+  /** The connection is no longer HTTP; whoever took it owns its clock. */
+  leave(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Keeps one connection to one place. Requests to another one that come while it is in use get a connection of their own. */
+  agentFor({ place, scheme }: HttpOrigin): Agent {
+    const key = `${scheme}://${place.host} ${place.port}`;
+    if (this.#agent?.key === key) return this.#agent.agent;
+    if (this.#agent && this.#exchanges.size > 1) return createUpstreamAgent(this.#trust, false);
+    this.#agent?.agent.destroy();
+    this.#agent = { key, agent: createUpstreamAgent(this.#trust, true) };
+    return this.#agent.agent;
+  }
+
+  #limit(milliseconds: number): void {
+    clearTimeout(this.#timer);
+    if (this.#stream.destroyed) return;
+    this.#timer = setTimeout(() => this.#expire(), milliseconds);
+  }
+
+  #expire(): void {
+    if (this.#exchanges.size > 0) {
+      for (const exchange of this.#exchanges) exchange.expire();
+      return;
+    }
+    if (!this.#isFirst) return void this.#stream.destroy();
+    const refusal = new Refusal("too-slow", "The head of the request did not come in time.");
+    this.gate.refuse({ via: this.via, place: this.fixed?.place ?? { host: "", port: 0 } }, refusal);
+    return refuseStream(this.#stream, refusal);
+  }
+
+  #close(): void {
+    this.leave();
+    this.#agent?.agent.destroy();
+  }
+}

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import type { Guest, ListenedConnection } from "../../runtime/guest/guest.ts";
+import { BelljarError } from "../../errors.ts";
+import { toIpv4 } from "../host-name.ts";
+
+export interface NameAddressesOptions {
+  readonly guest: Guest;
+  /** Owns the connection. */
+  readonly take: (connection: ListenedConnection, host: string) => void;
+  /** Names at once. */
+  readonly max: number;
+}
+
+interface NamedAddress {
+  readonly host: string;
+  readonly address: string;
+  readonly ports: readonly number[];
+  readonly listening: Promise<void>;
+  readonly controller: AbortController;
+  live: number;
+}
+
+const FIRST = 198 * 256 + 18;
+const COUNT = 2 ** 17;
+
+/**
+ * Addresses inside that stand for names, so that a program which knows no proxy finds the way: it resolves the name, connects to the address,
+ * and the address says which name was meant. The one that was asked for longest ago, and has no connection, makes room.
+ */
+export class NameAddresses {
+  readonly #options: NameAddressesOptions;
+  /** Ordered by when they were last asked for. */
+  readonly #byHost = new Map<string, NamedAddress>();
+  readonly #byAddress = new Map<string, NamedAddress>();
+
+  constructor(options: NameAddressesOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when connections to it are taken. */
+  async addressOf(host: string, ports: readonly number[]): Promise<string> {
+    const known = this.#byHost.get(host);
+    if (known && known.ports.join() !== ports.join()) this.#release(known);
+    const named = (known && this.#byHost.get(host)) ?? this.#open(host, ports);
+    this.#byHost.delete(host);
+    this.#byHost.set(host, named);
+    await named.listening;
+    return named.address;
+  }
+
+  close(): void {
+    for (const named of this.#byHost.values()) this.#release(named);
+  }
+
+  #open(host: string, ports: readonly number[]): NamedAddress {
+    this.#makeRoom();
+    const address = this.#choose(host);
+    const controller = new AbortController();
+    const listening = this.#listen({ host, address, ports, signal: controller.signal });
+    const named: NamedAddress = { host, address, ports, controller, listening, live: 0 };
+    this.#byHost.set(host, named);
+    this.#byAddress.set(address, named);
+    listening.catch(() => this.#release(named));
+    return named;
+  }
+
+  async #listen({
+    host,
+    address,
+    ports,
+    signal,
+  }: {
+    host: string;
+    address: string;
+    ports: readonly number[];
+    signal: AbortSignal;
+  }): Promise<void> {
+    const addresses = ports.map((port) => ({ address, port }));
+    const listener = await this.#options.guest.listen(addresses, { signal, waiting: 1 });
+    await listener.held;
+    void this.#takeAll(listener.connections, host);
+  }
+
+  async #takeAll(connections: AsyncIterable<ListenedConnection>, host: string): Promise<void> {
+    try {
+      for await (const connection of connections) this.#take(connection, host);
+    } catch {
+      // The guest has gone, or nearly: the next question listens anew.
+    }
+    const named = this.#byHost.get(host);
+    if (named) this.#release(named);
+  }
+
+  #take(connection: ListenedConnection, host: string): void {
+    const named = this.#byHost.get(host);
+    if (named) {
+      named.live += 1;
+      connection.stream.once("close", () => (named.live -= 1));
+    }
+    this.#options.take(connection, host);
+  }
+
+  #makeRoom(): void {
+    if (this.#byHost.size < this.#options.max) return;
+    const idle = [...this.#byHost.values()].find((named) => named.live === 0);
+    if (!idle) throw new BelljarError("QUOTA_EXCEEDED", `At most ${this.#options.max} names can be connected to at once without a proxy`);
+    this.#release(idle);
+  }
+
+  /** The same one for a name each time, where it is free: programs keep addresses longer than they should. */
+  #choose(host: string): string {
+    const start = createHash("sha256").update(host).digest().readUInt32BE();
+    for (let step = 0; ; step++) {
+      const offset = (start + step) % COUNT;
+      const address = toIpv4(FIRST + (offset >> 16), offset & 0xffff);
+      const isEdge = [0, 255].includes(offset & 255);
+      if (!isEdge && !this.#byAddress.has(address)) return address;
+    }
+  }
+
+  #release(named: NamedAddress): void {
+    named.controller.abort();
+    if (this.#byHost.get(named.host) === named) this.#byHost.delete(named.host);
+    if (this.#byAddress.get(named.address) === named) this.#byAddress.delete(named.address);
+  }
+}

@@ -1,0 +1,62 @@
+import type { Resolver } from "./resolver.ts";
+
+export interface PinnedNamesOptions {
+  readonly resolver: Resolver;
+  readonly timeoutMs: number;
+  readonly pinMs: number;
+  readonly now?: () => number;
+}
+
+interface Pin {
+  readonly addresses: Promise<readonly string[]>;
+  readonly until: number;
+}
+
+const NAMES_MAX = 1024;
+
+/** What each name leads to in one sandbox: resolved once, and the same for a while, so that no name leads to one place when it is judged and to another when it is dialled. */
+export class PinnedNames {
+  readonly #options: PinnedNamesOptions;
+  readonly #pins = new Map<string, Pin>();
+  readonly #now: () => number;
+
+  constructor(options: PinnedNamesOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** Rejects when there are none, or in time. */
+  async resolve(host: string): Promise<readonly string[]> {
+    const known = this.#pins.get(host);
+    if (known && known.until > this.#now()) return known.addresses;
+    const pin = { addresses: this.#ask(host), until: this.#now() + this.#options.pinMs };
+    this.#pins.delete(host);
+    this.#pins.set(host, pin);
+    for (const [oldest] of this.#pins) if (this.#pins.size > NAMES_MAX) this.#pins.delete(oldest);
+    pin.addresses.catch(() => this.#drop(host, pin));
+    return pin.addresses;
+  }
+
+  /** The address that answered comes first from now on. */
+  prefer(host: string, address: string, all: readonly string[]): void {
+    const pin = this.#pins.get(host);
+    if (!pin || all[0] === address) return;
+    this.#pins.set(host, { ...pin, addresses: Promise.resolve([address, ...all.filter((other) => other !== address)]) });
+  }
+
+  forget(host: string): void {
+    this.#pins.delete(host);
+  }
+
+  #drop(host: string, pin: Pin): void {
+    if (this.#pins.get(host) === pin) this.#pins.delete(host);
+  }
+
+  #ask(host: string): Promise<readonly string[]> {
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    return new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      this.#options.resolver.resolve(host, signal).then(resolve, reject);
+    });
+  }
+}

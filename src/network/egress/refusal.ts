@@ -1,0 +1,96 @@
+import type { ConnectionRecord } from "../connection-record.ts";
+import { isAddress, toAuthority } from "../host-name.ts";
+
+interface Row {
+  readonly verdict: Exclude<ConnectionRecord["verdict"], "allowed">;
+  readonly status: number;
+  /** SOCKS5, RFC 1928. */
+  readonly socks: number;
+}
+
+/** Every reason for which a connection is not made, or is cut. The words are stable: the audit and `x-belljar-error` show them. */
+export const REASONS = {
+  "no-rule": { verdict: "refused", status: 403, socks: 2 },
+  "private-address": { verdict: "refused", status: 403, socks: 2 },
+  "mixed-addresses": { verdict: "refused", status: 403, socks: 2 },
+  "sni-missing": { verdict: "refused", status: 403, socks: 2 },
+  "sni-mismatch": { verdict: "refused", status: 403, socks: 2 },
+  "encrypted-hello": { verdict: "refused", status: 403, socks: 2 },
+  "host-mismatch": { verdict: "refused", status: 403, socks: 2 },
+  "not-tls": { verdict: "refused", status: 403, socks: 2 },
+  "not-http": { verdict: "refused", status: 403, socks: 2 },
+  placeholder: { verdict: "refused", status: 403, socks: 2 },
+  "policy-changed": { verdict: "refused", status: 403, socks: 2 },
+  "ambiguous-path": { verdict: "refused", status: 400, socks: 1 },
+  "bad-request": { verdict: "refused", status: 400, socks: 1 },
+  http2: { verdict: "refused", status: 505, socks: 1 },
+  "too-slow": { verdict: "refused", status: 408, socks: 1 },
+  "too-many-connections": { verdict: "refused", status: 429, socks: 1 },
+  "too-fast": { verdict: "refused", status: 429, socks: 1 },
+  "too-much-data": { verdict: "refused", status: 429, socks: 1 },
+  "no-address": { verdict: "failed", status: 502, socks: 4 },
+  unreachable: { verdict: "failed", status: 502, socks: 4 },
+  "connection-refused": { verdict: "failed", status: 502, socks: 5 },
+  reset: { verdict: "failed", status: 502, socks: 1 },
+  "bad-certificate": { verdict: "failed", status: 502, socks: 1 },
+  "bad-response": { verdict: "failed", status: 502, socks: 1 },
+  "timed-out": { verdict: "failed", status: 504, socks: 4 },
+  internal: { verdict: "failed", status: 500, socks: 1 },
+} as const satisfies Record<string, Row>;
+
+export type Reason = keyof typeof REASONS;
+
+/** Why a connection is not made, as a value: what the program inside and the audit are told. */
+export class Refusal {
+  readonly reason: Reason;
+  /** For the program inside: what happened, and what to do. */
+  readonly text: string;
+
+  constructor(reason: Reason, text: string) {
+    this.reason = reason;
+    this.text = text;
+  }
+
+  get status(): number {
+    return REASONS[this.reason].status;
+  }
+
+  get verdict(): Row["verdict"] {
+    return REASONS[this.reason].verdict;
+  }
+
+  get socksReply(): number {
+    return REASONS[this.reason].socks;
+  }
+}
+
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The rule that would allow it. */
+export function missingRule({ host, port }: Place): string {
+  return port === 80 || port === 443 ? toAuthority(host, port).replace(/:\d+$/, "") : toAuthority(host, port);
+}
+
+export function noRule(sandbox: string, place: Place, request = ""): Refusal {
+  const rule = missingRule(place);
+  const what = request === "" ? toAuthority(place.host, place.port) : `${request} of ${toAuthority(place.host, place.port)}`;
+  return new Refusal(
+    "no-rule",
+    `This sandbox may not reach ${what}: no rule of its network policy allows it. The missing rule is "${rule}". ${howToAllow(sandbox, rule)}`,
+  );
+}
+
+export function privateAddress(sandbox: string, { host, port }: Place, isMixed: boolean): Refusal {
+  const rule = toAuthority(host, port);
+  const what = isAddress(host) ? `${host} is` : `${host} leads to ${isMixed ? "public addresses and to" : "an address that is"}`;
+  const reason = isMixed ? "mixed-addresses" : "private-address";
+  const text = `${what} ${isMixed ? "others that are " : ""}not of the public Internet, so it is not reached unless a rule names exactly "${rule}".`;
+  return new Refusal(reason, isMixed ? text : `${text} ${howToAllow(sandbox, rule)}`);
+}
+
+function howToAllow(sandbox: string, rule: string): string {
+  return `Whoever runs the sandbox can allow it: belljar sandbox network ${sandbox} --allow ${rule}`;
+}

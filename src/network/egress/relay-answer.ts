@@ -1,0 +1,54 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { ResponseMask } from "../secrets/secret-guard.ts";
+import type { Flow } from "./flow.ts";
+import { unreachable } from "./gate.ts";
+import { headBytes, without, withoutHopByHop } from "./http-headers.ts";
+
+export interface RelayOptions {
+  readonly response: ServerResponse;
+  readonly flow: Flow;
+  readonly mask: ResponseMask | undefined;
+  /** Called when something moved. */
+  readonly touch: () => void;
+}
+
+/** Sends an answer of the outside on to the program, streamed, with what a secret's guard masks of it. */
+export function relayAnswer(incoming: IncomingMessage, { response, flow, mask, touch }: RelayOptions): void {
+  const plain = mask ? decode(incoming) : [];
+  if (!plain || !writeHead(response, incoming, mask)) return flow.stop(unreachable("bad-response", flow.place));
+  flow.received(headBytes(incoming.rawHeaders));
+  incoming.on("data", (chunk: Buffer) => {
+    flow.received(chunk.length);
+    touch();
+  });
+  response.on("drain", touch);
+  const chain = mask ? [...plain, mask.body()] : [];
+  for (const stream of [incoming, ...chain]) stream.once("error", () => flow.stop(unreachable("reset", flow.place)));
+  let from: NodeJS.ReadableStream = incoming;
+  for (const stream of chain) from = from.pipe(stream);
+  from.pipe(response);
+}
+
+function writeHead(response: ServerResponse, incoming: IncomingMessage, mask: ResponseMask | undefined): boolean {
+  const headers = withoutHopByHop(incoming.headers);
+  const shown = mask ? without(mask.headers(headers), "content-length", "content-encoding") : headers;
+  response.sendDate = false;
+  try {
+    response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, shown);
+    return true;
+  } catch {
+    // Bytes that Node's parser lets in and its writer does not let out.
+    return false;
+  }
+}
+
+/** What makes a compressed body readable, though identity was asked for; undefined for what cannot be read. */
+function decode(incoming: IncomingMessage): readonly Transform[] | undefined {
+  const encoding = incoming.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
+  if (encoding === "identity" || encoding === "") return [];
+  if (encoding === "gzip" || encoding === "x-gzip") return [createGunzip()];
+  if (encoding === "br") return [createBrotliDecompress()];
+  return encoding === "deflate" ? [createInflate()] : undefined;
+}

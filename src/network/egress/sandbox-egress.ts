@@ -1,0 +1,222 @@
+import type { Duplex } from "node:stream";
+import type { GuestListener, ListenedConnection, SocketAddress } from "../../runtime/guest/guest.ts";
+import type { ConnectionRecord } from "../connection-record.ts";
+import type { EgressSandbox, EgressService, EgressState } from "../egress.ts";
+import { parseAuthority } from "../host-name.ts";
+import { endSoon, refuseStream } from "./answer-refusal.ts";
+import type { Allowance } from "./bounds.ts";
+import { Gate, type GateOptions } from "./gate.ts";
+import type { HttpDoor } from "./http-door.ts";
+import { badRequest } from "./http-target.ts";
+import { NameAddresses } from "./name-addresses.ts";
+import { serveNames } from "./name-service.ts";
+import { type Place, Refusal } from "./refusal.ts";
+import { readSocksRequest, SOCKS_ANSWER } from "./socks.ts";
+import { tlsAlert } from "./tls-alert.ts";
+import { openTunnel, type TunnelAnswer } from "./tunnel.ts";
+import type { UpstreamTrust } from "./upstream-agent.ts";
+
+/** Where programs inside find the way out. */
+export const PROXY_ADDRESSES = {
+  http: { address: "127.0.0.1", port: 3128 },
+  socks: { address: "127.0.0.1", port: 1080 },
+  names: { address: "127.0.0.1", port: 53 },
+} as const satisfies Record<string, SocketAddress>;
+
+export interface SandboxEgressOptions extends GateOptions {
+  readonly door: HttpDoor;
+  readonly trust: UpstreamTrust;
+  /** Called once it is over. */
+  readonly closed: () => void;
+}
+
+const NOWHERE: Place = { host: "", port: 0 };
+const WAITING = 4;
+/** Refused connections at once that are told why; further ones are closed without a word. */
+const TOLD_MAX = 64;
+
+/** The way out of one sandbox, from the first allowed name to the sandbox's end. */
+export class SandboxEgress implements EgressService {
+  readonly #sandbox: EgressSandbox;
+  readonly #options: SandboxEgressOptions;
+  readonly #gate: Gate;
+  readonly #streams = new Set<Duplex>();
+  #listening: { readonly controller: AbortController; readonly names: NameAddresses } | undefined;
+  #ready: Promise<void> = Promise.resolve();
+  #told = 0;
+  #excessRecordedAt = 0;
+  #isClosed = false;
+
+  constructor(sandbox: EgressSandbox, state: EgressState, options: SandboxEgressOptions) {
+    this.#sandbox = sandbox;
+    this.#options = options;
+    this.#gate = new Gate(options, state);
+    this.#follow(state);
+  }
+
+  get ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  update(state: EgressState): void {
+    if (this.#isClosed) return;
+    this.#gate.update(state);
+    this.#follow(state);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#close();
+  }
+
+  #follow({ policy }: EgressState): void {
+    if (policy === "none") this.#stopListening();
+    else if (!this.#listening) this.#listen();
+  }
+
+  #listen(): void {
+    const controller = new AbortController();
+    const names = new NameAddresses({
+      guest: this.#sandbox.guest,
+      take: (connection, host) => this.#admit(connection, (stream) => this.#takeNamed(stream, { host, port: connection.local.port })),
+      max: this.#gate.limits.names,
+    });
+    this.#listening = { controller, names };
+    this.#ready = this.#serve(controller, names);
+    // Who wants to know waits for it; nobody has to.
+    this.#ready.catch(() => {});
+  }
+
+  async #serve(controller: AbortController, names: NameAddresses): Promise<void> {
+    const listener = await this.#sandbox.guest.listen(Object.values(PROXY_ADDRESSES), { signal: controller.signal, waiting: WAITING });
+    void this.#takeAll(listener, controller, names);
+  }
+
+  async #takeAll(listener: GuestListener, controller: AbortController, names: NameAddresses): Promise<void> {
+    try {
+      listener.held.catch(() => {});
+      for await (const connection of listener.connections)
+        this.#admit(connection, (stream) => this.#take(stream, connection.local.port, names));
+    } catch {
+      // The guest has gone, and the sandbox with it.
+    }
+    if (!controller.signal.aborted) this.#close();
+  }
+
+  #stopListening(): void {
+    this.#listening?.controller.abort();
+    this.#listening?.names.close();
+    this.#listening = undefined;
+    this.#ready = Promise.resolve();
+  }
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stopListening();
+    this.#gate.close();
+    for (const stream of this.#streams) stream.destroy();
+    this.#options.closed();
+  }
+
+  /** Counts the connection, or tells it that it is one too many. */
+  #admit({ stream, local }: ListenedConnection, take: (stream: Duplex) => void): void {
+    stream.on("error", () => stream.destroy());
+    const excess = this.#options.allowances.map((allowance) => allowance.findExcess()).find((reason) => reason !== undefined);
+    if (excess)
+      return this.#turnAway(
+        stream,
+        local,
+        new Refusal(excess, "The sandbox, or its owner, uses all of the network that it may use. Try again later."),
+      );
+    this.#count(stream, this.#options.allowances);
+    return take(stream);
+  }
+
+  #count(stream: Duplex, allowances: readonly Allowance[]): void {
+    for (const allowance of allowances) allowance.open();
+    this.#streams.add(stream);
+    stream.once("close", () => {
+      this.#streams.delete(stream);
+      for (const allowance of allowances) allowance.close();
+    });
+  }
+
+  /** One line of the audit a second tells that it happens: a program that floods the proxy must not flood the audit. */
+  #turnAway(stream: Duplex, local: SocketAddress, refusal: Refusal): void {
+    const now = performance.now();
+    const via = VIA_OF_PORT[local.port] ?? "transparent";
+    if (this.#excessRecordedAt === 0 || now - this.#excessRecordedAt >= 1000) {
+      this.#excessRecordedAt = now;
+      this.#gate.refuse({ via, place: NOWHERE }, refusal);
+    }
+    if (this.#told >= TOLD_MAX) return void stream.destroy();
+    this.#told += 1;
+    stream.once("close", () => (this.#told -= 1));
+    if (via === "http") return refuseStream(stream, refusal);
+    return endSoon(stream);
+  }
+
+  #take(stream: Duplex, port: number, names: NameAddresses): void {
+    if (port === PROXY_ADDRESSES.http.port) this.#takeHttp(stream);
+    else if (port === PROXY_ADDRESSES.socks.port) this.#settle(stream, this.#takeSocks(stream));
+    else this.#settle(stream, serveNames(stream, this.#gate, names));
+  }
+
+  #takeHttp(stream: Duplex): void {
+    const { door, trust } = this.#options;
+    door.serve(stream, { gate: this.#gate, via: "http", trust, connect: (authority, tunnel) => this.#takeConnect(authority, tunnel) });
+  }
+
+  #takeConnect(authority: string, stream: Duplex): void {
+    const place = parseAuthority(authority);
+    if (place) return this.#tunnel("connect", place, stream, CONNECT_ANSWER);
+    const refusal = badRequest("CONNECT needs a valid host:port.");
+    this.#gate.refuse({ via: "connect", place: { host: authority, port: 0 } }, refusal);
+    return refuseStream(stream, refusal);
+  }
+
+  async #takeSocks(stream: Duplex): Promise<void> {
+    const place = await readSocksRequest(stream, this.#gate.limits.headMs);
+    if (place === undefined)
+      return this.#gate.refuse({ via: "socks", place: NOWHERE }, badRequest("This is no SOCKS5 CONNECT without authentication."));
+    if (!(place instanceof Refusal)) return this.#tunnel("socks", place, stream, SOCKS_ANSWER);
+    this.#gate.refuse({ via: "socks", place: NOWHERE }, place);
+    return SOCKS_ANSWER.refuse(stream, place);
+  }
+
+  #takeNamed(stream: Duplex, place: Place): void {
+    this.#tunnel("transparent", place, stream, transparentAnswer(place.port));
+  }
+
+  #tunnel(via: ConnectionRecord["via"], place: Place, stream: Duplex, answer: TunnelAnswer): void {
+    const { door, trust } = this.#options;
+    this.#settle(stream, openTunnel({ gate: this.#gate, via, place, stream, answer, door, trust }));
+  }
+
+  /** A fault of ours costs the connection that met it, and no other. */
+  #settle(stream: Duplex, work: Promise<void>): void {
+    work.catch(() => stream.destroy());
+  }
+}
+
+const VIA_OF_PORT: Readonly<Record<number, ConnectionRecord["via"]>> = {
+  [PROXY_ADDRESSES.http.port]: "http",
+  [PROXY_ADDRESSES.socks.port]: "socks",
+  [PROXY_ADDRESSES.names.port]: "dns",
+};
+
+const CONNECT_ANSWER: TunnelAnswer = {
+  accept: (stream) => void stream.write("HTTP/1.1 200 Connection Established\r\n\r\n"),
+  refuse: refuseStream,
+};
+
+/** A program that knows no proxy is told in what it seems to speak. */
+function transparentAnswer(port: number): TunnelAnswer {
+  return {
+    accept: () => {},
+    refuse: (stream, refusal) => {
+      if (port === 80) refuseStream(stream, refusal);
+      else endSoon(stream, port === 443 ? tlsAlert("access_denied") : undefined);
+    },
+  };
+}

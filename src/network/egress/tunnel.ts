@@ -1,0 +1,204 @@
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
+import type { ConnectionRecord } from "../connection-record.ts";
+import { isAddress, toCanonicalHost } from "../host-name.ts";
+import { endSoon } from "./answer-refusal.ts";
+import { HELLO_MAX_BYTES, type HelloParse, parseClientHello } from "./client-hello.ts";
+import type { Flow } from "./flow.ts";
+import type { Gate } from "./gate.ts";
+import type { HttpDoor } from "./http-door.ts";
+import type { HttpOrigin } from "./http-target.ts";
+import { joinStreams } from "./join-streams.ts";
+import { scanForPlaceholders } from "./placeholder-scan.ts";
+import { forScheme, isConditional } from "./policy-table.ts";
+import { readHead } from "./read-head.ts";
+import { type Place, Refusal } from "./refusal.ts";
+import { tlsAlert } from "./tls-alert.ts";
+import type { UpstreamTrust } from "./upstream-agent.ts";
+
+/** How the client is told, in its own protocol. */
+export interface TunnelAnswer {
+  accept(stream: Duplex): void;
+  /** Ends the stream. */
+  refuse(stream: Duplex, refusal: Refusal): void;
+}
+
+export interface TunnelRequest {
+  readonly gate: Gate;
+  readonly via: ConnectionRecord["via"];
+  readonly place: Place;
+  readonly stream: Duplex;
+  readonly answer: TunnelAnswer;
+  readonly door: HttpDoor;
+  readonly trust: UpstreamTrust;
+}
+
+/** A connection of a program to one place, judged by name, by what is spoken on it, and by where the name leads. Owns the stream. */
+export async function openTunnel(request: TunnelRequest): Promise<void> {
+  const { gate, place, stream } = request;
+  const flow = gate.start({ via: request.via, place });
+  stream.on("error", () => stream.destroy());
+  stream.once("close", () => flow.end());
+  const grants = gate.find(place);
+  const refuse = (refusal: Refusal): void => request.answer.refuse(stream, refusal);
+  flow.cut = refuse;
+  if (grants.length === 0) return flow.stop(gate.noRule(place));
+  flow.rule = grants[0]?.rule;
+  flow.isStillAllowed = () => gate.find(place).length > 0;
+  const tunnel = new Tunnel(request, flow);
+  if (tunnel.speaks === "http") return tunnel.toHttp();
+  if (tunnel.speaks === "tls" && gate.readsTls(place)) return tunnel.terminate();
+  const upstream = await gate.dial(flow);
+  if (upstream instanceof Refusal) return flow.stop(upstream);
+  return tunnel.join(upstream);
+}
+
+class Tunnel {
+  /** What the policy expects on this port. */
+  readonly speaks: "http" | "tls" | "anything";
+  readonly #request: TunnelRequest;
+  readonly #flow: Flow;
+
+  constructor(request: TunnelRequest, flow: Flow) {
+    this.#request = request;
+    this.#flow = flow;
+    this.speaks = expected(request.gate, request.place);
+  }
+
+  /** Each request on it is judged, and is a flow of its own. */
+  toHttp(): void {
+    this.#accept();
+    this.#serveHttp(this.#request.stream, "http");
+  }
+
+  async terminate(): Promise<void> {
+    this.#accept();
+    const refusal = this.#judgeHello(await this.#look());
+    return refusal ? this.#refuseTls(refusal) : this.#decrypt();
+  }
+
+  /** The bytes as they are. TLS is looked at where it is seen, and is required where the rule is for https. */
+  async join(upstream: Socket): Promise<void> {
+    const { stream, gate, place } = this.#request;
+    const drop = (): void => void upstream.destroy();
+    upstream.on("error", drop);
+    stream.once("close", drop);
+    if (this.#flow.isOver || stream.destroyed) return drop();
+    this.#accept();
+    const canServerBegin = this.speaks === "anything" && !isAllConditional(gate, place);
+    const isServerFirst = canServerBegin && (await waitForFirst(stream, upstream, gate.limits.idleMs));
+    const seen = isServerFirst ? OTHER : await this.#look();
+    if (this.#flow.isOver) return drop();
+    return this.#joinSeen(upstream, seen);
+  }
+
+  #joinSeen(upstream: Socket, seen: HelloParse | undefined): void {
+    const { gate, stream, place } = this.#request;
+    const isTls = seen?.kind === "hello";
+    const refusal = this.#judge(seen);
+    if (refusal) return this.#refuseTls(refusal);
+    if (isTls ? gate.readsTls(place) : isAllConditional(gate, place)) {
+      upstream.destroy();
+      return isTls ? void this.#decrypt() : this.#serveHttp(stream, "http");
+    }
+    this.#flow.isStillAllowed = () => mayStayUnread(gate, place, isTls);
+    const scan = gate.guard && !isTls ? scanForPlaceholders(gate.guard, (found) => this.#flow.stop(found)) : undefined;
+    return joinStreams(this.#flow, { inside: stream, outside: upstream, idleMs: gate.limits.idleMs, ...(scan && { toOutside: scan }) });
+  }
+
+  #judge(seen: HelloParse | undefined): Refusal | undefined {
+    if (seen?.kind === "hello" || this.speaks === "tls") return this.#judgeHello(seen);
+    return undefined;
+  }
+
+  #accept(): void {
+    this.#request.answer.accept(this.#request.stream);
+    this.#flow.cut = () => this.#request.stream.destroy();
+  }
+
+  #look(): Promise<HelloParse | undefined> {
+    const parse = (bytes: Buffer): { value: HelloParse; used: number } | undefined => {
+      const value = parseClientHello(bytes);
+      return value.kind === "partial" ? undefined : { value, used: 0 };
+    };
+    return readHead(this.#request.stream, parse, { maxBytes: HELLO_MAX_BYTES, timeoutMs: this.#request.gate.limits.headMs });
+  }
+
+  /** What a hello must say to be for this place. Where all is allowed, nothing depends on it but what is read. */
+  #judgeHello(seen: HelloParse | undefined): Refusal | undefined {
+    const { gate, place } = this.#request;
+    if (!seen) return new Refusal("too-slow", "The TLS hello did not come whole, or not in time.");
+    if (gate.isAll && !gate.readsTls(place)) return undefined;
+    if (seen.kind !== "hello") return new Refusal("not-tls", `Only TLS is allowed to ${place.host} on port ${place.port}.`);
+    if (forScheme(gate.find(place), "https").length === 0) return gate.noRule(place, "https");
+    return judgeServerName(seen.hello, place);
+  }
+
+  async #decrypt(): Promise<void> {
+    const { gate, place, stream } = this.#request;
+    const secureContext = await gate.guard?.certificateFor(place.host).catch(() => undefined);
+    if (!secureContext) return this.#refuseTls(new Refusal("internal", `No certificate could be made for ${place.host}.`));
+    const secure = new TLSSocket(stream, { isServer: true, secureContext, ALPNProtocols: ["http/1.1"] });
+    secure.once("close", () => stream.destroy());
+    secure.once("error", () => this.#flow.stop(new Refusal("bad-request", "The TLS handshake failed.")));
+    return this.#serveHttp(secure, "https");
+  }
+
+  #serveHttp(stream: Duplex, scheme: HttpOrigin["scheme"]): void {
+    const { gate, via, place, trust, door } = this.#request;
+    this.#flow.cut = () => this.#request.stream.destroy();
+    // Its requests are in the audit, one by one.
+    this.#flow.isQuiet = true;
+    door.serve(stream, { gate, via, fixed: { place, scheme }, trust });
+  }
+
+  #refuseTls(refusal: Refusal): void {
+    this.#flow.cut = () =>
+      endSoon(this.#request.stream, tlsAlert(refusal.reason.startsWith("sni") ? "unrecognized_name" : "access_denied"));
+    this.#flow.stop(refusal);
+  }
+}
+
+const OTHER: HelloParse = { kind: "other" };
+
+function expected(gate: Gate, place: Place): Tunnel["speaks"] {
+  const schemes = new Set(gate.find(place).map((grant) => grant.scheme));
+  if (gate.isAll) return place.port === 443 ? "tls" : place.port === 80 && gate.guard ? "http" : "anything";
+  if (place.port === 443 || (schemes.size === 1 && schemes.has("https"))) return "tls";
+  return place.port === 80 || (schemes.size === 1 && schemes.has("http")) ? "http" : "anything";
+}
+
+/** Nothing may pass here that cannot be read. */
+function isAllConditional(gate: Gate, place: Place): boolean {
+  return gate.find(place).every(isConditional);
+}
+
+function mayStayUnread(gate: Gate, place: Place, isTls: boolean): boolean {
+  if (isTls && gate.readsTls(place)) return false;
+  return gate.find(place).some((grant) => !isConditional(grant) && (grant.scheme === "any" || (isTls && grant.scheme === "https")));
+}
+
+function judgeServerName(hello: { readonly serverName?: string; readonly isEncrypted: boolean }, { host }: Place): Refusal | undefined {
+  if (hello.isEncrypted) return new Refusal("encrypted-hello", "The TLS hello hides the server's name (ECH), so it cannot be checked.");
+  if (hello.serverName === undefined) return isAddress(host) ? undefined : new Refusal("sni-missing", "The TLS hello names no server.");
+  if (toCanonicalHost(hello.serverName) === host) return undefined;
+  return new Refusal("sni-mismatch", `The TLS hello is not for ${host}.`);
+}
+
+/** Resolves with whether the server spoke first, or ended. The streams are left paused, nothing taken. */
+function waitForFirst(stream: Duplex, upstream: Socket, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const finish = (isServerFirst: boolean): void => {
+      clearTimeout(timer);
+      stream.off("readable", client).off("close", server);
+      upstream.off("readable", server).off("close", server);
+      resolve(isServerFirst);
+    };
+    const client = (): void => finish(false);
+    const server = (): void => finish(true);
+    const timer = setTimeout(server, timeoutMs);
+    stream.on("readable", client).once("close", server);
+    upstream.on("readable", server).once("close", server);
+  });
+}

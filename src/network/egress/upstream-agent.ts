@@ -1,0 +1,52 @@
+import { Agent, type ClientRequestArgs } from "node:http";
+import type { Duplex } from "node:stream";
+import { connect, type SecureContext } from "node:tls";
+import { isAddress } from "../host-name.ts";
+import { Refusal } from "./refusal.ts";
+import type { Gate } from "./gate.ts";
+import type { Flow } from "./flow.ts";
+
+export interface UpstreamTrust {
+  /** Undefined: what the host trusts. */
+  readonly secureContext?: SecureContext;
+}
+
+/** What a request brings along for the connection that it may need. */
+export interface UpstreamRequest extends ClientRequestArgs {
+  readonly gate: Gate;
+  readonly flow: Flow;
+  readonly isTls: boolean;
+  /** Told before the request fails because nothing could be dialled. */
+  readonly onRefused: (refusal: Refusal) => void;
+}
+
+/** Makes connections through the gate alone, whatever a request asks for. */
+export function createUpstreamAgent(trust: UpstreamTrust, keepAlive: boolean): Agent {
+  const agent = new Agent({ keepAlive, maxSockets: 1, maxFreeSockets: 1 });
+  agent.createConnection = (options, done) => {
+    open(options as UpstreamRequest, trust).then(
+      (stream) => done?.(null, stream),
+      (error: Error) => done?.(error, undefined as unknown as Duplex),
+    );
+    return undefined;
+  };
+  return agent;
+}
+
+async function open(request: UpstreamRequest, { secureContext }: UpstreamTrust): Promise<Duplex> {
+  const socket = await request.gate.dial(request.flow);
+  if (socket instanceof Refusal) {
+    request.onRefused(socket);
+    throw new TypeError(socket.text);
+  }
+  const { host } = request.flow.place;
+  if (request.flow.isOver) socket.destroy();
+  if (!request.isTls) return socket;
+  return connect({
+    socket,
+    host,
+    ...(!isAddress(host) && { servername: host }),
+    ALPNProtocols: ["http/1.1"],
+    ...(secureContext && { secureContext }),
+  });
+}

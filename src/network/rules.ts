@@ -1,0 +1,100 @@
+import { getPublicSuffix } from "tldts";
+import { BelljarError } from "../errors.ts";
+import { isAddress, toAuthority, toCanonicalHost } from "./host-name.ts";
+import { findSet } from "./named-sets.ts";
+import { toRulePath } from "./request-path.ts";
+
+/** One thing that a rule grants. A rule without a port grants plain HTTP on 80 and TLS on 443: two grants. */
+export interface Grant {
+  /** As the policy has it: a set's name for all that comes from the set. */
+  readonly rule: string;
+  readonly host: string;
+  /** Any name below `host`, and not `host` itself. */
+  readonly isWildcard: boolean;
+  readonly port: number;
+  readonly scheme: "http" | "https" | "any";
+  readonly methods?: readonly string[];
+  /** A path's first part, without a slash at the end. */
+  readonly path?: string;
+  /** The rule names exactly this host and port, so the host may lead to an address that is otherwise refused. */
+  readonly isExact: boolean;
+}
+
+interface Rule {
+  readonly text: string;
+  readonly grants: readonly Grant[];
+}
+
+const RULE =
+  /^(?:(?<methods>[A-Z]+(?:\+[A-Z]+)*) +)?(?:(?<scheme>https?):\/\/)?(?<host>\[[^\]]*\]|[^/:\s]+)(?::(?<port>\d{1,5}))?(?<path>\/\S*)?$/i;
+const RULE_MAX_LENGTH = 512;
+
+/** A rule in canonical form, with what it grants. Throws `ARGUMENTS_INVALID` and says what is wrong. */
+export function parseRule(text: string): Rule {
+  const written = text.trim();
+  const set = findSet(written.toLowerCase());
+  if (set)
+    return {
+      text: set.name,
+      grants: set.rules.flatMap(({ rule }) => parseWritten(rule).grants.map((grant) => ({ ...grant, rule: set.name }))),
+    };
+  return parseWritten(written);
+}
+
+function parseWritten(written: string): Rule {
+  const parts = written.length <= RULE_MAX_LENGTH ? RULE.exec(written)?.groups : undefined;
+  if (!parts?.["host"]) throw invalid(written, "write host[:port], *.domain, or the name of a set (npm, pypi, debian, github)");
+  const { host, isWildcard } = parseHost(written, parts["host"]);
+  const scheme = parts["scheme"]?.toLowerCase() as "http" | "https" | undefined;
+  const port = parsePort(written, parts["port"]);
+  const methods = parts["methods"] && [...new Set(parts["methods"].toUpperCase().split("+"))].toSorted();
+  const path = parts["path"] === undefined ? undefined : parsePath(written, parts["path"]);
+  const shown = isWildcard ? `*.${host}` : host;
+  const authority = port === undefined ? toAuthority(shown, 0).slice(0, -2) : toAuthority(shown, port);
+  const rule = `${methods ? `${methods.join("+")} ` : ""}${scheme ? `${scheme}://` : ""}${authority}${path ?? ""}`;
+  const base = { rule, host, isWildcard, isExact: port !== undefined && !isWildcard, ...(methods && { methods }), ...(path && { path }) };
+  return { text: rule, grants: spread(scheme, port).map((way) => ({ ...base, ...way })) };
+}
+
+function spread(scheme: "http" | "https" | undefined, port: number | undefined): readonly Pick<Grant, "scheme" | "port">[] {
+  if (port !== undefined) return [{ scheme: scheme ?? "any", port }];
+  const ways = [
+    { scheme: "http", port: 80 },
+    { scheme: "https", port: 443 },
+  ] as const;
+  return ways.filter((way) => scheme === undefined || way.scheme === scheme);
+}
+
+function parseHost(written: string, text: string): { readonly host: string; readonly isWildcard: boolean } {
+  const isWildcard = text.startsWith("*.");
+  if (text === "*") throw invalid(written, "to allow every host, give the policy all");
+  const host = toCanonicalHost(isWildcard ? text.slice(2) : text);
+  if (host === undefined) throw invalid(written, `"${text.slice(0, 100)}" names no host`);
+  if (isWildcard) assertNarrowWildcard(written, host);
+  return { host, isWildcard };
+}
+
+/** Below a public suffix (`com`, `co.uk`, `github.io`) anybody can have a name. */
+function assertNarrowWildcard(written: string, host: string): void {
+  if (isAddress(host)) throw invalid(written, "an address has no names below it");
+  if (!host.includes(".") || getPublicSuffix(host, { allowPrivateDomains: true }) === host)
+    throw invalid(written, `anybody can register a name below "${host}"; name the domain that you mean`);
+}
+
+function parsePort(written: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const port = Number(text);
+  if (port < 1 || port > 65_535) throw invalid(written, "a port is 1 to 65535");
+  return port;
+}
+
+/** Undefined for `/`, which says nothing. */
+function parsePath(written: string, text: string): string | undefined {
+  const path = toRulePath(text);
+  if (path === undefined) throw invalid(written, "a path prefix has no query, comma, encoded slash or control character");
+  return path === "/" ? undefined : path.replace(/\/$/, "");
+}
+
+function invalid(written: string, why: string): BelljarError {
+  return new BelljarError("ARGUMENTS_INVALID", `Network rule "${written.slice(0, 200)}" cannot be used: ${why}`);
+}
