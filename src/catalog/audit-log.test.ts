@@ -46,7 +46,10 @@ it("chains a sandbox's connections with the calls", async () => {
   log.recordConnection({ sandbox: "s", owner: "local", host: "example.com", port: 443, verdict: "refused", reason: "no-rule" });
   await log.close();
   const [segment = ""] = await folder.segments();
-  const [call, connection] = segment.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const [call, connection] = segment
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
   expect(call).toMatchObject({ sequence: 1, kind: "call", tool: "echo" });
   expect(connection).toMatchObject({ sequence: 2, kind: "connection", host: "example.com", verdict: "refused", reason: "no-rule" });
   expect(findBrokenLine(segment)).toBeUndefined();

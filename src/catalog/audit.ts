@@ -13,6 +13,8 @@ export interface AuditedCall {
   /** The principal's id. */
   readonly principal: string;
   readonly tool: string;
+  /** The sandbox that it worked in, if it did in one. */
+  readonly sandbox?: string;
   readonly arguments: unknown;
   /** `ok`, `error` for a result that says so, or the code of the failure. */
   readonly outcome: string;

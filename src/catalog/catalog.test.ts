@@ -147,8 +147,10 @@ it("cuts a long text at a line's end and says so", async () => {
   const result = await catalog.call(LOCAL, "echo_text", { text: "1234\n5678\n9" }, { signal });
   expect(result.content).toEqual([
     { type: "text", text: "1234\n5678\n" },
-    { type: "text", text: "[Cut: 10 of 11 bytes of text are shown]" },
+    { type: "text", text: expect.stringMatching(/^\[Cut: 10 of 11 bytes of text are shown\. .*belljar:\/\/results\/\w+\?offset=10\]$/) },
   ]);
+  const [kept] = catalog.results.list(LOCAL);
+  expect(catalog.results.read(LOCAL, kept?.id ?? "", { offset: 10 })).toEqual({ text: "9", offset: 10, bytes: 1, total: 11 });
 });
 
 it("passes progress on", async () => {
@@ -192,6 +194,22 @@ it("keeps the default sandboxes of two names apart", async () => {
     expect((await catalog.call(LOCAL, "echo_text", { text: "" }, { signal, defaultName })).content).toHaveLength(1);
   }
   expect(names).toEqual(["a", "b"]);
+});
+
+it("notes under each sandbox the calls that worked in it, without their secrets", async () => {
+  const { catalog, calls } = open(
+    echo((context) => context.sandbox()),
+    {
+      sandboxes: {
+        get: () => Promise.reject(new Error("unused")),
+        default: () => Promise.resolve({ sandbox: { id: "box" } as Sandbox, created: true }),
+      },
+    },
+  );
+  await catalog.call(LOCAL, "echo_text", { text: "hi" }, { signal });
+  expect(calls).toMatchObject([{ tool: "echo_text", sandbox: "box" }]);
+  expect(catalog.sandboxLog.lines("box")).toEqual([expect.stringMatching(/^\S+Z echo_text ok \d+ ms \{"text":"hi"\}$/)]);
+  expect(catalog.sandboxLog.lines("other")).toEqual([]);
 });
 
 it("answers an id of somebody else's as the domain does", async () => {

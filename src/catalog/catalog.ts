@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { BelljarError } from "../errors.ts";
-import type { Principal, Sandboxes } from "../sandbox/sandbox.ts";
+import type { Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Audit } from "./audit.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Caller, DefaultSandbox } from "./default-sandboxes.ts";
 import { DefaultSandboxes } from "./default-sandboxes.ts";
 import type { ToolDescription } from "./description.ts";
+import type { KeptResults } from "./kept-results.ts";
+import { createKeptResults } from "./kept-results.ts";
 import type { Policy, Quota } from "./policy.ts";
 import { ALLOW_ALL, NO_QUOTA } from "./policy.ts";
 import type { ListPage } from "./registry.ts";
 import { ToolRegistry } from "./registry.ts";
 import { errorResult, resultBytes, shapeResult, withNotice } from "./result.ts";
+import { SandboxLog } from "./sandbox-log.ts";
 import type { CallLogLevel, ForwardedCall, Tool, ToolContext, ToolFinder, ToolResult } from "./tool.ts";
 import { WHOLE_SCOPE } from "./tool-scope.ts";
 import type { ToolScope } from "./tool-scope.ts";
@@ -23,6 +26,9 @@ export interface Catalog {
   listAll(principal: Principal): readonly ToolDescription[];
   /** What `list` answers, as the bytes of JSON arrays, each serialised once per change. Throws `ARGUMENTS_INVALID` for an unknown cursor. */
   listPage(principal: Principal, cursor?: string): ListPage;
+  /** What was cut of results. */
+  readonly results: KeptResults;
+  readonly sandboxLog: Pick<SandboxLog, "lines">;
   /** Calls back after each change of the list, until the returned function is called. */
   onChange(listener: () => void): () => void;
   /** Adds tools; the returned function takes them away. Rejects a name that is taken with `ARGUMENTS_INVALID`. */
@@ -67,8 +73,10 @@ const MAX_TEXT_BYTES = 524_288;
 export function createCatalog(options: CatalogOptions): Catalog {
   const registry = new ToolRegistry(options.tools, options.isDefault);
   const scopeOf = options.scope ?? (() => WHOLE_SCOPE);
-  const door = new Door(registry, options);
+  const keeping = { results: createKeptResults(), sandboxLog: new SandboxLog() };
+  const door = new Door(registry, options, keeping);
   return {
+    ...keeping,
     list: (principal) => registry.descriptions(scopeOf(principal)),
     listAll: (principal) => registry.reachable(scopeOf(principal)),
     listPage: (principal, cursor) => registry.page(scopeOf(principal), cursor),
@@ -78,12 +86,25 @@ export function createCatalog(options: CatalogOptions): Catalog {
   };
 }
 
+interface Keeping {
+  readonly results: KeptResults;
+  readonly sandboxLog: SandboxLog;
+}
+
+/** What a call leaves beside its result. */
+interface Trail {
+  readonly notices: string[];
+  sandbox?: string;
+}
+
 class Door {
   readonly #registry: ToolRegistry;
   readonly #options: CatalogOptions;
   readonly #defaults: DefaultSandboxes;
+  readonly #keeping: Keeping;
 
-  constructor(registry: ToolRegistry, options: CatalogOptions) {
+  constructor(registry: ToolRegistry, options: CatalogOptions, keeping: Keeping) {
+    this.#keeping = keeping;
     this.#registry = registry;
     this.#options = options;
     this.#defaults = new DefaultSandboxes(options);
@@ -92,18 +113,22 @@ class Door {
   async call(principal: Principal, name: string, args: unknown, call: CallOptions): Promise<ToolResult> {
     const requestId = randomUUID();
     const startedAt = performance.now();
-    const outcome = await this.#attempt(principal, name, args, call).catch((error: unknown) =>
+    const trail: Trail = { notices: [] };
+    const outcome = await this.#attempt(principal, name, args, { ...call, trail }).catch((error: unknown) =>
       this.#translate(error, { requestId, tool: name, signal: call.signal }),
     );
     if ("forwarded" in outcome) return this.#forward(principal, outcome.forwarded, call);
-    this.#options.audit?.record({
+    const audited = {
       requestId,
       principal: principal.id,
       tool: name,
       arguments: args,
       outcome: outcome.code ?? (outcome.result.isError ? "error" : "ok"),
       durationMs: performance.now() - startedAt,
-    });
+      ...(trail.sandbox !== undefined && { sandbox: trail.sandbox }),
+    };
+    this.#options.audit?.record(audited);
+    if (trail.sandbox !== undefined) this.#keeping.sandboxLog.note(trail.sandbox, audited);
     if (outcome.code === "TOOL_NOT_FOUND") throw outcome.error;
     return outcome.result;
   }
@@ -118,7 +143,7 @@ class Door {
     }
   }
 
-  async #attempt(principal: Principal, name: string, args: unknown, call: CallOptions): Promise<Outcome | Forwarded> {
+  async #attempt(principal: Principal, name: string, args: unknown, call: TrailedCall): Promise<Outcome | Forwarded> {
     const { policy = ALLOW_ALL, quota = NO_QUOTA, audit, maxTextBytes = MAX_TEXT_BYTES } = this.#options;
     const tool = this.#registry.find(name, this.#scopeOf(principal));
     await policy.authorise(principal, tool);
@@ -127,9 +152,9 @@ class Door {
     const parsed = parseArguments(tool, args);
     audit?.assertWritable();
     call.signal.throwIfAborted();
-    const notices: string[] = [];
-    const result = await tool.run(this.#context(principal, call, notices), parsed);
-    const shaped = withNotice(notices, shapeResult(result, maxTextBytes));
+    const result = await tool.run(this.#context(principal, call), parsed);
+    const keep = (text: string): string => this.#keeping.results.keep(principal, text);
+    const shaped = withNotice(call.trail.notices, shapeResult(result, maxTextBytes, keep));
     place.count(resultBytes(shaped));
     return { result: shaped };
   }
@@ -151,20 +176,28 @@ class Door {
     };
   }
 
-  #context(principal: Principal, call: CallOptions, notices: string[]): ToolContext {
+  #context(principal: Principal, call: TrailedCall): ToolContext {
+    const { results } = this.#keeping;
     return {
       principal,
       signal: call.signal,
       sandbox: async (id) => {
-        if (id !== undefined) return this.#options.sandboxes.get(principal, id);
-        const { sandbox, notice } = await this.#defaults.resolve(principal, call, call.signal);
-        if (notice !== undefined && !notices.includes(notice)) notices.push(notice);
+        const sandbox = id === undefined ? await this.#defaultSandbox(principal, call) : await this.#options.sandboxes.get(principal, id);
+        call.trail.sandbox ??= sandbox.id;
         return sandbox;
       },
+      results: { keep: (text) => results.keep(principal, text), read: (id, range) => results.read(principal, id, range) },
       progress: (message) => call.progress?.(message),
       log: (level, message) => call.log?.(level, message),
       tools: this.#finder(principal),
     };
+  }
+
+  async #defaultSandbox(principal: Principal, call: TrailedCall): Promise<Sandbox> {
+    const { notices } = call.trail;
+    const { sandbox, notice } = await this.#defaults.resolve(principal, call, call.signal);
+    if (notice !== undefined && !notices.includes(notice)) notices.push(notice);
+    return sandbox;
   }
 
   #translate(error: unknown, { requestId, tool, signal }: { requestId: string; tool: string; signal: AbortSignal }): Outcome {
@@ -176,6 +209,8 @@ class Door {
     return { result: errorResult(internal), code: internal.code, error: internal };
   }
 }
+
+type TrailedCall = CallOptions & { readonly trail: Trail };
 
 interface Outcome {
   readonly result: ToolResult;

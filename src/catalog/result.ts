@@ -7,8 +7,8 @@ export function errorResult(error: BelljarError): ToolResult {
   return { content: [{ type: "text", text: `${error.code}: ${error.message}${advice}` }], isError: true };
 }
 
-/** Text blocks hold at most `maxTextBytes` in all; the rest is cut at a line's end, and a last block says so. */
-export function shapeResult(result: ToolResult, maxTextBytes: number): ToolResult {
+/** Text blocks hold at most `maxTextBytes` in all; the rest is cut at a line's end, `keep`t, and a last block says where. */
+export function shapeResult(result: ToolResult, maxTextBytes: number, keep: (text: string) => string): ToolResult {
   const total = result.content.reduce((sum, block) => sum + textBytes(block), 0);
   if (total <= maxTextBytes) return result;
   const content: ToolContent[] = [];
@@ -19,7 +19,9 @@ export function shapeResult(result: ToolResult, maxTextBytes: number): ToolResul
     if (shaped.type !== "text" || shaped.text !== "") content.push(shaped);
   }
   const kept = maxTextBytes - room;
-  return { ...result, content: [...content, { type: "text", text: `[Cut: ${kept} of ${total} bytes of text are shown]` }] };
+  const uri = keep(result.content.map((block) => (block.type === "text" ? block.text : "")).join(""));
+  const note = `[Cut: ${kept} of ${total} bytes of text are shown. Read on with read_result, or at ${uri}?offset=${kept}]`;
+  return { ...result, content: [...content, { type: "text", text: note }] };
 }
 
 /** Of its text and data; a result's structure says the same again. */
@@ -42,7 +44,7 @@ export function cutAtLine(text: string, maxBytes: number): string {
 }
 
 /** The nearest start of a UTF-8 character at or before `at`. */
-function characterStart(bytes: Buffer, at: number): number {
+export function characterStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
   return start;

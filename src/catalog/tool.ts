@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Principal, Sandbox } from "../sandbox/sandbox.ts";
 import type { ToolDescription } from "./description.ts";
+import type { ByteRange, KeptPart } from "./kept-results.ts";
 import type { ToolSearch } from "./tool-index.ts";
 
 /** One callable entry of the catalog. A tool never checks tokens or quotas and knows no transport. */
@@ -45,6 +46,14 @@ export interface ToolContext {
   log(level: CallLogLevel, message: string): void;
   /** The caller's tools, listed or not. */
   readonly tools: ToolFinder;
+  readonly results: ResultStore;
+}
+
+/** The caller's results that were cut. */
+export interface ResultStore {
+  /** Keeps a text that is too long to answer; answers its URI. */
+  keep(text: string): string;
+  read(id: string, range: ByteRange): KeptPart;
 }
 
 export type CallLogLevel = "debug" | "info" | "notice" | "warning" | "error";

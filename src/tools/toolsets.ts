@@ -11,6 +11,7 @@ const TOOLSETS: Readonly<Record<string, { readonly shown: boolean | readonly str
   ports: { shown: true },
   todo: { shown: true },
   sandbox: { shown: ["sandbox_create", "sandbox_exec", "sandbox_list", "sandbox_kill"] },
+  results: { shown: true },
   git: { shown: false },
   npm: { shown: false },
   web: { shown: false },

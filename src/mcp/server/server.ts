@@ -115,7 +115,7 @@ async function callTool(options: McpServerOptions, caller: Caller, call: Call): 
     const result = await options.tools.call(caller.principal, name, args, {
       client,
       signal: call.signal,
-      log: client.log,
+      log: (level, message) => client.log(level, message),
       ...(progress && { progress: (message: string) => progress.report(message) }),
       ...(caller.defaultName !== undefined && { defaultName: caller.defaultName }),
     });

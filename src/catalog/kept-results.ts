@@ -1,0 +1,126 @@
+import { randomBytes } from "node:crypto";
+import { BelljarError } from "../errors.ts";
+import type { Principal } from "../sandbox/sandbox.ts";
+import { characterStart } from "./result.ts";
+
+/** What is kept of results that were cut, for their owners alone. */
+export interface KeptResults {
+  /** Answers the URI under which the text can be read. What no longer fits pushes the oldest out. */
+  keep(principal: Principal, text: string): string;
+  /** A part of it; one that has gone, or is another owner's, rejects with `RESOURCE_NOT_FOUND`. */
+  read(principal: Principal, id: string, range: ByteRange): KeptPart;
+  list(principal: Principal): readonly { readonly id: string; readonly uri: string; readonly bytes: number; readonly keptAt: Date }[];
+}
+
+/** In bytes of the whole text. */
+export interface ByteRange {
+  readonly offset?: number;
+  readonly limit?: number;
+}
+
+export interface KeptPart {
+  readonly text: string;
+  /** Where it starts; a character that lies across the wanted offset belongs to the part before. */
+  readonly offset: number;
+  readonly bytes: number;
+  /** Of the whole. */
+  readonly total: number;
+}
+
+export interface KeptLimits {
+  /** Of one text; what is longer loses its end. */
+  readonly textBytes: number;
+  readonly ownerBytes: number;
+  readonly totalBytes: number;
+  readonly maxAgeMs: number;
+}
+
+const MIB = 1_048_576;
+const LIMITS: KeptLimits = { textBytes: 8 * MIB, ownerBytes: 16 * MIB, totalBytes: 64 * MIB, maxAgeMs: 3_600_000 };
+/** What one read answers when it names no limit, and at most. */
+const PART_BYTES = 262_144;
+
+interface Kept {
+  readonly owner: string;
+  readonly bytes: Buffer;
+  readonly keptAt: Date;
+}
+
+/** In memory: a result is gone with the server, and after an hour. */
+export function createKeptResults(limits: Partial<KeptLimits> = {}, now: () => Date = () => new Date()): KeptResults {
+  return new MemoryResults({ ...LIMITS, ...limits }, now);
+}
+
+class MemoryResults implements KeptResults {
+  readonly #limits: KeptLimits;
+  readonly #now: () => Date;
+  /** Oldest first. */
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(limits: KeptLimits, now: () => Date) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  keep({ id: owner }: Principal, text: string): string {
+    const whole = Buffer.from(text);
+    const { textBytes } = this.#limits;
+    const bytes = whole.length > textBytes ? Buffer.from(whole.subarray(0, characterStart(whole, textBytes))) : whole;
+    const id = randomBytes(16).toString("hex");
+    this.#kept.set(id, { owner, bytes, keptAt: this.#now() });
+    this.#dropOld(owner);
+    return toUri(id);
+  }
+
+  read({ id: owner }: Principal, id: string, { offset = 0, limit = PART_BYTES }: ByteRange): KeptPart {
+    this.#dropExpired();
+    const kept = this.#kept.get(id);
+    if (kept?.owner !== owner) throw new BelljarError("RESOURCE_NOT_FOUND", `No result "${id.slice(0, 40)}"; results are kept for an hour`);
+    const { bytes } = kept;
+    const start = characterEnd(bytes, offset);
+    const end = characterEnd(bytes, Math.min(bytes.length, start + Math.min(limit, PART_BYTES)));
+    return { text: bytes.toString("utf8", start, end), offset: start, bytes: end - start, total: bytes.length };
+  }
+
+  list({ id: owner }: Principal) {
+    this.#dropExpired();
+    return [...this.#kept]
+      .filter(([, kept]) => kept.owner === owner)
+      .map(([id, { bytes, keptAt }]) => ({ id, uri: toUri(id), bytes: bytes.length, keptAt }));
+  }
+
+  #dropOld(owner: string): void {
+    this.#dropExpired();
+    this.#dropWhile(this.#limits.ownerBytes, (kept) => kept.owner === owner);
+    this.#dropWhile(this.#limits.totalBytes, () => true);
+  }
+
+  #dropWhile(maxBytes: number, counts: (kept: Kept) => boolean): void {
+    const counted = [...this.#kept].filter(([, kept]) => counts(kept));
+    let sum = counted.reduce((bytes, [, kept]) => bytes + kept.bytes.length, 0);
+    for (const [id, kept] of counted) {
+      if (sum <= maxBytes) return;
+      sum -= kept.bytes.length;
+      this.#kept.delete(id);
+    }
+  }
+
+  #dropExpired(): void {
+    const oldest = this.#now().getTime() - this.#limits.maxAgeMs;
+    for (const [id, { keptAt }] of this.#kept) {
+      if (keptAt.getTime() > oldest) return;
+      this.#kept.delete(id);
+    }
+  }
+}
+
+function toUri(id: string): string {
+  return `belljar://results/${id}`;
+}
+
+/** The nearest end of a UTF-8 character at or after `at`, so that parts that follow each other lose nothing. */
+function characterEnd(bytes: Buffer, at: number): number {
+  let end = Math.min(at, bytes.length);
+  while (end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end += 1;
+  return end;
+}

@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { createNoSandboxes } from "../../../test/support/no-sandboxes.ts";
+import * as z from "zod";
+import { createCatalog } from "../../catalog/catalog.ts";
+import { defineTool } from "../../catalog/tool.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import { readResult } from "./read-result.ts";
+
+const signal = new AbortController().signal;
+const TEXT = Array.from({ length: 1_000 }, (_, line) => `line ${line}\n`).join("");
+
+const long = defineTool({
+  name: "long",
+  title: "Long",
+  description: "Answers much",
+  toolset: "test",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: z.strictObject({}),
+  run: async () => ({ content: [{ type: "text", text: TEXT }] }),
+});
+
+function open() {
+  return createCatalog({
+    tools: [long, readResult],
+    sandboxes: createNoSandboxes(),
+    defaultSandbox: () => ({ name: "default", options: {} }),
+    maxTextBytes: 4_096,
+  });
+}
+
+it("gives the rest of a cut result from where the cut result says", async () => {
+  const catalog = open();
+  const { content } = await catalog.call(LOCAL, "long", {}, { signal });
+  const [shown, note] = content.map((block) => (block.type === "text" ? block.text : ""));
+  const uri = /belljar:\/\/\S+\d/.exec(note ?? "")?.[0];
+  let text = shown ?? "";
+  for (let args: object | undefined = { uri, limit: 1_500 }; args;) {
+    const { structuredContent = {} } = await catalog.call(LOCAL, "read_result", args, { signal });
+    text += String(structuredContent["text"]);
+    args = structuredContent["next_offset"] === null ? undefined : { uri, limit: 1_500, offset: structuredContent["next_offset"] };
+  }
+  expect(text).toBe(TEXT);
+});
+
+it("answers another owner as it answers an address that there is not", async () => {
+  const catalog = open();
+  await catalog.call(LOCAL, "long", {}, { signal });
+  const [kept] = catalog.results.list(LOCAL);
+  const result = await catalog.call({ id: "other", name: "other" }, "read_result", { uri: kept?.uri }, { signal });
+  expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("RESOURCE_NOT_FOUND: No result") }] });
+});
