@@ -17,11 +17,11 @@ const NO_METHOD = 0xff;
 /** SOCKS5 without authentication, and CONNECT alone: where the client wants to go, or undefined when it was answered and ended. */
 export async function readSocksRequest(stream: Duplex, timeoutMs: number): Promise<Place | Refusal | undefined> {
   const methods = await readHead(stream, parseGreeting, { maxBytes: GREETING_MAX, timeoutMs });
-  if (!methods?.includes(0)) return void endSoon(stream, methods ? Buffer.from([VERSION, NO_METHOD]) : undefined);
+  if (!methods?.includes(0)) return finish(stream, methods && Buffer.from([VERSION, NO_METHOD]));
   stream.write(Buffer.from([VERSION, 0]));
   const request = await readHead(stream, parseRequest, { maxBytes: REQUEST_MAX, timeoutMs });
-  if (!request) return void endSoon(stream);
-  if (typeof request === "number") return void endSoon(stream, reply(request));
+  if (!request) return finish(stream);
+  if (typeof request === "number") return finish(stream, reply(request));
   const host = toCanonicalHost(request.host);
   if (host === undefined || request.port === 0) return new Refusal("bad-request", "The SOCKS request names no valid host and port.");
   return { host, port: request.port };
@@ -31,6 +31,10 @@ export const SOCKS_ANSWER: TunnelAnswer = {
   accept: (stream) => void stream.write(reply(0)),
   refuse: (stream, refusal) => endSoon(stream, reply(refusal.socksReply)),
 };
+
+function finish(stream: Duplex, bytes?: Buffer): undefined {
+  endSoon(stream, bytes);
+}
 
 function reply(code: number): Buffer {
   return Buffer.from([VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0]);

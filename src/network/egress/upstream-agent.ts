@@ -24,13 +24,19 @@ export interface UpstreamRequest extends ClientRequestArgs {
 export function createUpstreamAgent(trust: UpstreamTrust, keepAlive: boolean): Agent {
   const agent = new Agent({ keepAlive, maxSockets: 1, maxFreeSockets: 1 });
   agent.createConnection = (options, done) => {
-    open(options as UpstreamRequest, trust).then(
-      (stream) => done?.(null, stream),
-      (error: Error) => done?.(error, undefined as unknown as Duplex),
-    );
+    void connectFor(options as UpstreamRequest, trust, done);
     return undefined;
   };
   return agent;
+}
+
+async function connectFor(request: UpstreamRequest, trust: UpstreamTrust, done: Parameters<Agent["createConnection"]>[1]): Promise<void> {
+  try {
+    done?.(null, await open(request, trust));
+  } catch (error) {
+    // Node's type wants a stream even beside an error.
+    done?.(error as Error, undefined as unknown as Duplex);
+  }
 }
 
 async function open(request: UpstreamRequest, { secureContext }: UpstreamTrust): Promise<Duplex> {
