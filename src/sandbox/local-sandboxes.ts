@@ -85,7 +85,17 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
-    const { record, end } = await this.#find(principal, id);
+    return this.#open(await this.#find(principal, id));
+  }
+
+  async getLinked(id: string): Promise<Sandbox> {
+    const held = this.#live.held(id);
+    const entry = held ? { record: held.record } : isSandboxId(id) ? await this.#journal.read(id) : undefined;
+    if (!entry) throw unknown(id);
+    return this.#open(entry);
+  }
+
+  async #open({ record, end }: JournalEntry): Promise<Sandbox> {
     if (end) throw ended(record, end.reason);
     const sandbox = await this.#live.open(record);
     if (sandbox) return sandbox;
@@ -194,7 +204,7 @@ class HomeSandboxes implements LocalSandboxes {
     const held = this.#live.held(id);
     const entry = held ? { record: held.record } : await this.#read(principal, id);
     if (entry?.record.owner === principal.id) return entry;
-    throw new BelljarError("SANDBOX_NOT_FOUND", `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with \`belljar sandbox list\``);
+    throw unknown(id);
   }
 
   #read(principal: Principal, id: string): Promise<JournalEntry | undefined> {
@@ -229,6 +239,10 @@ class HomeSandboxes implements LocalSandboxes {
       return undefined;
     }
   }
+}
+
+function unknown(id: string): BelljarError {
+  return new BelljarError("SANDBOX_NOT_FOUND", `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with \`belljar sandbox list\``);
 }
 
 function cancelled(signal: AbortSignal): BelljarError {

@@ -1,11 +1,10 @@
 import type { PortSandbox } from "../network/ports/port-router.ts";
 import type { Sandboxes } from "./sandbox.ts";
-import { LOCAL } from "./sandbox.ts";
 
 /** Sandboxes as the router of ports wants them. */
-export function findPortSandbox(sandboxes: Pick<Sandboxes, "get">): (id: string) => Promise<PortSandbox> {
+export function findPortSandbox(sandboxes: Pick<Sandboxes, "getLinked">): (id: string) => Promise<PortSandbox> {
   return async (id) => {
-    const sandbox = await sandboxes.get(LOCAL, id);
+    const sandbox = await sandboxes.getLinked(id);
     return { dial: (port, signal) => sandbox.guest.dial(port, signal), links: () => sandbox.portLinks() };
   };
 }

@@ -52,6 +52,8 @@ export interface Sandboxes {
   /** Rejects with `SANDBOX_NOT_FOUND`, or `SANDBOX_ENDED` with the reason for one that is kept as a tombstone. `id` may be a short id. */
   get(principal: Principal, id: string): Promise<Sandbox>;
   info(principal: Principal, id: string): Promise<SandboxInfo>;
+  /** By the full id and whoever owns it, for who holds a link to one of its ports: the caller must ask for that. Rejects as `get`. */
+  getLinked(id: string): Promise<Sandbox>;
   list(principal: Principal, filter: ListFilter): Promise<readonly SandboxInfo[]>;
   /** The principal's default sandbox of that name, made on first use and made anew when it has ended. Its deadline moves with each call. */
   default(

@@ -43,6 +43,7 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
   return {
     ...none,
     get: async (principal, id) => (isKnown(id) ? sandbox : none.get(principal, id)),
+    getLinked: async (id) => (isKnown(id) ? sandbox : none.getLinked(id)),
     info: async (principal, id) => (isKnown(id) ? info : none.info(principal, id)),
     list: async () => [info],
   };

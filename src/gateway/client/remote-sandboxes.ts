@@ -32,6 +32,7 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
         throw new BelljarError("SANDBOX_ENDED", `Sandbox ${found.id} has ended: ${found.endReason ?? "unknown"}`);
       return createRemoteSandbox(address, found.id);
     },
+    getLinked: async (id) => createRemoteSandbox(address, (await info(id)).id),
     info: (_principal, id) => info(id),
     async list(_principal, filter) {
       return parseAnswer(listAnswer, await askServer(address, { method: "GET", path: `/v1/sandboxes${toQuery(filter)}` })).sandboxes;
