@@ -5,6 +5,7 @@ export const GLOBAL_OPTIONS = {
   help: { type: "boolean", short: "h", description: "Show this help" },
   home: { type: "string", value: "DIR", description: "Folder with all state (BELLJAR_HOME, ~/.belljar)" },
   config: { type: "string", value: "FILE", description: "Configuration file (default config.json in the home)" },
+  "token-file": { type: "string", value: "FILE", description: "File with the token for the server of BELLJAR_URL" },
   debug: { type: "boolean", description: "Show the stack of an error" },
 } as const satisfies Record<string, OptionSpec>;
 
@@ -91,6 +92,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {
       workspace: WORKSPACE,
       sandbox: { type: "string", value: "NAME", description: "Name of the default sandbox (default: made from the start folder)" },
+      gateway: { type: "string", value: "URL", description: "Carry MCP to that server instead (BELLJAR_URL)" },
       snippets: SNIPPETS,
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
@@ -239,7 +241,8 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: "secret set",
     summary: "Store a secret that sandboxes can use and never read",
     usage: "NAME",
-    positionals: one,
+    // More are refused by the command itself, which does not show what may be a value.
+    positionals: { min: 1, max: 1000 },
     options: {},
     details: "The value comes from stdin, or from a prompt that does not show it; never from the command line.",
     load: () => import("./commands/secret-set.ts"),

@@ -1,9 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { CliHome } from "../support/belljar-cli.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
 
+const ROOT = join(import.meta.dirname, "../..");
 const VALUE = "sk-planted-0123456789abcdef";
 
 async function serve(cli: CliHome) {
@@ -51,4 +54,39 @@ it("takes no value from the command line, and does not repeat one", async () => 
   const refused = await cli.run(["secret", "set", "openai", VALUE]);
   expect(refused.code).toBe(2);
   expect(refused.stderr).not.toContain(VALUE);
+});
+
+/** `belljar secret set openai` in a real terminal, where a person types once it asks. */
+async function setInTerminal(
+  cli: CliHome,
+  typed: string,
+): Promise<{ readonly code: number | null; readonly shown: string; readonly said: string }> {
+  const command = [process.execPath, join(ROOT, "bin/belljar.js"), "secret", "set", "openai"];
+  const env = { ...process.env, BELLJAR_HOME: cli.home, BELLJAR_SECRETS_KEY: "file", TERM: "dumb" };
+  const child = spawn("python3", [join(ROOT, "test/fixtures/in-terminal.py"), "30", "100", ...command], { env });
+  let [shown, said, hasTyped] = ["", "", false];
+  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  child.stdout.on("data", (chunk: Buffer) => {
+    shown += chunk.toString();
+    if (hasTyped || !shown.includes("(not shown): ")) return;
+    hasTyped = true;
+    child.stdin.write(typed);
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, shown, said };
+}
+
+it("asks at a terminal and shows nothing of what is typed", async () => {
+  await using cli = await openCliHome();
+  const { code, shown, said } = await setInTerminal(cli, `${VALUE}\r`);
+  expect({ code, said }).toEqual({ code: 0, said: "restored\n" });
+  expect(shown).toBe("Value of openai (not shown): \r\nopenai\r\n");
+  expect((await cli.run(["secret", "list", "--json"])).stdout).toContain('"openai"');
+});
+
+it("stores nothing when the prompt is left with Ctrl+C", async () => {
+  await using cli = await openCliHome();
+  const { code, said } = await setInTerminal(cli, "sk-half\u0003");
+  expect({ code, said }).toEqual({ code: 130, said: "restored\n" });
+  expect((await cli.run(["secret", "list", "--json"])).stdout).toBe("[]\n");
 });

@@ -4,9 +4,12 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { openSecrets } from "../open-secrets.ts";
 import { printLine } from "../print.ts";
 import { readHidden } from "../read-hidden.ts";
+import { usage } from "../usage.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  const [name = ""] = call.positionals;
+  const [name = "", ...more] = call.positionals;
+  if (more.length > 0)
+    throw usage("A value is never an argument, which others on this machine can see: give it on stdin", "belljar secret set --help");
   assertSecretName(name);
   const value = await readHidden(context, `Value of ${name} (not shown): `, VALUE_MAX_BYTES);
   const secrets = await openSecrets(call, context);
