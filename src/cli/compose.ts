@@ -1,14 +1,18 @@
 import { join } from "node:path";
 import type { Writable } from "node:stream";
+import type { AuditLog } from "../catalog/audit-log.ts";
+import { createAuditLog } from "../catalog/audit-log.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/config.ts";
 import { ensureHome, ensurePrivateDirectory } from "../config/private-directory.ts";
 import { BelljarError } from "../errors.ts";
+import type { ServerAddress } from "../gateway/client/server-connection.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "./command.ts";
 import { isSet, textOption } from "./command.ts";
+import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
 import { findPackagedPrograms } from "./packaged-programs.ts";
 
@@ -17,8 +21,13 @@ export interface Stack extends AsyncDisposable {
   readonly config: Config;
   readonly sandboxes: Sandboxes;
   isolation(): Promise<Isolation>;
-  /** Clears what sandboxes of killed processes left, behind the caller's back; problems go to stderr. */
-  startSweep(): void;
+  /** What is called and what connects is written there. */
+  readonly audit: AuditLog;
+  /**
+   * Clears what sandboxes of killed processes left, and serves the network of all that live, whoever made them: behind the caller's
+   * back; problems go to stderr.
+   */
+  startUpkeep(): void;
 }
 
 /** The configuration, with what the command line said on top. */
@@ -31,8 +40,11 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       home: textOption(call, "home"),
       host: textOption(call, "host"),
       port: textOption(call, "port"),
+      url: textOption(call, "gateway"),
+      tokenFile: textOption(call, "token-file"),
       workspace: textOption(call, "workspace"),
       snippetsDirectory: textOption(call, "snippets"),
+      [call.spec.name === "run" ? "program" : "sandbox"]: { network: textOption(call, "network") },
       toolsets: textOption(call, "toolsets"),
       readOnly: isSet(call, "read-only") || undefined,
     },
@@ -42,24 +54,42 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
 /** On the server that BELLJAR_URL names, else on the home. */
 export async function openStack(call: CommandCall, context: CommandContext): Promise<Stack> {
   const config = readConfig(call, context);
-  return config.url === undefined ? openLocalStack(config, context) : openRemoteStack(config, config.url);
+  const server = serverAddress(config, context);
+  return server ? openRemoteStack(config, server) : openLocalStack(config, context);
 }
 
 /** On the home, whatever BELLJAR_URL says. */
 export async function openLocalStack(config: Config, { stderr }: Pick<CommandContext, "stderr">): Promise<Stack> {
-  const [runtime, { createLocalSandboxes }] = await Promise.all([
+  const [runtime, { createLocalSandboxes }, { openEgress }, { openHomeSecrets }, { configuredPolicy }] = await Promise.all([
     openConfiguredRuntime(config, stderr),
     import("../sandbox/local-sandboxes.ts"),
+    import("./open-network.ts"),
+    import("./home-secrets.ts"),
+    import("./network-policy.ts"),
   ]);
   const report = (problem: string) => void stderr.write(`belljar: ${problem}\n`);
-  const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, report });
+  const network = configuredPolicy(config, "sandbox");
+  const audit = createHomeAudit(config);
+  const egress = await openEgress(config, (connection) => audit.recordConnection({ ...connection }));
+  const secrets = openHomeSecrets(config);
+  const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, network, egress, secrets, report });
+  const upkeep = () => Promise.all([sandboxes.sweep(), sandboxes.serveNetworks()]);
   return {
     config,
     sandboxes,
+    audit,
     isolation: () => runtime.probe(),
-    startSweep: () => void sandboxes.sweep().catch((cause: unknown) => report(`The home ${config.home} cannot be swept: ${String(cause)}`)),
-    [Symbol.asyncDispose]: () => sandboxes[Symbol.asyncDispose](),
+    startUpkeep: () => void upkeep().catch((cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`)),
+    async [Symbol.asyncDispose]() {
+      await sandboxes[Symbol.asyncDispose]();
+      await egress[Symbol.asyncDispose]();
+      await audit.close();
+    },
   };
+}
+
+function createHomeAudit({ home }: Config): AuditLog {
+  return createAuditLog({ directory: join(home, "audit") });
 }
 
 /** Says on stderr what takes its time, as building the base template does. */
@@ -79,22 +109,26 @@ export async function openConfiguredRuntime(config: Config, stderr: Writable): P
   });
 }
 
-async function openRemoteStack(config: Config, url: string): Promise<Stack> {
+async function openRemoteStack(config: Config, server: ServerAddress): Promise<Stack> {
   const { createRemoteSandboxes, fetchIsolation } = await import("../gateway/client/remote-sandboxes.ts");
+  const audit = createHomeAudit(config);
   return {
     config,
-    sandboxes: createRemoteSandboxes({ url }),
-    isolation: () => fetchIsolation({ url }),
-    startSweep: () => undefined,
-    [Symbol.asyncDispose]: async () => {},
+    sandboxes: createRemoteSandboxes(server),
+    isolation: () => fetchIsolation(server),
+    audit,
+    startUpkeep: () => undefined,
+    [Symbol.asyncDispose]: () => audit.close(),
   };
 }
 
 /** One-shot programs with the limits of the configuration. */
 export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">): Promise<Interpreter> {
   const { createInterpreter } = await import("../interpreter/interpreter.ts");
-  const { timeoutMs, ...limits } = config.program;
-  return createInterpreter({ sandboxes, limits, timeoutMs, maxOutputBytes: config.maxOutputBytes });
+  const { configuredPolicy } = await import("./network-policy.ts");
+  const { timeoutMs, network: _network, ...limits } = config.program;
+  const network = configuredPolicy(config, "program");
+  return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes });
 }
 
 /** Workspaces are folders of the machine that the sandboxes run on: throws `NOT_SUPPORTED` when the server is another one. */

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Catalog, CatalogLog } from "../catalog/catalog.ts";
 import { createCatalog } from "../catalog/catalog.ts";
 import { createCallQuota } from "../catalog/call-quota.ts";
 import { narrowScope } from "../catalog/narrow-scope.ts";
-import { createAuditLog } from "../catalog/audit-log.ts";
 import type { CreateOptions } from "../sandbox/sandbox.ts";
 import { builtinTools } from "../tools/builtin-tools.ts";
 import { createShellSessions } from "../tools/shell/shell-sessions.ts";
@@ -16,15 +15,14 @@ export interface ServedTools extends AsyncDisposable {
   readonly catalog: Catalog;
 }
 
-/** The built-in tools behind the one door, with its audit log. Disposing it writes the log out. */
+/** The built-in tools behind the one door, with the stack's audit. */
 export async function openTools(
   stack: Stack,
   { defaultName, log }: { readonly defaultName: string; readonly log: CatalogLog },
 ): Promise<ServedTools> {
-  const { config, sandboxes } = stack;
+  const { config, sandboxes, audit } = stack;
   const scope = parseToolScope(config);
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
-  const audit = createAuditLog({ directory: join(config.home, "audit") });
   const shells = createShellSessions(config);
   const options: CreateOptions = workspace ? { workspace } : {};
   const catalog = createCatalog({
@@ -48,7 +46,6 @@ export async function openTools(
     async [Symbol.asyncDispose]() {
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
-      await audit.close();
     },
   };
 }

@@ -168,6 +168,12 @@ export function createConfigSchema(host: ConfigDefaults) {
       .url({ protocol: /^https?$/ })
       .optional()
       .describe("Server that the CLI talks to; without it the CLI works on the home by itself"),
+    tokenFile: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe("File with the token for that server; without it BELLJAR_TOKEN, then /etc/belljar/token"),
     logLevel: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
       .default("info")

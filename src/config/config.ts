@@ -9,7 +9,7 @@ import { createConfigSchema } from "./config-schema.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Settings = Readonly<Record<string, unknown>>;
-type ParsedLimits = ParsedConfig["program"];
+type ParsedLimits = Omit<ParsedConfig["program"], "network">;
 
 /** A set of limits and a time; an absent limit is unlimited. */
 export type ConfiguredLimits = { readonly timeoutMs: number } & {
@@ -18,8 +18,8 @@ export type ConfiguredLimits = { readonly timeoutMs: number } & {
 
 /** All settings, decided once at the start and frozen. */
 export type Config = Readonly<Omit<ParsedConfig, "program" | "sandbox">> & {
-  readonly program: ConfiguredLimits;
-  readonly sandbox: ConfiguredLimits;
+  readonly program: ConfiguredLimits & { readonly network: string };
+  readonly sandbox: ConfiguredLimits & { readonly network: string };
 };
 
 export interface LoadConfigOptions {
@@ -156,12 +156,16 @@ function firstText(...values: readonly unknown[]): string | undefined {
 }
 
 function freeze(parsed: ParsedConfig): Config {
-  return Object.freeze({ ...parsed, program: givenLimits(parsed.program), sandbox: givenLimits(parsed.sandbox) });
+  return Object.freeze({ ...parsed, program: givenSettings(parsed.program), sandbox: givenSettings(parsed.sandbox) });
+}
+
+function givenSettings({ network, ...limits }: ParsedConfig["program"]): Config["program"] {
+  return Object.freeze({ ...givenLimits(limits), network });
 }
 
 function givenLimits(limits: ParsedLimits): ConfiguredLimits {
   const given = Object.entries(limits).filter(([, value]) => value !== null);
-  return Object.freeze({ ...Object.fromEntries(given), timeoutMs: limits.timeoutMs });
+  return { ...Object.fromEntries(given), timeoutMs: limits.timeoutMs };
 }
 
 function invalid(issues: readonly z.core.$ZodIssue[]): BelljarError {

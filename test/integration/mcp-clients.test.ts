@@ -10,6 +10,8 @@ const CASES = [
   { transport: "stdio", mode: "legacy", era: "legacy" },
   { transport: "http", mode: "auto", era: "modern" },
   { transport: "http", mode: "legacy", era: "legacy" },
+  { transport: "bridge", mode: "auto", era: "modern" },
+  { transport: "bridge", mode: "legacy", era: "legacy" },
 ] as const;
 
 describe.each(CASES)("the official client over $transport, $era", ({ transport, mode, era }) => {
@@ -19,12 +21,13 @@ describe.each(CASES)("the official client over $transport, $era", ({ transport, 
 
   beforeAll(async () => {
     home = await openTestHome();
-    server = transport === "http" ? await openTestServer(home) : undefined;
+    server = transport === "stdio" ? undefined : await openTestServer(home);
     client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+    const gateway = transport === "bridge" && server ? ["--gateway", server.url] : [];
     await client.connect(
-      server
-        ? new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`))
-        : new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp"], env: { ...home.env }, stderr: "inherit" }),
+      transport === "http"
+        ? new StreamableHTTPClientTransport(new URL(`${server?.url}/mcp`))
+        : new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp", ...gateway], env: { ...home.env }, stderr: "inherit" }),
     );
   });
 

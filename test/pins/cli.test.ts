@@ -8,7 +8,7 @@ it("keeps every command with its options", () => {
   expect(lines).toMatchInlineSnapshot(`
     [
       "serve --host --port --workspace --snippets --toolsets --read-only",
-      "mcp --workspace --sandbox --snippets --toolsets --read-only",
+      "mcp --workspace --sandbox --gateway --snippets --toolsets --read-only",
       "run FILE|- [-- ARGS...] --lang --workspace --env --timeout --json",
       "exec ID -- ARGV... --cwd --env --user --timeout",
       "shell [ID] --workspace --user",

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { describeTool } from "../../src/catalog/description.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
 
 const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
@@ -9,7 +10,7 @@ const interpreter = {
   runProgram: () => Promise.reject(new Error("no program is run here")),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
-const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), config }).map(describeTool);
+const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), shells: createShellSessions(config), config }).map(describeTool);
 
 /** Models and their prompts know these names and arguments. */
 it("keeps every built-in tool with its arguments and results", () => {
@@ -26,8 +27,15 @@ it("keeps every built-in tool with its arguments and results", () => {
         "process_input: process_id text close sandbox -> process_id bytes_written closed",
         "process_stop: process_id signal grace_ms sandbox -> process_id state exit_code pid killed",
         "read_file: path start_line end_line line_numbers encoding sandbox -> path content encoding size start_line end_line truncated",
-        "write_file: path content encoding mode sandbox -> path size",
-        "list_directory: path depth sandbox -> path entries truncated",
+        "write_file: path content encoding mode sandbox -> path size undo_problem",
+        "edit_file: path edits sandbox -> path replacements size diff truncated undo_problem",
+        "apply_patch: patch cwd sandbox -> files undo_problem",
+        "undo_edit: path force sandbox -> path existed levels_left diff truncated",
+        "list_directory: path depth ignore sandbox -> path entries truncated",
+        "create_directory: path sandbox -> path created",
+        "move_file: source destination overwrite sandbox -> source destination",
+        "delete_file: path recursive sandbox -> path type undo_problem",
+        "file_info: path sandbox -> path type size mode owner group modified_at links target resolved",
         "sandbox_create: template cpu memory_mb timeout_s metadata -> id short_id ip created_at",
         "sandbox_exec: id cmd cwd env timeout_s -> stdout stderr exit_code signal timed_out truncated",
         "sandbox_read_file: id path -> content_base64 size",
@@ -37,6 +45,7 @@ it("keeps every built-in tool with its arguments and results", () => {
         "sandbox_fork: snapshot_id cpu memory_mb -> id short_id ip",
         "sandbox_kill: id -> ok",
         "sandbox_list: state_filter limit -> sandboxes",
+        "read_result: uri offset limit -> text offset next_offset total_bytes",
         "search_tools: query limit -> tools total",
         "describe_tool: name -> name title description input_schema output_schema annotations",
         "call_tool: name arguments -> ",

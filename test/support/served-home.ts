@@ -43,9 +43,9 @@ export interface TestServer extends AsyncDisposable {
   readonly process: ChildProcess;
 }
 
-/** `belljar serve` on a free port; disposing it stops it. */
-export async function openTestServer(home: TestHome): Promise<TestServer> {
-  const child = spawn(process.execPath, [CLI, "serve", "--port", "0"], { env: home.env, stdio: ["ignore", "inherit", "pipe"] });
+/** `belljar serve`, on a free port unless one is named; disposing it stops it. */
+export async function openTestServer(home: TestHome, port = 0): Promise<TestServer> {
+  const child = spawn(process.execPath, [CLI, "serve", "--port", String(port)], { env: home.env, stdio: ["ignore", "inherit", "pipe"] });
   const exited = once(child, "exit");
   return {
     url: await announcedUrl(child),

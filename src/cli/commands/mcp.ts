@@ -1,17 +1,44 @@
 import { once } from "node:events";
 import { serveMcpStdio } from "../../mcp/server/stdio.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { Config } from "../../config/config.ts";
+import type { ServerAddress } from "../../gateway/client/server-connection.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
-import { openStack } from "../compose.ts";
+import { openStack, readConfig } from "../compose.ts";
 import { createLog } from "../log.ts";
+import { serverAddress } from "../server-address.ts";
 import { readPackage } from "../package-root.ts";
 import { defaultNameOf, openTools } from "../serve-tools.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const config = readConfig(call, context);
+  const defaultName = textOption(call, "sandbox") ?? defaultNameOf(process.cwd());
+  const server = serverAddress(config, context);
+  return server ? bridge(server, defaultName, { context, config }) : serve(call, context, defaultName);
+}
+
+/** The server has the sandboxes, the tools and their policy: this process only carries messages. */
+async function bridge({ url, token }: ServerAddress, defaultName: string, { context, config }: Bridged): Promise<number> {
+  const { bridgeStdio } = await import("../../mcp/bridge/stdio-bridge.ts");
+  const log = createLog(context.stderr, config.logLevel);
+  const address = new URL(`${url.replace(/\/+$/, "")}/mcp`);
+  address.searchParams.set("sandbox", defaultName);
+  const onError = (error: Error): void => log.error({ err: error }, "A message could not be carried");
+  const bridged = bridgeStdio({ url: address, onError, ...(token !== undefined && { token }) });
+  if (!context.signal.aborted) await Promise.race([bridged.closed, once(context.signal, "abort")]);
+  await bridged.close();
+  return 0;
+}
+
+interface Bridged {
+  readonly context: CommandContext;
+  readonly config: Config;
+}
+
+async function serve(call: CommandCall, context: CommandContext, defaultName: string): Promise<number> {
   await using stack = await openStack(call, context);
   const log = createLog(context.stderr, stack.config.logLevel);
-  const defaultName = textOption(call, "sandbox") ?? defaultNameOf(process.cwd());
   await using tools = await openTools(stack, { defaultName, log });
   const server = serveMcpStdio({
     tools: tools.catalog,
@@ -20,7 +47,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     onError: (error, requestId) =>
       log.error({ err: error, requestId }, requestId === undefined ? "A message could not be served" : "A call failed inside Belljar"),
   });
-  stack.startSweep();
+  stack.startUpkeep();
   if (!context.signal.aborted) await Promise.race([server.closed, once(context.signal, "abort")]);
   await server.close();
   return 0;

@@ -9,7 +9,7 @@ import type { Config } from "../../config/config.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openLocalStack, readConfig } from "../compose.ts";
 import { createLog } from "../log.ts";
-import { openHomeSecrets } from "../open-secrets.ts";
+import { openHomeSecrets } from "../home-secrets.ts";
 import { readPackage } from "../package-root.ts";
 import { printLine } from "../print.ts";
 import { openTools } from "../serve-tools.ts";
@@ -32,7 +32,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const address = await listen(gateway, config);
   try {
     announce(context, address, config);
-    stack.startSweep();
+    stack.startUpkeep();
     if (!context.signal.aborted) await once(context.signal, "abort");
     printLine(context.stderr, "Stopping. Sandboxes live on until their deadline.");
   } finally {

@@ -1,0 +1,46 @@
+import { readFile } from "node:fs/promises";
+import type { Config } from "../config/config.ts";
+import { BelljarError } from "../errors.ts";
+import type { ConnectionRecord } from "../network/connection-record.ts";
+import { createEgress } from "../network/egress/create-egress.ts";
+import type { EgressLimits } from "../network/egress/egress-options.ts";
+import { DEFAULT_LIMITS } from "../network/egress/egress-options.ts";
+import { createDnsResolver } from "../network/egress/resolver.ts";
+import type { Egress } from "../network/egress.ts";
+
+/** The way out of the home's sandboxes, as the configuration has it. The caller disposes it. */
+export async function openEgress({ network }: Config, record: (connection: ConnectionRecord) => void): Promise<Egress> {
+  const { resolvers, certificates } = network;
+  return createEgress({
+    record,
+    limits: toLimits(network),
+    ...(resolvers && { resolver: createDnsResolver(resolvers) }),
+    ...(certificates !== undefined && { upstreamCa: [await readCertificates(certificates)] }),
+  });
+}
+
+function toLimits(network: Config["network"]): EgressLimits {
+  return {
+    ...DEFAULT_LIMITS,
+    sandbox: {
+      connections: network.connections,
+      connectionsPerSecond: network.connectionsPerSecond,
+      bytesPerDay: network.bytesPerDay,
+    },
+    owner: {
+      connections: network.ownerConnections,
+      connectionsPerSecond: network.ownerConnectionsPerSecond,
+      bytesPerDay: network.ownerBytesPerDay,
+    },
+    idleMs: network.idleMs,
+    dialMs: network.dialMs,
+  };
+}
+
+async function readCertificates(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (cause) {
+    throw new BelljarError("CONFIG_INVALID", `Cannot read network.certificates, ${path}: check that the file exists and is readable`, { cause });
+  }
+}

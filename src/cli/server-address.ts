@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import type { Config } from "../config/config.ts";
+import { BelljarError } from "../errors.ts";
+import type { ServerAddress } from "../gateway/client/server-connection.ts";
+import type { CommandContext } from "./command.ts";
+
+const MACHINE_TOKEN_FILE = "/etc/belljar/token";
+
+/** The server that a command works on; undefined when that is the home. The token: `--token-file`, then `BELLJAR_TOKEN`, then the machine's file. */
+export function serverAddress(config: Config, { env }: Pick<CommandContext, "env">): ServerAddress | undefined {
+  if (config.url === undefined) return undefined;
+  const token = config.tokenFile === undefined ? env["BELLJAR_TOKEN"] || readMachineToken() : readToken(config.tokenFile);
+  return { url: config.url, ...(token && { token }) };
+}
+
+function readToken(path: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (cause) {
+    throw new BelljarError("CONFIG_INVALID", `Cannot read the token file ${path}: check that it is there and readable`, { cause });
+  }
+}
+
+/** A machine without one has none; one that this user may not read is not for this user. */
+function readMachineToken(): string | undefined {
+  try {
+    return readFileSync(MACHINE_TOKEN_FILE, "utf8").trim();
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? "";
+    if (["ENOENT", "ENOTDIR", "EACCES"].includes(code)) return undefined;
+    throw new BelljarError("CONFIG_INVALID", `Cannot read ${MACHINE_TOKEN_FILE} (${code}): mend it, or name another with --token-file`, {
+      cause,
+    });
+  }
+}
