@@ -24,6 +24,8 @@ export interface InterpreterOptions {
   readonly sandboxes: Pick<Sandboxes, "create">;
   /** Of a fresh sandbox, as far as the host enforces them. */
   readonly limits?: Limits;
+  /** What fresh sandboxes may reach. Default: `none`. */
+  readonly network?: NonNullable<CreateOptions["network"]>;
   readonly timeoutMs?: number;
   readonly maxOutputBytes?: number;
   /** Where the sandboxes see Belljar's own small programs. */
@@ -47,6 +49,7 @@ export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): 
     limits: given.limits ?? PROGRAM_LIMITS,
     timeoutMs: given.timeoutMs ?? TIMEOUT_MS,
     maxOutputBytes: given.maxOutputBytes ?? MAX_OUTPUT_BYTES,
+    network: given.network ?? "none",
     kernels: given.kernels ?? "/opt/belljar/kernels",
   };
   const reaper = new SandboxReaper();
@@ -90,7 +93,7 @@ function freshOptions(language: Language, options: RunProgramOptions, settings: 
   return {
     limits: { ...freshLimits(language, settings.limits), ...options.limits },
     bestEffort: options.limits === undefined,
-    network: "none",
+    network: settings.network,
     ephemeral: true,
     timeoutMs: (options.timeoutMs ?? settings.timeoutMs) + GRACE_MS,
   };
