@@ -10,6 +10,7 @@ import { openRuntime } from "../../src/runtime/registry.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
 import { textOf } from "../support/tool-caller.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
@@ -35,8 +36,10 @@ async function openPlace(): Promise<Place> {
   });
   const sandboxes = createLocalSandboxes({ home: join(root, "home"), runtime, config });
   const interpreter = createInterpreter({ sandboxes, limits: { memoryBytes: 64 * MEBIBYTE } });
+  const toolLimits = { execTimeoutMs: 60_000, maxOutputBytes: MEBIBYTE, listMax: 100 };
+  const shells = createShellSessions(toolLimits);
   const catalog: Catalog = createCatalog({
-    tools: builtinTools({ interpreter, sandboxes, config: { execTimeoutMs: 60_000, maxOutputBytes: MEBIBYTE, listMax: 100 } }),
+    tools: builtinTools({ interpreter, sandboxes, shells, config: toolLimits }),
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
@@ -44,6 +47,7 @@ async function openPlace(): Promise<Place> {
     limitsMemory: (await runtime.probe()).limits.includes("memoryBytes"),
     call: (name, args) => catalog.call(LOCAL, name, args, { signal }),
     async [Symbol.asyncDispose]() {
+      await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
       for (const { id } of await sandboxes.list(LOCAL, { state: ["running"] })) await (await sandboxes.get(LOCAL, id)).kill();
       await sandboxes[Symbol.asyncDispose]();

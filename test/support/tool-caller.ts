@@ -4,6 +4,7 @@ import type { ToolResult } from "../../src/catalog/tool.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
 import { openFakeSandboxes } from "./fake-sandboxes.ts";
 
 /** The built-in tools behind their door, on the fake runtime. */
@@ -11,8 +12,15 @@ export async function openToolCaller({ snippetsDirectory }: { readonly snippetsD
   const place = await openFakeSandboxes();
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const interpreter = createInterpreter({ sandboxes: place.sandboxes });
+  const shells = createShellSessions(config);
   const catalog = createCatalog({
-    tools: builtinTools({ interpreter, sandboxes: place.sandboxes, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
+    tools: builtinTools({
+      interpreter,
+      sandboxes: place.sandboxes,
+      shells,
+      config,
+      ...(snippetsDirectory !== undefined && { snippetsDirectory }),
+    }),
     sandboxes: place.sandboxes,
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
   });
@@ -22,6 +30,7 @@ export async function openToolCaller({ snippetsDirectory }: { readonly snippetsD
     call: (name: string, args: unknown, options: Partial<CallOptions> = {}): Promise<ToolResult> =>
       catalog.call(LOCAL, name, args, { signal: new AbortController().signal, ...options }),
     async [Symbol.asyncDispose]() {
+      await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
       await place[Symbol.asyncDispose]();
     },

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { chmod, cp, lstat, mkdir, open, opendir, readdir, rename, rmdir, stat, symlink, unlink, utimes, copyFile } from "node:fs/promises";
 import { BelljarError } from "../../errors.ts";
-import type { Fields } from "../../protocol/fields.ts";
+import type { Field, Fields } from "../../protocol/fields.ts";
 import { FLAG, FRAME, OPERATION, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
 import { entryFields } from "./entry.ts";
 import type { FakeSandbox } from "./fake-sandbox.ts";
@@ -39,13 +39,25 @@ async function serveList({ sandbox, peer, fields, host }: FileRequest): Promise<
     for (const entry of await readdir(folder, { encoding: "buffer", withFileTypes: true })) {
       const name = entry.name;
       const path = prefix.length === 0 ? name : join(prefix, name);
-      await peer.row(FRAME.ENTRY, entryFields(sandbox.paths, join(folder, name), path));
+      const fields = entryFieldsIfPresent(sandbox, join(folder, name), path);
+      if (!fields) continue;
+      await peer.row(FRAME.ENTRY, fields);
       if (depth > 1 && entry.isDirectory()) await list(join(folder, name), path, depth - 1);
       if (peer.isGone) return;
     }
   };
   await list(host, Buffer.alloc(0), fields.number("DEPTH") ?? 1);
   peer.reply();
+}
+
+/** What went away while its folder was read is no row. */
+function entryFieldsIfPresent({ paths }: FakeSandbox, host: Buffer, path: Buffer): readonly Field[] | undefined {
+  try {
+    return entryFields(paths, host, path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 export function join(folder: Buffer, name: Buffer): Buffer {

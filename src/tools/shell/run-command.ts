@@ -10,36 +10,13 @@ import { MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import type { ToolLimits } from "../tool-limits.ts";
-
-const HOUR_MS = 3_600_000;
-/** What Linux takes as one argument, without its closing NUL. */
-const ARGUMENT_MAX_BYTES = 131_071;
+import { HOUR_MS, commandArgument, envArgument, timeoutArgument } from "./command-argument.ts";
 
 const Input = z.strictObject({
-  command: z
-    .string()
-    .min(1)
-    .refine(
-      (command) => Buffer.byteLength(command) <= ARGUMENT_MAX_BYTES,
-      `must have at most ${ARGUMENT_MAX_BYTES} bytes; write a script file and run that`,
-    )
-    .refine((command) => !command.includes("\0"), "must not hold a NUL byte")
-    .describe("Command line for bash (sh where there is no bash)"),
+  command: commandArgument("Command line for bash (sh where there is no bash)"),
   cwd: pathArgument("Folder to start in, by default the workspace").optional(),
-  env: z
-    .record(
-      z
-        .string()
-        .max(256)
-        .regex(/^[^=\0]+$/, "a variable's name must not be empty or hold = or NUL"),
-      z
-        .string()
-        .max(65_536)
-        .regex(/^[^\0]*$/, "must not hold a NUL byte"),
-    )
-    .optional()
-    .describe("Environment variables to add"),
-  timeout_ms: z.number().int().min(1).max(HOUR_MS).optional().describe("The command is killed after so long; at most an hour"),
+  env: envArgument(),
+  timeout_ms: timeoutArgument("The command is killed after so long; at most an hour"),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
 

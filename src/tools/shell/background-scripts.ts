@@ -1,0 +1,61 @@
+/** Marks a supervisor in the process table; the id of its process stands behind it. */
+export const SUPERVISOR = "belljar-background";
+
+/** Bytes of one output file; a process has the newest of them, numbered on. */
+export const SEGMENT_BYTES = 1_048_576;
+const SEGMENTS_KEPT = 8;
+
+/**
+ * Makes the folder's pipes and leaves a supervisor behind, which the exec's end does not end. Prints the command's pid.
+ * Without `set -m` SIGINT would be ignored in it for good.
+ */
+export const LAUNCH = `
+umask 077
+mkfifo in out || exit
+pid=$(set -m; bash -c "$1" ${SUPERVISOR} "\${@:2}" </dev/null 2>/dev/null &)
+printf %s "$pid"
+`;
+
+/**
+ * \`ID CWD COMMAND [NAME=VALUE]...\`: runs the command beside whoever started it, and writes its exit code when it ends.
+ *
+ * - The command leads a process group of its own, and takes SIGINT as programs at a terminal do: that is what \`set -m\` is for.
+ * - \`in\` is held open, so that input may come at any time; SIGUSR1 closes it.
+ * - \`out\` is carried into numbered files of a fixed size, byte by byte as it comes. The oldest go, so the disk is bounded and an
+ *   offset keeps its meaning. \`head\` alone would hold short lines back.
+ * - When the command has ended, what it printed is carried on for 200 ms before the exit is told: a child may hold \`out\` for ever.
+ */
+export const SUPERVISE = `
+set -m
+exec 3<>in
+trap 'exec 3>&-; rm -f in; interrupted=1' USR1
+trap : USR2
+umask 077
+unbuffered=
+command -v stdbuf >/dev/null && unbuffered='stdbuf -o0'
+(
+  n=0
+  while $unbuffered head -c ${SEGMENT_BYTES} >"out.$n"; [ -s "out.$n" ]; do
+    rm -f "out.$((n - ${SEGMENTS_KEPT}))"
+    n=$((n + 1))
+  done
+) <out >/dev/null 3>&- &
+pump=$!
+(
+  umask 022
+  cd && cd -- "$2" && exec env -- "\${@:4}" bash -c "$3"
+) <in >out 2>&1 3>&- &
+pid=$!
+printf '%s %s' "$$" "$pid" >pids
+printf %s "$pid"
+exec >/dev/null
+interrupted=1
+while [ "$interrupted" = 1 ]; do
+  interrupted=0
+  wait "$pid"
+  code=$?
+done
+(sleep 0.2; kill -USR2 $$) 3>&- &
+wait "$pump"
+printf %s "$code" >exit
+`;

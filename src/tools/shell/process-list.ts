@@ -1,0 +1,38 @@
+import * as z from "zod";
+import { defineTool } from "../../catalog/tool.ts";
+import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { listBackground } from "./background-processes.ts";
+import { PROCESS_FACTS, processFacts } from "./process-facts.ts";
+
+const Row = z.object({
+  ...PROCESS_FACTS,
+  command: z.string().describe("Its first 2,000 characters"),
+  cwd: z.string(),
+  started_at: z.string(),
+});
+
+export const processList = defineTool({
+  name: "process_list",
+  title: "List background processes",
+  description: [
+    "Lists the processes that run_background started in your sandbox, those that have ended too, oldest first, with their state and exit code.",
+    "The records of the oldest that have ended go when there are more than 64. For all processes of the sandbox run ps with run_command.",
+  ].join("\n"),
+  toolset: "shell",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: z.strictObject({ sandbox: sandboxArgument(DEFAULT_SANDBOX) }),
+  output: z.object({ processes: z.array(Row) }),
+  async run(context, { sandbox: id }) {
+    const known = await listBackground(await context.sandbox(id), context.signal);
+    const processes = known.map((one) => ({ ...processFacts(one), command: one.command, cwd: one.cwd, started_at: one.startedAt }));
+    return {
+      content: [{ type: "text", text: processes.map(rowText).join("\n") || "No background processes" }],
+      structuredContent: { processes },
+    };
+  },
+});
+
+function rowText({ process_id: id, state, exit_code: exitCode, pid, started_at: startedAt, cwd, command }: z.output<typeof Row>): string {
+  const how = state === "exited" ? `exited with ${exitCode}` : state;
+  return `${id}  ${how}  pid ${pid ?? "unknown"}  since ${startedAt}  in ${cwd}  ${JSON.stringify(command)}`;
+}

@@ -1,0 +1,60 @@
+import * as z from "zod";
+import { defineTool } from "../../catalog/tool.ts";
+import { MODEL_OUTPUT_BYTES } from "../output-text.ts";
+import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { readOutput } from "./background-output.ts";
+import { folderOf } from "./background-processes.ts";
+import { factLines, PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";
+import { watchUntil } from "./watch-until.ts";
+
+const WAIT_MAX_MS = 60_000;
+/** A character that is cut at the end must fit. */
+const BYTES_MIN = 16;
+
+const Output = z.object({
+  ...PROCESS_FACTS,
+  output: z.string().describe("stdout and stderr as one, in the order in which they came"),
+  offset: z.number().int().describe("Where this output begins, in bytes"),
+  next_offset: z.number().int().describe("Give it as offset to go on"),
+  total_bytes: z.number().int().describe("Printed in all"),
+  lost_bytes: z.number().int().describe("Bytes after the offset that was asked for that are not kept any more"),
+});
+
+export const processOutput = defineTool({
+  name: "process_output",
+  title: "Read a background process's output",
+  description: [
+    "Returns what a background process printed, from a byte offset on, with its state and exit code. Without offset the newest output comes back.",
+    "To follow it, give next_offset as the next call's offset. With wait_ms the call waits until there is new output at the offset",
+    "or the process has ended, and returns without when the time is up.",
+  ].join("\n"),
+  toolset: "shell",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: z.strictObject({
+    process_id: processArgument,
+    offset: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Where to begin, in bytes. Absent: the newest output"),
+    max_bytes: z.number().int().min(BYTES_MIN).max(MODEL_OUTPUT_BYTES).optional().describe("Default 32768"),
+    wait_ms: z.number().int().min(0).max(WAIT_MAX_MS).optional().describe("Wait so long for new output or the end; default 0"),
+    sandbox: sandboxArgument(DEFAULT_SANDBOX),
+  }),
+  output: Output,
+  async run(context, { process_id: id, offset, max_bytes: maxBytes = 32_768, wait_ms: timeoutMs = 0, sandbox: sandboxId }) {
+    const sandbox = await context.sandbox(sandboxId);
+    const { signal } = context;
+    const slice = await watchUntil(sandbox, { folder: folderOf(id), timeoutMs, signal }, async () => {
+      const value = await readOutput(sandbox, { id, offset, maxBytes, signal });
+      return { value, isDone: value.text !== "" || value.process.state !== "running" };
+    });
+    const { output, ...facts } = {
+      ...processFacts(slice.process),
+      output: slice.text,
+      offset: slice.offset,
+      next_offset: slice.nextOffset,
+      total_bytes: slice.total,
+      lost_bytes: Math.max(0, slice.offset - (offset ?? slice.offset)),
+    };
+    const lines = factLines({ ...facts, lost_bytes: facts.lost_bytes || null });
+    const text = `--- output ---\n${output}${output === "" || output.endsWith("\n") ? "" : "\n"}--- result ---\n${lines}`;
+    return { content: [{ type: "text", text }], structuredContent: { ...facts, output } };
+  },
+});

@@ -1,0 +1,17 @@
+/** What the promise settles to, or "late" when the time is up or the signal aborts before. The promise goes on. */
+export async function settleWithin<T>(
+  promise: Promise<T>,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+): Promise<T | "late"> {
+  let giveUp: () => void = () => undefined;
+  const late = new Promise<"late">((resolve) => (giveUp = () => resolve("late")));
+  const timer = setTimeout(giveUp, timeoutMs);
+  signal?.addEventListener("abort", giveUp, { once: true });
+  if (signal?.aborted) giveUp();
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", giveUp);
+  }
+}

@@ -1,0 +1,79 @@
+import * as z from "zod";
+import type { Tool } from "../../catalog/tool.ts";
+import { defineTool } from "../../catalog/tool.ts";
+import { openOutputProgress } from "../output-progress.ts";
+import { outputText } from "../output-text.ts";
+import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import type { ToolLimits } from "../tool-limits.ts";
+import { commandArgument, HOUR_MS, timeoutArgument } from "./command-argument.ts";
+import { factLines } from "./process-facts.ts";
+import type { ShellSessions } from "./shell-sessions.ts";
+
+const Input = z.strictObject({
+  session: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes or underscores")
+    .optional()
+    .describe('Name of the session, which is made on first use; default "main"'),
+  command: commandArgument("Command line for bash"),
+  timeout_ms: timeoutArgument("The command is interrupted after so long; at most an hour"),
+  sandbox: sandboxArgument(DEFAULT_SANDBOX),
+});
+
+const Output = z.object({
+  session: z.string(),
+  stdout: z.string(),
+  stderr: z.string(),
+  exit_code: z
+    .number()
+    .int()
+    .nullable()
+    .describe("As the shell says: 128 + N when signal N ended the command; null when the shell was killed"),
+  cwd: z.string().nullable().describe("The session's folder afterwards; null when it has ended"),
+  duration_ms: z.number(),
+  timed_out: z.boolean(),
+  truncated: z.boolean().describe("The middle of a long output was cut"),
+  created: z.boolean().describe("The session was made by this call: nothing of an earlier one is left"),
+  ended: z.boolean().describe("The session is gone; the next call makes a new one"),
+});
+
+export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits, "execTimeoutMs">): Tool {
+  return defineTool({
+    name: "shell_run",
+    title: "Run a command in a persistent shell",
+    description: [
+      "Runs a command in a named bash that stays between calls: its folder, variables, functions and options survive. Standard input is empty.",
+      "Use it for work that builds on what was set before, as an activated environment; run_command is for single commands.",
+      "A non-zero exit code is a result. A command that runs too long is interrupted as by Ctrl-C; a shell that does not come back is ended, and",
+      "ended says so. Calls on one session run one after the other. Its background jobs (&) end with it: use run_background for what must stay.",
+      "A session lives while this server and its sandbox do; the command exit ends it.",
+    ].join("\n"),
+    toolset: "shell",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    input: Input,
+    output: Output,
+    async run(context, { session = "main", command, timeout_ms: given, sandbox: id }) {
+      const sandbox = await context.sandbox(id);
+      const timeoutMs = given ?? Math.min(config.execTimeoutMs, HOUR_MS);
+      const startedAt = performance.now();
+      using progress = openOutputProgress((message) => context.progress(message));
+      const onOutput = (chunk: Buffer) => progress.push(chunk);
+      const result = await sessions.run(sandbox, session, { command, timeoutMs, signal: context.signal, onOutput });
+      const streams = { stdout: result.stdout, stderr: result.stderr };
+      const facts = {
+        session,
+        exit_code: result.exitCode ?? null,
+        cwd: result.cwd ?? null,
+        duration_ms: Math.round(performance.now() - startedAt),
+        timed_out: result.timedOut,
+        truncated: result.truncated,
+        created: result.created,
+        ended: result.ended,
+      };
+      return {
+        content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${factLines(facts)}` }],
+        structuredContent: { ...streams, ...facts },
+      };
+    },
+  });
+}

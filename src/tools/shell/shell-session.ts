@@ -1,0 +1,181 @@
+import { randomBytes } from "node:crypto";
+import { BelljarError } from "../../errors.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { FencedOutput } from "./fenced-output.ts";
+import { settleWithin } from "./settle-within.ts";
+
+export interface ShellCommand {
+  readonly command: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onOutput?: (chunk: Buffer) => void;
+}
+
+export interface ShellResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+  /** What the shell says; undefined when it was ended by a signal. */
+  readonly exitCode: number | undefined;
+  /** The shell's folder afterwards; undefined when it has ended. */
+  readonly cwd: string | undefined;
+  readonly timedOut: boolean;
+  readonly ended: boolean;
+}
+
+type Process = Awaited<ReturnType<Sandbox["guest"]["exec"]>>;
+type Exit = Awaited<Process["exited"]>;
+
+/**
+ * Commands come over fd 3 as the shell's own script and results go back there; fds 61 and 62 are its output. Interactive, so that
+ * SIGINT ends a command and not the shell; its own prompts and notices go to /dev/null, and it keeps no history.
+ */
+const START = "exec bash --noprofile --norc --noediting +H -i -s 60<&3 61>&1 62>&2 <&3 >/dev/null 2>/dev/null 3<&-";
+const FIRST_LINE = "set +o history; unset HISTFILE\n";
+const SIGINT = 2;
+/** From the interrupt to the end of the session. */
+const INTERRUPT_MS = 2_000;
+const ANSWER_MAX_BYTES = 65_536;
+
+/** One bash that lives on between commands. It owns the exec; one command at a time. */
+export class ShellSession implements AsyncDisposable {
+  readonly #process: Process;
+  readonly #stdout: FencedOutput;
+  readonly #stderr: FencedOutput;
+  readonly #ended: Promise<Exit>;
+  #hasEnded = false;
+  #answer: Buffer = Buffer.alloc(0);
+  #answered: ((answer: readonly [string, string]) => void) | undefined;
+
+  private constructor(process: Process, maxOutputBytes: number) {
+    this.#process = process;
+    this.#stdout = new FencedOutput(maxOutputBytes);
+    this.#stderr = new FencedOutput(maxOutputBytes);
+    process.stdout.on("data", (chunk: Buffer) => this.#stdout.push(chunk));
+    process.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
+    this.#channel.on("data", (chunk: Buffer) => this.#receive(chunk));
+    this.#ended = process.exited.finally(() => (this.#hasEnded = true));
+    // Whoever runs a command looks at it.
+    this.#ended.catch(() => undefined);
+    this.#channel.write(FIRST_LINE);
+  }
+
+  /** Rejects with `COMMAND_NOT_FOUND` where there is no bash. */
+  static async open(sandbox: Sandbox, { maxOutputBytes, signal }: { maxOutputBytes: number; signal: AbortSignal }): Promise<ShellSession> {
+    const exec = { argv: ["bash", "-c", START], channels: 1, stdin: false, env: { TERM: "dumb" }, signal };
+    return new ShellSession(await sandbox.guest.exec(exec), maxOutputBytes);
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Settles when the shell is gone, whatever ended it. */
+  async gone(): Promise<void> {
+    await this.#ended.catch(() => undefined);
+  }
+
+  /**
+   * A command that runs too long, or whose caller goes away, is interrupted; a shell that does not come back from it is ended.
+   * Rejects when the caller cancelled or the sandbox ended.
+   */
+  async run({ command, timeoutMs, signal, onOutput }: ShellCommand): Promise<ShellResult> {
+    this.#stdout.onOutput = onOutput;
+    this.#stderr.onOutput = onOutput;
+    try {
+      const answering = this.#ask(command);
+      const first = await settleWithin(answering, { timeoutMs, signal });
+      const isLate = first === "late";
+      const answer = isLate ? await this.#interrupt(answering) : first;
+      if (answer) await this.#fence();
+      const result = await this.#result(answer, isLate);
+      signal.throwIfAborted();
+      return result;
+    } finally {
+      this.#stdout.onOutput = undefined;
+      this.#stderr.onOutput = undefined;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#process[Symbol.asyncDispose]();
+  }
+
+  /** Undefined when the shell ended instead. */
+  #ask(command: string): Promise<readonly [string, string] | undefined> {
+    const answered = new Promise<readonly [string, string]>((resolve) => (this.#answered = resolve));
+    this.#channel.write(
+      `builtin eval ${quote(command)} </dev/null >&61 2>&62 60<&- 61>&- 62>&-\nbuiltin printf '%s\\0%s\\0' "$?" "$PWD" >&60\n`,
+    );
+    return Promise.race([answered, this.#ended.then(() => undefined)]);
+  }
+
+  async #interrupt(answering: Promise<readonly [string, string] | undefined>) {
+    this.#process.kill(SIGINT);
+    const answer = await settleWithin(answering, { timeoutMs: INTERRUPT_MS });
+    if (answer !== "late") return answer;
+    await this.#end();
+    return undefined;
+  }
+
+  /** Waits until all that the command printed has come. */
+  async #fence(): Promise<void> {
+    const mark = Buffer.from(`${randomBytes(16).toString("hex")}\n`);
+    const fenced = Promise.all([this.#stdout.until(mark), this.#stderr.until(mark)]);
+    this.#channel.write(`builtin echo ${mark.toString().trim()} >&61; builtin echo ${mark.toString().trim()} >&62\n`);
+    const first = await settleWithin(Promise.race([fenced, this.#ended]), { timeoutMs: INTERRUPT_MS });
+    if (first === "late") await this.#end();
+  }
+
+  async #result(answer: readonly [string, string] | undefined, timedOut: boolean): Promise<ShellResult> {
+    const [status, cwd] = answer ?? [];
+    const exit = this.#hasEnded ? await this.#exit() : undefined;
+    const [stdout, stderr] = [this.#stdout.take(), this.#stderr.take()];
+    return {
+      stdout: stdout.text(),
+      stderr: stderr.text(),
+      truncated: stdout.truncated || stderr.truncated,
+      exitCode: status === undefined ? exit?.exitCode : Number(status),
+      cwd: this.#hasEnded ? undefined : cwd,
+      timedOut,
+      ended: this.#hasEnded,
+    };
+  }
+
+  /** Undefined when the exec was cut short by us; rejects when the sandbox ended. */
+  async #exit(): Promise<Exit | undefined> {
+    try {
+      return await this.#ended;
+    } catch (error) {
+      if (error instanceof BelljarError && error.code === "CANCELLED") return undefined;
+      throw error;
+    }
+  }
+
+  async #end(): Promise<void> {
+    await this.#process[Symbol.asyncDispose]();
+    await this.gone();
+  }
+
+  get #channel() {
+    const [channel] = this.#process.channels;
+    if (!channel) throw new TypeError("A shell has one channel");
+    return channel;
+  }
+
+  /** `STATUS NUL CWD NUL`. Whatever else comes is from a program that has taken the channel over: such a shell is ended. */
+  #receive(chunk: Buffer): void {
+    this.#answer = Buffer.concat([this.#answer, chunk]);
+    const [status = "", cwd, rest] = this.#answer.toString("utf8").split("\0");
+    if (rest === undefined && this.#answer.length <= ANSWER_MAX_BYTES) return;
+    const answered = this.#answered;
+    this.#answer = Buffer.alloc(0);
+    this.#answered = undefined;
+    if (answered && rest === "" && cwd !== undefined && /^\d{1,3}$/.test(status)) answered([status, cwd]);
+    else void this.#process[Symbol.asyncDispose]();
+  }
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

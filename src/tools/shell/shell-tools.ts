@@ -1,0 +1,15 @@
+import type { Tool } from "../../catalog/tool.ts";
+import type { ToolLimits } from "../tool-limits.ts";
+import { processInput } from "./process-input.ts";
+import { processList } from "./process-list.ts";
+import { processOutput } from "./process-output.ts";
+import { processStop } from "./process-stop.ts";
+import { runBackground } from "./run-background.ts";
+import { createRunCommand } from "./run-command.ts";
+import { createShellRun } from "./shell-run.ts";
+import type { ShellSessions } from "./shell-sessions.ts";
+
+/** Commands: single ones, those that stay in the background, and shells that stay between calls. */
+export function shellTools(shells: ShellSessions, config: ToolLimits): readonly Tool[] {
+  return [createRunCommand(config), createShellRun(shells, config), runBackground, processList, processOutput, processInput, processStop];
+}
