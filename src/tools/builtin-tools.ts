@@ -10,6 +10,7 @@ import { readResult } from "./results/read-result.ts";
 import { sandboxTools } from "./sandbox/sandbox-tools.ts";
 import { shellTools } from "./shell/shell-tools.ts";
 import type { ShellSessions } from "./shell/shell-sessions.ts";
+import { todoTools } from "./todo/todo-tools.ts";
 import type { ToolLimits } from "./tool-limits.ts";
 
 export interface BuiltinToolsOptions {
@@ -29,6 +30,7 @@ export function builtinTools({ interpreter, sandboxes, shells, snippetsDirectory
     ...fileTools(config),
     ...sandboxTools(sandboxes, config),
     readResult,
+    ...todoTools,
     searchTools,
     describeToolTool,
     callTool,

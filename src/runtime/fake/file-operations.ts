@@ -39,9 +39,9 @@ async function serveList({ sandbox, peer, fields, host }: FileRequest): Promise<
     for (const entry of await readdir(folder, { encoding: "buffer", withFileTypes: true })) {
       const name = entry.name;
       const path = prefix.length === 0 ? name : join(prefix, name);
-      const fields = entryFieldsIfPresent(sandbox, join(folder, name), path);
-      if (!fields) continue;
-      await peer.row(FRAME.ENTRY, fields);
+      const row = entryFieldsIfPresent(sandbox, join(folder, name), path);
+      if (!row) continue;
+      await peer.row(FRAME.ENTRY, row);
       if (depth > 1 && entry.isDirectory()) await list(join(folder, name), path, depth - 1);
       if (peer.isGone) return;
     }

@@ -62,8 +62,8 @@ export function createShellSessions(config: Pick<ToolLimits, "maxOutputBytes">):
     },
     async [Symbol.asyncDispose]() {
       closing.abort();
-      const slots = [...bySandbox.values()].flatMap((names) => [...names.values()]);
-      await Promise.all(slots.map(({ session }) => session?.gone()));
+      const sessions = [...bySandbox.values()].flatMap((slots) => [...slots.values()].flatMap(({ session }) => session ?? []));
+      await Promise.all(sessions.map((session) => session.gone()));
     },
   };
 }

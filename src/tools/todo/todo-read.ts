@@ -1,0 +1,21 @@
+import * as z from "zod";
+import { defineTool } from "../../catalog/tool.ts";
+import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { loadTodos, TodoOutput, todoText } from "./todo-list.ts";
+
+export const todoRead = defineTool({
+  name: "todo_read",
+  title: "Read the todo list",
+  description: [
+    "Returns your todo list for this sandbox: what is pending, in progress and completed. Empty when none was written.",
+    "Read it when you come back to work that has several steps.",
+  ].join("\n"),
+  toolset: "todo",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: z.strictObject({ sandbox: sandboxArgument(DEFAULT_SANDBOX) }),
+  output: TodoOutput,
+  async run(context, { sandbox: id }) {
+    const todos = await loadTodos(await context.sandbox(id), context.principal, context.signal);
+    return { content: [{ type: "text", text: todoText(todos) }], structuredContent: { todos } };
+  },
+});
