@@ -25,6 +25,8 @@ export interface CliOptions {
 export interface StartedCli extends AsyncDisposable {
   /** Resolves with the first match in what it says on stderr. */
   says(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Resolves with the first match in what it writes to stdout. */
+  prints(pattern: RegExp): Promise<RegExpExecArray>;
   /** Resolves when it has written to stdout. */
   firstOutput(): Promise<void>;
   /** Reads its stdout no more. */
@@ -66,9 +68,11 @@ export async function openCliHome(): Promise<CliHome> {
     start(argv, options) {
       const child = launch(argv, options);
       const heard = listen(child.stderr);
+      const printed = listen(child.stdout);
       const exit = finish(child);
       return {
         says: heard,
+        prints: printed,
         firstOutput: async () => void (await once(child.stdout, "data")),
         closeOutput: () => void child.stdout.destroy(),
         closeErrors: () => void child.stderr.destroy(),

@@ -1,0 +1,38 @@
+import { BelljarError } from "../../errors.ts";
+import { openPortForward } from "../../network/ports/port-forward.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { openStack } from "../compose.ts";
+import { parseForward } from "../port-argument.ts";
+import { printLine } from "../print.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const [id = "", ports = ""] = call.positionals;
+  const { port, local } = parseForward(ports, "belljar sandbox forward --help");
+  await using stack = await openStack(call, context);
+  const sandbox = await stack.sandboxes.get(LOCAL, id);
+  await using forward = await openPortForward({
+    dial: (signal) => sandbox.guest.dial(port, signal),
+    local,
+    onRefused: (error) => printLine(context.stderr, `belljar: ${describe(error)}`),
+  });
+  printLine(context.stdout, `127.0.0.1:${forward.port} is port ${port} of sandbox ${sandbox.id}. Stop with Ctrl+C.`);
+  await sandboxEnd(sandbox, context.signal);
+  return 0;
+}
+
+/** Resolves when the signal aborts. Rejects with the sandbox's end, which a stream to its guest tells of. */
+async function sandboxEnd(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
+  try {
+    // Nothing of it is wanted but its end; a folder in which hardly anything happens costs nothing.
+    for await (const _change of await sandbox.guest.files.watch("/", { signal })) if (signal.aborted) return;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+function describe(error: unknown): string {
+  if (error instanceof BelljarError) return `${error.message} (${error.code})`;
+  throw error;
+}

@@ -1,0 +1,43 @@
+import type { Config } from "../../config/config.ts";
+import { BelljarError } from "../../errors.ts";
+import { portUrls } from "../../network/ports/port-urls.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet } from "../command.ts";
+import { openStack } from "../compose.ts";
+import { parsePort } from "../port-argument.ts";
+import { serverOrigin } from "../port-origin.ts";
+import { printJson, printLine } from "../print.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const [id = "", text = ""] = call.positionals;
+  const port = parsePort(text, "belljar sandbox port --help");
+  await using stack = await openStack(call, context);
+  const sandbox = await stack.sandboxes.get(LOCAL, id);
+  const link = await sandbox.registerPort(port, isSet(call, "public") ? "public" : "token");
+  const origin = serverOrigin(stack.config);
+  const urls = portUrls(origin, link);
+  if (isSet(call, "json")) printJson(context.stdout, { ...link, ...urls });
+  else {
+    printLine(context.stdout, urls.url);
+    printLine(context.stdout, urls.pathUrl);
+  }
+  const advice = await missingServer(stack.config, { origin, id: sandbox.id });
+  if (advice !== undefined) printLine(context.stderr, advice);
+  return 0;
+}
+
+/** What to do when nobody serves the link; undefined when somebody does. */
+async function missingServer({ url }: Config, { origin, id }: { readonly origin: URL; readonly id: string }): Promise<string | undefined> {
+  if (url !== undefined) return undefined;
+  const { askServer } = await import("../../gateway/client/server-connection.ts");
+  try {
+    await askServer({ url: origin.origin }, { method: "GET", path: `/v1/sandboxes/${id}`, signal: AbortSignal.timeout(2_000) });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof BelljarError)) throw error;
+    if (error.code === "UNAUTHORIZED") return undefined;
+    if (error.code !== "SANDBOX_NOT_FOUND") return `Nothing answers at ${origin.origin} yet: the link works while \`belljar serve\` runs.`;
+    return `The server at ${origin.origin} has another home: start one for this home with \`belljar serve --port N\`, and get the link again with BELLJAR_PORT=N.`;
+  }
+}

@@ -1,0 +1,32 @@
+import { portUrls } from "../../network/ports/port-urls.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet } from "../command.ts";
+import { openStack } from "../compose.ts";
+import { serverOrigin } from "../port-origin.ts";
+import { printJson, printLine, printTable } from "../print.ts";
+
+type Ports = Awaited<ReturnType<Sandbox["ports"]>>;
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const [id = ""] = call.positionals;
+  await using stack = await openStack(call, context);
+  const { listening, links } = await (await stack.sandboxes.get(LOCAL, id)).ports();
+  const origin = serverOrigin(stack.config);
+  if (isSet(call, "json")) printJson(context.stdout, { listening, links: links.map((link) => ({ ...link, ...portUrls(origin, link) })) });
+  else if (listening.length === 0 && links.length === 0) printLine(context.stderr, "Nothing listens in this sandbox, and it has no links.");
+  else printTable(context.stdout, [["PORT", "LISTENS ON", "UID", "LINK"], ...toRows({ listening, links }, origin)]);
+  return 0;
+}
+
+/** A row for each that listens, and for each link behind which nothing does. */
+function toRows({ listening, links }: Ports, origin: URL): readonly (readonly string[])[] {
+  const linkTo = (port: number): string => {
+    const link = links.find((one) => one.port === port);
+    return link ? portUrls(origin, link).url : "";
+  };
+  const open = listening.map(({ port, address, uid }) => [String(port), address, String(uid), linkTo(port)]);
+  const idle = links.filter(({ port }) => !listening.some((one) => one.port === port));
+  return [...open, ...idle.map(({ port }) => [String(port), "", "", linkTo(port)])];
+}

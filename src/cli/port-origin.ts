@@ -1,0 +1,42 @@
+import { isIPv6 } from "node:net";
+import type { Config } from "../config/config.ts";
+import type { PortListener } from "../network/ports/port-listener.ts";
+import type { Stack } from "./compose.ts";
+import type { Log } from "./log.ts";
+
+/** Where links to ports start, for a process whose tools make links. Disposing it closes what it opened. */
+export interface PortOrigin extends AsyncDisposable {
+  origin(): Promise<URL>;
+}
+
+/** The server that is worked on; without one a listener of this process, opened when the first link needs it. */
+export function createPortOrigin({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">, log: Log): PortOrigin {
+  let listener: Promise<PortListener> | undefined;
+  return {
+    async origin() {
+      if (config.url !== undefined) return new URL(config.url);
+      listener ??= openListener(sandboxes, log);
+      return (await listener).origin;
+    },
+    async [Symbol.asyncDispose]() {
+      await (await listener)?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What serves HTTP is loaded when it is needed. */
+async function openListener(sandboxes: Stack["sandboxes"], log: Log): Promise<PortListener> {
+  const [{ openPortListener }, { findPortSandbox }] = await Promise.all([
+    import("../network/ports/port-listener.ts"),
+    import("../sandbox/port-sandbox.ts"),
+  ]);
+  const onFailure = (err: unknown, requestId: string): void => log.error({ err, requestId }, "A request for a port failed inside Belljar");
+  return openPortListener({ find: findPortSandbox(sandboxes), onFailure });
+}
+
+/** Where the server of this configuration is, whether it runs or not. */
+export function serverOrigin({ url, host, port }: Pick<Config, "url" | "host" | "port">): URL {
+  if (url !== undefined) return new URL(url);
+  if (host === "0.0.0.0" || host === "::") return new URL(`http://127.0.0.1:${port}`);
+  return new URL(`http://${isIPv6(host) ? `[${host}]` : host}:${port}`);
+}

@@ -1,0 +1,75 @@
+import { once } from "node:events";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer } from "node:net";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream";
+import { BelljarError } from "../../errors.ts";
+
+export interface PortForwardOptions {
+  /** A TCP connection to the port inside; the signal holds for its whole life. */
+  readonly dial: (signal: AbortSignal) => Promise<Duplex>;
+  /** The port of this machine's loopback; 0 takes a free one. */
+  readonly local: number;
+  /** Told why a connection could not be passed in; its client sees it closed. */
+  readonly onRefused: (error: unknown) => void;
+}
+
+/** A plain TCP port of this machine that is a port inside, for every program of this machine. Disposing it ends its connections. */
+export interface PortForward extends AsyncDisposable {
+  readonly port: number;
+}
+
+const HOST = "127.0.0.1";
+const CONNECTIONS_MAX = 512;
+
+/** Rejects with `PORT_TAKEN`. */
+export async function openPortForward({ dial, local, onRefused }: PortForwardOptions): Promise<PortForward> {
+  const gone = new AbortController();
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket)).on("error", () => socket.destroy());
+    dial(gone.signal).then(
+      (inside) => join(socket, inside),
+      (error: unknown) => {
+        socket.destroy();
+        if (!gone.signal.aborted) onRefused(error);
+      },
+    );
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.listen({ host: HOST, port: local });
+  await once(server, "listening").catch((cause: unknown) => {
+    throw taken(local, cause);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      gone.abort();
+      for (const socket of sockets) socket.destroy();
+      const closed = once(server, "close");
+      server.close();
+      await closed;
+    },
+  };
+}
+
+/** An end passes on as an end; a break of one side is a break of both. */
+function join(socket: Socket, inside: Duplex): void {
+  const settle = (error: Error | null | undefined): void => {
+    if (!error) return;
+    socket.destroy();
+    inside.destroy();
+  };
+  pipeline(socket, inside, settle);
+  pipeline(inside, socket, settle);
+}
+
+function taken(port: number, cause: unknown): unknown {
+  const code = (cause as NodeJS.ErrnoException).code;
+  if (code !== "EADDRINUSE" && code !== "EACCES") return cause;
+  const why = code === "EADDRINUSE" ? "is in use" : "may not be used by this user";
+  return new BelljarError("PORT_TAKEN", `Port ${port} of this machine ${why}: name another as PORT:LOCAL, or PORT:0 for a free one`, {
+    cause,
+  });
+}
