@@ -15,6 +15,11 @@ const WORKSPACE: OptionSpec = {
   value: "DIR[:copy|:ro|:rw]",
   description: "Host folder that the sandbox sees at /home/user",
 };
+const NETWORK: OptionSpec = {
+  type: "string",
+  value: "POLICY",
+  description: "What it may reach: none (default), all, or rules as npm,github,api.example.com[:port]",
+};
 const SNIPPETS: OptionSpec = { type: "string", value: "DIR", description: "Folder with the snippets that execute_code can name" };
 const TOOLSETS: OptionSpec = {
   type: "string",
@@ -43,6 +48,13 @@ const CREATE_OPTIONS = {
   "open-files": { type: "string", value: "N", description: "Most open files of a process" },
   "best-effort": { type: "boolean", description: "Go on when a named limit cannot be enforced here" },
   timeout: { type: "string", value: "TIME", description: "How long it lives without being extended: 90s, 1h" },
+  network: NETWORK,
+  secret: {
+    type: "string",
+    multiple: true,
+    value: "VARIABLE=NAME@HOST[+HOST...]",
+    description: "Variable that stands for a secret, which goes to these hosts alone; may be repeated",
+  },
   env: ENV,
   metadata: { type: "string", multiple: true, short: "m", value: "KEY=VALUE", description: "A label; may be repeated" },
   json: JSON_OPTION,
@@ -64,6 +76,11 @@ export const SCOPES = `Scopes (a token without any may do all that the configura
   calls-per-minute:N        tool calls in a minute
   output-per-minute:SIZE    results in a minute`;
 
+const NETWORK_RULES = `A rule is host[:port]: an exact name, *.example.com for all names below it, or an address.
+Without a port it is for 80 and 443. A rule may begin with methods and a scheme and end with a path:
+  api.example.com   *.example.com:8443   "GET+HEAD https://api.example.com/v1"
+npm, pypi, debian and github are sets of rules: belljar network sets.`;
+
 const none = { min: 0, max: 0 };
 const one = { min: 1, max: 1 };
 
@@ -78,6 +95,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       host: { type: "string", value: "HOST", description: "Address to listen on (default 127.0.0.1)" },
       port: { type: "string", short: "p", value: "N", description: "Port to listen on (default 6060; 0 takes a free one)" },
       workspace: WORKSPACE,
+      network: NETWORK,
       snippets: SNIPPETS,
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
@@ -91,6 +109,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     positionals: none,
     options: {
       workspace: WORKSPACE,
+      network: NETWORK,
       sandbox: { type: "string", value: "NAME", description: "Name of the default sandbox (default: made from the start folder)" },
       gateway: { type: "string", value: "URL", description: "Carry MCP to that server instead (BELLJAR_URL)" },
       snippets: SNIPPETS,
@@ -113,6 +132,7 @@ export const COMMANDS: readonly CommandSpec[] = [
         description: "python, javascript, typescript, bash, go, c, c++ ... (default: by the file's name)",
       },
       workspace: WORKSPACE,
+      network: NETWORK,
       env: ENV,
       timeout: COMMAND_TIMEOUT,
       json: JSON_OPTION,
@@ -138,7 +158,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "Open a terminal in a sandbox; without ID in a fresh one that ends with it",
     usage: "[ID]",
     positionals: { min: 0, max: 1 },
-    options: { workspace: WORKSPACE, user: USER },
+    options: { workspace: WORKSPACE, network: NETWORK, user: USER },
     failureCode: 125,
     load: () => import("./commands/shell.ts"),
   },
@@ -178,6 +198,19 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import("./commands/sandbox-info.ts"),
   },
   {
+    name: "sandbox network",
+    summary: "Show or change what a sandbox may reach, also for connections that live",
+    usage: "ID [none|all|RULE,...]",
+    positionals: { min: 1, max: 2 },
+    options: {
+      allow: { type: "string", multiple: true, value: "RULE,...", description: "Add rules; may be repeated" },
+      deny: { type: "string", multiple: true, value: "RULE,...", description: "Take rules away; may be repeated" },
+      json: JSON_OPTION,
+    },
+    details: NETWORK_RULES,
+    load: () => import("./commands/sandbox-network.ts"),
+  },
+  {
     name: "sandbox kill",
     summary: "End sandboxes",
     usage: "ID...",
@@ -200,37 +233,6 @@ export const COMMANDS: readonly CommandSpec[] = [
     positionals: one,
     options: { yes: { type: "boolean", short: "y", description: "Do not ask" }, json: JSON_OPTION },
     load: () => import("./commands/sandbox-apply.ts"),
-  },
-  {
-    name: "sandbox ports",
-    summary: "Show what listens in a sandbox, and the links to it",
-    usage: "ID",
-    positionals: one,
-    options: { json: JSON_OPTION },
-    load: () => import("./commands/sandbox-ports.ts"),
-  },
-  {
-    name: "sandbox port",
-    summary: "Make a link to a port of a sandbox, for a browser or a program",
-    usage: "ID PORT",
-    positionals: { min: 2, max: 2 },
-    options: {
-      public: { type: "boolean", description: "Without a token: for all who reach the server" },
-      json: JSON_OPTION,
-    },
-    details:
-      "Prints two addresses of the same link: by host name, for browsers and curl, and by path, where such names do not resolve. " +
-      "Who has an address has the link. They are served by `belljar serve`.",
-    load: () => import("./commands/sandbox-port.ts"),
-  },
-  {
-    name: "sandbox forward",
-    summary: "Make a port of a sandbox a port of this machine, until Ctrl+C",
-    usage: "ID PORT[:LOCAL]",
-    positionals: { min: 2, max: 2 },
-    options: {},
-    details: "Every program of this machine can connect to it. Without LOCAL it has the same number; 0 takes a free one.",
-    load: () => import("./commands/sandbox-forward.ts"),
   },
   {
     name: "network sets",

@@ -30,7 +30,10 @@ export function editPolicy(current: NetworkPolicy, { set, allow, deny }: PolicyE
   if (allow.length === 0 && deny.length === 0) return base;
   if (base === "all") throw usage("The policy is all: name the rules that are to stay instead", "belljar sandbox network --help");
   const rules = [...rulesOf(base), ...allow.flatMap((text) => rulesOf(parseNetworkPolicy(text)))];
-  return withoutRules(rules, deny.flatMap((text) => rulesOf(parseNetworkPolicy(text))));
+  return withoutRules(
+    rules,
+    deny.flatMap((text) => rulesOf(parseNetworkPolicy(text))),
+  );
 }
 
 function withoutRules(rules: readonly string[], denied: readonly string[]): NetworkPolicy {

@@ -12,7 +12,7 @@ import type { Egress } from "../network/egress.ts";
 export async function openEgress({ network }: Config, record: (connection: ConnectionRecord) => void): Promise<Egress> {
   const { resolvers, certificates } = network;
   return createEgress({
-    record,
+    record: (connection) => record({ ...connection, durationMs: Math.round(connection.durationMs * 1_000) / 1_000 }),
     limits: toLimits(network),
     ...(resolvers && { resolver: createDnsResolver(resolvers) }),
     ...(certificates !== undefined && { upstreamCa: [await readCertificates(certificates)] }),
@@ -41,6 +41,8 @@ async function readCertificates(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
-    throw new BelljarError("CONFIG_INVALID", `Cannot read network.certificates, ${path}: check that the file exists and is readable`, { cause });
+    throw new BelljarError("CONFIG_INVALID", `Cannot read network.certificates, ${path}: check that the file exists and is readable`, {
+      cause,
+    });
   }
 }

@@ -1,3 +1,4 @@
+import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CreateOptions } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -5,6 +6,7 @@ import { isSet, textOption, textOptions } from "../command.ts";
 import { openStack, workspaceOption } from "../compose.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
+import { parseSecretOptions } from "../secret-options.ts";
 import { parseCores, parseCount, parseDuration, parsePairs, parseSize } from "../values.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
@@ -30,12 +32,15 @@ function toCreateOptions(call: CommandCall, { env }: CommandContext): CreateOpti
     diskBytes: option("disk", parseSize),
     openFiles: option("open-files", parseCount),
   });
+  const secrets = textOptions(call, "secret");
   return withoutUndefined({
     template: textOption(call, "template"),
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(isSet(call, "best-effort") && { bestEffort: true }),
     timeoutMs: option("timeout", parseDuration),
     env: parsePairs("env", textOptions(call, "env"), env),
+    network: option("network", (_name, text) => parseNetworkPolicy(text)),
+    ...(secrets.length > 0 && { secrets: parseSecretOptions(secrets) }),
     metadata: parsePairs("metadata", textOptions(call, "metadata")),
   });
 }

@@ -1,3 +1,4 @@
+import { formatPolicy } from "../../sandbox/network/network-ceiling.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -24,9 +25,13 @@ function toRows(info: SandboxInfo): readonly (readonly string[])[] {
     ["created", `${info.createdAt.toISOString()} (${formatWhen(info.createdAt)})`],
     ["deadline", info.deadline && !end ? `${info.deadline.toISOString()} (${formatWhen(info.deadline)})` : undefined],
     ["ended", end],
-    ["network", typeof info.network === "string" ? info.network : info.network.allow.join(", ")],
+    ["network", formatPolicy(info.network)],
+    ["network at most", info.networkCeiling && formatPolicy(info.networkCeiling)],
     ["workspace", info.workspace ? `${info.workspace.path} (${info.workspace.mode})` : undefined],
     ["default for", info.defaultName],
+    ...Object.entries(info.secrets ?? {}).map(
+      ([name, { secret, hosts }]) => [`secret ${name}`, `${secret} for ${hosts.join(", ")}`] as const,
+    ),
     ...limitRows(info),
     ...Object.entries(info.metadata).map(([key, value]) => [`label ${key}`, value] as const),
   ];

@@ -1,4 +1,5 @@
 import { BelljarError } from "../../errors.ts";
+import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -33,16 +34,21 @@ interface Place extends AsyncDisposable {
 async function openPlace(call: CommandCall, context: CommandContext, stack: Stack): Promise<Place> {
   const [id] = call.positionals;
   if (id !== undefined) {
-    if (textOption(call, "workspace") !== undefined) {
-      throw new BelljarError(
-        "USAGE",
-        "--workspace is for a fresh sandbox: leave out the ID, or make one with `belljar sandbox create --workspace`",
-      );
+    const fresh = ["workspace", "network"].find((name) => textOption(call, name) !== undefined);
+    if (fresh !== undefined) {
+      const advice = `leave out the ID, or make one with \`belljar sandbox create --${fresh}\``;
+      throw new BelljarError("USAGE", `--${fresh} is for a fresh sandbox: ${advice}`);
     }
     return { sandbox: await stack.sandboxes.get(LOCAL, id), [Symbol.asyncDispose]: async () => {} };
   }
   const workspace = await workspaceOption(stack.config);
-  const made = stack.sandboxes.create(LOCAL, { ephemeral: true, ...(workspace && { workspace }) }, context.signal);
+  const network = textOption(call, "network");
+  const options = {
+    ephemeral: true,
+    ...(workspace && { workspace }),
+    ...(network !== undefined && { network: parseNetworkPolicy(network) }),
+  };
+  const made = stack.sandboxes.create(LOCAL, options, context.signal);
   const sandbox = await withProgress(context.stderr, "Making a sandbox", made);
   return { sandbox, [Symbol.asyncDispose]: () => sandbox.kill() };
 }
