@@ -66,7 +66,7 @@ function join(
     socket.destroy();
     other.destroy();
   };
-  joinStreams(flow, { inside: socket, outside: other, idleMs: visit.gate.limits.idleMs, ...(mask && { toInside: mask.body() }) });
+  joinStreams(flow, { inside: socket, outside: other, idleMs: visit.gate.limits.idleMs, ...(mask && { toInside: mask.upgraded() }) });
 }
 
 function switchingHead(incoming: IncomingMessage, mask: ResponseMask | undefined): string {
