@@ -235,6 +235,37 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import("./commands/sandbox-apply.ts"),
   },
   {
+    name: "sandbox ports",
+    summary: "Show what listens in a sandbox, and the links to it",
+    usage: "ID",
+    positionals: one,
+    options: { json: JSON_OPTION },
+    load: () => import("./commands/sandbox-ports.ts"),
+  },
+  {
+    name: "sandbox port",
+    summary: "Make a link to a port of a sandbox, for a browser or a program",
+    usage: "ID PORT",
+    positionals: { min: 2, max: 2 },
+    options: {
+      public: { type: "boolean", description: "Without a token: for all who reach the server" },
+      json: JSON_OPTION,
+    },
+    details:
+      "Prints two addresses of the same link: by host name, for browsers and curl, and by path, where such names do not resolve. " +
+      "Who has an address has the link. They are served by `belljar serve`.",
+    load: () => import("./commands/sandbox-port.ts"),
+  },
+  {
+    name: "sandbox forward",
+    summary: "Make a port of a sandbox a port of this machine, until Ctrl+C",
+    usage: "ID PORT[:LOCAL]",
+    positionals: { min: 2, max: 2 },
+    options: {},
+    details: "Every program of this machine can connect to it. Without LOCAL it has the same number; 0 takes a free one.",
+    load: () => import("./commands/sandbox-forward.ts"),
+  },
+  {
     name: "network sets",
     summary: "Show the named sets of rules, and why each rule is in them",
     usage: "[NAME]",
