@@ -68,6 +68,8 @@ export interface Sandboxes {
 export interface Sandbox {
   readonly id: string;
   readonly guest: Guest;
+  /** Settles once it has ended; never rejects. Absent where only the server knows. */
+  readonly ended?: Promise<unknown>;
   /** One raw stream of the guest protocol; the caller destroys it. */
   connect(signal: AbortSignal): Promise<Duplex>;
   info(): Promise<SandboxInfo>;

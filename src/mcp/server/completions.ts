@@ -21,8 +21,8 @@ export function serveCompletions(server: Server, options: McpServerOptions, call
 async function findValues(
   { resources, prompts }: McpServerOptions,
   { principal }: Caller,
-  { ref, argument }: CompleteRequest["params"],
+  { ref, argument, context }: CompleteRequest["params"],
 ): Promise<readonly string[]> {
   if (ref.type === "ref/prompt") return (await prompts?.complete(principal, ref.name, argument)) ?? [];
-  return (await resources?.complete(principal, ref.uri, argument)) ?? [];
+  return (await resources?.complete(principal, ref.uri, { ...argument, given: context?.arguments ?? {} })) ?? [];
 }

@@ -12,6 +12,13 @@ export interface ResourceDescription {
 /** A family of resources; `uriTemplate` is of RFC 6570. */
 export type ResourceTemplate = Omit<ResourceDescription, "uri"> & { readonly uriTemplate: string };
 
+/** A variable whose value somebody is typing; `given` are those that are known already. */
+export interface WantedValue {
+  readonly name: string;
+  readonly value: string;
+  readonly given?: Readonly<Record<string, string>>;
+}
+
 /** What MCP needs to serve resources. A resource of another owner answers exactly as none. */
 export interface ResourceDoor {
   /** Rejects with `ARGUMENTS_INVALID` for an unknown cursor. */
@@ -23,11 +30,7 @@ export interface ResourceDoor {
   /** Rejects with `RESOURCE_NOT_FOUND`. */
   read(principal: Principal, uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]>;
   /** Values that start with `value` for a variable of one of the templates. */
-  complete(
-    principal: Principal,
-    uriTemplate: string,
-    argument: { readonly name: string; readonly value: string },
-  ): Promise<readonly string[]>;
+  complete(principal: Principal, uriTemplate: string, argument: WantedValue): Promise<readonly string[]>;
   /** From here on changes of this resource are told, if it is one that can change. */
   watch(principal: Principal, uri: string): Promise<void>;
   onUpdate(listener: (principalId: string, uri: string) => void): () => void;

@@ -1,0 +1,183 @@
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { ResourceContent } from "../../catalog/tool.ts";
+import { BelljarError } from "../../errors.ts";
+import type { Principal } from "../../sandbox/sandbox.ts";
+import type { ResourceDescription, ResourceDoor, ResourceTemplate, WantedValue } from "../server/resource-door.ts";
+import { parseUri, TEMPLATES } from "./belljar-uri.ts";
+import type { BelljarUri } from "./belljar-uri.ts";
+import { completePath } from "./complete-path.ts";
+import { readFileResource } from "./read-file-resource.ts";
+import type { SandboxChanges } from "./sandbox-changes.ts";
+import { toDetail } from "./sandbox-detail.ts";
+
+/** What is told of a template of sandboxes. */
+export interface TemplateInfo {
+  readonly name: string;
+  readonly description: string;
+}
+
+export interface BelljarResourcesOptions {
+  readonly changes: SandboxChanges;
+  readonly catalog: Pick<Catalog, "results" | "sandboxLog">;
+  readonly templates: readonly TemplateInfo[];
+}
+
+const PAGE = 100;
+const JSON_TYPE = "application/json";
+const SANDBOXES = "belljar://sandboxes/";
+const TEMPLATE_LIST = "belljar://templates/";
+
+const ROOTS: readonly ResourceDescription[] = [
+  { uri: SANDBOXES, name: "sandboxes", title: "Your sandboxes", mimeType: JSON_TYPE },
+  { uri: TEMPLATE_LIST, name: "templates", title: "What sandboxes can start from", mimeType: JSON_TYPE },
+];
+
+const RESOURCE_TEMPLATES: readonly ResourceTemplate[] = [
+  {
+    uriTemplate: TEMPLATES.sandbox,
+    name: "sandbox",
+    title: "A sandbox",
+    description: "Its state, limits and labels, and its log: the last 200 calls in it",
+    mimeType: JSON_TYPE,
+  },
+  { uriTemplate: TEMPLATES.file, name: "file", title: "A file of a sandbox", description: "offset and limit, in bytes, read a part of it" },
+  { uriTemplate: TEMPLATES.template, name: "template", title: "A template", mimeType: JSON_TYPE },
+  {
+    uriTemplate: TEMPLATES.result,
+    name: "result",
+    title: "The rest of a cut result",
+    description: "offset and limit, in bytes, read a part of it",
+    mimeType: "text/plain",
+  },
+];
+
+/** The resources of Belljar: sandboxes with their files, templates, and what was cut of results. Each owner sees its own alone. */
+export function createBelljarResources(options: BelljarResourcesOptions): ResourceDoor {
+  return new BelljarResources(options);
+}
+
+class BelljarResources implements ResourceDoor {
+  readonly #options: BelljarResourcesOptions;
+
+  constructor(options: BelljarResourcesOptions) {
+    this.#options = options;
+  }
+
+  async list(principal: Principal, cursor = "0") {
+    const start = /^[0-9]{1,9}$/.test(cursor) ? Number(cursor) : Number.NaN;
+    const all = [...ROOTS, ...(await this.#listSandboxes(principal)), ...this.#listResults(principal)];
+    if (!(start === 0 || start < all.length))
+      throw new BelljarError("ARGUMENTS_INVALID", "There is no such cursor; list again from the start");
+    const end = start + PAGE;
+    return { resources: all.slice(start, end), ...(end < all.length && { nextCursor: String(end) }) };
+  }
+
+  templates(): readonly ResourceTemplate[] {
+    return RESOURCE_TEMPLATES;
+  }
+
+  async read(principal: Principal, uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]> {
+    const named = parseUri(uri);
+    try {
+      return [await this.#content(principal, { ...named, uri }, signal)];
+    } catch (error) {
+      throw asMissing(error);
+    }
+  }
+
+  async complete(principal: Principal, uriTemplate: string, argument: WantedValue) {
+    const values = await this.#candidates(principal, uriTemplate, argument);
+    return values.filter((value) => value.startsWith(argument.value)).toSorted();
+  }
+
+  async watch(principal: Principal, uri: string): Promise<void> {
+    const named = parseUri(uri);
+    try {
+      if (named.kind === "sandboxes") await this.#options.changes.watchAll(principal);
+      if (named.kind === "sandbox" || named.kind === "file") await this.#options.changes.watch(principal, named.id);
+    } catch (error) {
+      throw asMissing(error);
+    }
+  }
+
+  onUpdate(listener: (principalId: string, uri: string) => void): () => void {
+    return this.#options.changes.onChange(({ principalId, sandboxId }) => {
+      listener(principalId, SANDBOXES);
+      listener(principalId, `${SANDBOXES}${sandboxId}`);
+    });
+  }
+
+  onListChange(listener: (principalId: string) => void): () => void {
+    return this.#options.changes.onChange(({ principalId }) => listener(principalId));
+  }
+
+  async #content(principal: Principal, named: BelljarUri & { readonly uri: string }, signal: AbortSignal): Promise<ResourceContent> {
+    const { changes, catalog } = this.#options;
+    const { sandboxes } = changes;
+    switch (named.kind) {
+      case "sandboxes":
+        return toJson(named.uri, (await sandboxes.list(principal, {})).map(toDetail));
+      case "sandbox":
+        return toJson(named.uri, await this.#detail(principal, named.id));
+      case "file":
+        return readFileResource(await sandboxes.get(principal, named.id), named, signal);
+      case "templates":
+        return toJson(named.uri, this.#options.templates);
+      case "template":
+        return toJson(named.uri, this.#template(named.name));
+      case "result":
+        return { uri: named.uri, mimeType: "text/plain", text: catalog.results.read(principal, named.id, named).text };
+    }
+  }
+
+  async #detail(principal: Principal, id: string) {
+    const { changes, catalog } = this.#options;
+    const info = await changes.sandboxes.info(principal, id);
+    return { ...toDetail(info), log: catalog.sandboxLog.lines(info.id) };
+  }
+
+  #template(name: string): TemplateInfo {
+    const found = this.#options.templates.find((template) => template.name === name);
+    if (found) return found;
+    throw new BelljarError("RESOURCE_NOT_FOUND", `No template ${JSON.stringify(name.slice(0, 100))}; ${TEMPLATE_LIST} lists them`);
+  }
+
+  async #listSandboxes(principal: Principal): Promise<readonly ResourceDescription[]> {
+    const live = await this.#options.changes.sandboxes.list(principal, { state: ["running", "paused"] });
+    return live.map(({ id, shortId, state, defaultName }) => ({
+      uri: `${SANDBOXES}${id}`,
+      name: defaultName === undefined ? `sandbox ${shortId}` : `sandbox ${shortId} (${defaultName})`,
+      description: state,
+      mimeType: JSON_TYPE,
+    }));
+  }
+
+  #listResults(principal: Principal): readonly ResourceDescription[] {
+    return this.#options.catalog.results.list(principal).map(({ id, uri, bytes }) => ({
+      uri,
+      name: `result ${id.slice(0, 8)}`,
+      description: `${bytes} bytes of a result that was cut`,
+      mimeType: "text/plain",
+    }));
+  }
+
+  async #candidates(principal: Principal, uriTemplate: string, { name, value, given = {} }: WantedValue): Promise<readonly string[]> {
+    const { changes, catalog, templates } = this.#options;
+    if (uriTemplate === TEMPLATES.template) return templates.map((template) => template.name);
+    if (uriTemplate === TEMPLATES.result && name === "id") return catalog.results.list(principal).map(({ id }) => id);
+    if (uriTemplate === TEMPLATES.file && name === "path")
+      return completePath(changes.sandboxes, principal, { id: given["id"], start: value });
+    const isSandbox = (uriTemplate === TEMPLATES.sandbox || uriTemplate === TEMPLATES.file) && name === "id";
+    return isSandbox ? (await changes.sandboxes.list(principal, { state: ["running", "paused"] })).map(({ id }) => id) : [];
+  }
+}
+
+function toJson(uri: string, value: unknown): ResourceContent {
+  return { uri, mimeType: JSON_TYPE, text: JSON.stringify(value, null, 2) };
+}
+
+/** What an address names may be missing in more ways than one. */
+function asMissing(error: unknown): unknown {
+  const isMissing = error instanceof BelljarError && ["SANDBOX_NOT_FOUND", "SANDBOX_ENDED", "FILE_NOT_FOUND"].includes(error.code);
+  return isMissing ? new BelljarError("RESOURCE_NOT_FOUND", error.message, { cause: error }) : error;
+}
