@@ -25,8 +25,8 @@ interface Rule {
   readonly grants: readonly Grant[];
 }
 
-const RULE =
-  /^(?:(?<methods>[A-Z]+(?:\+[A-Z]+)*) +)?(?:(?<scheme>https?):\/\/)?(?<host>\[[^\]]*\]|[^/:\s]+)(?::(?<port>\d{1,5}))?(?<path>\/\S*)?$/i;
+const RULE = /^(?:(?<methods>[^\s/.:]+) +)?(?:(?<scheme>https?):\/\/)?(?<host>\[[^\]]*\]|[^/:\s]+)(?::(?<port>\d{1,5}))?(?<path>\/\S*)?$/i;
+const METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
 const RULE_MAX_LENGTH = 512;
 
 /** A rule in canonical form, with what it grants. Throws `ARGUMENTS_INVALID` and says what is wrong. */
@@ -47,7 +47,9 @@ function parseWritten(written: string): Rule {
   const { host, isWildcard } = parseHost(written, parts["host"]);
   const scheme = parts["scheme"]?.toLowerCase() as "http" | "https" | undefined;
   const port = parsePort(written, parts["port"]);
-  const methods = parts["methods"] && [...new Set(parts["methods"].toUpperCase().split("+"))].toSorted();
+  if (!host.includes(".") && !host.includes(":") && port === undefined)
+    throw invalid(written, `"${host}" is no set, and a name without a dot is of this machine's own network: write its port too`);
+  const methods = parts["methods"] === undefined ? undefined : parseMethods(written, parts["methods"]);
   const path = parts["path"] === undefined ? undefined : parsePath(written, parts["path"]);
   const shown = isWildcard ? `*.${host}` : host;
   const authority = port === undefined ? toAuthority(shown, 0).slice(0, -2) : toAuthority(shown, port);
@@ -79,6 +81,13 @@ function assertNarrowWildcard(written: string, host: string): void {
   if (isAddress(host)) throw invalid(written, "an address has no names below it");
   if (!host.includes(".") || getPublicSuffix(host, { allowPrivateDomains: true }) === host)
     throw invalid(written, `anybody can register a name below "${host}"; name the domain that you mean`);
+}
+
+function parseMethods(written: string, text: string): readonly string[] {
+  const methods = [...new Set(text.toUpperCase().split("+"))].toSorted();
+  const unknown = methods.find((method) => !METHODS.has(method));
+  if (unknown !== undefined) throw invalid(written, `"${unknown.slice(0, 40)}" is no method; write GET, or GET+POST`);
+  return methods;
 }
 
 function parsePort(written: string, text: string | undefined): number | undefined {

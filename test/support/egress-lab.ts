@@ -191,3 +191,27 @@ async function closeServer(server: Server): Promise<void> {
   server.close();
   await once(server, "close");
 }
+
+/** Reads up to the text and with it; what follows stays in the stream. */
+export async function readUntil(stream: Duplex, text: string): Promise<string> {
+  let seen = "";
+  while (!seen.includes(text)) {
+    const chunk: unknown = stream.read();
+    if (chunk === null) {
+      if (stream.readableEnded || stream.destroyed) throw new TypeError(`ended after "${seen}"`);
+      await Promise.race([once(stream, "readable"), once(stream, "end"), once(stream, "close")]);
+    } else seen += (chunk as Buffer).toString("latin1");
+  }
+  const end = seen.indexOf(text) + text.length;
+  if (end < seen.length) stream.unshift(Buffer.from(seen.slice(end), "latin1"));
+  return seen.slice(0, end);
+}
+
+/** A tunnel through the proxy; rejects with what the proxy said when it did not open. */
+export async function openConnect(lab: EgressLab, authority: string): Promise<Socket> {
+  const client = await lab.proxy();
+  client.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
+  const head = await readUntil(client, "\r\n\r\n");
+  if (head.startsWith("HTTP/1.1 200")) return client;
+  throw new TypeError(head);
+}

@@ -47,11 +47,18 @@ export async function openTunnel(request: TunnelRequest): Promise<void> {
   flow.rule = grants[0]?.rule;
   flow.isStillAllowed = () => gate.find(place).length > 0;
   const tunnel = new Tunnel(request, flow);
-  if (tunnel.speaks === "http") return tunnel.toHttp();
-  if (tunnel.speaks === "tls" && gate.readsTls(place)) return tunnel.terminate();
+  if (tunnel.speaks === "http" || (tunnel.speaks === "tls" && gate.readsTls(place))) return read(tunnel, gate, flow);
   const upstream = await gate.dial(flow);
   if (upstream instanceof Refusal) return flow.stop(upstream);
   return tunnel.join(upstream);
+}
+
+/** Each request on it makes its own connection; a name that leads nowhere good is refused before any. */
+async function read(tunnel: Tunnel, gate: Gate, flow: Flow): Promise<void> {
+  const addresses = await gate.resolve(flow.place);
+  if (addresses instanceof Refusal) return flow.stop(addresses);
+  if (flow.isOver) return;
+  return tunnel.speaks === "http" ? tunnel.toHttp() : tunnel.terminate();
 }
 
 class Tunnel {

@@ -1,0 +1,115 @@
+import { expect, it } from "vitest";
+import { checkNetworkPolicy, narrows, parseNetworkPolicy } from "./check-policy.ts";
+import { describeSets } from "./named-sets.ts";
+import { parseRule } from "./rules.ts";
+
+it.each([
+  ["Example.COM", "example.com"],
+  ["example.com.", "example.com"],
+  ["*.Example.com:8443", "*.example.com:8443"],
+  ["https://example.com", "https://example.com"],
+  ["http://example.com:80", "http://example.com:80"],
+  ["get+HEAD https://api.example.com/v1/", "GET+HEAD https://api.example.com/v1"],
+  ["https://example.com/a/../b/./c", "https://example.com/b/c"],
+  ["example.com/", "example.com"],
+  ["bücher.example", "xn--bcher-kva.example"],
+  ["раура1.com", "xn--1-7sba6dbr.com"],
+  ["2130706433:80", "127.0.0.1:80"],
+  ["0x7f.1:80", "127.0.0.1:80"],
+  ["[::FFFF:10.0.0.1]:80", "10.0.0.1:80"],
+  ["[2001:DB8:0::1]:443", "[2001:db8::1]:443"],
+  ["NPM", "npm"],
+  ["localhost:3000", "localhost:3000"],
+])("writes the rule %s as %s", (written, canonical) => {
+  expect(parseRule(written).text).toBe(canonical);
+  expect(parseRule(canonical).text).toBe(canonical);
+});
+
+it.each([
+  "*",
+  "*.com",
+  "*.co.uk",
+  "*.github.io",
+  "*.test",
+  "*.10.0.0.1",
+  "a.*.com",
+  "",
+  " ",
+  `${"a".repeat(300)}.com`,
+  "example.com:0",
+  "example.com:65536",
+  "ftp://example.com",
+  "user@example.com",
+  "example.com/a?b",
+  "example.com/%2f",
+  "example.com/a%5cb",
+  "exa mple.com",
+  "example.com\r\nHost: b",
+  "exa\tmple.com",
+  "[fe80::1%eth0]:80",
+  "example..com",
+  "localhost",
+  "none",
+  "FETCH https://example.com",
+])("refuses the rule %j", (written) => {
+  expect(() => parseRule(written)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
+});
+
+it("reads a policy as people write it", () => {
+  expect(parseNetworkPolicy("none")).toBe("none");
+  expect(parseNetworkPolicy(" all ")).toBe("all");
+  expect(parseNetworkPolicy("npm, Example.com:8080,example.com:8080")).toEqual({ allow: ["npm", "example.com:8080"] });
+});
+
+it.each(["", "all,example.com:x", "none,"])("refuses the policy %j", (text) => {
+  expect(() => parseNetworkPolicy(text)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
+});
+
+it.each([
+  null,
+  1,
+  "some",
+  [],
+  {},
+  { allow: "a.com" },
+  { allow: [1] },
+  { allow: [] },
+  { allow: ["a.com"], deny: [] },
+  { allow: Array.from({ length: 257 }, () => "a.com") },
+])("refuses %j as a policy", (value) => {
+  expect(() => checkNetworkPolicy(value)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
+});
+
+it("has sets whose rules can all be read, each with a reason", () => {
+  for (const { name, rules } of describeSets()) {
+    expect(parseRule(name).grants.length).toBeGreaterThanOrEqual(rules.length);
+    for (const { rule, reason } of rules) expect([parseRule(rule).text, reason]).toEqual([rule, expect.stringMatching(/\w/)]);
+  }
+});
+
+it.each([
+  [["a.example.com"], ["*.example.com"], true],
+  [["example.com"], ["*.example.com"], false],
+  [["*.b.example.com"], ["*.example.com"], true],
+  [["*.example.com"], ["*.b.example.com"], false],
+  [["*.example.com"], ["example.com"], false],
+  [["https://example.com"], ["example.com"], true],
+  [["example.com"], ["https://example.com"], false],
+  [["GET https://example.com/a/b"], ["GET+POST https://example.com/a"], true],
+  [["https://example.com/a/b"], ["GET https://example.com/a"], false],
+  [["https://example.com/ab"], ["https://example.com/a"], false],
+  [["https://registry.npmjs.org"], ["npm"], true],
+  [["npm", "pypi"], ["npm"], false],
+  [["example.com:8080"], ["example.com:8080"], true],
+  [["example.com:8080"], ["*.example.com:8080"], false],
+])("knows whether %j lies within %j: %j", (policy, ceiling, expected) => {
+  expect(narrows({ allow: policy }, { allow: ceiling })).toBe(expected);
+});
+
+it("takes all for a ceiling of everything public, and none for one of nothing", () => {
+  expect(narrows({ allow: ["example.com"] }, "all")).toBe(true);
+  expect(narrows({ allow: ["127.0.0.1:22"] }, "all")).toBe(false);
+  expect(narrows("none", "none")).toBe(true);
+  expect(narrows({ allow: ["example.com"] }, "none")).toBe(false);
+  expect(narrows("all", { allow: ["example.com"] })).toBe(false);
+});

@@ -1,0 +1,102 @@
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createTcpServer } from "node:net";
+import { expect, it } from "vitest";
+import { converse, openConnect, openEgressLab, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
+import { Allowance } from "./bounds.ts";
+
+const WIDE = { connections: 1000, connectionsPerSecond: 1000, bytesPerDay: 1e9 };
+const GET = "GET http://bad.test/ HTTP/1.1\r\nHost: bad.test\r\nConnection: close\r\n\r\n";
+
+it("counts connections, how fast they come, and bytes of a day", () => {
+  let now = 0;
+  const allowance = new Allowance({ connections: 2, connectionsPerSecond: 1, bytesPerDay: 100 }, () => now);
+  allowance.open();
+  allowance.open();
+  expect(allowance.findExcess()).toBe("too-many-connections");
+  allowance.close();
+  expect(allowance.findExcess()).toBeUndefined();
+  for (let count = 0; count < 8; count++) {
+    allowance.open();
+    allowance.close();
+  }
+  expect(allowance.findExcess()).toBe("too-fast");
+  now += 1000;
+  expect(allowance.findExcess()).toBeUndefined();
+  expect(allowance.takeBytes(99)).toBe(true);
+  expect(allowance.takeBytes(1)).toBe(false);
+  expect(allowance.findExcess()).toBe("too-much-data");
+  now += 86_400_000;
+  expect(allowance.findExcess()).toBeUndefined();
+});
+
+it("tells one connection too many so, and takes the next when one has gone", async () => {
+  await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, limits: { sandbox: { ...WIDE, connections: 1 } } });
+  const first = await lab.proxy();
+  first.write("GET ");
+  const answer = await converse(await lab.proxy(), GET);
+  expect(answer).toContain("429 Too Many Requests");
+  expect(answer).toContain("x-belljar-error: too-many-connections");
+  expect(lab.records).toMatchObject([{ reason: "too-many-connections" }]);
+  expect(await converse(first, GET.slice(4))).toContain("x-belljar-error: no-rule");
+  expect(await converse(await lab.proxy(), GET)).toContain("x-belljar-error: no-rule");
+});
+
+it("bounds all sandboxes of an owner together", async () => {
+  await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, limits: { owner: { ...WIDE, connections: 0 } } });
+  expect(await converse(await lab.proxy(), GET)).toContain("too-many-connections");
+});
+
+it("lets a flood of 10,000 connections cost a line of the audit and no more connections than allowed", async () => {
+  await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, limits: { sandbox: { ...WIDE, connections: 10 } } });
+  const held = await Promise.all(Array.from({ length: 10 }, () => lab.proxy()));
+  for (const client of held) client.write("GET ");
+  for (let batch = 0; batch < 100; batch++) {
+    const flood = await Promise.all(Array.from({ length: 100 }, () => lab.proxy()));
+    for (const client of flood) client.destroy();
+  }
+  expect(lab.records.length).toBeLessThan(100);
+  expect(new Set(lab.records.map((row) => row.reason))).toEqual(new Set(["too-many-connections"]));
+  expect(await converse(held[0] ?? (await lab.proxy()), GET.slice(4))).toContain("no-rule");
+}, 30_000);
+
+it("cuts a connection that carries more than a day allows", async () => {
+  await using origin = await openOrigin(createHttpServer((_request, response) => response.end(Buffer.alloc(1_000_000))));
+  const host = `good.test:${origin.port}`;
+  const limits = { sandbox: { ...WIDE, bytesPerDay: 100_000 } };
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "good.test": ["127.0.0.1"] }, limits });
+  const answer = await converse(await lab.proxy(), `GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  expect(answer.length).toBeLessThan(500_000);
+  expect(lab.records).toMatchObject([{ verdict: "refused", reason: "too-much-data" }]);
+  expect(await converse(await lab.proxy(), GET)).toContain("too-much-data");
+});
+
+it("holds a fast server back for a reader that never reads", async () => {
+  let sent = 0;
+  const server = createTcpServer((socket) => {
+    const chunk = Buffer.alloc(65_536);
+    const push = (): void => {
+      while (sent < 1e9 && socket.write(chunk)) sent += chunk.length;
+    };
+    socket.on("drain", push);
+    push();
+  });
+  await using origin = await openOrigin(server);
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "good.test": ["127.0.0.1"] }, limits: { idleMs: 300 } });
+  const client = await openConnect(lab, host);
+  client.pause();
+  expect(await lab.recorded(() => true)).toMatchObject({ verdict: "allowed" });
+  expect(sent).toBeLessThan(100_000_000);
+  client.destroy();
+});
+
+it("bounds the requests that wait on one connection", async () => {
+  await using origin = await openOrigin(createHttpServer(() => {}));
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "good.test": ["127.0.0.1"] } });
+  const client = await lab.proxy();
+  client.write(`GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(40));
+  expect(await lab.recorded((row) => row.reason === "too-fast")).toMatchObject({ verdict: "refused" });
+  client.destroy();
+  await readUntil(client, "never").catch(() => {});
+});

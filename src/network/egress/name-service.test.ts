@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import type { Socket } from "node:net";
+import { createServer as createTcpServer } from "node:net";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { converse, openEgressLab, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
+import { parseQuestion } from "./dns-message.ts";
+
+function query(name: string, type = 1, id = 7): Buffer {
+  const labels = name.split(".").map((label) => Buffer.from([label.length, ...Buffer.from(label, "latin1")]));
+  const message = Buffer.concat([Buffer.from([0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]), ...labels, Buffer.from([0, 0, type, 0, 1])]);
+  return Buffer.concat([Buffer.from([message.length >> 8, message.length & 255]), message]);
+}
+
+async function readBytes(socket: Socket, count: number): Promise<Buffer> {
+  while (true) {
+    const bytes: unknown = socket.read(count);
+    if (bytes !== null) return bytes as Buffer;
+    await once(socket, "readable");
+  }
+}
+
+interface Answer {
+  readonly id: number;
+  readonly code: number;
+  readonly address: string | undefined;
+}
+
+async function readAnswer(socket: Socket): Promise<Answer> {
+  const message = await readBytes(socket, (await readBytes(socket, 2)).readUInt16BE());
+  const isAnswered = message.readUInt16BE(6) === 1;
+  return { id: message.readUInt16BE(0), code: (message[3] ?? 0) & 15, address: isAnswered ? message.subarray(-4).join(".") : undefined };
+}
+
+async function ask(lab: { names(): Promise<Socket> }, name: string, type = 1): Promise<Answer> {
+  const socket = await lab.names();
+  socket.write(query(name, type));
+  const answer = await readAnswer(socket);
+  socket.destroy();
+  return answer;
+}
+
+it("answers an allowed name with an address inside, and carries what connects to it", async () => {
+  await using origin = await openOrigin(createHttpServer((request, response) => response.end(`I am ${request.headers.host}`)));
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [`http://${host}`] }, names: { "good.test": ["127.0.0.1"] } });
+  const { code, address } = await ask(lab, "GOOD.test");
+  expect(code).toBe(0);
+  expect(address).toMatch(/^198\.1[89]\./);
+  expect(lab.inside.listening()).toContain(`${address}:${origin.port}`);
+  const client = await lab.inside.dial({ address: address ?? "", port: origin.port });
+  expect(await converse(client, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).toContain(`I am ${host}`);
+  expect(await lab.recorded((row) => row.verdict === "allowed")).toMatchObject({ via: "transparent", host: "good.test" });
+});
+
+it("keeps a name's address, and gives two names two", async () => {
+  await using lab = await openEgressLab({
+    policy: { allow: ["*.good.test:81"] },
+    names: { "a.good.test": ["1.1.1.1"], "b.good.test": ["1.1.1.1"] },
+  });
+  const [first, again, other] = [await ask(lab, "a.good.test"), await ask(lab, "a.good.test"), await ask(lab, "b.good.test")];
+  expect(again.address).toBe(first.address);
+  expect(other.address).not.toBe(first.address);
+});
+
+it("does not know names that no rule allows, and those that lead inside", async () => {
+  await using lab = await openEgressLab({
+    policy: { allow: ["inner.test"] },
+    names: { "inner.test": ["192.168.0.1"], "bad.test": ["1.1.1.1"] },
+  });
+  expect(await ask(lab, "bad.test")).toMatchObject({ code: 3, address: undefined });
+  expect(await ask(lab, "inner.test")).toMatchObject({ code: 3, address: undefined });
+  expect(lab.records).toMatchObject([
+    { via: "dns", host: "bad.test", reason: "no-rule" },
+    { via: "dns", host: "inner.test", reason: "private-address" },
+  ]);
+});
+
+it("has no IPv6 addresses for a name that it knows", async () => {
+  await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, names: { "good.test": ["1.1.1.1"] } });
+  expect(await ask(lab, "good.test", 28)).toMatchObject({ code: 0, address: undefined });
+});
+
+it("answers several questions of one connection in turn", async () => {
+  await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, names: { "good.test": ["1.1.1.1"] } });
+  const socket = await lab.names();
+  socket.write(Buffer.concat([query("good.test", 1, 1), query("good.test", 28, 2), query("bad.test", 1, 3)]));
+  const answers = [await readAnswer(socket), await readAnswer(socket), await readAnswer(socket)];
+  expect(answers.map(({ id, code }) => [id, code])).toEqual([
+    [1, 0],
+    [2, 0],
+    [3, 3],
+  ]);
+});
+
+it("lets the name go that was asked for longest ago and has no connection", async () => {
+  await using origin = await openOrigin(createTcpServer((socket) => socket.pipe(socket)));
+  const names = { "a.test": ["127.0.0.1"], "b.test": ["127.0.0.1"], "c.test": ["127.0.0.1"] };
+  const policy = { allow: Object.keys(names).map((name) => `${name}:${origin.port}`) };
+  await using lab = await openEgressLab({ policy, names, limits: { names: 2 } });
+  const [a, b] = [await ask(lab, "a.test"), await ask(lab, "b.test")];
+  const busy = await lab.inside.dial({ address: a.address ?? "", port: origin.port });
+  busy.write("ping");
+  await readUntil(busy, "ping");
+  const c = await ask(lab, "c.test");
+  const listening = lab.inside.listening().join(" ");
+  expect(listening).toContain(`${a.address}:`);
+  expect(listening).toContain(`${c.address}:`);
+  expect(listening).not.toContain(`${b.address}:`);
+});
+
+it("closes what is no query", async () => {
+  await using lab = await openEgressLab({ policy: "all" });
+  expect(await converse(await lab.names(), Buffer.from([0, 3, 1, 2, 3]))).toBe("");
+  expect(await converse(await lab.names(), Buffer.from([255, 255, ...Buffer.alloc(5000)]))).toBe("");
+});
+
+it("reads any bytes without failing", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+      const question = parseQuestion(Buffer.from([0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...bytes]));
+      expect(question === undefined || question.section.length <= bytes.length).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,217 @@
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { createServer as createTcpServer } from "node:net";
+import type { Duplex } from "node:stream";
+import { connect as connectTls, type ConnectionOptions, createServer as createTlsServer } from "node:tls";
+import { expect, it } from "vitest";
+import { converse, openConnect, openEgressLab, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
+import { createSecretGuard } from "../secrets/create-secret-guard.ts";
+import { createPlaceholder } from "../secrets/placeholder.ts";
+import type { SecretGuard } from "../secrets/secret-guard.ts";
+import { createSandboxAuthority, createServerCertificates } from "../tls/sandbox-authority.ts";
+
+const OUTSIDE = createSandboxAuthority();
+const certificates = createServerCertificates(OUTSIDE);
+const INSIDE = createSandboxAuthority();
+const PLACEHOLDER = createPlaceholder();
+const VALUE = "sk-the-real-value-0123456789";
+const NAMES = { "good.test": ["127.0.0.1"], "other.test": ["127.0.0.1"] };
+
+const tlsOptions = {
+  SNICallback: (name: string, done: (error: null, context: ReturnType<typeof certificates.contextFor>) => void) =>
+    done(null, certificates.contextFor(name || "none.test")),
+};
+
+function openGuard(hosts: readonly string[]): SecretGuard {
+  return createSecretGuard({
+    owner: "local",
+    uses: { API_KEY: { secret: "api", hosts } },
+    placeholders: { API_KEY: PLACEHOLDER },
+    store: { reveal: async () => VALUE },
+    authority: INSIDE,
+  });
+}
+
+/** Resolves once the handshake is done; rejects with the alert. */
+async function secure(socket: Duplex, options: ConnectionOptions): Promise<Duplex & { readonly authorizationError?: Error }> {
+  const client = connectTls({ socket, ...options });
+  await once(client, "secureConnect");
+  return client;
+}
+
+const greeter = () => createTlsServer(tlsOptions, (socket) => socket.on("error", () => {}).end("hello over TLS"));
+
+it("carries TLS whose server name is the host, and counts its bytes", async () => {
+  await using origin = await openOrigin(greeter());
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [`https://${host}`] }, names: NAMES });
+  const client = await secure(await openConnect(lab, host), { servername: "good.test", ca: OUTSIDE.certificatePem });
+  expect(await readUntil(client, "TLS")).toBe("hello over TLS");
+  client.end();
+  const row = await lab.recorded((record) => record.verdict === "allowed");
+  expect(row).toMatchObject({ via: "connect", host: "good.test", rule: `https://${host}` });
+  expect(row.sentBytes).toBeGreaterThan(200);
+  expect(row.receivedBytes).toBeGreaterThan(200);
+});
+
+it.each([
+  ["another name", { servername: "other.test" }, "sni-mismatch"],
+  ["no name", {}, "sni-missing"],
+])("refuses TLS with %s by an alert", async (_what, options, reason) => {
+  await using origin = await openOrigin(greeter());
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [`https://${host}`, "other.test"] }, names: NAMES });
+  const tunnel = await openConnect(lab, host);
+  await expect(secure(tunnel, { ...options, rejectUnauthorized: false })).rejects.toThrow(/alert|unrecognized/i);
+  expect(await lab.recorded((row) => row.reason === reason)).toMatchObject({ verdict: "refused", host: "good.test" });
+});
+
+it("checks the server name on a port where anything may be spoken, when TLS is", async () => {
+  await using origin = await openOrigin(greeter());
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: NAMES });
+  const tunnel = await openConnect(lab, host);
+  await expect(secure(tunnel, { servername: "other.test", rejectUnauthorized: false })).rejects.toThrow(/alert|unrecognized/i);
+  const right = await secure(await openConnect(lab, host), { servername: "good.test", ca: OUTSIDE.certificatePem });
+  expect(await readUntil(right, "TLS")).toBe("hello over TLS");
+});
+
+it("refuses what is not TLS where the rule is for https", async () => {
+  await using origin = await openOrigin(createHttpServer((_request, response) => response.end("plain")));
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [`https://${host}`] }, names: NAMES });
+  await converse(await openConnect(lab, host), `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  expect(await lab.recorded((row) => row.reason === "not-tls")).toMatchObject({ verdict: "refused" });
+});
+
+it("carries bytes as they are, also when the server speaks first and when one side is done early", async () => {
+  const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+    socket.write("220 ready\n");
+    socket.on("end", () => socket.end("bye")).resume();
+  });
+  await using origin = await openOrigin(server);
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: NAMES });
+  const client = await openConnect(lab, host);
+  expect(await readUntil(client, "ready\n")).toBe("220 ready\n");
+  client.end("half");
+  expect(await readUntil(client, "bye")).toBe("bye");
+  expect(await lab.recorded((row) => row.verdict === "allowed")).toMatchObject({ sentBytes: 4, receivedBytes: 13 });
+});
+
+it("refuses a CONNECT to an address that is allowed by its name alone", async () => {
+  await using origin = await openOrigin(greeter());
+  await using lab = await openEgressLab({ policy: { allow: [`good.test:${origin.port}`] }, names: NAMES });
+  await expect(openConnect(lab, `127.0.0.1:${origin.port}`)).rejects.toThrow(/403[^]*no-rule/);
+  await expect(openConnect(lab, "nonsense")).rejects.toThrow(/400[^]*bad-request/);
+});
+
+it("reads plain HTTP in a tunnel, one request at a time", async () => {
+  await using origin = await openOrigin(createHttpServer((request, response) => response.end(`${request.url} of ${request.headers.host}`)));
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [`GET http://${host}/open`] }, names: NAMES });
+  const client = await openConnect(lab, host);
+  client.write(`GET /open/1 HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  expect(await readUntil(client, host)).toContain("/open/1 of");
+  client.write(`GET /closed HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  expect(await readUntil(client, "--allow")).toContain("x-belljar-error: no-rule");
+  expect(await converse(client, "GET /open HTTP/1.1\r\nHost: other.test\r\nConnection: close\r\n\r\n")).toContain("host-mismatch");
+  expect(lab.records).toMatchObject([{ verdict: "allowed", via: "connect" }, { reason: "no-rule" }, { reason: "host-mismatch" }]);
+});
+
+it("reads TLS to a secret's host, fills the placeholder and masks the value that comes back", async () => {
+  let seen = "";
+  const server = createHttpsServer(tlsOptions, (request, response) => {
+    seen = request.headers.authorization ?? "";
+    response.setHeader("x-echo", seen);
+    response.end(`you sent ${seen}`);
+  });
+  await using origin = await openOrigin(server);
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({
+    policy: { allow: [host] },
+    names: NAMES,
+    guard: openGuard([host]),
+    upstreamCa: [OUTSIDE.certificatePem],
+  });
+  const client = await secure(await openConnect(lab, host), { servername: "good.test", ca: INSIDE.certificatePem });
+  client.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${PLACEHOLDER}\r\nConnection: close\r\n\r\n`);
+  const answer = await readUntil(client, "\r\n0\r\n\r\n");
+  expect(seen).toBe(`Bearer ${VALUE}`);
+  expect(answer).toContain("200 OK");
+  expect(answer).not.toContain(VALUE);
+  expect(lab.records).toMatchObject([{ verdict: "allowed", host: "good.test", via: "connect" }]);
+});
+
+it("reads TLS for a rule with a path, and verifies the real server's name", async () => {
+  const server = createHttpsServer(
+    { ...tlsOptions, SNICallback: (_name, done) => done(null, certificates.contextFor("wrong.test")) },
+    (_request, response) => response.end(),
+  );
+  await using origin = await openOrigin(server);
+  const host = `good.test:${origin.port}`;
+  const lab = await openEgressLab({
+    policy: { allow: [`https://${host}/v1`] },
+    names: NAMES,
+    guard: openGuard([]),
+    upstreamCa: [OUTSIDE.certificatePem],
+  });
+  await using _closed = lab;
+  const ask = async (path: string): Promise<string> => {
+    const client = await secure(await openConnect(lab, host), { servername: "good.test", ca: INSIDE.certificatePem });
+    client.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    return readUntil(client, "Belljar:");
+  };
+  expect(await ask("/v1")).toContain("x-belljar-error: bad-certificate");
+  expect(await ask("/v2")).toContain("x-belljar-error: no-rule");
+});
+
+it("refuses a placeholder that is sent anywhere else, in a head, a body or bare bytes", async () => {
+  await using origin = await openOrigin(createHttpServer((request, response) => request.resume().on("end", () => response.end("got it"))));
+  await using raw = await openOrigin(createTcpServer((socket) => socket.resume()));
+  const [host, bare] = [`good.test:${origin.port}`, `other.test:${raw.port}`];
+  await using lab = await openEgressLab({ policy: { allow: [host, bare] }, names: NAMES, guard: openGuard(["api.test"]) });
+  const head = await converse(
+    await lab.proxy(),
+    `GET http://${host}/?k=${PLACEHOLDER} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+  );
+  expect(head).toContain("x-belljar-error: placeholder");
+  const body = `POST http://${host}/ HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: ${PLACEHOLDER.length}\r\n\r\n${PLACEHOLDER}`;
+  expect(await converse(await lab.proxy(), body)).toContain("x-belljar-error: placeholder");
+  const tunnel = await openConnect(lab, bare);
+  tunnel.write(PLACEHOLDER.slice(0, 9));
+  tunnel.write(PLACEHOLDER.slice(9));
+  await readUntil(tunnel, "never").catch(() => {});
+  expect(lab.records.map((row) => row.reason)).toEqual(["placeholder", "placeholder", "placeholder"]);
+});
+
+it("closes connections that a new policy forbids, and no others", async () => {
+  await using origin = await openOrigin(createTcpServer((socket) => socket.pipe(socket)));
+  const [one, two] = [`good.test:${origin.port}`, `other.test:${origin.port}`];
+  await using lab = await openEgressLab({ policy: { allow: [one, two] }, names: NAMES });
+  const [first, second] = [await openConnect(lab, one), await openConnect(lab, two)];
+  for (const client of [first, second]) {
+    client.write("ping");
+    await readUntil(client, "ping");
+  }
+  const closed = once(first.resume(), "end");
+  lab.update({ policy: { allow: [two] } });
+  await closed;
+  expect(lab.records).toMatchObject([{ host: "good.test", verdict: "refused", reason: "policy-changed" }]);
+  second.write("still");
+  expect(await readUntil(second, "still")).toBe("still");
+  await expect(openConnect(lab, one)).rejects.toThrow("no-rule");
+});
+
+it("closes everything when the sandbox ends", async () => {
+  await using origin = await openOrigin(createTcpServer((socket) => socket.pipe(socket)));
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: NAMES });
+  const client = await openConnect(lab, host);
+  client.write("ping");
+  await readUntil(client, "ping");
+  lab.inside.end();
+  expect(await lab.recorded(() => true)).toMatchObject({ verdict: "allowed", sentBytes: 4 });
+  expect(lab.inside.listening()).toEqual([]);
+});
