@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "connection.h"
+#include "exec.h"
 #include "sink.h"
 
 /* Grants go out in quarters of the window, so that small writes do not each cost a frame. */
@@ -221,7 +222,7 @@ void channel_stop(struct channel *channel) {
 
 void channel_settle(struct channel *channel) {
   struct connection *connection = channel->connection;
-  if (channel->end_due && connection_is_clear(connection)) {
+  if (channel->end_due && connection_is_clear(connection) && !exec_holds_end(connection)) {
     channel->end_due = false;
     connection_send(connection, (struct frame_header){FRAME_END, channel->number, 0}, NULL);
   }

@@ -98,7 +98,14 @@ static size_t push(struct connection *connection, const uint8_t *bytes, size_t l
   return 0;
 }
 
+static void send_batch(struct connection *connection) {
+  size_t length = connection->batch_length;
+  connection->batch_length = 0;
+  if (length > 0) connection_send_bytes(connection, connection->batch, length);
+}
+
 void connection_send_bytes(struct connection *connection, const uint8_t *bytes, size_t length) {
+  send_batch(connection);
   if (connection->phase == PHASE_CLOSED || connection->socket.fd < 0) return;
   size_t done = connection->out_end == 0 ? push(connection, bytes, length) : 0;
   if (done < length && connection->phase != PHASE_CLOSED) keep_out(connection, &bytes[done], length - done);
@@ -109,7 +116,13 @@ void connection_send(struct connection *connection, struct frame_header header, 
   if (header.length > sizeof frame - FRAME_HEADER_BYTES) return;
   write_frame_header(frame, header);
   if (header.length > 0) memcpy(&frame[FRAME_HEADER_BYTES], payload, header.length);
-  connection_send_bytes(connection, frame, FRAME_HEADER_BYTES + header.length);
+  size_t length = FRAME_HEADER_BYTES + header.length;
+  if (!connection->batching || length > sizeof connection->batch - connection->batch_length) {
+    connection_send_bytes(connection, frame, length);
+    return;
+  }
+  memcpy(&connection->batch[connection->batch_length], frame, length);
+  connection->batch_length += length;
 }
 
 void connection_end(struct connection *connection) {
@@ -166,10 +179,14 @@ static void on_socket(struct loop *loop, struct event *event, uint32_t events) {
 }
 
 static void settle_open(struct connection *connection) {
+  connection->batching = true;
   for (size_t i = 0; i < connection->channel_count; i++) channel_settle(&connection->channels[i]);
-  if (connection->phase != PHASE_OPEN) return;
-  if (connection->operation == OPERATION_EXEC) exec_settle(connection);
-  else dial_settle(connection);
+  if (connection->phase == PHASE_OPEN) {
+    if (connection->operation == OPERATION_EXEC) exec_settle(connection);
+    else dial_settle(connection);
+  }
+  connection->batching = false;
+  send_batch(connection);
 }
 
 void connection_settle(struct connection *connection) {

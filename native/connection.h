@@ -15,6 +15,7 @@
 #include "request.h"
 
 #define CONNECTIONS_MAX 1024u
+#define HOLD_OVER (-1)
 
 enum phase {
   /* Its head is still to come. */
@@ -74,11 +75,17 @@ struct connection {
   size_t out_start;
   size_t out_end;
   bool shut;
+  /* Small frames of one settling go out as one write. */
+  uint8_t batch[256];
+  size_t batch_length;
+  bool batching;
 
   struct channel *channels;
   size_t channel_count;
   /* 0: none. */
   int64_t deadline_us;
+  /* Until then the ENDs of an exec wait for its exit, to go out with it. 0: none wait; HOLD_OVER: they wait no more. */
+  int64_t hold_us;
   struct exec exec;
   struct service *service;
   struct connection *next_waiting;

@@ -17,6 +17,7 @@
 #include "spawn.h"
 
 #define DRAIN_US 50000
+#define HOLD_US 1000
 #define RECOUNT_US 1000000
 #define EXIT_BYTES 36u
 #define SIGNALS_MAX 64u
@@ -259,6 +260,12 @@ static void send_exit(struct connection *connection) {
   put_u64(&payload[28], (uint64_t)exec->usage.ru_maxrss * 1024u);
   connection_send(connection, (struct frame_header){FRAME_EXIT, 0, sizeof payload}, payload);
   connection_end(connection);
+}
+
+bool exec_holds_end(struct connection *connection) {
+  if (connection->operation != OPERATION_EXEC || !connection->exec.alive || connection->hold_us == HOLD_OVER) return false;
+  if (connection->hold_us == 0) connection->hold_us = now_us() + HOLD_US;
+  return true;
 }
 
 void exec_settle(struct connection *connection) {

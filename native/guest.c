@@ -155,6 +155,7 @@ static int64_t first_deadline(const struct loop *loop) {
   for (const struct connection *connection = loop->connections; connection != NULL; connection = connection->next) {
     int64_t deadline = connection->deadline_us;
     if (deadline != 0 && (first == 0 || deadline < first)) first = deadline;
+    if (connection->hold_us > 0 && (first == 0 || connection->hold_us < first)) first = connection->hold_us;
   }
   return first;
 }
@@ -164,6 +165,10 @@ static void pass_deadlines(struct loop *loop) {
   struct connection *next;
   for (struct connection *connection = loop->connections; connection != NULL; connection = next) {
     next = connection->next;
+    if (connection->hold_us > 0 && connection->hold_us <= now) {
+      connection->hold_us = HOLD_OVER;
+      connection_settle(connection);
+    }
     if (connection->deadline_us != 0 && connection->deadline_us <= now) connection_deadline(connection);
   }
 }

@@ -8,7 +8,7 @@ export const PAYLOAD_MAX_BYTES = 65_536;
 /** Bytes of one channel that the guest may send before it needs credit. */
 export const GUEST_CREDIT_BYTES = 262_144;
 /** Bytes of one channel that the host may send before it needs credit. */
-export const HOST_CREDIT_BYTES = 65_536;
+export const HOST_CREDIT_BYTES = 262_144;
 
 export const OPERATION = {
   PING: 1,

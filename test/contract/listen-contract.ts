@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { Guest, GuestListener, ListenedConnection, SocketAddress } from "../../src/runtime/guest/guest.ts";
@@ -136,9 +136,7 @@ client.close()`;
       const client = guest().run({ argv: ["python3", "-c", script, address.address, String(address.port)], signal: soon() });
       (await listening.next()).stream.destroy();
       const { stream } = await listening.next();
-      const reset = new Promise((resolve) => stream.once("error", resolve));
-      stream.resume();
-      expect(await reset).toMatchObject({ code: "NETWORK_FAILED" });
+      await expect(finished(stream.resume())).rejects.toMatchObject({ code: "NETWORK_FAILED" });
       expect((await client).stdout.toString()).toBe("reset\n");
     });
 

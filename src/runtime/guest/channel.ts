@@ -47,6 +47,7 @@ export class Channel {
       readable: options.readable,
       writable: options.writable,
       readableHighWaterMark: 1,
+      writableHighWaterMark: HOST_CREDIT_BYTES,
       read: () => this.#read(),
       write: (chunk: Buffer, _encoding, done) => this.#write(chunk, done),
       final: (done) => this.#final(done),
