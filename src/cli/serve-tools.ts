@@ -4,7 +4,12 @@ import type { Catalog, CatalogLog } from "../catalog/catalog.ts";
 import { createCatalog } from "../catalog/catalog.ts";
 import { createCallQuota } from "../catalog/call-quota.ts";
 import { narrowScope } from "../catalog/narrow-scope.ts";
-import type { CreateOptions } from "../sandbox/sandbox.ts";
+import { createBelljarPrompts } from "../mcp/prompts/belljar-prompts.ts";
+import { createBelljarResources } from "../mcp/resources/belljar-resources.ts";
+import { SandboxChanges } from "../mcp/resources/sandbox-changes.ts";
+import type { PromptDoor } from "../mcp/server/prompt-door.ts";
+import type { ResourceDoor } from "../mcp/server/resource-door.ts";
+import type { CreateOptions, Sandboxes } from "../sandbox/sandbox.ts";
 import { builtinTools } from "../tools/builtin-tools.ts";
 import { createShellSessions } from "../tools/shell/shell-sessions.ts";
 import { isDefaultTool, parseToolScope } from "../tools/toolsets.ts";
@@ -13,14 +18,24 @@ import { openInterpreter, workspaceOption } from "./compose.ts";
 
 export interface ServedTools extends AsyncDisposable {
   readonly catalog: Catalog;
+  readonly resources: ResourceDoor;
+  readonly prompts: PromptDoor;
+  /** The stack's; what is made through them is told to those who follow the list of sandboxes. */
+  readonly sandboxes: Sandboxes;
 }
+
+const TEMPLATES = [
+  { name: "base", description: "The default: the host's own programs under a root of its own, with nothing of the host's data" },
+];
 
 /** The built-in tools behind the one door, with the stack's audit. */
 export async function openTools(
   stack: Stack,
   { defaultName, log }: { readonly defaultName: string; readonly log: CatalogLog },
 ): Promise<ServedTools> {
-  const { config, sandboxes, audit } = stack;
+  const { config, audit } = stack;
+  const changes = new SandboxChanges(stack.sandboxes);
+  const { sandboxes } = changes;
   const scope = parseToolScope(config);
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
   const shells = createShellSessions(config);
@@ -43,6 +58,9 @@ export async function openTools(
   });
   return {
     catalog,
+    sandboxes,
+    prompts: createBelljarPrompts(),
+    resources: createBelljarResources({ changes, catalog, templates: TEMPLATES }),
     async [Symbol.asyncDispose]() {
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();

@@ -4,6 +4,8 @@ import type { FastifyInstance } from "fastify";
 import type { Isolation } from "../runtime/runtime.ts";
 import { createMcpHttp } from "../mcp/server/http.ts";
 import type { McpHttp } from "../mcp/server/http.ts";
+import type { PromptDoor } from "../mcp/server/prompt-door.ts";
+import type { ResourceDoor } from "../mcp/server/resource-door.ts";
 import type { ToolDoor } from "../mcp/server/tool-door.ts";
 import { createPortRouter } from "../network/ports/port-router.ts";
 import type { PortRouter } from "../network/ports/port-router.ts";
@@ -33,6 +35,8 @@ export interface GatewayOptions {
   readonly sandboxes: Sandboxes;
   readonly secrets?: SecretVault;
   readonly tools: ToolDoor;
+  readonly resources?: ResourceDoor;
+  readonly prompts?: PromptDoor;
   readonly isolation: () => Promise<Isolation>;
   /** Who knows the holders of tokens. Without any only this machine is served. */
   readonly tokens?: readonly TokenVerifier[];
@@ -57,7 +61,7 @@ const GRACE_MS = 5_000;
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log } = options;
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
-  const mcp = createMcpHttp({ tools: options.tools, version: options.version, onError });
+  const mcp = createMcpHttp({ ...mcpDoors(options), version: options.version, onError });
   const callers = createCallers(createAuthenticate({ verifiers: options.tokens ?? [], allowsLocal: isLoopback(config.host) }));
   const ports = createGatewayPorts(options);
   const app = createApp(options, { mcp, callers, ports });
@@ -92,6 +96,10 @@ interface Served {
   readonly mcp: McpHttp;
   readonly callers: Callers;
   readonly ports: PortRouter;
+}
+
+function mcpDoors({ tools, resources, prompts }: GatewayOptions) {
+  return { tools, ...(resources && { resources }), ...(prompts && { prompts }) };
 }
 
 function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): FastifyInstance {

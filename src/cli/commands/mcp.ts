@@ -42,6 +42,8 @@ async function serve(call: CommandCall, context: CommandContext, defaultName: st
   await using tools = await openTools(stack, { defaultName, log });
   const server = serveMcpStdio({
     tools: tools.catalog,
+    resources: tools.resources,
+    prompts: tools.prompts,
     version: readPackage().version,
     caller: { principal: LOCAL, defaultName },
     onError: (error, requestId) =>

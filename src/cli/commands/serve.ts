@@ -21,9 +21,11 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   await using tools = await openTools(stack, { defaultName: "default", log });
   const gateway = createGateway({
     config,
-    sandboxes: stack.sandboxes,
+    sandboxes: tools.sandboxes,
     secrets: openHomeSecrets(config),
     tools: tools.catalog,
+    resources: tools.resources,
+    prompts: tools.prompts,
     isolation: () => stack.isolation(),
     tokens: await usableTokens(config),
     version: readPackage().version,

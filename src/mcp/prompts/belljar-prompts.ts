@@ -56,12 +56,16 @@ const PROMPTS: readonly BelljarPrompt[] = [
 
 export function createBelljarPrompts(): PromptDoor {
   return {
-    list: () => PROMPTS.map(({ write: _, ...description }) => description),
+    list: () => PROMPTS.map(describe),
     get: async (_principal, name, args) => render(find(name), args),
     complete: async () => [],
     // They come with the program.
     onChange: () => () => undefined,
   };
+}
+
+function describe({ name, title, description, arguments: args }: BelljarPrompt): PromptDescription {
+  return { name, title, ...(description !== undefined && { description }), ...(args && { arguments: args }) };
 }
 
 function find(name: string): BelljarPrompt {
