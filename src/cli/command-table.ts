@@ -282,6 +282,19 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import("./commands/cp.ts"),
   },
   {
+    name: "connect",
+    summary: "Tell a host of this workspace: claude, claude-desktop, cursor, vscode or codex",
+    usage: "HOST",
+    positionals: one,
+    options: {
+      workspace: WORKSPACE,
+      gateway: { type: "string", value: "URL", description: "Connect it to that server instead (BELLJAR_URL)" },
+      name: { type: "string", value: "NAME", description: "What the host calls the server (default belljar)" },
+      print: { type: "boolean", description: "Print what belongs into the host's file, and change nothing" },
+    },
+    load: () => import("./commands/connect.ts"),
+  },
+  {
     name: "token create",
     summary: "Make a token for `serve`; NAME owns what its holder makes",
     usage: "NAME",

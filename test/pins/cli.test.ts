@@ -24,6 +24,7 @@ it("keeps every command with its options", () => {
       "sandbox forward ID PORT[:LOCAL]",
       "network sets [NAME] --json",
       "cp SRC ID:DST | ID:SRC DST",
+      "connect HOST --workspace --gateway --name --print",
       "token create NAME --scope --json",
       "token list --json",
       "token revoke ID...",

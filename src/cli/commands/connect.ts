@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, realpath, rename, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { BelljarError } from "../../errors.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet, textOption } from "../command.ts";
+import { readConfig } from "../compose.ts";
+import type { McpHost, StdioServer } from "../connect/hosts.ts";
+import { HOSTS } from "../connect/hosts.ts";
+import { packageRoot } from "../package-root.ts";
+import { printLine } from "../print.ts";
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const [id = ""] = call.positionals;
+  const host = Object.hasOwn(HOSTS, id) ? HOSTS[id] : undefined;
+  if (!host) throw new BelljarError("USAGE", `There is no host "${id}": there are ${Object.keys(HOSTS).join(", ")}`);
+  const folder = resolve(textOption(call, "workspace")?.replace(/:(copy|ro|rw)$/, "") ?? ".");
+  const server = stdioServer(call, context);
+  const name = textOption(call, "name") ?? "belljar";
+  if (!/^[a-z][a-z0-9-]{0,29}$/.test(name)) throw new BelljarError("USAGE", "--name has 1 to 30 characters: a-z, 0-9 and dash");
+  if (isSet(call, "print")) context.stdout.write(host.place("", name, server).text ?? "");
+  else await place(host, { file: host.file(folder), name, server, context });
+  return 0;
+}
+
+/** As this process was started: the host's own PATH may know neither node nor belljar. */
+function stdioServer(call: CommandCall, context: CommandContext): StdioServer {
+  const { url, tokenFile } = readConfig(call, context);
+  const program = [join(packageRoot(), "bin/belljar.js"), "mcp"];
+  const home = context.env["BELLJAR_HOME"] ? ["--home", resolve(context.env["BELLJAR_HOME"])] : [];
+  const token = tokenFile === undefined ? [] : ["--token-file", resolve(tokenFile)];
+  const what = url === undefined ? [...home, "--workspace", absoluteWorkspace(call)] : ["--gateway", url, ...token];
+  return { command: process.execPath, args: [...program, ...what] };
+}
+
+function absoluteWorkspace(call: CommandCall): string {
+  const [, path = ".", mode = ""] = /^(.*?)(:(?:copy|ro|rw))?$/s.exec(textOption(call, "workspace") ?? ".") ?? [];
+  return resolve(path || ".") + mode;
+}
+
+interface Placed {
+  readonly file: string;
+  readonly name: string;
+  readonly server: StdioServer;
+  readonly context: CommandContext;
+}
+
+async function place(host: McpHost, { file, name, server, context }: Placed): Promise<void> {
+  const before = await readIfPresent(file);
+  const { text } = placedIn(host, file, () => host.place(before ?? "", name, server));
+  if (text === undefined) return printLine(context.stderr, `${host.title} knows Belljar already: ${file}`);
+  await replaceFile(file, text);
+  printLine(context.stderr, `${before === undefined ? "Wrote" : "Added Belljar to"} ${file}`);
+  printLine(context.stderr, `${host.next}.`);
+}
+
+function placedIn<T>(host: McpHost, file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof BelljarError)) throw cause;
+    throw new BelljarError(cause.code, `${host.title}'s ${file} is left as it is: ${cause.message}`, { cause });
+  }
+}
+
+async function readIfPresent(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new BelljarError("CONFIG_INVALID", `Cannot read ${file}: check that this user may`, { cause });
+  }
+}
+
+/** Whole or not at all, with the mode that it had; a link leads to the file that is replaced. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    const target = await realpath(file).catch(() => file);
+    const mode = await stat(target).then(
+      (found) => found.mode & 0o777,
+      () => 0o644,
+    );
+    const fresh = `${target}.${randomUUID()}`;
+    await writeFile(fresh, text, { mode, flag: "wx" });
+    await rename(fresh, target);
+  } catch (cause) {
+    throw new BelljarError("CONFIG_INVALID", `Cannot write ${file}: print what belongs there with --print`, { cause });
+  }
+}
