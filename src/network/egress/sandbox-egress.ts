@@ -8,6 +8,7 @@ import type { Allowance } from "./bounds.ts";
 import { Gate, type GateOptions } from "./gate.ts";
 import type { HttpDoor } from "./http-door.ts";
 import { badRequest } from "./http-target.ts";
+import { LoopbackDoors } from "./loopback-doors.ts";
 import { NameAddresses } from "./name-addresses.ts";
 import { serveNames } from "./name-service.ts";
 import { type Place, Refusal } from "./refusal.ts";
@@ -30,6 +31,13 @@ export interface SandboxEgressOptions extends GateOptions {
   readonly closed: () => void;
 }
 
+interface Listening {
+  readonly controller: AbortController;
+  readonly names: NameAddresses;
+  readonly doors: LoopbackDoors;
+  readonly served: Promise<void>;
+}
+
 const NOWHERE: Place = { host: "", port: 0 };
 const WAITING = 4;
 /** Refused connections at once that are told why; further ones are closed without a word. */
@@ -41,7 +49,7 @@ export class SandboxEgress implements EgressService {
   readonly #options: SandboxEgressOptions;
   readonly #gate: Gate;
   readonly #streams = new Set<Duplex>();
-  #listening: { readonly controller: AbortController; readonly names: NameAddresses } | undefined;
+  #listening: Listening | undefined;
   #ready: Promise<void> = Promise.resolve();
   #told = 0;
   #excessRecordedAt = 0;
@@ -69,21 +77,24 @@ export class SandboxEgress implements EgressService {
   }
 
   #follow({ policy }: EgressState): void {
-    if (policy === "none") this.#stopListening();
-    else if (!this.#listening) this.#listen();
-  }
-
-  #listen(): void {
-    const controller = new AbortController();
-    const names = new NameAddresses({
-      guest: this.#sandbox.guest,
-      take: (connection, host) => this.#admit(connection, (stream) => this.#takeNamed(stream, { host, port: connection.local.port })),
-      max: this.#gate.limits.names,
-    });
-    this.#listening = { controller, names };
-    this.#ready = this.#serve(controller, names);
+    if (policy === "none") return this.#stopListening();
+    const listening = this.#listen();
+    this.#ready = Promise.all([listening.served, listening.doors.follow(policy)]).then(() => {});
     // Who wants to know waits for it; nobody has to.
     this.#ready.catch(() => {});
+  }
+
+  #listen(): Listening {
+    if (this.#listening) return this.#listening;
+    const controller = new AbortController();
+    const { guest } = this.#sandbox;
+    const takePlace = (connection: ListenedConnection, place: Place): void =>
+      this.#admit(connection, (stream) => this.#takePlace(stream, place));
+    const take = (connection: ListenedConnection, host: string): void => takePlace(connection, { host, port: connection.local.port });
+    const names = new NameAddresses({ guest, take, max: this.#gate.limits.names });
+    const doors = new LoopbackDoors({ guest, take: takePlace, taken: Object.values(PROXY_ADDRESSES) });
+    this.#listening = { controller, names, doors, served: this.#serve(controller, names) };
+    return this.#listening;
   }
 
   async #serve(controller: AbortController, names: NameAddresses): Promise<void> {
@@ -105,6 +116,7 @@ export class SandboxEgress implements EgressService {
   #stopListening(): void {
     this.#listening?.controller.abort();
     this.#listening?.names.close();
+    this.#listening?.doors.close();
     this.#listening = undefined;
     this.#ready = Promise.resolve();
   }
@@ -184,7 +196,7 @@ export class SandboxEgress implements EgressService {
     return SOCKS_ANSWER.refuse(stream, place);
   }
 
-  #takeNamed(stream: Duplex, place: Place): void {
+  #takePlace(stream: Duplex, place: Place): void {
     this.#tunnel("transparent", place, stream, transparentAnswer(place.port));
   }
 
