@@ -38,6 +38,20 @@ export const GUARANTEES = {
   "host-ports-closed": "A sandbox neither reaches, lists nor takes a port of the host.",
   "host-sockets-closed": "A sandbox reaches no abstract unix socket of the host.",
 
+  "secrets-stay-outside": "A secret's value is in no process, variable or file of a sandbox that uses it, nor in any log, audit or error.",
+  "placeholder-only-to-its-host":
+    "A secret's value goes to its hosts alone and over TLS alone; its placeholder in any other request that the proxy can read is refused and audited.",
+  "echo-masked": "An answer that repeats a secret's value, as it is or encoded, reaches the sandbox without it.",
+  "authority-trusted-inside-alone":
+    "The authority that reads a sandbox's traffic is trusted in that sandbox alone, signs for its secrets' hosts alone, and its key stays outside.",
+
+  "ports-need-their-link":
+    "A port of a sandbox is reached only with the token of its link, unless the link is public; a wrong token, a port without a link and an unknown sandbox get the same answer.",
+  "port-pages-apart": "A page that a sandbox serves has no origin of Belljar's or of another port, and cannot call Belljar.",
+  "port-cookies-apart": "Through a port a sandbox sees and sets no cookie but that port's own.",
+  "port-answers-harmless": "What a sandbox answers on a port steers neither Belljar nor the browser beyond that port.",
+  "port-requests-plain": "A request that two readers could understand in two ways reaches no port.",
+
   "limits-hold-or-refuse": "A limit that the caller named holds, or the sandbox is not made.",
   "pids-bounded": "A fork bomb stops at the limit, and the sandbox still answers.",
   "memory-bounded": "A program that takes too much memory dies, alone or as a tree; the sandbox and the host live.",
