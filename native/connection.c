@@ -132,6 +132,7 @@ void connection_end(struct connection *connection) {
   service_leave(connection);
   listen_leave(connection);
   connection->phase = PHASE_ENDING;
+  connection->hold_us = HOLD_OVER;
   connection->deadline_us = now_us() + LINGER_US;
 }
 
