@@ -7,6 +7,8 @@ import { describeToolTool } from "./discovery/describe-tool.ts";
 import { searchTools } from "./discovery/search-tools.ts";
 import { fileTools } from "./files/file-tools.ts";
 import { readResult } from "./results/read-result.ts";
+import type { SearchPrograms } from "./search/search-programs.ts";
+import { searchToolset } from "./search/search-toolset.ts";
 import { sandboxTools } from "./sandbox/sandbox-tools.ts";
 import { shellTools } from "./shell/shell-tools.ts";
 import type { ShellSessions } from "./shell/shell-sessions.ts";
@@ -19,15 +21,19 @@ export interface BuiltinToolsOptions {
   readonly shells: ShellSessions;
   /** The folder that `snippet_name` names files of; absent: there are no snippets. */
   readonly snippetsDirectory?: string;
+  /** Paths inside of the search programs, where they are not the ones that Belljar puts into its sandboxes. */
+  readonly programs?: SearchPrograms;
   readonly config: ToolLimits;
 }
 
 /** The tools that come with Belljar, in the order in which they are listed. */
-export function builtinTools({ interpreter, sandboxes, shells, snippetsDirectory, config }: BuiltinToolsOptions): readonly Tool[] {
+export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
+  const { interpreter, sandboxes, shells, snippetsDirectory, programs, config } = options;
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     ...shellTools(shells, config),
     ...fileTools(config),
+    ...searchToolset(config, programs),
     ...sandboxTools(sandboxes, config),
     readResult,
     ...todoTools,

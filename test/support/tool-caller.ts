@@ -1,6 +1,7 @@
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallOptions } from "../../src/catalog/catalog.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
+import { findPackagedPrograms } from "../../src/cli/packaged-programs.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
@@ -18,6 +19,7 @@ export async function openToolCaller({ snippetsDirectory }: { readonly snippetsD
       interpreter,
       sandboxes: place.sandboxes,
       shells,
+      programs: findPackagedPrograms(),
       config,
       ...(snippetsDirectory !== undefined && { snippetsDirectory }),
     }),

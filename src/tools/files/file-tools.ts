@@ -1,5 +1,6 @@
 import type { Tool } from "../../catalog/tool.ts";
 import type { ToolLimits } from "../tool-limits.ts";
+import { createApplyPatch } from "./apply-patch.ts";
 import { createDirectory } from "./create-directory.ts";
 import { createDeleteFile } from "./delete-file.ts";
 import { createEditFile } from "./edit-file.ts";
@@ -18,6 +19,7 @@ export function fileTools(config: ToolLimits): readonly Tool[] {
     createReadFile(),
     createWriteFile(changer),
     createEditFile(changer),
+    createApplyPatch(changer),
     createUndoEdit(changer),
     createListDirectory(config),
     createDirectory,

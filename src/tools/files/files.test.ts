@@ -85,9 +85,14 @@ it("carries any bytes as base64 and latin1", async () => {
 it("refuses to show bytes as text that they are not", async () => {
   await using tools = await openToolCaller();
   await write(tools, "bin", "/w==", { encoding: "base64" });
-  const result = await tools.call("read_file", { path: "bin" });
-  expect(result.isError).toBe(true);
-  expect(textOf(result)).toBe('FILE_NOT_TEXT: "bin" is not UTF-8 text; read it with encoding base64 or latin1');
+  for (const more of [{ encoding: "utf-8" }, { start_line: 1 }]) {
+    const result = await tools.call("read_file", { path: "bin", ...more });
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toBe('FILE_NOT_TEXT: "bin" is not UTF-8 text; read it with encoding base64 or latin1');
+  }
+  const bytes = await tools.call("read_file", { path: "bin" });
+  expect(bytes.structuredContent).toMatchObject({ content: "/w==", encoding: "base64", size: 1, truncated: false });
+  expect(textOf(bytes)).toMatch(/^\/w==\n\[Not UTF-8 text: these are its bytes as base64/);
 });
 
 it("gives a file the mode that is asked for", async () => {

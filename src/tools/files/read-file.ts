@@ -3,12 +3,21 @@ import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { ProgramEnd } from "../inner-program.ts";
+import { openInnerProgram } from "../inner-program.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
+import { detectKind, peek } from "./file-kind.ts";
+import { readImage } from "./read-image.ts";
 import type { LineSlice } from "./read-lines.ts";
 import { readLines } from "./read-lines.ts";
 
 const MAX_BYTES = 262_144;
 const LAST_LINE = Number.MAX_SAFE_INTEGER;
+const UNASKED_MAX_BYTES = 65_536;
+const PDF_TIMEOUT_MS = 60_000;
+const AS_BASE64 = "these are its bytes as base64";
+const OTHER = { kind: "other" } as const;
 
 const Input = z
   .strictObject({
@@ -16,7 +25,10 @@ const Input = z
     start_line: z.number().int().min(1).max(LAST_LINE).optional().describe("First line to return, from 1"),
     end_line: z.number().int().min(1).max(LAST_LINE).optional().describe("Last line to return"),
     line_numbers: z.boolean().optional().describe("Put its number and a tab before each line; default false"),
-    encoding: z.enum(["utf-8", "latin1", "base64"]).optional().describe("Default utf-8. base64 returns the bytes of any file"),
+    encoding: z
+      .enum(["utf-8", "latin1", "base64"])
+      .optional()
+      .describe("Absent: text, an image, the text of a PDF, or base64 for other bytes. Present: the bytes in that encoding"),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   })
   .superRefine((args, context) => {
@@ -41,6 +53,7 @@ const Output = z.object({
   start_line: z.number().int().nullable().describe("null with base64"),
   end_line: z.number().int().nullable().describe("null with base64"),
   truncated: z.boolean(),
+  mime_type: z.string().optional().describe("Of an image, which is its own content block, and of a PDF, whose text is the content"),
 });
 
 type Arguments = z.output<typeof Input>;
@@ -53,7 +66,8 @@ export function createReadFile({ maxBytes = MAX_BYTES }: { readonly maxBytes?: n
     description: [
       "Returns the exact text of a file in your sandbox, or some of its lines with start_line and end_line.",
       `At most ${maxBytes} bytes come back; a longer file is cut after a whole line, and the result says where to go on.`,
-      "Only the lines that are asked for are kept in memory, so files of any size can be read in parts. For binary files use encoding base64.",
+      "Files of any size can be read in parts. Images (PNG, JPEG, GIF, WebP) come as images, PDFs as their text where the sandbox has",
+      "pdftotext, other binary files as base64. Line ends are kept as they are.",
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -64,40 +78,118 @@ export function createReadFile({ maxBytes = MAX_BYTES }: { readonly maxBytes?: n
 }
 
 async function readFile(context: ToolContext, args: Arguments, maxBytes: number): Promise<ToolResult> {
-  const { encoding = "utf-8", start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
   const sandbox = await context.sandbox(args.sandbox);
+  const source = { sandbox, signal: context.signal, args, maxBytes };
+  const opened = await openSource(source);
+  const kind = args.encoding === undefined ? detectKind(opened.head) : OTHER;
+  if (kind.kind === "image") {
+    opened.close();
+    return readImage(sandbox, { path: args.path, mimeType: kind.mimeType, signal: context.signal });
+  }
+  if (kind.kind === "pdf") {
+    opened.close();
+    const result = await readPdf(source, opened.size);
+    return result ?? readBytes(source, `[A PDF, and the sandbox has no pdftotext (package poppler-utils): ${AS_BASE64}]`);
+  }
+  return readText(source, opened);
+}
+
+interface Source {
+  readonly sandbox: Sandbox;
+  readonly signal: AbortSignal;
+  readonly args: Arguments;
+  readonly maxBytes: number;
+}
+
+interface Opened {
+  readonly head: Buffer;
+  readonly all: AsyncIterable<Buffer>;
+  readonly size: number;
+  close(): void;
+}
+
+async function openSource({ sandbox, signal, args, maxBytes }: Source): Promise<Opened> {
+  const fromStart = (args.start_line ?? 1) === 1;
+  const { info, content } = await sandbox.guest.files.open(args.path, { signal, ...(fromStart && { limit: maxBytes + 1 }) });
+  return { ...(await peek(content)), size: info.size };
+}
+
+async function readText(source: Source, { all, size }: Opened): Promise<ToolResult> {
+  const { args, maxBytes } = source;
+  const { encoding = "utf-8", start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
   const isBase64 = encoding === "base64";
   const room = isBase64 ? Math.floor(maxBytes / 4) * 3 : maxBytes;
-  const { info, content } = await sandbox.guest.files.open(args.path, {
-    signal: context.signal,
-    ...(startLine === 1 && { limit: room + 1 }),
-  });
-  const slice = await readLines(content, { startLine, endLine: isBase64 ? LAST_LINE : endLine, maxBytes: room, wholeLines: !isBase64 });
-  const text = decode(slice, encoding, args.path);
+  const slice = await readLines(all, { startLine, endLine: isBase64 ? LAST_LINE : endLine, maxBytes: room, wholeLines: !isBase64 });
+  const text = encoding === "utf-8" ? decodeUtf8(slice) : slice.bytes.toString(encoding);
+  if (text !== undefined) return toToolResult({ args, slice, text, size, encoding });
+  const wantsText = args.encoding !== undefined || args.start_line !== undefined || args.end_line !== undefined;
+  if (wantsText) throw new BelljarError("FILE_NOT_TEXT", `"${args.path}" is not UTF-8 text; read it with encoding base64 or latin1`);
+  return readBytes(source, `[Not UTF-8 text: ${AS_BASE64}. Text of an older encoding can be read with encoding latin1]`);
+}
+
+/** What nobody asked for as base64 comes in part: it costs a model much and tells it little. */
+async function readBytes(source: Source, note: string): Promise<ToolResult> {
+  const { line_numbers: _none, start_line: _first, end_line: _last, ...args } = source.args;
+  const asBytes = { ...source, args: { ...args, encoding: "base64" as const }, maxBytes: Math.min(source.maxBytes, UNASKED_MAX_BYTES) };
+  const result = await readText(asBytes, await openSource(asBytes));
+  return { ...result, content: [...result.content, { type: "text", text: note }] };
+}
+
+/** Undefined where the sandbox has no `pdftotext`. */
+async function readPdf({ sandbox, signal, args, maxBytes }: Source, size: number): Promise<ToolResult | undefined> {
+  const { start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
+  const argv = ["-layout", "-enc", "UTF-8", toAbsolute(args.path), "-"];
+  await using program = await openInnerProgram(sandbox, { programs: ["pdftotext"], args: argv, timeoutMs: PDF_TIMEOUT_MS, signal });
+  if (!program) return undefined;
+  const slice = await readLines(program.stdout, { startLine, endLine, maxBytes, wholeLines: true });
+  if (slice.totalLines !== undefined) assertPdfRead(args.path, await program.ended());
+  const text = slice.bytes.toString("utf8");
+  return toToolResult({ args, slice, text, size, encoding: "utf-8", mimeType: "application/pdf" });
+}
+
+function assertPdfRead(path: string, { exitCode, timedOut, stderr }: ProgramEnd): void {
+  if (exitCode === 0) return;
+  const reason = timedOut ? `pdftotext took longer than ${PDF_TIMEOUT_MS} ms` : stderr.trim() || "pdftotext failed";
+  throw new BelljarError("FILE_NOT_TEXT", `The PDF "${path}" gives no text: ${reason}`);
+}
+
+interface Reading {
+  readonly args: Arguments;
+  readonly slice: LineSlice;
+  readonly text: string;
+  readonly size: number;
+  readonly encoding: Encoding;
+  readonly mimeType?: string;
+}
+
+function toToolResult({ args, slice, text, size, encoding, mimeType }: Reading): ToolResult {
+  const startLine = args.start_line ?? 1;
+  const isBase64 = encoding === "base64";
   return {
     content: [
       { type: "text", text: args.line_numbers ? numberLines(text, startLine) : text },
-      ...describeRest(slice, args, info.size).map((note) => ({ type: "text" as const, text: note })),
+      ...describeRest(slice, args, size).map((note) => ({ type: "text" as const, text: note })),
     ],
     structuredContent: {
       path: toAbsolute(args.path),
       content: text,
       encoding,
-      size: info.size,
+      size,
       start_line: isBase64 ? null : startLine,
       end_line: isBase64 ? null : slice.lastLine,
       truncated: slice.isCut,
+      ...(mimeType !== undefined && { mime_type: mimeType }),
     },
   };
 }
 
-function decode({ bytes, isCut }: LineSlice, encoding: Encoding, path: string): string {
-  if (encoding !== "utf-8") return bytes.toString(encoding);
+/** Undefined for what is no UTF-8. */
+function decodeUtf8({ bytes, isCut }: LineSlice): string | undefined {
   try {
     // Streaming lets a character that the cut split go, and still refuses bytes that are no UTF-8.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: isCut });
-  } catch (cause) {
-    throw new BelljarError("FILE_NOT_TEXT", `"${path}" is not UTF-8 text; read it with encoding base64 or latin1`, { cause });
+  } catch {
+    return undefined;
   }
 }
 

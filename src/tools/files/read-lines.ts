@@ -1,5 +1,3 @@
-import type { Readable } from "node:stream";
-
 export interface LineRange {
   /** From 1. */
   readonly startLine: number;
@@ -23,10 +21,10 @@ export interface LineSlice {
 
 const NEWLINE = 0x0a;
 
-/** Takes lines from a stream in bounded memory, and destroys it as soon as it has them. */
-export async function readLines(content: Readable, range: LineRange): Promise<LineSlice> {
+/** Takes lines from a stream in bounded memory, and leaves it (which destroys a `Readable`) as soon as it has them. */
+export async function readLines(content: AsyncIterable<Buffer>, range: LineRange): Promise<LineSlice> {
   const collector = new LineCollector(range);
-  for await (const chunk of content as AsyncIterable<Buffer>) {
+  for await (const chunk of content) {
     for (const piece of splitLines(chunk)) {
       const slice = collector.take(piece);
       if (slice) return slice;

@@ -1,0 +1,141 @@
+import * as z from "zod";
+import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import { defineTool } from "../../catalog/tool.ts";
+import { showName } from "../files/file-row.ts";
+import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { pathArgument } from "../sandbox-path.ts";
+import { readRecords } from "./records.ts";
+import { globsArgument, INCLUDE_IGNORED, patternArgument, toGlobs } from "./search-arguments.ts";
+import type { SearchPrograms } from "./search-programs.ts";
+import { describeEnd, openSearch } from "./search-programs.ts";
+import type { SearchTarget } from "./search-target.ts";
+import { findSearchTarget } from "./search-target.ts";
+
+const DEFAULT_LIMIT = 100;
+const LIMIT_MAX = 1_000;
+const RECORD_MAX_BYTES = 4 * 1_048_576;
+const CODE_MAX = 2_000;
+const TEXT_MAX_BYTES = 98_304;
+const NEWLINE = 0x0a;
+const IGNORE_FILES = ["hidden", "dot", "exclude", "global", "parent", "vcs"];
+
+const language = z
+  .string()
+  .max(40)
+  .regex(/^[A-Za-z][A-Za-z+#]*$/, "must be a language's name, as ts, python or rust");
+
+const Input = z.strictObject({
+  pattern: patternArgument("Code with holes: $NAME stands for one expression, $$$NAME for any number, as in console.log($$$ARGS)"),
+  path: pathArgument("File or folder to search, by default the workspace").optional(),
+  language: language
+    .optional()
+    .describe("Of the pattern and the files: ts, tsx, js, python, go, rust, java, c, cpp ... Absent: by each file's name"),
+  lang: language.optional().describe("The same as language"),
+  include: globsArgument('Globs of files to search, as "src/**/*.ts"'),
+  limit: z.number().int().min(1).max(LIMIT_MAX).optional().describe(`Most matches to return; default ${DEFAULT_LIMIT}`),
+  include_ignored: INCLUDE_IGNORED,
+  sandbox: sandboxArgument(DEFAULT_SANDBOX),
+});
+
+const CodeMatch = z.object({
+  path: z.string(),
+  line: z.number().int().describe("First line, from 1"),
+  end_line: z.number().int(),
+  column: z.number().int().describe("From 1"),
+  text: z.string().describe("The code that matches; long code is cut"),
+});
+
+const Output = z.object({ path: z.string().describe("What was searched"), matches: z.array(CodeMatch), truncated: z.boolean() });
+
+type Arguments = z.output<typeof Input>;
+type CodeMatch = z.output<typeof CodeMatch>;
+
+const Place = z.object({ line: z.number().int(), column: z.number().int() });
+const Found = z.object({ file: z.string(), text: z.string(), range: z.object({ start: Place, end: Place }) });
+
+export function createSearchCode(programs: SearchPrograms): Tool {
+  return defineTool({
+    name: "search_code",
+    title: "Search code by structure",
+    description: [
+      "Finds code by its syntax with ast-grep, whatever its spaces, line breaks and comments: calls of a function, definitions, imports.",
+      "The pattern is a piece of code that parses by itself, as `def $F($$$A): $$$B` in python or `new $C($$$A)` in ts.",
+      "For plain text use search_content.",
+    ].join("\n"),
+    toolset: "search",
+    annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    input: Input,
+    output: Output,
+    run: (context, args) => searchCode(context, args, programs),
+  });
+}
+
+async function searchCode(context: ToolContext, args: Arguments, programs: SearchPrograms): Promise<ToolResult> {
+  const { signal } = context;
+  const sandbox = await context.sandbox(args.sandbox);
+  const target = await findSearchTarget(sandbox, args.path, signal);
+  await using program = await openSearch(sandbox, { programs, name: "ast-grep", args: toArguments(args, target), cwd: target.cwd, signal });
+  const { found, isFull } = await collectMatches(program.stdout, args.limit ?? DEFAULT_LIMIT);
+  const notes = isFull ? ["[There are more; search a smaller folder or use include]"] : describeEnd(await program.ended(), found.length);
+  const matches = found.map((match) => ({ ...match, path: target.toPath(match.path) })).toSorted(comparePlaces);
+  const heading = matches.length === 0 ? `No code matches in ${showName(target.absolute)}` : `${matches.length} places match`;
+  return {
+    content: [{ type: "text", text: [heading, ...matches.map(showMatch), ...notes].join("\n") }],
+    structuredContent: { path: target.absolute, matches, truncated: notes.length > 0 },
+  };
+}
+
+function toArguments(args: Arguments, target: SearchTarget): readonly string[] {
+  const lang = args.language ?? args.lang;
+  return [
+    "run",
+    `--pattern=${args.pattern}`,
+    "--json=stream",
+    "--color=never",
+    ...(lang === undefined ? [] : [`--lang=${lang}`]),
+    ...toGlobs(args.include).map((glob) => `--globs=${glob}`),
+    ...(args.include_ignored ? IGNORE_FILES.map((kind) => `--no-ignore=${kind}`) : []),
+    "--",
+    target.argument,
+  ];
+}
+
+async function collectMatches(content: AsyncIterable<Buffer>, limit: number) {
+  const found: CodeMatch[] = [];
+  let bytes = 0;
+  for await (const record of readRecords(content, { separator: NEWLINE, maxBytes: RECORD_MAX_BYTES })) {
+    const match = record && parseMatch(record);
+    if (!match) continue;
+    bytes += Buffer.byteLength(match.text) + Buffer.byteLength(match.path);
+    if (found.length >= limit || bytes > TEXT_MAX_BYTES) return { found, isFull: true };
+    found.push(match);
+  }
+  return { found, isFull: false };
+}
+
+/** Undefined for what is no match: a program inside may print anything. */
+function parseMatch(record: Buffer): CodeMatch | undefined {
+  const found = Found.safeParse(parseJson(record)).data;
+  if (!found) return undefined;
+  const { start, end } = found.range;
+  const text = found.text.length > CODE_MAX ? `${found.text.slice(0, CODE_MAX)}...` : found.text;
+  return { path: found.file, line: start.line + 1, end_line: end.line + 1, column: start.column + 1, text };
+}
+
+function parseJson(record: Buffer): unknown {
+  try {
+    return JSON.parse(record.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function comparePlaces(a: CodeMatch, b: CodeMatch): number {
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
+}
+
+function showMatch({ path, line, end_line: endLine, column, text }: CodeMatch): string {
+  const lines = endLine === line ? String(line) : `${line}-${endLine}`;
+  return `\n${showName(path)}:${lines} (column ${column})\n${text}`;
+}
