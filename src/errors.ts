@@ -33,6 +33,7 @@ export const ERRORS = {
 
   COMMAND_NOT_FOUND: { status: 400, retryable: false },
   COMMAND_NOT_EXECUTABLE: { status: 400, retryable: false },
+  COMMAND_FAILED: { status: 422, retryable: false },
   EXEC_TIMEOUT: { status: 408, retryable: false },
   PROCESS_NOT_FOUND: { status: 404, retryable: false },
   PROCESS_LIMIT: { status: 429, retryable: true },

@@ -32,6 +32,7 @@ it("keeps every error code with its status", () => {
       "GUEST_UNAUTHORIZED 502",
       "COMMAND_NOT_FOUND 400",
       "COMMAND_NOT_EXECUTABLE 400",
+      "COMMAND_FAILED 422",
       "EXEC_TIMEOUT 408",
       "PROCESS_NOT_FOUND 404",
       "PROCESS_LIMIT 429 retryable",
