@@ -1,0 +1,118 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { removeFolder } from "../security/support/outside.ts";
+import { makeNpmRegistry, makePipIndex, makeRepository, serveFolder } from "../support/package-origins.ts";
+import type { Origin, SecretLab } from "../support/secret-lab.ts";
+import { openSecretLab } from "../support/secret-lab.ts";
+
+let lab: SecretLab;
+let folder: string;
+let sandbox: Sandbox;
+let web: Origin;
+let git: Origin;
+let npm: Origin;
+let pip: Origin;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "bjnet-"));
+  lab = await openSecretLab();
+  await makeRepository(folder);
+  web = await lab.http("web.test", (request, response) => response.end(`${request.method} ${request.url} of ${request.headers.host}`));
+  git = await lab.http("git.test", serveFolder(folder));
+  npm = await lab.http("npm.test", await makeNpmRegistry(join(folder, "npm"), () => npm.url));
+  pip = await lab.http("pip.test", await makePipIndex(join(folder, "pip")));
+  const local = web.authority.replace("web.test", "127.0.0.1");
+  const allow = [...[web, git, npm, pip].map(({ authority }) => authority), local];
+  sandbox = await lab.sandbox({ network: { allow } });
+});
+afterAll(async () => {
+  await lab?.[Symbol.asyncDispose]();
+  await removeFolder(folder);
+});
+
+interface Outcome {
+  readonly code: number | undefined;
+  readonly said: string;
+}
+
+async function inside(script: string, user: string): Promise<Outcome> {
+  const result = await sandbox.guest.run({ argv: ["bash", "-c", script], user, timeoutMs: 40_000, signal: AbortSignal.timeout(50_000) });
+  return { code: result.exitCode, said: result.stdout.toString() + result.stderr.toString() };
+}
+
+describe.each(["root", "user"])("as %s", (user) => {
+  const succeeds = async (script: string, said: string): Promise<void> =>
+    expect(await inside(script, user)).toEqual({ code: 0, said: expect.stringContaining(said) as string });
+
+  it("curl reaches an allowed host, with the proxy, through SOCKS and without either", async () => {
+    await succeeds(`curl -sS ${web.url}/a`, "GET /a of web.test");
+    await succeeds(`curl -sS -x socks5h://127.0.0.1:1080 ${web.url}/b`, "GET /b of web.test");
+    await succeeds(`curl -sS -p -x http://127.0.0.1:3128 ${web.url}/c`, "GET /c of web.test");
+    await succeeds(`curl -sS --noproxy '*' ${web.url}/d`, "GET /d of web.test");
+  });
+
+  it("a program is told which rule is missing", async () => {
+    const { said } = await inside("curl -sSi http://other.test/", user);
+    expect(said).toContain("403 Forbidden");
+    expect(said).toContain(`belljar sandbox network ${sandbox.id} --allow other.test`);
+    expect((await inside("curl -sS --noproxy '*' http://other.test/", user)).said).toContain("Could not resolve host");
+    expect((await inside("curl -sS https://other.test/", user)).said).toContain("403");
+  });
+
+  it("Python and Node reach it, whether they know proxies or not", async () => {
+    await succeeds(`python3 -c 'import urllib.request as r; print(r.urlopen("${web.url}/p").read())'`, "GET /p of web.test");
+    await succeeds(`node -e 'fetch("${web.url}/n").then(r => r.text()).then(console.log)'`, "GET /n of web.test");
+    const [host, port] = web.authority.split(":");
+    const bare = `import socket; s=socket.create_connection(("${host}",${port})); s.sendall(b"GET /s HTTP/1.0\\r\\nHost: ${web.authority}\\r\\n\\r\\n"); print(s.recv(4096))`;
+    await succeeds(`python3 -c '${bare}'`, "GET /s of web.test");
+  });
+
+  it("git clones", async () => {
+    const to = `/tmp/clone-${user}`;
+    await succeeds(`git clone -q ${git.url}/repo.git ${to} && cat ${to}/README`, "cloned through the way out");
+  });
+
+  it("npm installs", async () => {
+    const install = `mkdir -p /tmp/npm-${user} && cd /tmp/npm-${user} && npm install --silent --no-audit --registry ${npm.url}/ tiny`;
+    await succeeds(`${install} && node -p 'require("tiny")'`, "tiny from npm");
+  });
+
+  it("pip installs", async () => {
+    const to = `/tmp/pip-${user}`;
+    const options = `--no-cache-dir --trusted-host pip.test --index-url ${pip.url}/simple --target ${to}`;
+    await succeeds(
+      `python3 -m pip install -q ${options} tiny && PYTHONPATH=${to} python3 -c 'import tiny; print(tiny.said)'`,
+      "tiny from pip",
+    );
+  });
+
+  it("reaches the host's loopback on the port that a rule names, and on no other", async () => {
+    const port = web.authority.split(":")[1];
+    await succeeds(`curl -sS http://127.0.0.1:${port}/l`, "GET /l of 127.0.0.1");
+    const other = npm.authority.split(":")[1];
+    expect((await inside(`curl -sS http://127.0.0.1:${other}/tiny`, user)).code).not.toBe(0);
+    expect((await inside(`curl -sS --noproxy '' -x http://127.0.0.1:3128 http://127.0.0.1:${other}/tiny`, user)).said).toContain("no rule");
+  });
+});
+
+it("writes down every connection, refused ones too", () => {
+  expect(lab.records).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({
+        sandbox: sandbox.id,
+        owner: "local",
+        via: "http",
+        host: "web.test",
+        verdict: "allowed",
+        address: "127.0.0.1",
+      }),
+      expect.objectContaining({ via: "socks", host: "web.test", verdict: "allowed" }),
+      expect.objectContaining({ via: "transparent", host: "web.test", verdict: "allowed" }),
+      expect.objectContaining({ via: "dns", host: "other.test", verdict: "refused", reason: "no-rule" }),
+      expect.objectContaining({ via: "connect", host: "other.test", port: 443, verdict: "refused", reason: "no-rule" }),
+    ]),
+  );
+});

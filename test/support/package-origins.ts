@@ -1,0 +1,73 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import type { RequestListener } from "node:http";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const IDENTITY = ["-c", "user.name=Test", "-c", "user.email=test@example.test"];
+
+/** Serves a folder's files, as a static web server does. */
+export function serveFolder(folder: string): RequestListener {
+  return (request, response) => {
+    const path = new URL(request.url ?? "/", "http://any.test").pathname;
+    createReadStream(join(folder, path))
+      .on("error", () => response.writeHead(404).end())
+      .pipe(response);
+  };
+}
+
+/** A bare repository with one commit, ready for git's dumb HTTP. */
+export async function makeRepository(folder: string): Promise<void> {
+  const [work, bare] = [join(folder, "work"), join(folder, "repo.git")];
+  await mkdir(work, { recursive: true });
+  await writeFile(join(work, "README"), "cloned through the way out\n");
+  await run("git", ["init", "-q", work]);
+  await run("git", ["-C", work, "add", "README"]);
+  await run("git", ["-C", work, ...IDENTITY, "commit", "-q", "-m", "First"]);
+  await run("git", ["clone", "-q", "--bare", work, bare]);
+  await run("git", ["-C", bare, "update-server-info"]);
+}
+
+/** An npm registry with the one package `tiny`. `url` is what it is reached by. */
+export async function makeNpmRegistry(folder: string, url: () => string): Promise<RequestListener> {
+  const source = join(folder, "package");
+  await mkdir(source, { recursive: true });
+  const manifest = { name: "tiny", version: "1.0.0", main: "index.js" };
+  await writeFile(join(source, "package.json"), JSON.stringify(manifest));
+  await writeFile(join(source, "index.js"), 'module.exports = "tiny from npm";\n');
+  await run("tar", ["-czf", join(folder, "tiny.tgz"), "-C", folder, "package"]);
+  const archive = await readFile(join(folder, "tiny.tgz"));
+  const integrity = `sha512-${createHash("sha512").update(archive).digest("base64")}`;
+  return (request, response) => {
+    if (request.url === "/tiny.tgz") return void response.end(archive);
+    if (request.url !== "/tiny") return void response.writeHead(404).end();
+    const dist = { tarball: `${url()}/tiny.tgz`, integrity };
+    const packument = { name: "tiny", "dist-tags": { latest: "1.0.0" }, versions: { "1.0.0": { ...manifest, dist } } };
+    return void response.setHeader("content-type", "application/json").end(JSON.stringify(packument));
+  };
+}
+
+const WHEEL = `
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w") as wheel:
+    wheel.writestr("tiny.py", "said = 'tiny from pip'\\n")
+    wheel.writestr("tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n")
+    wheel.writestr("tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr("tiny-1.0.dist-info/RECORD", "tiny.py,,\\ntiny-1.0.dist-info/METADATA,,\\ntiny-1.0.dist-info/WHEEL,,\\ntiny-1.0.dist-info/RECORD,,\\n")
+`;
+
+/** A package index for pip with the one package `tiny`. */
+export async function makePipIndex(folder: string): Promise<RequestListener> {
+  await mkdir(folder, { recursive: true });
+  const name = "tiny-1.0-py3-none-any.whl";
+  await run("python3", ["-c", WHEEL, join(folder, name)]);
+  const wheel = await readFile(join(folder, name));
+  return (request, response) => {
+    if (request.url === `/files/${name}`) return void response.end(wheel);
+    if (request.url !== "/simple/tiny/") return void response.writeHead(404).end();
+    return void response.setHeader("content-type", "text/html").end(`<a href="/files/${name}">${name}</a>`);
+  };
+}
