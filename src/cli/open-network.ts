@@ -19,7 +19,7 @@ export async function openEgress({ network }: Config, record: (connection: Conne
   });
 }
 
-function toLimits(network: Config["network"]): EgressLimits {
+export function toLimits(network: Config["network"]): EgressLimits {
   return {
     ...DEFAULT_LIMITS,
     sandbox: {

@@ -30,6 +30,7 @@ describe("loadConfig", () => {
       pids: 64,
       diskBytes: 268_435_456,
       openFiles: 1024,
+      network: "none",
     });
     expect(config.sandbox).toEqual({
       timeoutMs: 3_600_000,
@@ -38,6 +39,7 @@ describe("loadConfig", () => {
       pids: 512,
       diskBytes: 4_294_967_296,
       openFiles: 4096,
+      network: "none",
     });
   });
 

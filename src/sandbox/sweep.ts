@@ -25,6 +25,13 @@ export async function sweepHome(sweep: Sweep): Promise<void> {
   const ends = await mapLimit(await sweep.journal.ids(), PARALLEL, (id) => sweepReported(sweep, id));
   const kept = ends.flatMap((end) => end ?? []).toSorted((one, other) => other.at.getTime() - one.at.getTime());
   await mapLimit(kept.slice(TOMBSTONES_MAX), PARALLEL, ({ id }) => sweep.journal.remove(id));
+  await mapLimit(await sweep.live.networks.ids(), PARALLEL, (id) => sweepNetwork(sweep, id));
+}
+
+/** A change that came as its sandbox ended, or whose remover was killed. */
+async function sweepNetwork({ journal, live }: Sweep, id: string): Promise<void> {
+  const entry = await journal.read(id);
+  if (!entry || entry.end) await live.networks.remove(id);
 }
 
 interface KeptEnd {

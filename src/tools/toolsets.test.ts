@@ -28,7 +28,7 @@ it("says of every tool that reads that it destroys nothing", () => {
 
 it("shows of the sandbox tools those that make, list, use and end one", () => {
   const shown = openTools().filter((tool) => tool.toolset === "sandbox" && isDefaultTool(tool));
-  expect(shown.map(({ name }) => name)).toEqual(["sandbox_create", "sandbox_exec", "sandbox_kill", "sandbox_list"]);
+  expect(shown.map(({ name }) => name)).toEqual(["sandbox_create", "sandbox_exec", "sandbox_network", "sandbox_kill", "sandbox_list"]);
 });
 
 it("refuses a toolset that there is not, and names those that there are", () => {

@@ -10,7 +10,7 @@ const TOOLSETS: Readonly<Record<string, { readonly shown: boolean | readonly str
   code: { shown: true },
   ports: { shown: true },
   todo: { shown: true },
-  sandbox: { shown: ["sandbox_create", "sandbox_exec", "sandbox_list", "sandbox_kill"] },
+  sandbox: { shown: ["sandbox_create", "sandbox_exec", "sandbox_list", "sandbox_network", "sandbox_kill"] },
   results: { shown: true },
   git: { shown: false },
   npm: { shown: false },

@@ -1,16 +1,22 @@
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallOptions } from "../../src/catalog/catalog.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
-import { findPackagedPrograms } from "../../src/cli/packaged-programs.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
+import type { LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
 import { openFakeSandboxes } from "./fake-sandboxes.ts";
 
+export interface ToolCallerOptions {
+  readonly snippetsDirectory?: string;
+  /** What the home has beyond the fake runtime. */
+  readonly home?: Partial<LocalSandboxesOptions>;
+}
+
 /** The built-in tools behind their door, on the fake runtime. */
-export async function openToolCaller({ snippetsDirectory }: { readonly snippetsDirectory?: string } = {}) {
-  const place = await openFakeSandboxes();
+export async function openToolCaller({ snippetsDirectory, home }: ToolCallerOptions = {}) {
+  const place = await openFakeSandboxes(home);
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const interpreter = createInterpreter({ sandboxes: place.sandboxes });
   const shells = createShellSessions(config);
@@ -19,7 +25,6 @@ export async function openToolCaller({ snippetsDirectory }: { readonly snippetsD
       interpreter,
       sandboxes: place.sandboxes,
       shells,
-      programs: findPackagedPrograms(),
       config,
       ...(snippetsDirectory !== undefined && { snippetsDirectory }),
     }),

@@ -28,6 +28,7 @@ export class ServedNetwork implements AsyncDisposable {
   #service: EgressService | undefined;
   #guard: { readonly authority: SandboxAuthority; readonly guard: SecretGuard } | undefined;
   #closing: Promise<unknown> = Promise.resolve();
+  #told: string | undefined;
   #isOver = false;
 
   constructor(options: ServedNetworkOptions) {
@@ -80,15 +81,20 @@ export class ServedNetwork implements AsyncDisposable {
     if (this.#service) return this.#service.update(served);
     const service = egress.serve({ id: record.id, owner: record.owner, guest }, served);
     this.#service = service;
-    service.ready.catch((cause: unknown) => this.#failed(service, cause));
+    service.ready.then(
+      () => (this.#told = undefined),
+      (cause: unknown) => this.#failed(service, cause),
+    );
   }
 
-  /** The next command tries again. */
+  /** The next command tries again; the same failure is told once. */
   #failed(service: EgressService, cause: unknown): void {
     if (this.#service !== service) return;
     this.#stop();
     if (cause instanceof BelljarError && (cause.code === "SANDBOX_ENDED" || cause.code === "CANCELLED")) return;
-    this.#options.report(`Sandbox ${this.#options.record.id} has no network now: ${cause instanceof Error ? cause.message : String(cause)}`);
+    const problem = `Sandbox ${this.#options.record.id} has no network now: ${cause instanceof Error ? cause.message : String(cause)}`;
+    if (this.#told !== problem) this.#options.report(problem);
+    this.#told = problem;
   }
 
   #stop(): void {

@@ -74,7 +74,7 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
     name: "execute_code",
     title: "Execute code",
     description: [
-      `Runs a program once in an isolated sandbox without network and returns what it printed. Languages: ${NAMES}.`,
+      `Runs a program once in an isolated sandbox, by default without network, and returns what it printed. Languages: ${NAMES}.`,
       "Each call starts in a fresh, empty sandbox unless `sandbox` names one; nothing is kept between calls.",
       `${RULE}. Programs are limited in time, memory, processors and processes.`,
       "A non-zero exit, a signal, a failed compilation and a timeout are reported as errors, with all that was printed.",

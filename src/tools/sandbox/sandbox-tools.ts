@@ -6,6 +6,7 @@ import { createSandboxExec } from "./sandbox-exec.ts";
 import { sandboxFork } from "./sandbox-fork.ts";
 import { sandboxKill } from "./sandbox-kill.ts";
 import { createSandboxList } from "./sandbox-list.ts";
+import { sandboxNetwork } from "./sandbox-network.ts";
 import { sandboxReadFile } from "./sandbox-read-file.ts";
 import { sandboxRunCode } from "./sandbox-run-code.ts";
 import { sandboxSnapshot } from "./sandbox-snapshot.ts";
@@ -21,6 +22,7 @@ export function sandboxTools(sandboxes: Pick<Sandboxes, "create" | "list">, conf
     sandboxRunCode,
     sandboxSnapshot,
     sandboxFork,
+    sandboxNetwork,
     sandboxKill,
     createSandboxList(sandboxes),
   ];

@@ -1,0 +1,64 @@
+import * as z from "zod";
+import { defineTool } from "../../catalog/tool.ts";
+import type { ToolResult } from "../../catalog/tool.ts";
+import { assertWithin, formatPolicy } from "../../sandbox/network/network-ceiling.ts";
+import type { SandboxInfo } from "../../sandbox/sandbox.ts";
+import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+
+type Policy = SandboxInfo["network"];
+
+const RULES_MAX = 256;
+
+const Input = z.strictObject({
+  allow: z
+    .array(z.string().min(1).max(512))
+    .max(RULES_MAX)
+    .optional()
+    .describe('From now on exactly these: ["npm", "api.example.com"], ["all"], or [] for none. Absent: nothing changes'),
+  sandbox: sandboxArgument(DEFAULT_SANDBOX),
+});
+
+const Output = z.object({
+  allow: z.array(z.string()).describe('["all"] is every public host, [] is none'),
+  at_most: z.array(z.string()).describe("The most that this tool can allow"),
+});
+
+export const sandboxNetwork = defineTool({
+  name: "sandbox_network",
+  title: "Show or change what a sandbox may reach",
+  description: [
+    "Shows which hosts the programs of your sandbox may reach, and with `allow` changes it, also for connections that are open.",
+    "A rule is host or host:port, *.example.com for all names below it, or one of the sets npm, pypi, debian, github.",
+    "It can allow no more than a person gave the sandbox (`at_most`); ask the person when that is too little.",
+  ].join("\n"),
+  toolset: "sandbox",
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: Input,
+  output: Output,
+  async run(context, { allow, sandbox: id }) {
+    const sandbox = await context.sandbox(id);
+    if (allow) {
+      const policy = toPolicy(allow);
+      if (context.principal.grants?.network !== undefined) assertWithin(policy, context.principal.grants.network);
+      await sandbox.setNetwork(policy, { capped: true });
+    }
+    return toResult(await sandbox.info());
+  },
+});
+
+function toPolicy(allow: readonly string[]): Policy {
+  if (allow.length === 0) return "none";
+  return allow.length === 1 && allow[0] === "all" ? "all" : { allow };
+}
+
+function toResult({ network, networkCeiling = network }: SandboxInfo): ToolResult {
+  return {
+    content: [{ type: "text", text: `Allowed: ${formatPolicy(network)}\nAt most: ${formatPolicy(networkCeiling)}` }],
+    structuredContent: { allow: rulesOf(network), at_most: rulesOf(networkCeiling) },
+  };
+}
+
+function rulesOf(policy: Policy): readonly string[] {
+  if (policy === "none") return [];
+  return policy === "all" ? ["all"] : policy.allow;
+}
