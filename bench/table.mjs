@@ -5,11 +5,16 @@ const REACHED = new Map([
   [false, "**no**"],
 ]);
 
-/** Adds what follows from the figures: the ratio of the medians, and whether the goal is reached, where there is one. */
+/**
+ * Adds what follows from the figures: the ratio of the medians, and whether the goal is reached, where there is one: a ratio
+ * (`goal`), a figure of its own (`most`), or what may come on top of the reference (`added`).
+ */
 export function judge(row) {
-  const { unit = "ms", measured, reference, goal, most, worst } = row;
+  const { unit = "ms", measured, reference, goal, most, worst, added } = row;
   const ratio = reference && measured.p50 / reference.p50;
   if (goal !== undefined) return { ...row, unit, ratio, isReached: ratio <= goal };
+  if (row.more !== undefined) return { ...row, unit, ratio, isReached: measured.p50 - reference.p50 <= row.more };
+  if (added !== undefined) return { ...row, unit, ratio, isReached: measured.p50 - reference.p50 <= added };
   return { ...row, unit, ratio, ...(most !== undefined && { isReached: (worst ?? measured.p50) <= most }) };
 }
 
@@ -26,8 +31,9 @@ function cells(row) {
   ];
 }
 
-function goalOf({ goal, most, unit }) {
+function goalOf({ goal, most, added, unit }) {
   if (goal !== undefined) return `<= ${goal}x`;
+  if (added !== undefined) return `<= +${added} ${unit}`;
   return most === undefined ? "" : `<= ${most} ${unit}`;
 }
 
