@@ -13,7 +13,10 @@ export interface Address {
 /** The value of an ADDRESS field. Throws `ARGUMENTS_INVALID`. */
 export function encodeAddress({ address, port }: Address): Buffer {
   if (!isIPv4(address) || !Number.isInteger(port) || port < 1 || port > 0xffff) {
-    throw new BelljarError("ARGUMENTS_INVALID", `${address}:${port} is no address to listen on; give an IPv4 address and a port of 1 to 65535`);
+    throw new BelljarError(
+      "ARGUMENTS_INVALID",
+      `${address}:${port} is no address to listen on; give an IPv4 address and a port of 1 to 65535`,
+    );
   }
   const bytes = Buffer.from([...address.split(".").map(Number), 0, 0]);
   bytes.writeUInt16BE(port, IPV4_BYTES - 2);

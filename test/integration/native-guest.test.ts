@@ -3,7 +3,7 @@ import { createServer, connect, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { GUEST_CREDIT_BYTES, GUEST_ERROR, HOST_CREDIT_BYTES, OPERATION } from "../../src/protocol/wire.ts";
+import { FLAG, GUEST_CREDIT_BYTES, GUEST_ERROR, HOST_CREDIT_BYTES, OPERATION } from "../../src/protocol/wire.ts";
 import {
   argv,
   buildNativeTests,
@@ -13,6 +13,7 @@ import {
   fieldsOf,
   NativeGuest,
   nativeTestPath,
+  type RawStream,
   rawHead,
   shell,
   type Build,
@@ -167,6 +168,62 @@ describe.each(BUILDS)("%s", (build) => {
     expect(errorOf(await guest.ask("ACCEPT", [["SERVICE", "../up"]]))[0]).toBe(GUEST_ERROR.BAD_REQUEST);
   });
 
+  test("tells where a connection from inside came to, and what it sent before it broke off", async () => {
+    await using guest = await NativeGuest.open(build);
+    const port = await freePort();
+    const listening = await listen(guest, [[127, 0, 0, 1, port]]);
+    await listening.until("STARTED");
+    const stream = await guest.call("ACCEPT", [
+      ["SERVICE", "names"],
+      ["FLAGS", FLAG.LISTENED],
+    ]);
+    const inside = connect(port, "127.0.0.1");
+    await once(inside, "connect");
+    const started = fieldsOf(await stream.until("STARTED"));
+    expect(started.all("ADDRESS")).toEqual([address([127, 0, 0, 1, port])]);
+    inside.write("before", () => inside.resetAndDestroy());
+    const frames = await stream.rest();
+    expect([dataOf(frames, 0), errorOf(frames)[0]]).toEqual(["before", GUEST_ERROR.CONNECTION_RESET]);
+  });
+
+  test.each([
+    ["an address of somebody else", [[8, 8, 8, 8, 80]]],
+    ["a network beside the one of names", [[198, 20, 0, 1, 80]]],
+    ["the port 0", [[127, 0, 0, 1, 0]]],
+    ["more addresses than a stream may hold", Array.from({ length: 65 }, (_, index) => [127, 0, 0, 1, 20_000 + index])],
+  ] as const)("listens not on %s", async (_what, addresses) => {
+    await using guest = await NativeGuest.open(build);
+    expect(errorOf(await (await listen(guest, addresses)).rest())[0]).toBe(GUEST_ERROR.BAD_REQUEST);
+  });
+
+  test("lets go of all addresses when one is taken, and says who has it", async () => {
+    await using guest = await NativeGuest.open(build);
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const [taken, free] = [(server.address() as AddressInfo).port, await freePort()];
+    const refused = await listen(guest, [
+      [127, 0, 0, 1, free],
+      [127, 0, 0, 1, taken],
+    ]);
+    const [code, text] = errorOf(await refused.rest());
+    expect([code, text]).toEqual([GUEST_ERROR.ADDRESS_IN_USE, expect.stringContaining(`127.0.0.1:${taken}`)]);
+    server.close();
+    await (await listen(guest, [[127, 0, 0, 1, free]])).until("STARTED");
+  });
+
+  test("serves commands when the network has all the streams that it may have", { timeout: 30_000 }, async () => {
+    await using guest = await NativeGuest.open(build);
+    const accept = [["SERVICE", "many"] as const, ["FLAGS", FLAG.LISTENED] as const];
+    const streams: RawStream[] = [];
+    for (let count = 0; count < 800; count++) streams.push(await guest.call("ACCEPT", accept));
+    expect(errorOf((await streams.at(-1)?.rest()) ?? [])[0]).toBe(GUEST_ERROR.TOO_MANY);
+    expect(exitOf(await guest.ask("EXEC", argv("true"))).code).toBe(0);
+    for (const stream of streams) stream.close();
+    expect((await guest.ask("PING")).at(-1)?.type).toBe("REPLY");
+    const again = (await guest.call("ACCEPT", accept)).send("END", 1);
+    expect(errorOf(await again.rest())[0]).toBe(GUEST_ERROR.BAD_REQUEST);
+  });
+
   test("names both versions when they differ", async () => {
     await using guest = await NativeGuest.open(build);
     const [code, text] = errorOf(await (await guest.raw(rawHead(9, OPERATION.PING, 0))).rest());
@@ -254,6 +311,26 @@ test("serves on after hundreds of streams of broken frames", async () => {
 test("the decoders survive two million malformed inputs", () => {
   expect(execFileSync(nativeTestPath("fuzz"), ["2000000", String(Date.now())], { encoding: "utf8" })).toBe("2000000 inputs decoded\n");
 });
+
+/** An IPv4 address and a port, as numbers. */
+function address(parts: readonly number[]): Buffer {
+  const bytes = Buffer.from([...parts.slice(0, 4), 0, 0]);
+  bytes.writeUInt16BE(parts[4] ?? 0, 4);
+  return bytes;
+}
+
+function listen(guest: NativeGuest, addresses: readonly (readonly number[])[]): Promise<RawStream> {
+  return guest.call("LISTEN", [["SERVICE", "names"], ...addresses.map((parts) => ["ADDRESS", address(parts)] as const)]);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
 
 /** Makes a FIFO in the guest's folder: opening it waits for the other side. */
 function fifo(guest: NativeGuest, name = "wait"): string {

@@ -22,7 +22,9 @@ export function serveDial(peer: Peer, fields: Fields): void {
 
 export function joinSocket(peer: Peer, socket: Socket, fields: readonly Field[]): void {
   peer.started(fields);
-  socket.once("error", (error) => peer.fail(new BelljarError("NETWORK_FAILED", "The program inside broke the connection off", { cause: error })));
+  socket.once("error", (error) =>
+    peer.fail(new BelljarError("NETWORK_FAILED", "The program inside broke the connection off", { cause: error })),
+  );
   socket.once("close", () => peer.finish());
   const output = new OutputPump(peer, 0, socket);
   peer.listen(routeFrames([output], [new InputPump(peer, 0, socket)]));

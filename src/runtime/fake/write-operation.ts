@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants, type BigIntStats } from "node:fs";
-import { type FileHandle, link, mkdir, open, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, link, mkdir, open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { FLAG, FRAME } from "../../protocol/wire.ts";
 import type { FileRequest } from "./file-operations.ts";
 import type { Peer } from "./peer.ts";
@@ -16,7 +16,8 @@ export async function serveWrite(request: FileRequest): Promise<void> {
   if (size !== undefined) peer.reply([["SIZE", size]]);
 }
 
-async function writeBeside({ host, flags, fields, peer }: FileRequest): Promise<number | undefined> {
+async function writeBeside({ host: named, flags, fields, peer }: FileRequest): Promise<number | undefined> {
+  const host = await endOfLink(named);
   const earlier = await statIfPresent(host);
   if (earlier?.isDirectory()) throw Object.assign(new Error("It is a directory"), { code: "EISDIR" });
   const beside = Buffer.concat([host.subarray(0, host.lastIndexOf("/") + 1), Buffer.from(`.belljar-${randomBytes(8).toString("hex")}`)]);
@@ -29,6 +30,11 @@ async function writeBeside({ host, flags, fields, peer }: FileRequest): Promise<
   } finally {
     await unlinkIfPresent(beside);
   }
+}
+
+/** What a link leads to is replaced, never the link. */
+async function endOfLink(host: Buffer): Promise<Buffer> {
+  return (await statIfPresent(host)) ? realpath(host, { encoding: "buffer" }) : host;
 }
 
 async function statIfPresent(host: Buffer): Promise<BigIntStats | undefined> {

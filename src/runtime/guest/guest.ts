@@ -10,13 +10,14 @@ export interface Guest {
   exec(options: ExecOptions): Promise<ExecProcess>;
   /** Runs to the end and collects at most `maxOutputBytes` of each stream; more is read and dropped, and `truncated` set. */
   run(options: RunOptions): Promise<RunResult>;
-  /** A TCP connection to 127.0.0.1:`port` inside. Rejects with `PORT_REFUSED`. */
+  /** A TCP connection to 127.0.0.1:`port` inside, or to [::1]:`port` when nobody listens there. Rejects with `PORT_REFUSED`. */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   /** Connections that processes inside open to `/run/belljar/<service>.sock`, until the signal aborts. Keeps `waiting` streams ready. */
   accept(service: string, options: { readonly signal: AbortSignal; readonly waiting?: number }): AsyncIterable<AcceptedConnection>;
   /**
-   * Listens on TCP addresses inside, for connections of its programs. When another process's listener holds them, waits in line
-   * behind it. Rejects with `PORT_TAKEN` when a program inside holds one.
+   * Listens on TCP addresses inside, for connections of its programs: at most 64 a listener, hundreds of listeners a guest. Resolves
+   * once it is in line behind the listeners of other processes that want one of them. `waiting` streams are kept ready, shared with
+   * this guest's other listeners.
    */
   listen(addresses: readonly SocketAddress[], options: { readonly signal: AbortSignal; readonly waiting?: number }): Promise<GuestListener>;
   processes(signal: AbortSignal): Promise<readonly ProcessInfo[]>;
@@ -171,14 +172,22 @@ export interface SocketAddress {
   readonly port: number;
 }
 
-/** Ends when its signal aborts or the sandbox ends; connections that were taken live on. */
+/** Ends when its signal aborts, when its loop is left, or when the sandbox ends; connections that were taken live on. */
 export interface GuestListener {
-  /** Settles once this listener holds its addresses; rejects when it ends before. At once unless another process holds them. */
+  /**
+   * Settles once this listener holds its addresses; at once unless another process holds them. Rejects when it ends before: with
+   * `PORT_TAKEN` when a program inside holds one.
+   */
   readonly held: Promise<void>;
+  /** For one loop. Ends quietly with the signal or the sandbox, and throws what else ended it. Nobody's beyond 256 are closed. */
   readonly connections: AsyncIterable<ListenedConnection>;
 }
 
 export interface ListenedConnection {
+  /**
+   * Destroying it before its `end()` resets the program's connection. When the program breaks it off, it fails with
+   * `NETWORK_FAILED`, which may have happened before its taker looks: `finished(stream)` tells in either case.
+   */
   readonly stream: Duplex;
   /** Where the program connected to. */
   readonly local: SocketAddress;
