@@ -76,13 +76,7 @@ export async function openHome({ storage = "auto" } = {}) {
   };
   const { createLocalSandboxes, loadConfig, openRuntime, LOCAL } = await import("../dist/lib/index.js");
   const config = loadConfig({ env });
-  const runtime = await openRuntime("namespace", {
-    home,
-    runtimeDirectory: config.runtimeDirectory,
-    storage: config.storage,
-    kernels: join(ROOT, "dist/kernels"),
-    binary: join(ROOT, "native/build/belljar-native"),
-  });
+  const runtime = await openRuntime("namespace", runtimeOptions(config, home));
   const sandboxes = createLocalSandboxes({ home, runtime, config, report: (problem) => console.error(problem) });
   return {
     config,
@@ -95,6 +89,42 @@ export async function openHome({ storage = "auto" } = {}) {
       await sandboxes[Symbol.asyncDispose]();
       await removeHome(folder);
     },
+  };
+}
+
+/** The same home with a way out, for names that it knows by itself. Close it before the home. */
+export async function openEgressHome({ config }, { addresses, certificates }) {
+  const [{ createLocalSandboxes, openRuntime, LOCAL }, { createEgress }, { createSecretStore }] = await Promise.all(
+    ["index.js", "network/egress/create-egress.js", "network/secrets/create-secret-store.js"].map((file) => import(`../dist/lib/${file}`)),
+  );
+  const { home } = config;
+  const { toLimits } = await import("../dist/lib/cli/open-network.js");
+  const egress = createEgress({
+    record: () => {},
+    limits: toLimits(config.network),
+    resolver: { resolve: async (host) => addresses[host] ?? [] },
+    upstreamCa: certificates,
+  });
+  const secrets = createSecretStore({ home });
+  const runtime = await openRuntime("namespace", runtimeOptions(config, home));
+  const sandboxes = createLocalSandboxes({ home, runtime, config, egress, secrets, report: (problem) => console.error(problem) });
+  return {
+    create: (options = {}) => sandboxes.create(LOCAL, options, NEVER),
+    setSecret: (name, value) => secrets.set(LOCAL.id, name, value),
+    async close() {
+      await sandboxes[Symbol.asyncDispose]();
+      await egress[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function runtimeOptions({ runtimeDirectory, storage }, home) {
+  return {
+    home,
+    runtimeDirectory,
+    storage,
+    kernels: join(ROOT, "dist/kernels"),
+    binary: join(ROOT, "native/build/belljar-native"),
   };
 }
 
