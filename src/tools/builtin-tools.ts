@@ -6,6 +6,7 @@ import { callTool } from "./discovery/call-tool.ts";
 import { describeToolTool } from "./discovery/describe-tool.ts";
 import { searchTools } from "./discovery/search-tools.ts";
 import { fileTools } from "./files/file-tools.ts";
+import { gitTools } from "./git/git-tools.ts";
 import { readResult } from "./results/read-result.ts";
 import type { SearchPrograms } from "./search/search-programs.ts";
 import { searchToolset } from "./search/search-toolset.ts";
@@ -37,6 +38,7 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
     ...sandboxTools(sandboxes, config),
     readResult,
     ...todoTools,
+    ...gitTools,
     searchTools,
     describeToolTool,
     callTool,

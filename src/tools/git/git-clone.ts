@@ -1,0 +1,72 @@
+import { posix } from "node:path";
+import * as z from "zod";
+import { defineTool } from "../../catalog/tool.ts";
+import { openOutputProgress } from "../output-progress.ts";
+import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { pathArgument, toAbsolute } from "../sandbox-path.ts";
+import { branchArgument, NETWORK_TIMEOUT_MS, networkTimeoutArgument } from "./git-arguments.ts";
+import { credentialArgument, credentialSettings } from "./git-credential.ts";
+import { findAddressProblem } from "./remote-address.ts";
+import { READ_ONLY, runGit } from "./run-git.ts";
+
+const Input = z
+  .strictObject({
+    url: z.string().min(1).max(2_048).describe("https, ssh, git or file address, user@host:path, or a folder of the sandbox"),
+    path: pathArgument("New folder; default the repository's name").optional(),
+    branch: branchArgument("Branch or tag to check out; default the remote's own").optional(),
+    depth: z.number().int().min(1).max(1_000_000).optional().describe("Fetch so many of the newest commits alone"),
+    credential: credentialArgument(),
+    timeout_ms: networkTimeoutArgument(),
+    sandbox: sandboxArgument(DEFAULT_SANDBOX),
+  })
+  .superRefine(({ url, path }, context) => {
+    const problem = findAddressProblem(url);
+    if (problem !== undefined) context.addIssue({ code: "custom", path: ["url"], message: problem });
+    else if (path === undefined && folderName(url) === "")
+      context.addIssue({ code: "custom", path: ["path"], message: "is needed: url names no folder" });
+  });
+
+export const gitClone = defineTool({
+  name: "git_clone",
+  title: "Clone a repository",
+  description: [
+    "Clones a git repository into a new folder in your sandbox, and returns the folder, branch and commit. Submodules are not fetched.",
+    "The sandbox's network policy decides which hosts it reaches. Addresses never hold a password: give credential, or a variable of the sandbox with it.",
+    "Transports that run a program (ext::) are off.",
+  ].join("\n"),
+  toolset: "git",
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: Input,
+  output: z.object({
+    path: z.string(),
+    branch: z.string().nullable(),
+    commit: z.string().nullable().describe("null when it is empty"),
+    url: z.string(),
+  }),
+  async run(context, { url, path = folderName(url), branch, depth, credential, timeout_ms: timeoutMs = NETWORK_TIMEOUT_MS, sandbox: id }) {
+    const settings = credential ? credentialSettings(url, credential) : {};
+    const sandbox = await context.sandbox(id);
+    const options = [...(branch === undefined ? [] : [`--branch=${branch}`]), ...(depth === undefined ? [] : [`--depth=${depth}`])];
+    using progress = openOutputProgress((message) => context.progress(message));
+    const onOutput = (chunk: Buffer) => progress.push(chunk);
+    const { signal } = context;
+    await runGit({ sandbox, path: undefined, signal }, ["clone", "--progress", ...options, "--", url, path], {
+      ...settings,
+      timeoutMs,
+      onOutput,
+    });
+    const place = { sandbox, path, signal };
+    const head = await runGit(place, ["rev-parse", "--verify", "--quiet", "HEAD"], { ...READ_ONLY, accept: [0, 1] });
+    const current = await runGit(place, ["branch", "--show-current"], READ_ONLY);
+    const cloned = { path: toAbsolute(path), branch: current.stdout.trim() || null, commit: head.stdout.trim() || null, url };
+    const at = cloned.commit === null ? "It is empty" : `At ${cloned.commit}${cloned.branch === null ? "" : ` on ${cloned.branch}`}`;
+    return { content: [{ type: "text", text: `Cloned ${url} to ${cloned.path}\n${at}` }], structuredContent: cloned };
+  },
+});
+
+/** As git names it. */
+function folderName(url: string): string {
+  const last = posix.basename(url.replace(/\/+$/, "").replace(/\/\.git$/, "")).replace(/^.*:/, "");
+  const name = last.replace(/\.git$/, "");
+  return name.startsWith("-") || name === "." || name === ".." ? "" : name;
+}

@@ -1,0 +1,26 @@
+import type { GitPlace } from "./run-git.ts";
+import { runGit } from "./run-git.ts";
+
+const FALLBACK = { name: "Belljar user", email: "user@belljar.invalid" };
+
+export interface Identity {
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+}
+
+/** Who commits, as variables: what is configured stands, a name that nobody gave is filled in, and an author that is given is one. */
+export async function identityVariables(place: GitPlace, author: Identity): Promise<Record<string, string>> {
+  const [name, email] = await Promise.all([readSetting(place, "user.name"), readSetting(place, "user.email")]);
+  return {
+    ...(name === "" && { GIT_AUTHOR_NAME: FALLBACK.name, GIT_COMMITTER_NAME: FALLBACK.name }),
+    ...(email === "" && { GIT_AUTHOR_EMAIL: FALLBACK.email, GIT_COMMITTER_EMAIL: FALLBACK.email }),
+    ...(author.name !== undefined && { GIT_AUTHOR_NAME: author.name }),
+    ...(author.email !== undefined && { GIT_AUTHOR_EMAIL: author.email }),
+  };
+}
+
+/** Exit code 1: there is no such setting. */
+async function readSetting(place: GitPlace, name: string): Promise<string> {
+  const { stdout } = await runGit(place, ["config", "--get", name], { accept: [0, 1] });
+  return stdout.trim();
+}

@@ -1,0 +1,17 @@
+import type { Credential } from "./git-credential.ts";
+import { credentialSettings } from "./git-credential.ts";
+import type { GitPlace, GitSettings } from "./run-git.ts";
+import { READ_ONLY, runGit } from "./run-git.ts";
+
+export interface RemoteUse {
+  readonly remote: string;
+  readonly credential: Credential | undefined;
+  readonly isPush: boolean;
+}
+
+/** The settings for a remote of the repository, whose address git itself tells. */
+export async function remoteSettings(place: GitPlace, { remote, credential, isPush }: RemoteUse): Promise<GitSettings> {
+  if (!credential) return {};
+  const { stdout } = await runGit(place, ["remote", "get-url", ...(isPush ? ["--push"] : []), "--", remote], READ_ONLY);
+  return credentialSettings(stdout.trim(), credential);
+}
