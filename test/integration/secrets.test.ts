@@ -108,3 +108,27 @@ it("is masked in what a WebSocket server sends, at its full length", async () =>
   const { stdout } = await box.guest.run({ argv: ["bash", "-c", script], timeoutMs: 30_000, signal: AbortSignal.timeout(40_000) });
   expect(stdout.toString()).toBe(`201037key${"*".repeat(VALUE.length)}`);
 });
+
+it("is missed with a sentence that says what to do, once it is removed", async () => {
+  const gone = await lab.https("gone.secret.test", answer);
+  await lab.store.set("local", "short-lived", VALUE);
+  const box = await lab.sandbox({
+    network: { allow: [gone.authority] },
+    secrets: { GONE_KEY: { secret: "short-lived", hosts: [gone.authority] } },
+  });
+  const ask = async (): Promise<string> => {
+    const script = `curl -sS -i -H "X-Key: $GONE_KEY" ${gone.url}/`;
+    return (
+      await box.guest.run({ argv: ["bash", "-c", script], timeoutMs: 30_000, signal: AbortSignal.timeout(40_000) })
+    ).stdout.toString();
+  };
+  expect(await ask()).toContain("200 OK");
+  await lab.store.set("local", "short-lived", "a-new-value");
+  await ask();
+  expect(gone.requests.at(-1)?.headers["x-key"]).toBe("a-new-value");
+  await lab.store.remove("local", "short-lived");
+  const refused = await ask();
+  expect(refused).toContain("x-belljar-error: secret-missing");
+  expect(refused).toContain("belljar secret set short-lived");
+  expect(lab.records.at(-1)).toMatchObject({ verdict: "failed", reason: "secret-missing", host: "gone.secret.test" });
+});

@@ -61,12 +61,16 @@ async function fill(visit: HttpVisit, { place, scheme }: HttpTarget, head: Reque
   try {
     return await visit.gate.guard?.fill({ ...place, isEncrypted: scheme === "https" }, head);
   } catch (error) {
-    return placeholderRefusal(error) ?? new Refusal("internal", "The request's secrets could not be looked up.");
+    return placeholderRefusal(error) ?? missingRefusal(error) ?? new Refusal("internal", "The request's secrets could not be looked up.");
   }
 }
 
 export function placeholderRefusal(error: unknown): Refusal | undefined {
   return error instanceof BelljarError && error.code === "FORBIDDEN" ? new Refusal("placeholder", error.message) : undefined;
+}
+
+function missingRefusal(error: unknown): Refusal | undefined {
+  return error instanceof BelljarError && error.code === "SECRET_NOT_FOUND" ? new Refusal("secret-missing", error.message) : undefined;
 }
 
 export function hasBody(request: IncomingMessage): boolean {

@@ -35,6 +35,7 @@ export const REASONS = {
   "bad-certificate": { verdict: "failed", status: 502, socks: 1 },
   "bad-response": { verdict: "failed", status: 502, socks: 1 },
   "timed-out": { verdict: "failed", status: 504, socks: 4 },
+  "secret-missing": { verdict: "failed", status: 502, socks: 1 },
   internal: { verdict: "failed", status: 500, socks: 1 },
 } as const satisfies Record<string, Row>;
 
