@@ -99,6 +99,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       snippets: SNIPPETS,
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
+      "legacy-sse": { type: "boolean", description: "Serve old clients at /sse too (HTTP+SSE, which MCP has replaced)" },
     },
     load: () => import("./commands/serve.ts"),
   },

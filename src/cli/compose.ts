@@ -47,6 +47,7 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       [call.spec.name === "run" ? "program" : "sandbox"]: { network: textOption(call, "network") },
       toolsets: textOption(call, "toolsets"),
       readOnly: isSet(call, "read-only") || undefined,
+      legacySse: isSet(call, "legacy-sse") || undefined,
     },
   });
 }

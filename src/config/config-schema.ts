@@ -184,6 +184,7 @@ export function createConfigSchema(host: ConfigDefaults) {
       .optional()
       .describe("Toolsets to serve, comma-separated: files, shell, search, code, git ...; `all` also lists every tool of them"),
     readOnly: flag().default(false).describe("Serve only tools that read"),
+    legacySse: flag().default(false).describe("Serve old clients at /sse too, by the HTTP+SSE transport that MCP has replaced"),
     execTimeoutMs: integer(1, 30 * DAY_MS)
       .default(10 * MINUTE_MS)
       .describe("Longest time that one command may run when the caller names none"),

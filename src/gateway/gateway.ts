@@ -24,6 +24,7 @@ import { assertJson, assertOwnOrigin, isOwnName } from "./origin-guard.ts";
 import { doctorRoute } from "./routes/doctor.ts";
 import { healthRoute } from "./routes/health.ts";
 import { mcpRoute } from "./routes/mcp.ts";
+import { mcpSseRoutes } from "./routes/mcp-sse.ts";
 import { networkRoutes } from "./routes/network.ts";
 import { portRoutes } from "./routes/ports.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
@@ -31,7 +32,7 @@ import { secretRoutes } from "./routes/secrets.ts";
 import { serveUpgrades } from "./upgrades.ts";
 
 export interface GatewayOptions {
-  readonly config: { readonly host: string; readonly port: number };
+  readonly config: { readonly host: string; readonly port: number; readonly legacySse?: boolean };
   readonly sandboxes: Sandboxes;
   readonly secrets?: SecretVault;
   readonly tools: ToolDoor;
@@ -123,6 +124,7 @@ function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): Fa
   });
   void app.register(healthRoute());
   void app.register(mcpRoute({ mcp, callers, log: options.log }));
+  if (options.config.legacySse) void app.register(mcpSseRoutes({ mcp, callers, log: options.log }));
   void app.register(doctorRoute(options.isolation));
   void app.register(networkRoutes({ sandboxes: options.sandboxes, callers }));
   void app.register(portRoutes({ sandboxes: options.sandboxes, callers }));

@@ -19,6 +19,7 @@ it("keeps every setting with its variables", () => {
       "snippetsDirectory BELLJAR_SNIPPETS_DIRECTORY",
       "toolsets BELLJAR_TOOLSETS",
       "readOnly BELLJAR_READ_ONLY",
+      "legacySse BELLJAR_LEGACY_SSE",
       "execTimeoutMs BELLJAR_EXEC_TIMEOUT_MS",
       "maxOutputBytes BELLJAR_MAX_OUTPUT_BYTES",
       "listMax BELLJAR_LIST_MAX",

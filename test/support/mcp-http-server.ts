@@ -15,7 +15,7 @@ export interface McpHttpServer extends AsyncDisposable {
   readonly errors: readonly unknown[];
 }
 
-/** The MCP server at `/mcp` of a plain HTTP server; who calls is read from the header `x-principal`. */
+/** The MCP server at `/mcp` of a plain HTTP server, and at `/sse` for old clients; who calls is read from the header `x-principal`. */
 export async function openMcpHttpServer(options: Omit<McpHttpOptions, "version" | "onError">): Promise<McpHttpServer> {
   const errors: unknown[] = [];
   const mcp = createMcpHttp({ ...options, version: "1.2.3", onError: (error) => void errors.push(error) });
@@ -35,7 +35,11 @@ const isOwnOrigin = localhostOriginValidation();
 async function serve(mcp: McpHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (!isOwnHost(request, response) || !isOwnOrigin(request, response)) return;
   const body = request.method === "POST" ? parse(await text(request)) : undefined;
-  await mcp.handle({ request, response, body, caller: { principal: principalOf(request), defaultName: "default" } });
+  const exchange = { request, response, body, caller: { principal: principalOf(request), defaultName: "default" } };
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+  if (pathname === "/sse") return mcp.sse.open(exchange, "/messages");
+  if (pathname === "/messages") return mcp.sse.deliver(exchange, searchParams.get("sessionId") ?? "");
+  await mcp.handle(exchange);
 }
 
 function parse(body: string): unknown {

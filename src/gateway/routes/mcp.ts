@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import type { McpHttp } from "../../mcp/server/http.ts";
@@ -27,10 +27,7 @@ const query = z.object({
 /** `/mcp?sandbox=NAME`. What is refused before MCP reads it is answered as a JSON-RPC error without an id. */
 export function mcpRoute({ mcp, callers, log }: McpRouteOptions): FastifyPluginAsync {
   return async (app) => {
-    app.setErrorHandler(async (error, _request, reply) => {
-      const { status, code, message } = toJsonRpc(error);
-      return reply.code(status).type("application/json").send(jsonRpcError({ code, message }));
-    });
+    answerAsJsonRpc(app);
     app.route({
       method: ["GET", "POST", "DELETE"],
       url: "/mcp",
@@ -47,7 +44,14 @@ export function mcpRoute({ mcp, callers, log }: McpRouteOptions): FastifyPluginA
   };
 }
 
-function callerOf(request: FastifyRequest, principal: Principal): Caller {
+export function answerAsJsonRpc(app: FastifyInstance): void {
+  app.setErrorHandler(async (error, _request, reply) => {
+    const { status, code, message } = toJsonRpc(error);
+    return reply.code(status).type("application/json").send(jsonRpcError({ code, message }));
+  });
+}
+
+export function callerOf(request: FastifyRequest, principal: Principal): Caller {
   return { principal, defaultName: parseRequest(query, request.query).sandbox };
 }
 

@@ -10,6 +10,7 @@ import { PrincipalBus } from "./principal-bus.ts";
 import { createMcpServer } from "./server.ts";
 import type { Exchange, McpServerOptions } from "./server.ts";
 import type { SessionLimits } from "./sessions.ts";
+import { SseHttp } from "./sse-http.ts";
 import { StoredLists } from "./stored-lists.ts";
 
 export type McpHttpOptions = McpServerOptions & Partial<SessionLimits>;
@@ -17,6 +18,8 @@ export type McpHttpOptions = McpServerOptions & Partial<SessionLimits>;
 /** MCP at one URL, both eras. Whoever mounts it checks the path, Host, Origin and the caller, and parses the body. */
 export interface McpHttp {
   handle(exchange: HttpExchange): Promise<void>;
+  /** The transport that 2024-11-05 had: a GET that stays, and a POST for each message. */
+  readonly sse: SseHttp;
   /** Waits for the calls in flight for at most `graceMs`, then aborts them, and resolves when they have cleaned up. */
   close(graceMs: number): Promise<void>;
 }
@@ -27,11 +30,13 @@ const SESSION_IDLE_MS = 30 * 60_000;
 export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const calls = createCalls();
   const legacy = new LegacyHttp({ maxSessions: MAX_SESSIONS, idleMs: SESSION_IDLE_MS, ...options }, calls);
+  const sse = new SseHttp({ maxSessions: MAX_SESSIONS, ...options }, calls);
   const exchanges = new WeakMap<Request, Exchange>();
   const bus = new PrincipalBus();
   const modern = createModernHandler(options, { exchanges, bus });
   const stopAnnouncing = announceChanges(options, bus);
   return {
+    sse,
     async handle(exchange) {
       if (isLegacy(exchange)) return legacy.handle(exchange);
       const { caller, body } = exchange;
@@ -48,6 +53,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       await calls.stop(graceMs);
       stopAnnouncing();
       legacy.close();
+      sse.close();
       await modern.close();
     },
   };
