@@ -17,14 +17,25 @@ describe("frames", () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 20 }), fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1 }), (frames, cuts) => {
         const bytes = Buffer.concat(frames.map(({ type, channel, payload }) => encodeFrame(type, channel, payload)));
-        expect(decode(pieces(bytes, cuts))).toEqual(frames);
+        expect(joinData(decode(pieces(bytes, cuts)))).toEqual(joinData(frames));
       }),
     );
   });
 
   it("are whole at every boundary", () => {
     const bytes = Buffer.concat([encodeFrame(FRAME.DATA, 1, Buffer.from("hello")), encodeFrame(FRAME.END, 1), encodeResize(30, 100)]);
-    for (let at = 0; at <= bytes.length; at++) expect(decode([bytes.subarray(0, at), bytes.subarray(at)]).length).toBe(3);
+    for (let at = 0; at <= bytes.length; at++) {
+      expect(joinData(decode([bytes.subarray(0, at), bytes.subarray(at)])).length).toBe(3);
+    }
+  });
+
+  it("of data are handed on as they come, and others whole", () => {
+    const data = encodeFrame(FRAME.DATA, 1, Buffer.from("hello"));
+    const reply = encodeFrame(FRAME.REPLY, 0, Buffer.from("whole"));
+    const payloads = decode([data.subarray(0, 10), data.subarray(10), reply.subarray(0, 10), reply.subarray(10)]).map(({ payload }) =>
+      payload.toString(),
+    );
+    expect(payloads).toEqual(["he", "llo", "whole"]);
   });
 
   it("of any bytes are decoded or refused, and nothing else happens", () => {
@@ -119,6 +130,20 @@ function decode(chunks: readonly Buffer[]): { type: number; channel: number; pay
   const decoder = new FrameDecoder((type, channel, payload) => frames.push({ type, channel, payload: Buffer.from(payload) }));
   for (const chunk of chunks) decoder.push(chunk);
   return frames;
+}
+
+type Frames = readonly { readonly type: number; readonly channel: number; readonly payload: Buffer }[];
+
+/** The bytes of neighbouring DATA frames of a channel in one. */
+function joinData(frames: Frames): Frames {
+  const joined: { type: number; channel: number; payload: Buffer }[] = [];
+  for (const next of frames) {
+    const last = joined.at(-1);
+    const continues = next.type === FRAME.DATA && last?.type === FRAME.DATA && last.channel === next.channel;
+    if (continues) last.payload = Buffer.concat([last.payload, next.payload]);
+    else joined.push({ ...next });
+  }
+  return joined;
 }
 
 function pieces(bytes: Buffer, cuts: readonly number[]): Buffer[] {

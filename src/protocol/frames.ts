@@ -50,13 +50,18 @@ export function encodeResize(rows: number, cols: number): Buffer {
 
 export type FrameSink = (type: number, channel: number, payload: Buffer) => void;
 
-/** Cuts chunks into frames and hands each to `sink`. Holds at most one frame; payloads are views of a chunk where that is cheap. */
+/**
+ * Cuts chunks into frames and hands each to `sink`: whole, but for DATA, whose bytes are handed on as they come, in one or more parts.
+ * Holds at most one frame; payloads are views of a chunk where that is cheap.
+ */
 export class FrameDecoder {
   readonly #sink: FrameSink;
   readonly #header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
   #headerFill = 0;
   #payload: Buffer | undefined;
   #payloadFill = 0;
+  /** Bytes of a DATA frame that are still to come. */
+  #dataLeft = 0;
   #stopped = false;
 
   constructor(sink: FrameSink) {
@@ -70,7 +75,7 @@ export class FrameDecoder {
 
   /** True between the first and the last byte of a frame: a stream that ends here was cut. */
   get isMidFrame(): boolean {
-    return this.#headerFill > 0;
+    return this.#headerFill > 0 || this.#dataLeft > 0;
   }
 
   /** Throws `GUEST_PROTOCOL` for a header that cannot be; the decoder is of no use after that. */
@@ -80,25 +85,39 @@ export class FrameDecoder {
   }
 
   #step(chunk: Buffer, at: number): number {
+    if (this.#dataLeft > 0) return this.#passData(chunk, at);
     if (this.#payload) return this.#fillPayload(chunk, at, this.#payload);
     if (this.#headerFill > 0 || chunk.length - at < FRAME_HEADER_BYTES) return this.#fillHeader(chunk, at);
     const length = checkedLength(chunk, at);
     const start = at + FRAME_HEADER_BYTES;
     if (chunk.length - start < length) return this.#fillHeader(chunk, at);
-    const view = chunk.subarray(start, start + length);
-    this.#sink(chunk[at] ?? 0, chunk[at + 1] ?? 0, length * COPY_RATIO < chunk.length ? Buffer.from(view) : view);
+    this.#sink(chunk[at] ?? 0, chunk[at + 1] ?? 0, viewOf(chunk, start, length));
     return start + length;
+  }
+
+  #passData(chunk: Buffer, at: number): number {
+    const length = Math.min(this.#dataLeft, chunk.length - at);
+    this.#dataLeft -= length;
+    this.#sink(FRAME.DATA, this.#header[1] ?? 0, viewOf(chunk, at, length));
+    return at + length;
   }
 
   #fillHeader(chunk: Buffer, at: number): number {
     const taken = chunk.copy(this.#header, this.#headerFill, at);
     this.#headerFill += taken;
-    if (this.#headerFill === FRAME_HEADER_BYTES) {
-      this.#payload = Buffer.allocUnsafe(checkedLength(this.#header, 0));
-      this.#payloadFill = 0;
-      if (this.#payload.length === 0) this.#emit(this.#payload);
-    }
+    if (this.#headerFill === FRAME_HEADER_BYTES) this.#startPayload(checkedLength(this.#header, 0));
     return at + taken;
+  }
+
+  #startPayload(length: number): void {
+    if (this.#header[0] === FRAME.DATA && length > 0) {
+      this.#headerFill = 0;
+      this.#dataLeft = length;
+      return;
+    }
+    this.#payload = Buffer.allocUnsafe(length);
+    this.#payloadFill = 0;
+    if (length === 0) this.#emit(this.#payload);
   }
 
   #fillPayload(chunk: Buffer, at: number, payload: Buffer): number {
@@ -113,6 +132,11 @@ export class FrameDecoder {
     this.#payload = undefined;
     this.#sink(this.#header[0] ?? 0, this.#header[1] ?? 0, payload);
   }
+}
+
+function viewOf(chunk: Buffer, start: number, length: number): Buffer {
+  const view = chunk.subarray(start, start + length);
+  return length * COPY_RATIO < chunk.length ? Buffer.from(view) : view;
 }
 
 function checkedLength(bytes: Buffer, at: number): number {
