@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { buffer, text } from "node:stream/consumers";
 import { expect, it } from "vitest";
+import { BelljarError } from "../../errors.ts";
 import { createSandboxAuthority } from "../tls/sandbox-authority.ts";
 import { createSecretGuard } from "./create-secret-guard.ts";
 import { createPlaceholder } from "./placeholder.ts";
@@ -106,6 +107,23 @@ it("says so when the secret is gone", async () => {
   await expect(filled).rejects.toThrow(
     expect.objectContaining({ code: "SECRET_NOT_FOUND", message: expect.stringContaining("belljar secret set openai") as string }) as Error,
   );
+});
+
+it("tells the host why a secret cannot be read, once, and the program only that", async () => {
+  const reports: string[] = [];
+  const guard = createSecretGuard({
+    owner: "local",
+    uses: { OPENAI_API_KEY: { secret: "openai", hosts: ["api.example.com"] } },
+    placeholders: { OPENAI_API_KEY: OPENAI },
+    store: { reveal: () => Promise.reject(new BelljarError("FILE_IO", "The key in /home/person/.belljar is damaged")) },
+    authority: createSandboxAuthority(),
+    report: (problem) => void reports.push(problem),
+  });
+  const head = { path: "/", headers: { "x-key": OPENAI } };
+  const told = expect.objectContaining({ code: "SECRET_NOT_FOUND", message: expect.not.stringContaining("/home") as string }) as Error;
+  await expect(guard.fill(API, head)).rejects.toThrow(told);
+  await expect(guard.fill(API, head)).rejects.toThrow(told);
+  expect(reports).toEqual(["The secret openai cannot be used: The key in /home/person/.belljar is damaged"]);
 });
 
 async function sendBody(target: RequestTarget, body: string): Promise<string> {

@@ -23,6 +23,8 @@ export interface SecretGuardOptions {
   readonly placeholders: Readonly<Record<string, string>>;
   readonly store: Pick<SecretStore, "reveal">;
   readonly authority: SandboxAuthority;
+  /** Told, in one sentence, what keeps a secret from being used; programs inside are not, since it speaks of the host. */
+  readonly report?: (problem: string) => void;
 }
 
 /** The guard of one sandbox. It keeps no value: each request reads it anew, so that a changed or removed secret counts at once. */
@@ -44,6 +46,7 @@ class SandboxGuard implements SecretGuard {
   readonly #hosts: ReadonlySet<string>;
   readonly #placeholders: ReadonlySet<string>;
   #certificates: ServerCertificates | undefined;
+  #reported: string | undefined;
 
   constructor(options: SecretGuardOptions) {
     const entries = Object.entries(options.uses).flatMap(([variable, use]) => toEntry(variable, use, options.placeholders[variable]));
@@ -93,10 +96,29 @@ class SandboxGuard implements SecretGuard {
   }
 
   async #reveal({ variable, use }: Entry): Promise<string> {
-    const value = await this.#options.store.reveal(this.#options.owner, use.secret);
+    const value = await this.#read(variable, use.secret);
     if (value !== undefined) return value;
     const advice = `set it again with \`belljar secret set ${use.secret}\``;
     throw new BelljarError("SECRET_NOT_FOUND", `The secret ${use.secret}, which ${variable} stands for, is gone: ${advice}`);
+  }
+
+  async #read(variable: string, secret: string): Promise<string | undefined> {
+    try {
+      return await this.#options.store.reveal(this.#options.owner, secret);
+    } catch (cause) {
+      if (!(cause instanceof BelljarError)) throw cause;
+      this.#reportOnce(`The secret ${secret} cannot be used: ${cause.message}`);
+      const advice = "whoever runs Belljar is told why";
+      throw new BelljarError("SECRET_NOT_FOUND", `The secret ${secret}, which ${variable} stands for, cannot be read: ${advice}`, {
+        cause,
+      });
+    }
+  }
+
+  /** A program that tries again and again floods nobody. */
+  #reportOnce(problem: string): void {
+    if (problem !== this.#reported) this.#options.report?.(problem);
+    this.#reported = problem;
   }
 
   /** A body is never filled, so a placeholder of this host's own may stand in it. */

@@ -29,6 +29,7 @@ class HomeSecrets implements SecretStore {
   readonly #folder: string;
   readonly #keyring: Keyring | undefined;
   #key: SecretKey | undefined;
+  #loading: Promise<SecretKey | undefined> | undefined;
 
   constructor(folder: string, keyring: Keyring | undefined) {
     this.#folder = folder;
@@ -65,9 +66,15 @@ class HomeSecrets implements SecretStore {
 
   async #unseal(path: string, belongs: Belongs, sealed: Sealed): Promise<string> {
     // The home may have been emptied and filled again while this process runs.
-    if (this.#key?.id !== sealed.key) this.#key = await loadSecretKey(this.#folder, this.#keyring);
+    if (this.#key?.id !== sealed.key) this.#key = await this.#loadKey();
     if (this.#key?.id !== sealed.key) throw wrongKey(belongs.name, this.#folder);
     return unseal(this.#key, path, belongs, sealed);
+  }
+
+  /** One question to the keyring for all who wait. */
+  #loadKey(): Promise<SecretKey | undefined> {
+    this.#loading ??= loadSecretKey(this.#folder, this.#keyring).finally(() => (this.#loading = undefined));
+    return this.#loading;
   }
 
   async #assertRoom(owner: string, name: string): Promise<void> {

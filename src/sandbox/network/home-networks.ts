@@ -151,6 +151,6 @@ export class HomeNetworks implements AsyncDisposable {
 
   #createGuard({ owner, secrets: uses = {}, placeholders = {} }: SandboxRecord, authority: SandboxAuthority): SecretGuard {
     const store = this.#options.secrets ?? NO_SECRETS;
-    return createSecretGuard({ owner, uses, placeholders, store, authority });
+    return createSecretGuard({ owner, uses, placeholders, store, authority, report: this.#options.report });
   }
 }
