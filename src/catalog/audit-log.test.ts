@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { AuditedCall } from "./audit.ts";
 import { summarise } from "./audit.ts";
-import { createAuditLog, findBrokenLine } from "./audit-log.ts";
+import { createAuditLog } from "./audit-log.ts";
+import { listSegments, verifySegment } from "./audit-reader.ts";
 
 const CALL: AuditedCall = { requestId: "r", principal: "local", tool: "echo", arguments: { a: 1 }, outcome: "ok", durationMs: 1.23456 };
 
@@ -12,6 +13,12 @@ async function openFolder() {
   const path = await mkdtemp(join(tmpdir(), "belljar-audit-"));
   const segments = async () => Promise.all((await readdir(join(path, "audit"))).map((name) => readFile(join(path, "audit", name), "utf8")));
   return { path, directory: join(path, "audit"), segments, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+}
+
+/** The first broken line of each segment. */
+async function verifyAll(directory: string): Promise<readonly (number | undefined)[]> {
+  const checked = await Promise.all((await listSegments(directory)).map((file) => verifySegment(directory, file)));
+  return checked.map(({ brokenLine }) => brokenLine);
 }
 
 it("writes a line a call, in order, and checks as a chain", async () => {
@@ -36,7 +43,7 @@ it("writes a line a call, in order, and checks as a chain", async () => {
     durationMs: 1.235,
     arguments: '{"a":1}',
   });
-  expect(findBrokenLine(segment)).toBeUndefined();
+  expect(await verifyAll(folder.directory)).toEqual([undefined]);
 });
 
 it("chains a sandbox's connections with the calls", async () => {
@@ -52,7 +59,7 @@ it("chains a sandbox's connections with the calls", async () => {
     .map((line) => JSON.parse(line));
   expect(call).toMatchObject({ sequence: 1, kind: "call", tool: "echo" });
   expect(connection).toMatchObject({ sequence: 2, kind: "connection", host: "example.com", verdict: "refused", reason: "no-rule" });
-  expect(findBrokenLine(segment)).toBeUndefined();
+  expect(await verifyAll(folder.directory)).toEqual([undefined]);
 });
 
 it("gives each process's log a file of its own, for the owner alone", async () => {
@@ -79,9 +86,17 @@ it("shows a line that was changed, removed or cut", async () => {
   for (const tool of ["a", "b", "c"]) log.record({ ...CALL, tool });
   await log.close();
   const [segment = ""] = await folder.segments();
-  expect(findBrokenLine(segment.replace('"tool":"b"', '"tool":"x"'))).toBe(2);
-  expect(findBrokenLine(segment.split("\n").toSpliced(1, 1).join("\n"))).toBe(2);
-  expect(findBrokenLine(segment.slice(0, -5))).toBe(3);
+  const [file = ""] = await readdir(folder.directory);
+  const verify = async (text: string) => {
+    await writeFile(join(folder.directory, file), text);
+    return verifySegment(folder.directory, file);
+  };
+  expect(await verify(segment)).toEqual({ file, lines: 3 });
+  expect(await verify(segment.replace('"tool":"b"', '"tool":"x"'))).toMatchObject({ brokenLine: 2 });
+  expect(await verify(segment.replace('"tool":"c"', '"tool":"x"'))).toMatchObject({ brokenLine: 3 });
+  expect(await verify(segment.split("\n").toSpliced(1, 1).join("\n"))).toMatchObject({ brokenLine: 2 });
+  expect(await verify(segment.slice(0, -5))).toEqual({ file, lines: 2, isCut: true });
+  expect(await verify(`${segment}not a line\n`)).toMatchObject({ brokenLine: 4 });
 });
 
 it("lets nothing run while the disk refuses, and writes all once it does not", async () => {
@@ -99,7 +114,7 @@ it("lets nothing run while the disk refuses, and writes all once it does not", a
   expect(() => log.assertWritable()).not.toThrow();
   const [segment = ""] = await folder.segments();
   expect(segment.split("\n")).toHaveLength(3);
-  expect(findBrokenLine(segment)).toBeUndefined();
+  expect(await verifyAll(folder.directory)).toEqual([undefined]);
 });
 
 it("keeps secrets' values out of the preview, at any depth", () => {

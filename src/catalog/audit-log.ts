@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
+import { FIRST_PREVIOUS, chain } from "./audit-chain.ts";
 import type { Audit, AuditedCall } from "./audit.ts";
 import { summarise } from "./audit.ts";
 
@@ -18,29 +19,12 @@ export interface AuditLogOptions {
   readonly now?: () => Date;
 }
 
-const FIRST_PREVIOUS = "0".repeat(64);
 /** Lines that wait while the disk does not take them; past it the log counts as failed at once. */
 const WAITING_MAX = 10_000;
 
 /** The segment is made with its first line, for the owner alone. Calls of one tick are one append. */
 export function createAuditLog({ directory, now = () => new Date() }: AuditLogOptions): AuditLog {
   return new Segment(directory, now);
-}
-
-/**
- * Checks a segment's chain: every line's hash covers the line and the hash before it.
- * Answers the number of the first line that does not fit, from 1; undefined when all do.
- */
-export function findBrokenLine(segment: string): number | undefined {
-  let previous = FIRST_PREVIOUS;
-  const lines = segment.split("\n");
-  if (lines.pop() !== "") return lines.length + 1;
-  for (const [index, line] of lines.entries()) {
-    const [, body, hash] = /^(\{.*),"hash":"([0-9a-f]{64})"\}$/.exec(line) ?? [];
-    if (body === undefined || hash !== chain(previous, `${body}}`)) return index + 1;
-    previous = hash;
-  }
-  return undefined;
 }
 
 class Segment implements AuditLog {
@@ -142,8 +126,4 @@ class Segment implements AuditLog {
     this.#path = join(this.#directory, `${stamp}-${randomBytes(6).toString("hex")}.jsonl`);
     return this.#path;
   }
-}
-
-function chain(previous: string, body: string): string {
-  return createHash("sha256").update(previous).update(body).digest("hex");
 }

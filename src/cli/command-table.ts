@@ -296,6 +296,26 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import("./commands/connect.ts"),
   },
   {
+    name: "audit verify",
+    summary: "Check that no line of the audit was changed",
+    usage: "",
+    positionals: none,
+    options: { json: JSON_OPTION },
+    load: () => import("./commands/audit-verify.ts"),
+  },
+  {
+    name: "audit tail",
+    summary: "Show the last calls and connections",
+    usage: "",
+    positionals: none,
+    options: {
+      lines: { type: "string", short: "n", value: "N", description: "How many (default 20)" },
+      follow: { type: "boolean", short: "f", description: "Go on with new ones" },
+      json: { type: "boolean", description: "Print the lines as they are stored" },
+    },
+    load: () => import("./commands/audit-tail.ts"),
+  },
+  {
     name: "token create",
     summary: "Make a token for `serve`; NAME owns what its holder makes",
     usage: "NAME",

@@ -1,11 +1,11 @@
 import { once } from "node:events";
-import { readFile, readdir } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import type { Server } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { findBrokenLine } from "../../src/catalog/audit-log.ts";
+import { listSegments, verifySegment } from "../../src/catalog/audit-reader.ts";
 import { createRemoteSandboxes } from "../../src/gateway/client/remote-sandboxes.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
@@ -49,8 +49,9 @@ async function fetchInside(sandbox: Sandbox, url: string): Promise<string> {
 /** Every line of every process's audit; each segment's chain holds. */
 async function readAudit({ path }: TestHome): Promise<Record<string, unknown>[]> {
   const folder = join(path, ".belljar/audit");
-  const segments = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")));
-  expect(segments.map(findBrokenLine)).toEqual(segments.map(() => undefined));
+  const files = await listSegments(folder);
+  for (const file of files) expect(await verifySegment(folder, file)).not.toHaveProperty("brokenLine");
+  const segments = await Promise.all(files.map((name) => readFile(join(folder, name), "utf8")));
   return segments.flatMap((segment) => segment.trimEnd().split("\n")).map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 

@@ -25,6 +25,8 @@ it("keeps every command with its options", () => {
       "network sets [NAME] --json",
       "cp SRC ID:DST | ID:SRC DST",
       "connect HOST --workspace --gateway --name --print",
+      "audit verify --json",
+      "audit tail --lines --follow --json",
       "token create NAME --scope --json",
       "token list --json",
       "token revoke ID...",

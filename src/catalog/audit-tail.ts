@@ -1,0 +1,105 @@
+import { watch } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { listSegments } from "./audit-reader.ts";
+
+/** One line of the audit, as its segment has it. */
+export interface AuditLine {
+  readonly at: string;
+  readonly text: string;
+}
+
+/** Of each segment so much of its end is looked at. */
+const TAIL_BYTES = 262_144;
+/** Segments that were written last; older ones have nothing new. */
+const SEGMENTS_MAX = 50;
+
+/** The last lines of all segments together, the newest last. */
+export async function readAuditTail(directory: string, count: number): Promise<readonly AuditLine[]> {
+  const files = await newestSegments(directory);
+  const tails = await Promise.all(files.map(({ file, size }) => readLines(join(directory, file), Math.max(0, size - TAIL_BYTES))));
+  return tails
+    .flatMap(({ lines }) => lines)
+    .toSorted((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)))
+    .slice(-count);
+}
+
+/** New lines as they are written, until the signal aborts. The folder must be there. */
+export async function* followAudit(directory: string, signal: AbortSignal): AsyncGenerator<AuditLine> {
+  const read = new Map((await newestSegments(directory)).map(({ file, size }) => [file, size]));
+  const changes = new Changes(directory, signal);
+  // What was written before the watch began.
+  for (const file of await listSegments(directory)) changes.note(file);
+  for await (const file of changes) {
+    const { lines, end } = await readLines(join(directory, file), read.get(file) ?? 0);
+    read.set(file, end);
+    yield* lines;
+  }
+}
+
+async function newestSegments(directory: string): Promise<readonly { readonly file: string; readonly size: number }[]> {
+  const files = await listSegments(directory);
+  const found = await Promise.all(files.map(async (file) => ({ file, ...(await factsOf(join(directory, file))) })));
+  return found.toSorted((one, other) => other.mtimeMs - one.mtimeMs).slice(0, SEGMENTS_MAX);
+}
+
+async function factsOf(path: string): Promise<{ readonly size: number; readonly mtimeMs: number }> {
+  const { size, mtimeMs } = await stat(path);
+  return { size, mtimeMs };
+}
+
+/** The whole lines from there on, and where they end. A start within a line leaves that line out. */
+async function readLines(path: string, start: number): Promise<{ readonly lines: readonly AuditLine[]; readonly end: number }> {
+  await using file = await open(path);
+  const { size } = await file.stat();
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.max(0, size - start)), 0, Math.max(0, size - start), start);
+  const whole = buffer.subarray(0, buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1);
+  const lines = whole.toString("utf8").split("\n").flatMap(parseLine);
+  return { lines, end: start + whole.length };
+}
+
+function parseLine(text: string): readonly AuditLine[] {
+  try {
+    const { at } = JSON.parse(text) as { readonly at?: unknown };
+    return typeof at === "string" ? [{ at, text }] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Names of files that changed, each once until it was taken. */
+class Changes implements AsyncIterable<string> {
+  readonly #changed = new Set<string>();
+  readonly #directory: string;
+  readonly #signal: AbortSignal;
+  #wake: () => void = () => undefined;
+
+  constructor(directory: string, signal: AbortSignal) {
+    this.#directory = directory;
+    this.#signal = signal;
+  }
+
+  note(file: string): void {
+    if (file.endsWith(".jsonl")) this.#changed.add(file);
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    const watcher = watch(this.#directory, (_event, file) => this.note(file ?? ""));
+    const wake = (): void => this.#wake();
+    this.#signal.addEventListener("abort", wake);
+    try {
+      while (!this.#signal.aborted) {
+        const [file] = this.#changed;
+        if (file === undefined) await new Promise<void>((resolve) => (this.#wake = resolve));
+        else {
+          this.#changed.delete(file);
+          yield file;
+        }
+      }
+    } finally {
+      this.#signal.removeEventListener("abort", wake);
+      watcher.close();
+    }
+  }
+}
