@@ -9,6 +9,7 @@ import { createBelljarResources } from "../mcp/resources/belljar-resources.ts";
 import { SandboxChanges } from "../mcp/resources/sandbox-changes.ts";
 import type { PromptDoor } from "../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../mcp/server/resource-door.ts";
+import { portUrls } from "../network/ports/port-urls.ts";
 import type { CreateOptions, Sandboxes } from "../sandbox/sandbox.ts";
 import { builtinTools } from "../tools/builtin-tools.ts";
 import { createShellSessions } from "../tools/shell/shell-sessions.ts";
@@ -28,11 +29,15 @@ const TEMPLATES = [
   { name: "base", description: "The default: the host's own programs under a root of its own, with nothing of the host's data" },
 ];
 
+export interface OpenToolsOptions {
+  readonly defaultName: string;
+  /** Where links to ports start; asked when one is made. */
+  readonly portOrigin: () => Promise<URL>;
+  readonly log: CatalogLog;
+}
+
 /** The built-in tools behind the one door, with the stack's audit. */
-export async function openTools(
-  stack: Stack,
-  { defaultName, log }: { readonly defaultName: string; readonly log: CatalogLog },
-): Promise<ServedTools> {
+export async function openTools(stack: Stack, { defaultName, portOrigin, log }: OpenToolsOptions): Promise<ServedTools> {
   const { config, audit } = stack;
   const changes = new SandboxChanges(stack.sandboxes);
   const { sandboxes } = changes;
@@ -45,6 +50,7 @@ export async function openTools(
       interpreter,
       sandboxes,
       shells,
+      portUrls: async (link) => portUrls(await portOrigin(), link),
       ...(config.snippetsDirectory !== undefined && { snippetsDirectory: resolve(config.snippetsDirectory) }),
       config,
     }),

@@ -7,6 +7,8 @@ import { describeToolTool } from "./discovery/describe-tool.ts";
 import { searchTools } from "./discovery/search-tools.ts";
 import { fileTools } from "./files/file-tools.ts";
 import { gitTools } from "./git/git-tools.ts";
+import type { PortUrls } from "./ports/port-tools.ts";
+import { portTools } from "./ports/port-tools.ts";
 import { readResult } from "./results/read-result.ts";
 import type { SearchPrograms } from "./search/search-programs.ts";
 import { searchToolset } from "./search/search-toolset.ts";
@@ -22,6 +24,8 @@ export interface BuiltinToolsOptions {
   readonly shells: ShellSessions;
   /** The folder that `snippet_name` names files of; absent: there are no snippets. */
   readonly snippetsDirectory?: string;
+  /** Where this process serves ports; absent: it does not, and makes no links. */
+  readonly portUrls?: PortUrls;
   /** Paths inside of the search programs, where they are not the ones that Belljar puts into its sandboxes. */
   readonly programs?: SearchPrograms;
   readonly config: ToolLimits;
@@ -29,13 +33,14 @@ export interface BuiltinToolsOptions {
 
 /** The tools that come with Belljar, in the order in which they are listed. */
 export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
-  const { interpreter, sandboxes, shells, snippetsDirectory, programs, config } = options;
+  const { interpreter, sandboxes, shells, snippetsDirectory, programs, portUrls, config } = options;
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     ...shellTools(shells, config),
     ...fileTools(config),
     ...searchToolset(config, programs),
     ...sandboxTools(sandboxes, config),
+    ...portTools(portUrls),
     readResult,
     ...todoTools,
     ...gitTools,

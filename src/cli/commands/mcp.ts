@@ -9,6 +9,7 @@ import { openStack, readConfig } from "../compose.ts";
 import { createLog } from "../log.ts";
 import { serverAddress } from "../server-address.ts";
 import { readPackage } from "../package-root.ts";
+import { createPortOrigin } from "../port-origin.ts";
 import { defaultNameOf, openTools } from "../serve-tools.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
@@ -39,7 +40,8 @@ interface Bridged {
 async function serve(call: CommandCall, context: CommandContext, defaultName: string): Promise<number> {
   await using stack = await openStack(call, context);
   const log = createLog(context.stderr, stack.config.logLevel);
-  await using tools = await openTools(stack, { defaultName, log });
+  await using ports = createPortOrigin(stack, log);
+  await using tools = await openTools(stack, { defaultName, portOrigin: () => ports.origin(), log });
   const server = serveMcpStdio({
     tools: tools.catalog,
     resources: tools.resources,

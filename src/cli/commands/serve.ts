@@ -11,6 +11,7 @@ import { openLocalStack, readConfig } from "../compose.ts";
 import { createLog } from "../log.ts";
 import { openHomeSecrets } from "../home-secrets.ts";
 import { readPackage } from "../package-root.ts";
+import { serverOrigin } from "../port-origin.ts";
 import { printLine } from "../print.ts";
 import { openTools } from "../serve-tools.ts";
 
@@ -18,7 +19,8 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const config = readConfig(call, context);
   await using stack = await openLocalStack(config, context);
   const log = createLog(context.stderr, config.logLevel);
-  await using tools = await openTools(stack, { defaultName: "default", log });
+  let served = serverOrigin(config);
+  await using tools = await openTools(stack, { defaultName: "default", portOrigin: async () => served, log });
   const gateway = createGateway({
     config,
     sandboxes: tools.sandboxes,
@@ -32,6 +34,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     log,
   });
   const address = await listen(gateway, config);
+  served = address;
   try {
     announce(context, address, config);
     stack.startUpkeep();
