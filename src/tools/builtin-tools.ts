@@ -9,6 +9,7 @@ import { fileTools } from "./files/file-tools.ts";
 import { gitTools } from "./git/git-tools.ts";
 import type { PortUrls } from "./ports/port-tools.ts";
 import { portTools } from "./ports/port-tools.ts";
+import { npmTools } from "./npm/npm-tools.ts";
 import { readResult } from "./results/read-result.ts";
 import type { SearchPrograms } from "./search/search-programs.ts";
 import { searchToolset } from "./search/search-toolset.ts";
@@ -44,6 +45,7 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
     readResult,
     ...todoTools,
     ...gitTools,
+    ...npmTools,
     searchTools,
     describeToolTool,
     callTool,

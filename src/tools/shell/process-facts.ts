@@ -14,11 +14,3 @@ export const PROCESS_FACTS = {
 export function processFacts({ id, state, exitCode, pid }: BackgroundProcess) {
   return { process_id: id, state, exit_code: exitCode ?? null, pid: pid ?? null };
 }
-
-/** `name: value` lines; what is null or false need not be read. */
-export function factLines(facts: Readonly<Record<string, unknown>>): string {
-  return Object.entries(facts)
-    .filter(([, value]) => value !== null && value !== false)
-    .map(([name, value]) => `${name}: ${String(value)}`)
-    .join("\n");
-}

@@ -2,10 +2,11 @@ import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { BackgroundProcess } from "./background-processes.ts";
 import { closeInput, findBackground, folderOf } from "./background-processes.ts";
-import { factLines, processArgument } from "./process-facts.ts";
+import { processArgument } from "./process-facts.ts";
 
 /** What a pipe holds: only a process that does not read makes a writer wait. */
 const INPUT_MAX_BYTES = 65_536;

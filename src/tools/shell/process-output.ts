@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { MODEL_OUTPUT_BYTES } from "../output-text.ts";
+import { factLines, MODEL_OUTPUT_BYTES } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { readOutput } from "./background-output.ts";
 import { folderOf } from "./background-processes.ts";
-import { factLines, PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";
+import { PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";
 import { watchUntil } from "./watch-until.ts";
 
 const WAIT_MAX_MS = 60_000;

@@ -2,10 +2,11 @@ import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { BackgroundProcess } from "./background-processes.ts";
 import { findBackground, folderOf, signalBackground } from "./background-processes.ts";
-import { factLines, PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";
+import { PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";
 import { watchUntil } from "./watch-until.ts";
 
 const SIGNALS = { SIGTERM: 15, SIGINT: 2, SIGHUP: 1, SIGKILL: 9 } as const;

@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import { startBackground } from "./background-processes.ts";
 import { commandArgument, envArgument } from "./command-argument.ts";
-import { factLines, PROCESS_FACTS, processFacts } from "./process-facts.ts";
+import { PROCESS_FACTS, processFacts } from "./process-facts.ts";
 
 export const runBackground = defineTool({
   name: "run_background",

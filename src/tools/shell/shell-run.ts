@@ -2,11 +2,10 @@ import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { openOutputProgress } from "../output-progress.ts";
-import { outputText } from "../output-text.ts";
+import { factLines, outputText } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { commandArgument, HOUR_MS, timeoutArgument } from "./command-argument.ts";
-import { factLines } from "./process-facts.ts";
 import type { ShellSessions } from "./shell-sessions.ts";
 
 const Input = z.strictObject({

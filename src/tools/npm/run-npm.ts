@@ -1,0 +1,64 @@
+import * as z from "zod";
+import type { ToolContext, ToolResult } from "../../catalog/tool.ts";
+import { OutputWindow } from "../../interpreter/output-window.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { openOutputProgress } from "../output-progress.ts";
+import { factLines, MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
+
+export interface NpmCall {
+  readonly sandbox: Sandbox;
+  /** Absent: the workspace. */
+  readonly path: string | undefined;
+  readonly args: readonly string[];
+  readonly timeoutMs: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export const NPM_OUTPUT = z.object({
+  stdout: z.string(),
+  stderr: z.string(),
+  exit_code: z.number().int().nullable().describe("null when a signal ended npm"),
+  duration_ms: z.number(),
+  timed_out: z.boolean(),
+  truncated: z.boolean().describe("The middle of a long output was cut"),
+});
+
+export type NpmAnswer = z.output<typeof NPM_OUTPUT>;
+
+/** npm asks nobody and says nothing of itself. */
+const ENV = { NPM_CONFIG_UPDATE_NOTIFIER: "false", NPM_CONFIG_FUND: "false", NPM_CONFIG_AUDIT: "false", NPM_CONFIG_YES: "true" };
+
+/** Runs npm to its end and tells the caller how it goes on. Rejects with `COMMAND_NOT_FOUND` where there is no npm. */
+export async function runNpm(context: ToolContext, { sandbox, path, args, timeoutMs, env }: NpmCall): Promise<NpmAnswer> {
+  const windows = { stdout: new OutputWindow(MODEL_OUTPUT_BYTES), stderr: new OutputWindow(MODEL_OUTPUT_BYTES) };
+  using progress = openOutputProgress((message) => context.progress(message));
+  const exit = await sandbox.guest.run({
+    argv: ["npm", ...args],
+    env: { ...ENV, ...env },
+    signal: context.signal,
+    timeoutMs,
+    maxOutputBytes: 0,
+    ...(path !== undefined && { cwd: path }),
+    onOutput: (stream, chunk) => {
+      windows[stream].push(chunk);
+      progress.push(chunk);
+    },
+  });
+  return {
+    stdout: windows.stdout.text(),
+    stderr: windows.stderr.text(),
+    exit_code: exit.exitCode ?? null,
+    duration_ms: Math.round(exit.durationMs),
+    timed_out: exit.timedOut,
+    truncated: windows.stdout.truncated || windows.stderr.truncated,
+  };
+}
+
+/** A script's own exit code is a result. */
+export function npmResult(answer: NpmAnswer): ToolResult {
+  const { stdout, stderr, ...facts } = answer;
+  return {
+    content: [{ type: "text", text: `${outputText({ stdout, stderr })}--- result ---\n${factLines(facts)}` }],
+    structuredContent: answer,
+  };
+}
