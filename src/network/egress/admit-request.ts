@@ -59,7 +59,7 @@ async function prepare(
 
 async function fill(visit: HttpVisit, { place, scheme }: HttpTarget, head: RequestHead): Promise<FilledRequest | Refusal | undefined> {
   try {
-    return await visit.gate.guard?.fill({ ...place, isEncrypted: scheme === "https" }, head);
+    return await visit.gate.guard?.fillRequest({ ...place, isEncrypted: scheme === "https" }, head);
   } catch (error) {
     return placeholderRefusal(error) ?? missingRefusal(error) ?? new Refusal("internal", "The request's secrets could not be looked up.");
   }

@@ -31,8 +31,8 @@ export interface EgressLimits {
 const GIB = 1024 ** 3;
 
 export const DEFAULT_LIMITS: EgressLimits = {
-  sandbox: { connections: 256, connectionsPerSecond: 50, bytesPerDay: 100 * GIB },
-  owner: { connections: 1024, connectionsPerSecond: 200, bytesPerDay: 500 * GIB },
+  sandbox: { connections: 256, connectionsPerSecond: 200, bytesPerDay: 100 * GIB },
+  owner: { connections: 1024, connectionsPerSecond: 1000, bytesPerDay: 500 * GIB },
   idleMs: 900_000,
   headMs: 30_000,
   dialMs: 15_000,

@@ -22,6 +22,9 @@ export interface GateOptions {
   readonly record: (record: ConnectionRecord) => void;
 }
 
+/** A new interface of this machine is known after so long. */
+const OWN_ADDRESSES_MS = 2_000;
+
 /** The one place that says what one sandbox may reach, and that makes its connections. Knows every flow that lives. */
 export class Gate {
   readonly sandboxId: string;
@@ -31,6 +34,7 @@ export class Gate {
   readonly #flows = new Set<Flow>();
   #table: PolicyTable;
   #guard: SecretGuard | undefined;
+  #own: { readonly addresses: ReadonlySet<string>; readonly until: number } | undefined;
 
   constructor(options: GateOptions, state: EgressState) {
     this.#options = options;
@@ -113,7 +117,7 @@ export class Gate {
   async resolve(place: Place): Promise<readonly string[] | Refusal> {
     const isExact = this.find(place).some((grant) => grant.isExact);
     if (isAddress(place.host)) {
-      const isOpen = isExact || kindOfAddress(place.host) === "public";
+      const isOpen = isExact || kindOfAddress(place.host, this.#ownAddresses()) === "public";
       return isOpen ? [place.host] : privateAddress(this.sandboxId, place, false);
     }
     const addresses = await this.#names.resolve(place.host).catch(() => []);
@@ -122,11 +126,18 @@ export class Gate {
   }
 
   #judge(place: Place, addresses: readonly string[], isExact: boolean): Refusal | undefined {
-    const own = ownAddresses();
+    const own = this.#ownAddresses();
     const kinds = addresses.map((address) => kindOfAddress(address, own));
     if (kinds.every((kind) => kind === "public")) return undefined;
     if (kinds.includes("public")) return privateAddress(this.sandboxId, place, true);
     return isExact && !kinds.includes("closed") ? undefined : privateAddress(this.sandboxId, place, false);
+  }
+
+  /** Asking the kernel for each connection would cost more than judging it. */
+  #ownAddresses(): ReadonlySet<string> {
+    const now = performance.now();
+    if (!this.#own || this.#own.until < now) this.#own = { addresses: ownAddresses(), until: now + OWN_ADDRESSES_MS };
+    return this.#own.addresses;
   }
 
   /** A connection to where the flow's place leads. The caller owns the socket. */
