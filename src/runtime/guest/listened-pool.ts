@@ -9,6 +9,7 @@ import { openSocket, type OpenSocket } from "./socket.ts";
 /** Connections at once, of one guest: programs inside wait in the kernel's queue for more. Below what the guest allows. */
 const OPEN_MAX = 512;
 
+const PASSING: ReadonlySet<string> = new Set(["PROCESS_LIMIT", "SANDBOX_PAUSED"]);
 const NO_ADDRESS = Buffer.alloc(0);
 
 export interface ListenedPoolEvents {
@@ -77,9 +78,10 @@ export class ListenedPool {
     this.#refill();
   }
 
-  /** A guest without room has it again when a connection closes. */
+  /** A guest without room has it again when a connection closes, and a paused one goes on: the next change tries again. */
   #refused(error: BelljarError): void {
-    if (this.#isStopped || (error.code === "PROCESS_LIMIT" && this.#taken > 0)) return;
+    const isPassing = PASSING.has(error.code) && this.#taken + this.#waiting.size > 0;
+    if (this.#isStopped || isPassing) return;
     this.stop();
     this.#events.onFailed(error);
   }
