@@ -6,7 +6,7 @@ import { createCalls } from "./calls.ts";
 import { LegacyHttp } from "./legacy-http.ts";
 import type { HttpExchange } from "./legacy-http.ts";
 import { watchListened } from "./listened.ts";
-import { PrincipalBus } from "./principal-bus.ts";
+import { Listeners } from "./listeners.ts";
 import { createMcpServer } from "./server.ts";
 import type { Exchange, McpServerOptions } from "./server.ts";
 import type { SessionLimits } from "./sessions.ts";
@@ -32,18 +32,20 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const legacy = new LegacyHttp({ maxSessions: MAX_SESSIONS, idleMs: SESSION_IDLE_MS, ...options }, calls);
   const sse = new SseHttp({ maxSessions: MAX_SESSIONS, ...options }, calls);
   const exchanges = new WeakMap<Request, Exchange>();
-  const bus = new PrincipalBus();
-  const modern = createModernHandler(options, { exchanges, bus });
-  const stopAnnouncing = announceChanges(options, bus);
+  const modern = createModernHandler(options, exchanges);
+  const listeners = new Listeners(() => createModernHandler(options, exchanges));
+  const stopAnnouncing = announceChanges(options, listeners);
   return {
     sse,
     async handle(exchange) {
       if (isLegacy(exchange)) return legacy.handle(exchange);
       const { caller, body } = exchange;
       const lists = new StoredLists();
+      const method = methodOf(body);
+      const handler = method === "subscriptions/listen" ? listeners.open(caller.principal.id, exchange.response) : modern;
       const fetch: McpHttpHandler["fetch"] = (request, extra) => {
-        exchanges.set(request, { caller, calls, lists });
-        return bus.as(caller.principal.id, () => modern.fetch(request, extra));
+        exchanges.set(request, { caller, calls, lists, ...(method !== undefined && { method }) });
+        return handler.fetch(request, extra);
       };
       watchListened(options, caller, body);
       lists.completeResponse(body, exchange.response);
@@ -54,36 +56,36 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       stopAnnouncing();
       legacy.close();
       sse.close();
-      await modern.close();
+      await Promise.all([modern.close(), listeners.close()]);
     },
   };
 }
 
-interface ModernState {
-  /** Which request belongs to whom: the SDK hands the same object to the factory. */
-  readonly exchanges: WeakMap<Request, Exchange>;
-  readonly bus: PrincipalBus;
-}
-
-function createModernHandler(options: McpServerOptions, { exchanges, bus }: ModernState): McpHttpHandler {
+/** `exchanges` says which request belongs to whom: the SDK hands the same object to the factory. */
+function createModernHandler(options: McpServerOptions, exchanges: WeakMap<Request, Exchange>): McpHttpHandler {
   return createMcpHandler(
     ({ requestInfo }) => {
       const exchange = requestInfo && exchanges.get(requestInfo);
       if (!exchange) throw new TypeError("The SDK served a request that this handler did not pass on");
       return createMcpServer(options, exchange);
     },
-    { legacy: "reject", bus },
+    { legacy: "reject" },
   );
 }
 
-function announceChanges({ tools, prompts, resources }: McpServerOptions, bus: PrincipalBus): () => void {
+function announceChanges({ tools, prompts, resources }: McpServerOptions, listeners: Listeners): () => void {
   const stops = [
-    tools.onChange(() => bus.publish({ kind: "tools_list_changed" })),
-    prompts?.onChange(() => bus.publish({ kind: "prompts_list_changed" })),
-    resources?.onListChange((principalId) => bus.publishTo(principalId, { kind: "resources_list_changed" })),
-    resources?.onUpdate((principalId, uri) => bus.publishTo(principalId, { kind: "resource_updated", uri })),
+    tools.onChange(() => listeners.publish({ kind: "tools_list_changed" })),
+    prompts?.onChange(() => listeners.publish({ kind: "prompts_list_changed" })),
+    resources?.onListChange((principalId) => listeners.publishTo(principalId, { kind: "resources_list_changed" })),
+    resources?.onUpdate((principalId, uri) => listeners.publishTo(principalId, { kind: "resource_updated", uri })),
   ];
   return () => stops.forEach((stop) => stop?.());
+}
+
+function methodOf(body: unknown): string | undefined {
+  const { method } = (body ?? {}) as { method?: unknown };
+  return typeof method === "string" ? method : undefined;
 }
 
 function isLegacy({ request, body }: HttpExchange): boolean {

@@ -27,6 +27,8 @@ export interface Exchange {
   readonly caller: Caller;
   readonly calls: Calls;
   readonly lists: StoredLists;
+  /** The one method that will be asked for, if that is known: the others need no handlers. */
+  readonly method?: string;
 }
 
 /** How long a client may keep a list; its owner decides who sees which tools, so the list is `private`. */
@@ -50,14 +52,20 @@ export function createMcpServer(options: McpServerOptions, exchange: Exchange): 
       jsonSchemaValidator: { getValidator: refuseValidation },
     },
   );
+  const { caller, method } = exchange;
+  const serves = (family: string): boolean => method === undefined || method.startsWith(family);
+  if (serves("tools/")) serveTools(server, options, exchange);
+  if (serves("resources/")) serveResources(server, options, caller);
+  if (serves("prompts/")) servePrompts(server, options, caller);
+  if (serves("completion/")) serveCompletions(server, options, caller);
+  return server;
+}
+
+function serveTools(server: Server, options: McpServerOptions, exchange: Exchange): void {
   server.setRequestHandler("tools/list", ({ params }, context) => listTools(options, exchange, { cursor: params?.cursor, context }));
   server.setRequestHandler("tools/call", (request, context) =>
     exchange.calls.run(context.mcpReq.signal, (signal) => callTool(options, exchange.caller, { request, context, signal })),
   );
-  serveResources(server, options, exchange.caller);
-  servePrompts(server, options, exchange.caller);
-  serveCompletions(server, options, exchange.caller);
-  return server;
 }
 
 /** One SDK server for a connection that stays: its client hears of each change. */
