@@ -79,6 +79,14 @@ export function fileContract(open: OpenRuntime, features: ContractFeatures): voi
       expect((await files().read("atomic", call())).toString()).toBe("new");
     });
 
+    it("is written at the end of a link, which stays one", async () => {
+      await files().write("at-the-end", "old", call());
+      await files().symlink("leading-there", "at-the-end", call());
+      await files().write("leading-there", "new", call());
+      expect((await files().read("at-the-end", call())).toString()).toBe("new");
+      expect(await files().stat("leading-there", call())).toMatchObject({ type: "link" });
+    });
+
     it("keeps its old content when a write is cut short", async () => {
       await files().write("kept", "old", call());
       const controller = new AbortController();

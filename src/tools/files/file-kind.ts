@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 export type FileKind = { readonly kind: "image"; readonly mimeType: string } | { readonly kind: "pdf" } | { readonly kind: "other" };
 
 const IMAGES: readonly (readonly [mimeType: string, start: RegExp])[] = [
-  ["image/png", /^\x89PNG\r\n\x1a\n/],
+  ["image/png", /^\x89PNG\r\n/],
   ["image/jpeg", /^\xff\xd8\xff/],
   ["image/gif", /^GIF8[79]a/],
   ["image/webp", /^RIFF.{4}WEBP/s],

@@ -1,9 +1,13 @@
+import { randomBytes } from "node:crypto";
 import { posix } from "node:path";
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
+import type { SandboxFiles } from "./file-state.ts";
+
+const CLEAN_UP_MS = 10_000;
 
 const Input = z.strictObject({
   source: pathArgument("File or folder to move"),
@@ -37,10 +41,48 @@ export const moveFile = defineTool({
     }
     await files.stat(source, { signal });
     await files.makeDirectory(posix.dirname(destination), { parents: true, signal });
-    await files.rename(source, destination, { signal, replace: args.overwrite === true });
+    await move(files, { source, destination, replace: args.overwrite === true, signal });
     return {
       content: [{ type: "text", text: `Moved ${source} to ${destination}` }],
       structuredContent: { source, destination },
     };
   },
 });
+
+interface Move {
+  readonly source: string;
+  readonly destination: string;
+  readonly replace: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The kernel renames within one file system; to another, as to /tmp, a copy takes the name and the original goes. */
+async function move(files: SandboxFiles, { source, destination, replace, signal }: Move): Promise<void> {
+  try {
+    await files.rename(source, destination, { signal, replace });
+  } catch (error) {
+    if (!(error instanceof BelljarError) || error.code !== "NOT_SUPPORTED") throw error;
+    await moveByCopy(files, { source, destination, replace, signal });
+  }
+}
+
+async function moveByCopy(files: SandboxFiles, { source, destination, replace, signal }: Move): Promise<void> {
+  const beside = posix.join(posix.dirname(destination), `.belljar-${randomBytes(8).toString("hex")}`);
+  try {
+    await files.copy(source, beside, { signal, recursive: true });
+    await files.rename(beside, destination, { signal, replace });
+  } catch (error) {
+    await removeIfPresent(files, beside);
+    throw error;
+  }
+  await files.remove(source, { signal, recursive: true });
+}
+
+/** The call's own signal may have aborted. */
+async function removeIfPresent(files: SandboxFiles, path: string): Promise<void> {
+  try {
+    await files.remove(path, { signal: AbortSignal.timeout(CLEAN_UP_MS), recursive: true });
+  } catch (error) {
+    if (!(error instanceof BelljarError) || error.code !== "FILE_NOT_FOUND") throw error;
+  }
+}

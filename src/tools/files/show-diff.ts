@@ -22,7 +22,7 @@ export function showDiff(path: string, before: Buffer | undefined, after: Buffer
     context: 3,
     maxEditLength: MAX_EDITS,
     timeout: TIMEOUT_MS,
-  }) as string | undefined;
+  });
   if (patch === undefined) return { diff: "", truncated: true };
   const diff = patch.replace(/^=+\n/, "");
   const cut = cutAtLine(diff, DIFF_MAX_BYTES);

@@ -8,7 +8,7 @@ export interface SearchTarget {
   readonly cwd: string;
   readonly argument: string;
   /** A path that the program prints, as the caller can give it to the other tools. */
-  toPath(printed: string): string;
+  readonly toPath: (printed: string) => string;
 }
 
 /** Rejects with `FILE_NOT_FOUND`. `./` before the argument, so that no name is taken for an option. */

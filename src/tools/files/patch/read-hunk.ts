@@ -31,6 +31,7 @@ export function readHunk(lines: readonly string[], start: number): { readonly hu
   };
 }
 
+/** Empty lines at the end belong to the hunk only when its head says so. */
 function readBody(lines: readonly string[], start: number, promised: Promised | undefined) {
   const taken: HunkLine[] = [];
   const left = { old: promised?.old ?? 0, new: promised?.new ?? 0 };
@@ -47,11 +48,12 @@ function readBody(lines: readonly string[], start: number, promised: Promised | 
     const kind = line[0] ?? " ";
     if ((kind !== " " && kind !== "-" && kind !== "+") || startsOther(lines, at, isPromised)) break;
     taken.push({ kind, text: line.slice(1) });
-    bare = line === "" && !isPromised ? bare + 1 : 0;
+    bare = line === "" ? bare + 1 : 0;
     if (kind !== "+") left.old -= 1;
     if (kind !== "-") left.new -= 1;
   }
-  return { lines: taken.slice(0, taken.length - bare), next: at, oldIsOpen, newIsOpen };
+  const isAsPromised = promised !== undefined && left.old === 0 && left.new === 0;
+  return { lines: isAsPromised ? taken : taken.slice(0, taken.length - bare), next: at, oldIsOpen, newIsOpen };
 }
 
 /** `--- x` may take away a line `-- x`, and `-- ` ends a mail of git. */

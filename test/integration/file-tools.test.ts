@@ -1,0 +1,152 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, it } from "vitest";
+import { createCatalog } from "../../src/catalog/catalog.ts";
+import type { ToolResult } from "../../src/catalog/tool.ts";
+import { findPackagedPrograms } from "../../src/cli/packaged-programs.ts";
+import { openRuntime } from "../../src/runtime/registry.ts";
+import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { fileTools } from "../../src/tools/files/file-tools.ts";
+import { searchToolset } from "../../src/tools/search/search-toolset.ts";
+import { textOf } from "../support/tool-caller.ts";
+
+const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
+const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
+const signal = AbortSignal.timeout(300_000);
+
+/** The files and search tools on the real runtime, with the programs that Belljar puts into its sandboxes. */
+async function openPlace() {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-")));
+  const config = { sandbox: { timeoutMs: 600_000 }, listMax: 100, tombstoneRetentionMs: 600_000 };
+  const home = join(root, "home");
+  const programs = findPackagedPrograms();
+  const runtime = await openRuntime("namespace", { home, runtimeDirectory: join(root, "run"), storage: "home", binary, programs });
+  const sandboxes = createLocalSandboxes({ home, runtime, config });
+  // A catalog of its own has its own tools, as another server has.
+  const open = () =>
+    createCatalog({
+      tools: [...fileTools(limits), ...searchToolset(limits)],
+      sandboxes,
+      defaultSandbox: () => ({ name: "default", options: {} }),
+    });
+  const { sandbox } = await sandboxes.default(LOCAL, "default", {}, signal);
+  let catalog = open();
+  return {
+    call: (name: string, args: unknown): Promise<ToolResult> => catalog.call(LOCAL, name, args, { signal }),
+    restart: () => void (catalog = open()),
+    sh: async (command: string, user = "user") => {
+      const { stdout } = await sandbox.guest.run({ argv: ["sh", "-c", command], user, signal });
+      return stdout.toString();
+    },
+    async [Symbol.asyncDispose]() {
+      await sandbox.kill();
+      await sandboxes[Symbol.asyncDispose]();
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+it("takes back edits after a restart, out of reach of the sandbox's user", async () => {
+  await using place = await openPlace();
+  await place.call("write_file", { path: "a", content: "one\n" });
+  await place.call("edit_file", { path: "a", edits: [{ old_string: "one", new_string: "two" }] });
+  expect(await place.sh("stat -c '%U %a' /var/lib/belljar/undo/*")).toBe("root 600\nroot 600\n");
+  expect(
+    await place.sh("rm -f /var/lib/belljar/undo/* 2>/dev/null; cat /var/lib/belljar/undo/* 2>/dev/null; ls /var/lib/belljar/undo | wc -l"),
+  ).toBe("2\n");
+  place.restart();
+  expect((await place.call("undo_edit", { path: "a" })).structuredContent).toMatchObject({ levels_left: 1 });
+  expect(await place.sh("cat a; stat -c %U a")).toBe("one\nuser\n");
+});
+
+it("takes nothing from levels that root inside has changed", async () => {
+  await using place = await openPlace();
+  await place.call("write_file", { path: "a", content: "one\n" });
+  for (const junk of [
+    "nothing",
+    '{"path":"/home/user/a","existed":true,"mode":99999,"after":null}\\nx',
+    '{"path":"/etc/passwd","existed":true,"mode":420,"after":null}\\nx',
+  ]) {
+    await place.sh(`for f in /var/lib/belljar/undo/*; do printf '${junk}' > $f; done`, "root");
+    expect(textOf(await place.call("undo_edit", { path: "a", force: true }))).toMatch(/^UNDO_NOT_FOUND: /);
+    await place.call("write_file", { path: "a", content: `${junk}\n` });
+  }
+  await place.sh(
+    "cd /var/lib/belljar/undo; i=0; while [ $i -lt 2500 ]; do : > x$i; i=$((i+1)); done; rm -rf $(ls | grep -v ^x); ln -s /etc/passwd 00000000000000000000000000000000-0000000001",
+    "root",
+  );
+  await place.call("write_file", { path: "a", content: "again\n" });
+  expect(await place.sh("ls /var/lib/belljar/undo | wc -l")).toBe("1\n");
+  expect(await place.sh("grep -c ^root: /etc/passwd")).toBe("1\n");
+});
+
+it("acts with the rights of the sandbox's user alone", async () => {
+  await using place = await openPlace();
+  await place.sh(
+    "echo secret > /root/secret; ln -s /root/secret /home/user/link; chown -h user /home/user/link; echo mine > /etc/mine",
+    "root",
+  );
+  const edits = [{ old_string: "secret", new_string: "x" }];
+  expect(textOf(await place.call("edit_file", { path: "link", edits }))).toMatch(/^FILE_DENIED: /);
+  expect(textOf(await place.call("write_file", { path: "/etc/mine", content: "x" }))).toMatch(/^FILE_DENIED: /);
+  expect(textOf(await place.call("undo_edit", { path: "/etc/mine" }))).toMatch(/^UNDO_NOT_FOUND: /);
+  expect(textOf(await place.call("apply_patch", { patch: "--- /etc/mine\n+++ /etc/mine\n@@ -1 +1 @@\n-mine\n+x\n" }))).toMatch(
+    /^FILE_DENIED: /,
+  );
+  expect(await place.sh("cat /root/secret /etc/mine", "root")).toBe("secret\nmine\n");
+});
+
+it("waits for nothing that is no file", async () => {
+  await using place = await openPlace();
+  await place.sh("mkfifo pipe; ln -s loop loop; ln -s nowhere dangling");
+  for (const [name, args] of [
+    ["read_file", { path: "pipe" }],
+    ["edit_file", { path: "pipe", edits: [{ old_string: "a", new_string: "b" }] }],
+    ["read_file", { path: "loop" }],
+    ["search_content", { pattern: "x", path: "loop" }],
+    ["edit_file", { path: "dangling", edits: [{ old_string: "a", new_string: "b" }] }],
+  ] as const) {
+    expect((await place.call(name, args)).isError, `${name} ${args.path}`).toBe(true);
+  }
+  expect((await place.call("search_content", { pattern: "x" })).structuredContent).toMatchObject({ matches: [] });
+  expect((await place.call("delete_file", { path: "pipe" })).structuredContent).toMatchObject({ type: "other" });
+});
+
+it("moves between file systems", async () => {
+  await using place = await openPlace();
+  await place.call("write_file", { path: "/tmp/a", content: "x\n", mode: "750" });
+  await place.call("move_file", { source: "/tmp/a", destination: "b" });
+  expect(await place.sh("stat -c %a b; cat b; ls -A /tmp")).toBe("750\nx\n");
+  await place.sh("mkdir -p /tmp/tree/sub; echo y > /tmp/tree/sub/y; ln -s sub/y /tmp/tree/link");
+  expect(textOf(await place.call("move_file", { source: "/tmp/tree", destination: "b" }))).toMatch(/^FILE_EXISTS: /);
+  await place.call("move_file", { source: "/tmp/tree", destination: "tree" });
+  expect(await place.sh("cat tree/link; readlink tree/link; ls -A . /tmp | grep -c belljar- || true; ls -A /tmp")).toBe("y\nsub/y\n0\n");
+});
+
+it("searches with the programs that it brings along", async () => {
+  await using place = await openPlace();
+  await place.call("write_file", { path: "src/a.ts", content: "export const a = call(\n  1,\n);\n" });
+  expect((await place.call("search_files", { pattern: "**/*.ts" })).structuredContent).toMatchObject({ files: ["src/a.ts"] });
+  expect((await place.call("search_content", { pattern: "call" })).structuredContent).toMatchObject({ matches: [{ line: 1 }] });
+  expect((await place.call("search_code", { pattern: "call($$$A)" })).structuredContent).toMatchObject({
+    matches: [{ line: 1, end_line: 3 }],
+  });
+  expect(
+    await place.sh("which rg ast-grep; /opt/belljar/bin/rg --version | head -1 | cut -d' ' -f1; stat -c '%U %a' /opt/belljar/bin/*"),
+  ).toMatch(/ripgrep\nroot 755\nroot 755\n$/);
+});
+
+it("reads a PDF where the sandbox has pdftotext", async () => {
+  await using place = await openPlace();
+  await place.sh(
+    "mkdir -p /usr/local/bin; printf '#!/bin/sh\\n[ \"$4\" = /home/user/-a.pdf ] && seq 1 5 || { echo broken >&2; exit 1; }\\n' > /usr/local/bin/pdftotext; chmod 755 /usr/local/bin/pdftotext",
+    "root",
+  );
+  await place.call("write_file", { path: "-a.pdf", content: "%PDF-1.7\n" });
+  await place.call("write_file", { path: "b.pdf", content: "%PDF-1.7\n" });
+  const result = await place.call("read_file", { path: "-a.pdf", start_line: 2, end_line: 3 });
+  expect(result.structuredContent).toMatchObject({ content: "2\n3\n", start_line: 2, end_line: 3, mime_type: "application/pdf", size: 9 });
+  expect(textOf(await place.call("read_file", { path: "b.pdf" }))).toBe('FILE_NOT_TEXT: The PDF "b.pdf" gives no text: broken');
+});
