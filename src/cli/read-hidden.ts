@@ -10,10 +10,11 @@ export async function readHidden(context: CommandContext, prompt: string, maxByt
 }
 
 async function askHidden({ stdin, stderr, signal }: CommandContext, prompt: string): Promise<string> {
-  stderr.write(prompt);
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: unseen, terminal: true, historySize: 0 });
-  lines.once("SIGINT", () => lines.close());
+  // The terminal is raw now, so Ctrl+C is a key and no signal until it is made one.
+  lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+  stderr.write(prompt);
   try {
     const closed = once(lines, "close", { signal });
     const [line] = (await Promise.race([once(lines, "line", { signal }), closed])) as [string?];

@@ -39,7 +39,7 @@ describe("shell blocks of the docs", () => {
   it.each(blocks.filter(({ reason }) => reason === undefined))("of $page, line $line, work as they stand", async ({ script }) => {
     await using cli = await openCliHome();
     const text = script.replaceAll("node bin/belljar.js", `"${process.execPath}" "${join(ROOT, "bin/belljar.js")}"`);
-    const env = { ...process.env, BELLJAR_HOME: cli.home, BELLJAR_STORAGE: "home" };
+    const env = { ...process.env, BELLJAR_HOME: cli.home, BELLJAR_STORAGE: "home", BELLJAR_SECRETS_KEY: "file" };
     const { stderr } = await run("bash", ["-euc", text], { cwd: cli.folder, env });
     expect(stderr).not.toContain("belljar:");
   });

@@ -29,7 +29,7 @@ function openGuard(values: Readonly<Record<string, string>> = { openai: VALUE, g
 
 const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString("base64")}`;
 const send = (headers: Record<string, string | string[]>, target = API, path = "/"): Promise<FilledRequest> =>
-  openGuard().fill(target, { path, headers });
+  openGuard().fillRequest(target, { path, headers });
 const denied = (message: RegExp) =>
   expect.objectContaining({ code: "FORBIDDEN", message: expect.stringMatching(message) as string }) as Error;
 
@@ -103,7 +103,7 @@ it("knows its hosts in every spelling", () => {
 
 it("says so when the secret is gone", async () => {
   const head = { path: "/", headers: { "x-key": OPENAI } };
-  const filled = openGuard({}).fill(API, head);
+  const filled = openGuard({}).fillRequest(API, head);
   await expect(filled).rejects.toThrow(
     expect.objectContaining({ code: "SECRET_NOT_FOUND", message: expect.stringContaining("belljar secret set openai") as string }) as Error,
   );
@@ -121,8 +121,8 @@ it("tells the host why a secret cannot be read, once, and the program only that"
   });
   const head = { path: "/", headers: { "x-key": OPENAI } };
   const told = expect.objectContaining({ code: "SECRET_NOT_FOUND", message: expect.not.stringContaining("/home") as string }) as Error;
-  await expect(guard.fill(API, head)).rejects.toThrow(told);
-  await expect(guard.fill(API, head)).rejects.toThrow(told);
+  await expect(guard.fillRequest(API, head)).rejects.toThrow(told);
+  await expect(guard.fillRequest(API, head)).rejects.toThrow(told);
   expect(reports).toEqual(["The secret openai cannot be used: The key in /home/person/.belljar is damaged"]);
 });
 
@@ -241,7 +241,7 @@ it("lets events pass that are no start of a value, as they come", async () => {
 it("is not slowed down by an answer of almost-values", async () => {
   const value = `${"a".repeat(4000)}b`;
   const head = { path: "/", headers: { "x-key": OPENAI } };
-  const { mask } = await openGuard({ openai: value }).fill(API, head);
+  const { mask } = await openGuard({ openai: value }).fillRequest(API, head);
   const chunks = Array.from({ length: 50 }, () => Buffer.alloc(3999, "a"));
   expect(await maskBody(mask ?? (await openMask()), chunks)).toBe("a".repeat(50 * 3999));
 });

@@ -69,7 +69,7 @@ class SandboxGuard implements SecretGuard {
     return findPlaceholder(bytes, this.#placeholders) !== undefined;
   }
 
-  async fill(target: RequestTarget, head: RequestHead): Promise<FilledRequest> {
+  async fillRequest(target: RequestTarget, head: RequestHead): Promise<FilledRequest> {
     const wanted = this.#wantedBy(target, head);
     const values = new Map(await Promise.all([...wanted].map(async (entry) => [entry.placeholder, await this.#reveal(entry)] as const)));
     const filled = fillHead(head, (found, place) => encode(values.get(found), place) ?? found);

@@ -15,7 +15,7 @@ export interface SecretGuard {
    * The request with values in its headers (also inside basic authorization) and its query. `isEncrypted` is false over plain
    * HTTP, where no value ever goes. Throws `FORBIDDEN` when a placeholder is meant for another host.
    */
-  fill(target: RequestTarget, head: RequestHead): Promise<FilledRequest>;
+  fillRequest(target: RequestTarget, head: RequestHead): Promise<FilledRequest>;
   /** Whether these bytes hold a placeholder; for traffic to hosts that have no secret. */
   hasPlaceholder(bytes: Buffer): boolean;
 }
