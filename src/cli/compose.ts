@@ -8,10 +8,12 @@ import { ensureHome, ensurePrivateDirectory } from "../config/private-directory.
 import { BelljarError } from "../errors.ts";
 import type { ServerAddress } from "../gateway/client/server-connection.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
+import type { Egress } from "../network/egress.ts";
 import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "./command.ts";
 import { isSet, textOption } from "./command.ts";
+import { configuredPolicy } from "./configured-policy.ts";
 import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
 import { findPackagedPrograms } from "./packaged-programs.ts";
@@ -61,17 +63,16 @@ export async function openStack(call: CommandCall, context: CommandContext): Pro
 
 /** On the home, whatever BELLJAR_URL says. */
 export async function openLocalStack(config: Config, { stderr }: Pick<CommandContext, "stderr">): Promise<Stack> {
-  const [runtime, { createLocalSandboxes }, { openEgress }, { openHomeSecrets }, { configuredPolicy }] = await Promise.all([
+  const network = await configuredPolicy(config, "sandbox");
+  const [runtime, { createLocalSandboxes }, { openHomeSecrets }] = await Promise.all([
     openConfiguredRuntime(config, stderr),
     import("../sandbox/local-sandboxes.ts"),
-    import("./open-network.ts"),
     import("./home-secrets.ts"),
-    import("./network-policy.ts"),
   ]);
   const report = (problem: string) => void stderr.write(`belljar: ${problem}\n`);
-  const network = configuredPolicy(config, "sandbox");
   const audit = createHomeAudit(config);
-  const egress = await openEgress(config, (connection) => audit.recordConnection({ ...connection }));
+  let opened: Promise<Egress> | undefined;
+  const egress = () => (opened ??= openHomeEgress(config, audit));
   const secrets = openHomeSecrets(config);
   const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, network, egress, secrets, report });
   const upkeep = () => Promise.all([sandboxes.sweep(), sandboxes.serveNetworks()]);
@@ -83,10 +84,17 @@ export async function openLocalStack(config: Config, { stderr }: Pick<CommandCon
     startUpkeep: () => void upkeep().catch((cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`)),
     async [Symbol.asyncDispose]() {
       await sandboxes[Symbol.asyncDispose]();
-      await egress[Symbol.asyncDispose]();
+      // Whoever needed it was told when it could not be opened.
+      await (await opened?.catch(() => undefined))?.[Symbol.asyncDispose]();
       await audit.close();
     },
   };
+}
+
+/** Most commands need no way out, nor its code. */
+async function openHomeEgress(config: Config, audit: AuditLog): Promise<Egress> {
+  const { openEgress } = await import("./open-network.ts");
+  return openEgress(config, (connection) => audit.recordConnection({ ...connection }));
 }
 
 function createHomeAudit({ home }: Config): AuditLog {
@@ -126,9 +134,8 @@ async function openRemoteStack(config: Config, server: ServerAddress): Promise<S
 /** One-shot programs with the limits of the configuration. */
 export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">): Promise<Interpreter> {
   const { createInterpreter } = await import("../interpreter/interpreter.ts");
-  const { configuredPolicy } = await import("./network-policy.ts");
   const { timeoutMs, network: _network, ...limits } = config.program;
-  const network = configuredPolicy(config, "program");
+  const network = await configuredPolicy(config, "program");
   return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes });
 }
 

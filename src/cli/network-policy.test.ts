@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../config/config.ts";
-import { configuredPolicy, editPolicy } from "./network-policy.ts";
+import { configuredPolicy } from "./configured-policy.ts";
+import { editPolicy } from "./network-policy.ts";
 
 const nothing = { allow: [], deny: [] };
 const RULES = { allow: ["npm", "api.example.com"] };
@@ -14,7 +15,11 @@ describe("editPolicy", () => {
     ["sets none", { ...nothing, set: "none" }, "none"],
     ["sets all", { ...nothing, set: "all" }, "all"],
     ["sets rules", { ...nothing, set: "pypi, Example.COM" }, { allow: ["pypi", "example.com"] }],
-    ["adds rules, each once", { ...nothing, allow: ["pypi,npm", "b.example.com:8443"] }, { allow: ["npm", "api.example.com", "pypi", "b.example.com:8443"] }],
+    [
+      "adds rules, each once",
+      { ...nothing, allow: ["pypi,npm", "b.example.com:8443"] },
+      { allow: ["npm", "api.example.com", "pypi", "b.example.com:8443"] },
+    ],
     ["takes rules away, however they are written", { ...nothing, deny: ["API.example.com"] }, { allow: ["npm"] }],
     ["makes none of no rules", { ...nothing, deny: ["npm,api.example.com"] }, "none"],
     ["adds to what it sets", { set: "none", allow: ["github"], deny: [] }, { allow: ["github"] }],
@@ -34,13 +39,13 @@ describe("editPolicy", () => {
 describe("configuredPolicy", () => {
   const load = (env: Record<string, string>) => loadConfig({ env: { BELLJAR_HOME: "/nowhere", ...env } });
 
-  it("is none unless the configuration says otherwise", () => {
-    expect(configuredPolicy(load({}), "sandbox")).toBe("none");
-    expect(configuredPolicy(load({ BELLJAR_PROGRAM_NETWORK: "npm" }), "program")).toEqual({ allow: ["npm"] });
+  it("is none unless the configuration says otherwise", async () => {
+    expect(await configuredPolicy(load({}), "sandbox")).toBe("none");
+    expect(await configuredPolicy(load({ BELLJAR_PROGRAM_NETWORK: "npm" }), "program")).toEqual({ allow: ["npm"] });
   });
 
-  it("names the setting whose rule cannot be used", () => {
-    expect(() => configuredPolicy(load({ BELLJAR_SANDBOX_NETWORK: "*.com" }), "sandbox")).toThrow(
+  it("names the setting whose rule cannot be used", async () => {
+    await expect(configuredPolicy(load({ BELLJAR_SANDBOX_NETWORK: "*.com" }), "sandbox")).rejects.toThrow(
       expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining("BELLJAR_SANDBOX_NETWORK") }),
     );
   });

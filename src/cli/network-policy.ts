@@ -1,19 +1,6 @@
-import type { Config } from "../config/config.ts";
-import { BelljarError } from "../errors.ts";
 import { checkNetworkPolicy, parseNetworkPolicy } from "../network/check-policy.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
 import { usage } from "./usage.ts";
-
-/** The policy of the configuration. Throws `CONFIG_INVALID` and names the setting. */
-export function configuredPolicy(config: Config, section: "sandbox" | "program"): NetworkPolicy {
-  try {
-    return parseNetworkPolicy(config[section].network);
-  } catch (cause) {
-    if (!(cause instanceof BelljarError)) throw cause;
-    const variable = `BELLJAR_${section.toUpperCase()}_NETWORK`;
-    throw new BelljarError("CONFIG_INVALID", `${section}.network (${variable}, --network): ${cause.message}`, { cause });
-  }
-}
 
 export interface PolicyEdit {
   /** Instead of the policy that is there. */

@@ -21,10 +21,7 @@ const MAX_TIMEOUT_MS = 3650 * 24 * 3_600_000;
 export type SandboxDefaults = Limits & { readonly timeoutMs: number };
 
 /** A caller's wish, checked and filled up with defaults. */
-export type CreateRequest = Pick<
-  SandboxRecord,
-  "template" | "timeoutMs" | "limits" | "workspace" | "metadata" | "env" | "ephemeral"
-> & {
+export type CreateRequest = Pick<SandboxRecord, "template" | "timeoutMs" | "limits" | "workspace" | "metadata" | "env" | "ephemeral"> & {
   /** Limits without which there shall be no sandbox. */
   readonly required: readonly (keyof Limits)[];
 };

@@ -34,8 +34,11 @@ export interface LocalSandboxesOptions {
   readonly config: { readonly sandbox: SandboxDefaults; readonly listMax: number; readonly tombstoneRetentionMs: number };
   /** What a sandbox may reach whose maker says nothing. Default: `none`. */
   readonly network?: NetworkPolicy;
-  /** The way out of the sandboxes that this process holds; it belongs to the caller. Without one they can only have the policy `none`. */
-  readonly egress?: Egress;
+  /**
+   * The way out of the sandboxes that this process holds, or how to open it when it is first needed; it belongs to the caller.
+   * Without one they can only have the policy `none`.
+   */
+  readonly egress?: Egress | (() => Promise<Egress>);
   /** Without it no sandbox can use secrets. */
   readonly secrets?: SecretStore;
   /** Told, in one sentence, what a person should know though no call fails: a corrupt record, a folder that cannot be cleared. */
@@ -164,7 +167,7 @@ class HomeSandboxes implements LocalSandboxes {
     const record = this.#newRecord(principal, { ...request, ...network }, defaultName);
     this.#journal.write(record);
     this.#sweepIfDue();
-    const first = beginNetwork(record);
+    const first = await beginNetwork(record);
     const sandbox = await this.#live.hold(record, await this.#start(record, required, signal), first);
     await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first).catch(async (cause: unknown) => {
       await sandbox.kill();

@@ -1,5 +1,5 @@
 import type { Limits, SandboxEnd, Usage } from "../runtime/runtime.ts";
-import { isSamePolicy } from "./network/network-ceiling.ts";
+import { formatPolicy } from "./network/network-ceiling.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import { firstState } from "./network/network-state.ts";
 import type { ListFilter, SandboxInfo } from "./sandbox.ts";
@@ -36,7 +36,7 @@ export function toSandboxInfo(record: SandboxRecord, { life, enforced, network }
 }
 
 function toNetwork({ policy, ceiling }: NetworkState): Pick<SandboxInfo, "network" | "networkCeiling"> {
-  return { network: policy, ...(!isSamePolicy(policy, ceiling) && { networkCeiling: ceiling }) };
+  return { network: policy, ...(formatPolicy(policy) !== formatPolicy(ceiling) && { networkCeiling: ceiling }) };
 }
 
 function toState(life: SandboxEnd | Usage): Pick<SandboxInfo, "state" | "deadline" | "endedAt" | "endReason"> {

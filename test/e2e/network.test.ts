@@ -58,7 +58,11 @@ it.each([
   ["a denial of what is not there", ["sandbox", "network", "ID", "--deny", "npm"], /"npm" is no rule/],
   ["a set that is not there", ["network", "sets", "cpan"], /"cpan" is no set/],
   ["a secret without a host", ["sandbox", "create", "--secret", "KEY=name"], /VARIABLE=NAME@HOST/],
-  ["a secret that is not stored", ["sandbox", "create", "--network", "npm", "--secret", "KEY=gone@registry.npmjs.org"], /belljar secret set gone/],
+  [
+    "a secret that is not stored",
+    ["sandbox", "create", "--network", "npm", "--secret", "KEY=gone@registry.npmjs.org"],
+    /belljar secret set gone/,
+  ],
 ])("refuses %s and says what to do", async (_, argv, message) => {
   const id = argv.includes("ID") ? await create() : "";
   const { code, stderr } = await cli.run(argv.map((word) => (word === "ID" ? id : word)));

@@ -13,7 +13,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
 import { openInterpreter, openStack, workspaceOption } from "../compose.ts";
 import type { Stack } from "../compose.ts";
-import { configuredPolicy } from "../network-policy.ts";
+import { configuredPolicy } from "../configured-policy.ts";
 import { toExitCode } from "../exit-code.ts";
 import { usage } from "../usage.ts";
 import { printJson } from "../print.ts";
@@ -87,7 +87,7 @@ async function openWorkspacePlace(
   const workspace = textOption(call, "workspace") === undefined ? undefined : await workspaceOption(stack.config);
   if (!workspace) return { [Symbol.asyncDispose]: async () => {} };
   const { timeoutMs: _timeout, network: _network, ...limits } = stack.config.program;
-  const network = configuredPolicy(stack.config, "program");
+  const network = await configuredPolicy(stack.config, "program");
   const sandbox = await stack.sandboxes.create(LOCAL, { workspace, limits, network, bestEffort: true, ephemeral: true }, signal);
   return { sandbox, [Symbol.asyncDispose]: () => sandbox.kill() };
 }

@@ -1,16 +1,16 @@
-import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CreateOptions } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
 import { openStack, workspaceOption } from "../compose.ts";
+import { networkOption } from "../configured-policy.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
 import { parseSecretOptions } from "../secret-options.ts";
 import { parseCores, parseCount, parseDuration, parsePairs, parseSize } from "../values.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  const options = toCreateOptions(call, context);
+  const options = { ...toCreateOptions(call, context), ...(await networkOption(call)) };
   await using stack = await openStack(call, context);
   const workspace = await workspaceOption(stack.config);
   const made = stack.sandboxes.create(LOCAL, { ...options, ...(workspace && { workspace }) }, context.signal);
@@ -39,7 +39,6 @@ function toCreateOptions(call: CommandCall, { env }: CommandContext): CreateOpti
     ...(isSet(call, "best-effort") && { bestEffort: true }),
     timeoutMs: option("timeout", parseDuration),
     env: parsePairs("env", textOptions(call, "env"), env),
-    network: option("network", (_name, text) => parseNetworkPolicy(text)),
     ...(secrets.length > 0 && { secrets: parseSecretOptions(secrets) }),
     metadata: parsePairs("metadata", textOptions(call, "metadata")),
   });

@@ -1,11 +1,11 @@
 import { BelljarError } from "../../errors.ts";
-import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
 import { openStack, workspaceOption } from "../compose.ts";
 import type { Stack } from "../compose.ts";
+import { networkOption } from "../configured-policy.ts";
 import { toExitCode } from "../exit-code.ts";
 import { withProgress } from "../progress.ts";
 import { openTerminal } from "../terminal/terminal.ts";
@@ -42,12 +42,7 @@ async function openPlace(call: CommandCall, context: CommandContext, stack: Stac
     return { sandbox: await stack.sandboxes.get(LOCAL, id), [Symbol.asyncDispose]: async () => {} };
   }
   const workspace = await workspaceOption(stack.config);
-  const network = textOption(call, "network");
-  const options = {
-    ephemeral: true,
-    ...(workspace && { workspace }),
-    ...(network !== undefined && { network: parseNetworkPolicy(network) }),
-  };
+  const options = { ephemeral: true, ...(workspace && { workspace }), ...(await networkOption(call)) };
   const made = stack.sandboxes.create(LOCAL, options, context.signal);
   const sandbox = await withProgress(context.stderr, "Making a sandbox", made);
   return { sandbox, [Symbol.asyncDispose]: () => sandbox.kill() };

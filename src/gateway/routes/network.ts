@@ -25,7 +25,7 @@ export function networkRoutes({ sandboxes, callers }: NetworkRoutesOptions): Fas
       const { policy, capped } = parseRequest(networkBody, request.body);
       const caller = callers.of(request.raw);
       const sandbox = await sandboxes.get(caller, idOf(request));
-      if (caller.grants?.network !== undefined) assertWithin(policy, caller.grants.network);
+      if (caller.grants?.network !== undefined) await assertWithin(policy, caller.grants.network);
       await sandbox.setNetwork(policy, { capped });
       return reply.code(204).send();
     });

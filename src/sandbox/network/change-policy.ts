@@ -1,9 +1,8 @@
 import type { NetworkPolicy } from "../../network/policy.ts";
-import { createSandboxAuthority } from "../../network/tls/sandbox-authority.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { HomeNetworks } from "./home-networks.ts";
-import { assertWithin } from "./network-ceiling.ts";
+import { assertWithin, beyond } from "./network-ceiling.ts";
 import { readsTraffic, trustAuthority, TRUST_MS } from "./trust-authority.ts";
 
 export interface NetworkPlace {
@@ -20,18 +19,20 @@ export interface PolicyWish {
 
 /** Rejects with `ARGUMENTS_INVALID`, `FORBIDDEN` or `NOT_SUPPORTED`; then nothing has changed. */
 export async function changePolicy({ networks, record, guest }: NetworkPlace, { policy: asked, capped }: PolicyWish): Promise<void> {
-  const policy = networks.check(asked);
+  const policy = await networks.check(asked);
   const { state } = await networks.read(record);
-  if (capped) assertWithin(policy, state.ceiling);
-  if (readsTraffic(policy)) await trustOwnAuthority({ networks, record, guest });
+  if (capped) await assertWithin(policy, state.ceiling);
+  if (await readsTraffic(policy)) await trustOwnAuthority({ networks, record, guest });
+  const { narrows } = await import("../../network/check-policy.ts");
   await networks.change(record, (before) => {
-    if (capped) assertWithin(policy, before.ceiling);
+    if (capped && !narrows(policy, before.ceiling)) throw beyond(policy, before.ceiling);
     return { ...before, policy, ceiling: capped ? before.ceiling : policy };
   });
 }
 
 /** Of several processes that make one at once, the first one's holds. */
 async function trustOwnAuthority({ networks, record, guest }: NetworkPlace): Promise<void> {
+  const { createSandboxAuthority } = await import("../../network/tls/sandbox-authority.ts");
   const { authority } = await networks.change(record, (state) =>
     state.authority ? state : { ...state, authority: createSandboxAuthority() },
   );

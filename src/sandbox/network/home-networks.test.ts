@@ -59,7 +59,7 @@ describe("a policy", () => {
     const egress = createRecordedEgress();
     await using sandboxes = openHome(egress);
     const { id } = await sandboxes.create(LOCAL, { network: NPM }, signal);
-    expect(egress.events).toEqual([{ kind: "serve", id, owner: "local", state: { policy: NPM } }]);
+    expect(await egress.told((event) => event.id === id)).toEqual({ kind: "serve", id, owner: "local", state: { policy: NPM } });
   });
 
   it("is what the configuration says when the maker names none", async () => {

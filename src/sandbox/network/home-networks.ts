@@ -1,8 +1,6 @@
 import { BelljarError } from "../../errors.ts";
-import { checkNetworkPolicy } from "../../network/check-policy.ts";
 import type { Egress } from "../../network/egress.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
-import { createSecretGuard } from "../../network/secrets/create-secret-guard.ts";
 import type { SecretGuard } from "../../network/secrets/secret-guard.ts";
 import type { SecretStore } from "../../network/secrets/secret-store.ts";
 import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
@@ -20,8 +18,8 @@ const NO_SECRETS: Pick<SecretStore, "reveal"> = { reveal: async () => undefined 
 
 export interface HomeNetworksOptions {
   readonly home: string;
-  /** The way out; it belongs to the caller. Without one sandboxes made here have the policy `none`. */
-  readonly egress?: Egress;
+  /** The way out, or how to open it when it is first needed; it belongs to the caller. Without one sandboxes made here have the policy `none`. */
+  readonly egress?: Egress | (() => Promise<Egress>);
   readonly secrets?: SecretStore;
   readonly report: (problem: string) => void;
 }
@@ -55,19 +53,24 @@ export class HomeNetworks implements AsyncDisposable {
   }
 
   /** A policy in canonical form. Throws `ARGUMENTS_INVALID`, and `NOT_SUPPORTED` for one that this process cannot serve. */
-  check(policy: NetworkPolicy): NetworkPolicy {
+  async check(policy: NetworkPolicy): Promise<NetworkPolicy> {
+    if (policy === "none") return policy;
+    const { checkNetworkPolicy } = await import("../../network/check-policy.ts");
     const checked = checkNetworkPolicy(policy);
-    if (checked === "none" || this.#options.egress) return checked;
+    const { egress } = this.#options;
+    if (typeof egress === "function") await egress();
+    if (egress) return checked;
     throw new BelljarError("NOT_SUPPORTED", "This process serves no network: its sandboxes can only have the network policy none");
   }
 
   /** Serves a sandbox that this process holds, until `letGo`. `first`: what a fresh one begins with; absent: what the disk has. */
   hold(record: SandboxRecord, guest: Guest, first?: NetworkState): ServedNetwork {
     this.#watch();
+    const { egress } = this.#options;
     const network = new ServedNetwork({
       record,
       guest,
-      ...(this.#options.egress && { egress: this.#options.egress }),
+      ...(egress && { egress: typeof egress === "function" ? egress : async () => egress }),
       createGuard: (authority) => this.#createGuard(record, authority),
       first: first ? Promise.resolve({ number: 0, state: first }) : this.read(record),
       report: this.#options.report,
@@ -88,7 +91,7 @@ export class HomeNetworks implements AsyncDisposable {
   /** Changes the state on disk, and what this process serves at once. */
   async change(record: SandboxRecord, change: (state: NetworkState) => NetworkState): Promise<NetworkState> {
     const kept = await this.#files.change(record.id, firstState(record), change);
-    this.#served.get(record.id)?.apply(kept);
+    await this.#served.get(record.id)?.apply(kept);
     return kept.state;
   }
 
@@ -145,11 +148,12 @@ export class HomeNetworks implements AsyncDisposable {
   async #look(id: string): Promise<void> {
     if (this.#isOver) return;
     const network = this.#served.get(id);
-    if (network) network.apply(await this.read(network.record));
+    if (network) await network.apply(await this.read(network.record));
     else await this.#discover?.(id);
   }
 
-  #createGuard({ owner, secrets: uses = {}, placeholders = {} }: SandboxRecord, authority: SandboxAuthority): SecretGuard {
+  async #createGuard({ owner, secrets: uses = {}, placeholders = {} }: SandboxRecord, authority: SandboxAuthority): Promise<SecretGuard> {
+    const { createSecretGuard } = await import("../../network/secrets/create-secret-guard.ts");
     const store = this.#options.secrets ?? NO_SECRETS;
     return createSecretGuard({ owner, uses, placeholders, store, authority, report: this.#options.report });
   }

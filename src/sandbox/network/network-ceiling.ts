@@ -1,5 +1,4 @@
 import { BelljarError } from "../../errors.ts";
-import { narrows } from "../../network/check-policy.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
 
 /** As a person writes it: `none`, `all`, or the rules with commas. */
@@ -7,15 +6,15 @@ export function formatPolicy(policy: NetworkPolicy): string {
   return typeof policy === "string" ? policy : policy.allow.join(", ");
 }
 
-export function isSamePolicy(one: NetworkPolicy, other: NetworkPolicy): boolean {
-  return narrows(one, other) && narrows(other, one);
+/** Rejects with `FORBIDDEN` when `policy` allows anything that `ceiling` does not. */
+export async function assertWithin(policy: NetworkPolicy, ceiling: NetworkPolicy): Promise<void> {
+  const { narrows } = await import("../../network/check-policy.ts");
+  if (!narrows(policy, ceiling)) throw beyond(policy, ceiling);
 }
 
-/** Throws `FORBIDDEN` when `policy` allows anything that `ceiling` does not. */
-export function assertWithin(policy: NetworkPolicy, ceiling: NetworkPolicy): void {
-  if (narrows(policy, ceiling)) return;
+export function beyond(policy: NetworkPolicy, ceiling: NetworkPolicy): BelljarError {
   const most = `at most it may have ${formatPolicy(ceiling)}`;
-  throw new BelljarError(
+  return new BelljarError(
     "FORBIDDEN",
     `The network policy ${formatPolicy(policy)} goes beyond what this sandbox was given (${most}); a person can widen it with \`belljar sandbox network\``,
   );

@@ -105,7 +105,12 @@ it("reads the traffic of rules with a path, without any secret", async () => {
 
 it.each<[string, CreateOptions, string, string]>([
   ["a host that no rule allows", { ...KEY, network: { allow: ["npm"] } }, "ARGUMENTS_INVALID", "add the rule https://api.example.com"],
-  ["a host that only plain HTTP may reach", { ...KEY, network: { allow: ["http://api.example.com"] } }, "ARGUMENTS_INVALID", "add the rule"],
+  [
+    "a host that only plain HTTP may reach",
+    { ...KEY, network: { allow: ["http://api.example.com"] } },
+    "ARGUMENTS_INVALID",
+    "add the rule",
+  ],
   ["no network at all", { ...KEY, network: "none" }, "ARGUMENTS_INVALID", "add the rule"],
   ["a variable that is set too", { ...KEY, env: { API_KEY: "x" } }, "ARGUMENTS_INVALID", "given twice"],
   ["a variable that is none", { ...KEY, secrets: { "A=B": { secret: "api", hosts: ["api.example.com"] } } }, "ARGUMENTS_INVALID", "A=B"],

@@ -2,7 +2,6 @@ import { BelljarError } from "../../errors.ts";
 import type { Egress, EgressService } from "../../network/egress.ts";
 import type { SecretGuard } from "../../network/secrets/secret-guard.ts";
 import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
-import { trustEnv } from "../../network/tls/trust.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import { PROXY_ENVIRONMENT } from "./network-environment.ts";
@@ -13,8 +12,8 @@ export interface ServedNetworkOptions {
   readonly record: SandboxRecord;
   readonly guest: Guest;
   /** Absent: this process serves nobody's way out. */
-  readonly egress?: Egress;
-  readonly createGuard: (authority: SandboxAuthority) => SecretGuard;
+  readonly egress?: () => Promise<Egress>;
+  readonly createGuard: (authority: SandboxAuthority) => Promise<SecretGuard>;
   /** The state to begin with. */
   readonly first: Promise<KeptState>;
   readonly report: (problem: string) => void;
@@ -27,13 +26,14 @@ export class ServedNetwork implements AsyncDisposable {
   #kept: KeptState | undefined;
   #service: EgressService | undefined;
   #guard: { readonly authority: SandboxAuthority; readonly guard: SecretGuard } | undefined;
-  #closing: Promise<unknown> = Promise.resolve();
+  /** Steps towards the latest state, one after another; none rejects. */
+  #following: Promise<unknown> = Promise.resolve();
   #told: string | undefined;
   #isOver = false;
 
   constructor(options: ServedNetworkOptions) {
     this.#options = options;
-    this.#loaded = options.first.then((kept) => this.apply(kept));
+    this.#loaded = options.first.then((kept) => void this.apply(kept));
     // Whoever asks for the state is told; a sandbox that nobody asks about is not served.
     this.#loaded.catch(() => undefined);
   }
@@ -48,36 +48,43 @@ export class ServedNetwork implements AsyncDisposable {
     throw new BelljarError("SANDBOX_ENDED", `Sandbox ${this.#options.record.id} is not held any more: open it again`);
   }
 
-  /** From now on this state holds, unless a later one does already. */
-  apply(kept: KeptState): void {
+  /** From now on this state holds, unless a later one does already; resolves once it is served. Never rejects. */
+  async apply(kept: KeptState): Promise<void> {
     if (this.#isOver || (this.#kept && kept.number < this.#kept.number)) return;
     const before = this.#kept?.state;
     this.#kept = kept;
-    if (!before || !isServedAlike(before, kept.state)) this.#serve(kept.state);
+    if (!isServedAlike(before ?? UNSERVED, kept.state)) await this.#follow();
   }
 
   /** What commands need to reach the network; resolves once it can be reached, or cannot be served here. */
   async environment(): Promise<Readonly<Record<string, string>>> {
     const { policy, authority } = await this.state();
     if (policy === "none") return {};
-    if (!this.#service) this.#serve(await this.state());
+    await (this.#service ? this.#following : this.#follow());
     // A failure is reported once, and must not keep a person from ending the program that causes it.
     await this.#service?.ready.catch(() => undefined);
-    return { ...PROXY_ENVIRONMENT, ...(authority && trustEnv()) };
+    return { ...PROXY_ENVIRONMENT, ...(authority && (await loadTrust())) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
-    this.#stop();
-    await this.#closing;
+    await this.#following;
+    await this.#stop();
   }
 
-  #serve(state: NetworkState): void {
-    const { egress, record, guest } = this.#options;
-    if (this.#isOver || !egress) return;
+  #follow(): Promise<unknown> {
+    this.#following = this.#following.then(() => this.#serveLatest()).catch((cause: unknown) => this.#tell(cause));
+    return this.#following;
+  }
+
+  async #serveLatest(): Promise<void> {
+    const { egress: open, record, guest } = this.#options;
+    const state = this.#kept?.state;
+    if (!state || !open) return;
     if (state.policy === "none") return this.#stop();
-    const guard = this.#guardOf(state);
+    const [egress, guard] = await Promise.all([open(), this.#guardOf(state)]);
     const served = { policy: state.policy, ...(guard && { guard }) };
+    if (this.#isOver) return;
     if (this.#service) return this.#service.update(served);
     const service = egress.serve({ id: record.id, owner: record.owner, guest }, served);
     this.#service = service;
@@ -87,32 +94,43 @@ export class ServedNetwork implements AsyncDisposable {
     );
   }
 
-  /** The next command tries again; the same failure is told once. */
+  /** The next command tries again. */
   #failed(service: EgressService, cause: unknown): void {
     if (this.#service !== service) return;
-    this.#stop();
+    this.#following = this.#following.then(() => (this.#service === service ? this.#stop() : undefined));
+    this.#tell(cause);
+  }
+
+  /** The same failure is told once. */
+  #tell(cause: unknown): void {
     if (cause instanceof BelljarError && (cause.code === "SANDBOX_ENDED" || cause.code === "CANCELLED")) return;
     const problem = `Sandbox ${this.#options.record.id} has no network now: ${cause instanceof Error ? cause.message : String(cause)}`;
     if (this.#told !== problem) this.#options.report(problem);
     this.#told = problem;
   }
 
-  #stop(): void {
+  async #stop(): Promise<void> {
     const service = this.#service;
     this.#service = undefined;
-    if (service) this.#closing = Promise.allSettled([this.#closing, service[Symbol.asyncDispose]()]);
+    await service?.[Symbol.asyncDispose]();
   }
 
-  #guardOf({ authority }: NetworkState): SecretGuard | undefined {
+  async #guardOf({ authority }: NetworkState): Promise<SecretGuard | undefined> {
     if (!authority) return undefined;
     if (this.#guard?.authority.certificatePem !== authority.certificatePem)
-      this.#guard = { authority, guard: this.#options.createGuard(authority) };
+      this.#guard = { authority, guard: await this.#options.createGuard(authority) };
     return this.#guard.guard;
   }
 }
 
+const UNSERVED: Pick<NetworkState, "policy" | "authority"> = { policy: "none" };
+
+async function loadTrust(): Promise<Readonly<Record<string, string>>> {
+  return (await import("../../network/tls/trust.ts")).trustEnv();
+}
+
 /** Links are no matter of the way out. */
-function isServedAlike(one: NetworkState, other: NetworkState): boolean {
-  const served = ({ policy, authority }: NetworkState) => JSON.stringify([policy, authority?.certificatePem]);
-  return served(one) === served(other);
+function isServedAlike(...states: readonly Pick<NetworkState, "policy" | "authority">[]): boolean {
+  const [one, other] = states.map(({ policy, authority }) => JSON.stringify([policy, authority?.certificatePem]));
+  return one === other;
 }

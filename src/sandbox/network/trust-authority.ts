@@ -1,14 +1,14 @@
 import { BelljarError } from "../../errors.ts";
-import { grantsOf } from "../../network/check-policy.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
-import { trustFiles } from "../../network/tls/trust.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 
 const SYSTEM_BUNDLE = "/etc/ssl/certs/ca-certificates.crt";
 export const TRUST_MS = 30_000;
 
 /** Whether some of its rules can only be judged by reading traffic that is encrypted. */
-export function readsTraffic(policy: NetworkPolicy): boolean {
+export async function readsTraffic(policy: NetworkPolicy): Promise<boolean> {
+  if (typeof policy === "string") return false;
+  const { grantsOf } = await import("../../network/check-policy.ts");
   return grantsOf(policy).some(({ methods, path, scheme }) => scheme !== "http" && (methods ?? path) !== undefined);
 }
 
@@ -16,10 +16,9 @@ export function readsTraffic(policy: NetworkPolicy): boolean {
 export async function trustAuthority(guest: Guest, certificatePem: string, signal: AbortSignal): Promise<void> {
   const bundle = await readBundle(guest, signal);
   if (bundle.includes(certificatePem.trim())) return;
+  const { trustFiles } = await import("../../network/tls/trust.ts");
   await Promise.all(
-    trustFiles(certificatePem, bundle).map(({ path, content, mode }) =>
-      guest.files.write(path, content, { user: "root", mode, signal }),
-    ),
+    trustFiles(certificatePem, bundle).map(({ path, content, mode }) => guest.files.write(path, content, { user: "root", mode, signal })),
   );
 }
 

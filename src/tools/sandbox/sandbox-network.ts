@@ -39,7 +39,7 @@ export const sandboxNetwork = defineTool({
     const sandbox = await context.sandbox(id);
     if (allow) {
       const policy = toPolicy(allow);
-      if (context.principal.grants?.network !== undefined) assertWithin(policy, context.principal.grants.network);
+      if (context.principal.grants?.network !== undefined) await assertWithin(policy, context.principal.grants.network);
       await sandbox.setNetwork(policy, { capped: true });
     }
     return toResult(await sandbox.info());
