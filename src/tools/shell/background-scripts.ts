@@ -56,6 +56,8 @@ while [ "$interrupted" = 1 ]; do
   code=$?
 done
 (sleep 0.2; kill -USR2 $$) 3>&- &
+alarm=$!
 wait "$pump"
+kill -KILL -- "-$alarm"
 printf %s "$code" >exit
 `;
