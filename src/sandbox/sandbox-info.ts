@@ -1,5 +1,5 @@
 import type { Limits, SandboxEnd, Usage } from "../runtime/runtime.ts";
-import { formatPolicy } from "./network/network-ceiling.ts";
+import { formatPolicy } from "./network-ceiling.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import { firstState } from "./network/network-state.ts";
 import type { ListFilter, SandboxInfo } from "./sandbox.ts";

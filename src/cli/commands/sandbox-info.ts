@@ -1,4 +1,4 @@
-import { formatPolicy } from "../../sandbox/network/network-ceiling.ts";
+import { formatPolicy } from "../../sandbox/network-ceiling.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";

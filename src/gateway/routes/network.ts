@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from "fastify";
 import * as z from "zod";
-import { assertWithin } from "../../sandbox/network/network-ceiling.ts";
+import { assertWithin } from "../../sandbox/network-ceiling.ts";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { Callers } from "../auth/callers.ts";

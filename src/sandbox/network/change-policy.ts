@@ -2,7 +2,7 @@ import type { NetworkPolicy } from "../../network/policy.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { HomeNetworks } from "./home-networks.ts";
-import { assertWithin, beyond } from "./network-ceiling.ts";
+import { assertWithin, beyond } from "../network-ceiling.ts";
 import { readsTraffic, trustAuthority, TRUST_MS } from "./trust-authority.ts";
 
 export interface NetworkPlace {

@@ -3,7 +3,7 @@ import type { SandboxRecord } from "../sandbox-record.ts";
 import type { CreateOptions, Principal } from "../sandbox.ts";
 import type { NetworkPlace } from "./change-policy.ts";
 import type { HomeNetworks } from "./home-networks.ts";
-import { assertWithin } from "./network-ceiling.ts";
+import { assertWithin } from "../network-ceiling.ts";
 import type { NetworkState } from "./network-state.ts";
 import { firstState } from "./network-state.ts";
 import { readsTraffic, trustAuthority, TRUST_MS } from "./trust-authority.ts";

@@ -6,7 +6,7 @@ import type { SecretStore } from "../../network/secrets/secret-store.ts";
 import { parseSecretHost, parseSecretUses } from "../../network/secrets/secret-uses.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { CreateOptions, Principal } from "../sandbox.ts";
-import { formatPolicy } from "./network-ceiling.ts";
+import { formatPolicy } from "../network-ceiling.ts";
 
 export interface SecretsPlace {
   readonly principal: Principal;

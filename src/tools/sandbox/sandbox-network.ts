@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import type { ToolResult } from "../../catalog/tool.ts";
-import { assertWithin, formatPolicy } from "../../sandbox/network/network-ceiling.ts";
+import { assertWithin, formatPolicy } from "../../sandbox/network-ceiling.ts";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 

@@ -1,5 +1,5 @@
-import { BelljarError } from "../../errors.ts";
-import type { NetworkPolicy } from "../../network/policy.ts";
+import { BelljarError } from "../errors.ts";
+import type { NetworkPolicy } from "../network/policy.ts";
 
 /** As a person writes it: `none`, `all`, or the rules with commas. */
 export function formatPolicy(policy: NetworkPolicy): string {
@@ -8,7 +8,7 @@ export function formatPolicy(policy: NetworkPolicy): string {
 
 /** Rejects with `FORBIDDEN` when `policy` allows anything that `ceiling` does not. */
 export async function assertWithin(policy: NetworkPolicy, ceiling: NetworkPolicy): Promise<void> {
-  const { narrows } = await import("../../network/check-policy.ts");
+  const { narrows } = await import("../network/check-policy.ts");
   if (!narrows(policy, ceiling)) throw beyond(policy, ceiling);
 }
 
