@@ -101,7 +101,7 @@ it("keeps the newest output of a flood within its bound", async () => {
   const { structuredContent } = await server.call("run_background", {
     command: "yes 'a long line of output' | head -c 40000000; echo; echo END",
   });
-  const id = structuredContent?.["process_id"];
+  const id = String(structuredContent?.["process_id"]);
   await server.call("run_command", { command: `while [ ! -e /var/tmp/.belljar/processes/${id}/exit ]; do sleep 0.1; done` });
   expect(await server.call("process_output", { process_id: id, max_bytes: 100 })).toMatchObject({
     structuredContent: { state: "exited", exit_code: 0, total_bytes: 40_000_005, output: expect.stringMatching(/\nEND\n$/) },

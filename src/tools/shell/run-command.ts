@@ -42,7 +42,7 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
       "Runs a shell command in your sandbox and returns its output and exit code. Files and background processes stay for later calls;",
       "variables and the working folder do not: give `cwd` and `env`. Standard input is empty. What it reaches beyond loopback sandbox_network shows: often nothing.",
       "A non-zero exit code is a result, not an error. Of long output the beginning and the end are kept.",
-      "To leave a server running, start it in the background with its output in a file: `server >server.log 2>&1 &`.",
+      "For a server or a watcher use run_background; for work that builds on a folder and variables set before, shell_run.",
     ].join("\n"),
     toolset: "shell",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
