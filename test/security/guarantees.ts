@@ -37,6 +37,14 @@ export const GUARANTEES = {
   "no-network": "A sandbox has a loopback of its own and no other network.",
   "host-ports-closed": "A sandbox neither reaches, lists nor takes a port of the host.",
   "host-sockets-closed": "A sandbox reaches no abstract unix socket of the host.",
+  "egress-by-name": "A sandbox reaches the hosts that its policy names and no other, through the proxy, SOCKS, a name or an address.",
+  "egress-never-inside":
+    "However an address is spelled and whatever a name leads to, a sandbox reaches no loopback, private, link-local or metadata address that no rule names with its port.",
+  "names-resolved-once": "A name leads to the address that was judged, even when its server answers differently later.",
+  "hidden-hosts-refused":
+    "A connection that names another host than it was allowed for, in its TLS hello, its Host or a smuggled request, is refused.",
+  "egress-bounded": "A flood of connections costs the host a bounded amount of memory and audit, and takes nothing from another sandbox.",
+  "policy-changes-at-once": "A changed policy holds at once, for connections that live too.",
 
   "secrets-stay-outside": "A secret's value is in no process, variable or file of a sandbox that uses it, nor in any log, audit or error.",
   "placeholder-only-to-its-host":
