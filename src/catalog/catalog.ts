@@ -196,7 +196,9 @@ class Door {
   async #defaultSandbox(principal: Principal, call: TrailedCall): Promise<Sandbox> {
     const { notices } = call.trail;
     const { sandbox, notice } = await this.#defaults.resolve(principal, call, call.signal);
-    if (notice !== undefined && !notices.includes(notice)) notices.push(notice);
+    if (notice === undefined || notices.includes(notice)) return sandbox;
+    notices.push(notice);
+    call.log?.("notice", notice);
     return sandbox;
   }
 

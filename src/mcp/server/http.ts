@@ -6,7 +6,9 @@ import { createCalls } from "./calls.ts";
 import { LegacyHttp } from "./legacy-http.ts";
 import type { HttpExchange } from "./legacy-http.ts";
 import { watchListened } from "./listened.ts";
+import { INVALID_REQUEST, sendJsonRpcError } from "./json-rpc.ts";
 import { Listeners } from "./listeners.ts";
+import { isNestedTooDeep, NESTING_MAX } from "./nesting.ts";
 import { createMcpServer } from "./server.ts";
 import type { Exchange, McpServerOptions } from "./server.ts";
 import type { SessionLimits } from "./sessions.ts";
@@ -38,6 +40,10 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   return {
     sse,
     async handle(exchange) {
+      if (isNestedTooDeep(exchange.body)) {
+        const message = `The message is nested deeper than ${NESTING_MAX} levels`;
+        return sendJsonRpcError(exchange.response, 400, { code: INVALID_REQUEST, message });
+      }
       if (isLegacy(exchange)) return legacy.handle(exchange);
       const { caller, body } = exchange;
       const lists = new StoredLists();

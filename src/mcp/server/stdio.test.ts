@@ -119,3 +119,20 @@ it("keeps serving after a line that is not JSON, and writes nothing but messages
   const [chunk] = await once(server.output, "data");
   expect(JSON.parse(String(chunk))).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
 });
+
+it("asks nothing more of a client that leaves its answers unread, and loses none", async () => {
+  await using server = openServer();
+  const text = "x".repeat(500_000);
+  const call = (id: number): string =>
+    `${JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "echo", arguments: { text } } })}\n`;
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+  const paused = once(server.input, "pause");
+  server.input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params })}\n`);
+  for (let id = 1; id <= 20; id += 1) server.input.write(call(id));
+  await paused;
+  let lines = 0;
+  for await (const chunk of server.output) {
+    lines += String(chunk).split("\n").length - 1;
+    if (lines === 21) break;
+  }
+});

@@ -50,20 +50,33 @@ export function serveMcpStdio(options: StdioServerOptions): StdioServer {
   };
 }
 
-/** Writes stored lists as they are. */
+/** What may wait for a client that does not read; past it nothing more is asked of us until it has read all. */
+const UNREAD_MAX_BYTES = 4 * 1_048_576;
+
+/** Writes stored lists as they are, and takes no requests of a client that leaves its answers unread. */
 class ListingTransport extends StdioServerTransport {
   readonly #lists: StoredLists;
+  readonly #input: Readable;
   readonly #output: Writable;
 
   constructor(lists: StoredLists, input: Readable, output: Writable) {
     super(input, output);
     this.#lists = lists;
+    this.#input = input;
     this.#output = output;
   }
 
   override send(message: JSONRPCMessage): Promise<void> {
-    const line = this.#lists.completeLine(message);
-    if (!line) return super.send(message);
+    const sent = this.#write(message);
+    if (this.#output.writableLength > UNREAD_MAX_BYTES && !this.#input.isPaused()) {
+      this.#input.pause();
+      this.#output.once("drain", () => this.#input.resume());
+    }
+    return sent;
+  }
+
+  #write(message: JSONRPCMessage): Promise<void> {
+    const line = this.#lists.completeLine(message) ?? `${JSON.stringify(message)}\n`;
     return new Promise((resolve, reject) => {
       this.#output.write(line, (error) => (error ? reject(error) : resolve()));
     });
