@@ -28,27 +28,35 @@ export interface FileChanger {
 }
 
 export function createFileChanger(): FileChanger {
-  const tails = new Map<string, Promise<void>>();
+  const tails = new Map<string, Promise<unknown>>();
   return {
     async alone({ id }, signal, work) {
-      const before = tails.get(id);
-      const run = (async () => {
-        await before;
-        signal.throwIfAborted();
-        return work();
-      })();
-      const tail = run.then(
-        () => undefined,
-        () => undefined,
-      );
+      const before = tails.get(id) ?? Promise.resolve();
+      const run = waitFor(before, signal).then(work);
+      const tail = Promise.allSettled([before, run]);
       tails.set(id, tail);
       try {
         return await run;
       } finally {
-        if (tails.get(id) === tail) tails.delete(id);
+        // A call that gave up waiting leaves the turn of those behind it as it was.
+        void tail.then(() => tails.get(id) === tail && tails.delete(id));
       }
     },
   };
+}
+
+async function waitFor(turn: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    await Promise.race([turn, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 /** What a change is kept with; what cannot be read or is too large is not kept, and the change itself says whether it may be made. */

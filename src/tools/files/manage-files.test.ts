@@ -54,7 +54,7 @@ it("lists a tree, each folder before what it holds, without what is ignored", as
   });
   const paths = async (args: object) => {
     const { structuredContent } = await tools.call("list_directory", { path: "p", depth: 9, ...args });
-    return (structuredContent?.["entries"] as { path: string }[]).map(({ path }) => path);
+    return ((structuredContent?.["entries"] ?? []) as { path: string }[]).map(({ path }) => path);
   };
   expect(await paths({ ignore: ["node_modules", "*.pyc"] })).toEqual(["build", "sub", "sub/deep", "sub/deep/a.ts", "sub-x", "sub-x/b"]);
   expect(await paths({ ignore: ["sub/**", "node_modules", "build/"] })).toEqual(["sub", "sub-x", "sub-x/b", "z.pyc"]);
