@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type ConnectionOptions } from "node:tls";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { HELLO_MAX_BYTES, parseClientHello } from "./client-hello.ts";
 import { connectionPair } from "../../../test/support/connection-pair.ts";

@@ -33,7 +33,8 @@ export class LoopbackDoors {
   async follow(policy: NetworkPolicy): Promise<void> {
     const doors = new Map(doorsOf(policy, this.#options.taken).map((door) => [keyOf(door), door]));
     for (const [key, controller] of this.#open) if (!doors.has(key)) this.#close(key, controller);
-    await Promise.all([...doors].map(([key, door]) => (this.#open.has(key) ? undefined : this.#listen(key, door))));
+    const missing = [...doors].filter(([key]) => !this.#open.has(key));
+    await Promise.all(missing.map(([key, door]) => this.#listen(key, door)));
   }
 
   close(): void {

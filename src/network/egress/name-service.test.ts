@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import type { Socket } from "node:net";
 import { createServer as createTcpServer } from "node:net";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { converse, openEgressLab, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
 import { parseQuestion } from "./dns-message.ts";

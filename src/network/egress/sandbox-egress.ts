@@ -40,6 +40,7 @@ interface Listening {
 
 const NOWHERE: Place = { host: "", port: 0 };
 const WAITING = 4;
+const LISTEN_AGAIN_MS = 1_000;
 /** Refused connections at once that are told why; further ones are closed without a word. */
 const TOLD_MAX = 64;
 
@@ -49,6 +50,7 @@ export class SandboxEgress implements EgressService {
   readonly #options: SandboxEgressOptions;
   readonly #gate: Gate;
   readonly #streams = new Set<Duplex>();
+  #state: EgressState;
   #listening: Listening | undefined;
   #ready: Promise<void> = Promise.resolve();
   #told = 0;
@@ -58,6 +60,7 @@ export class SandboxEgress implements EgressService {
   constructor(sandbox: EgressSandbox, state: EgressState, options: SandboxEgressOptions) {
     this.#sandbox = sandbox;
     this.#options = options;
+    this.#state = state;
     this.#gate = new Gate(options, state);
     this.#follow(state);
   }
@@ -68,6 +71,7 @@ export class SandboxEgress implements EgressService {
 
   update(state: EgressState): void {
     if (this.#isClosed) return;
+    this.#state = state;
     this.#gate.update(state);
     this.#follow(state);
   }
@@ -103,14 +107,23 @@ export class SandboxEgress implements EgressService {
   }
 
   async #takeAll(listener: GuestListener, controller: AbortController, names: NameAddresses): Promise<void> {
+    const startedAt = performance.now();
     try {
       listener.held.catch(() => {});
       for await (const connection of listener.connections)
         this.#admit(connection, (stream) => this.#take(stream, connection.local.port, names));
     } catch {
-      // The guest has gone, and the sandbox with it.
+      // The guest has gone, or the stream to it was cut.
     }
-    if (!controller.signal.aborted) this.#close();
+    if (!controller.signal.aborted) this.#listenAgain(performance.now() - startedAt);
+  }
+
+  /** A stream that was cut is no end of the sandbox: asking its guest again tells. One that is cut at once each time is let go. */
+  #listenAgain(livedMs: number): void {
+    if (livedMs < LISTEN_AGAIN_MS) return this.#close();
+    this.#stopListening();
+    this.#follow(this.#state);
+    this.#ready.catch(() => this.#close());
   }
 
   #stopListening(): void {
