@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import { connect as connectTls, type ConnectionOptions, createServer as createTlsServer } from "node:tls";
 import { expect, it } from "vitest";
 import { converse, openConnect, openEgressLab, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
+import { helloOf, withExtension } from "../../../test/support/tls-hello.ts";
 import { createSecretGuard } from "../secrets/create-secret-guard.ts";
 import { createPlaceholder } from "../secrets/placeholder.ts";
 import type { SecretGuard } from "../secrets/secret-guard.ts";
@@ -65,6 +66,16 @@ it.each([
   const tunnel = await openConnect(lab, host);
   await expect(secure(tunnel, { ...options, rejectUnauthorized: false })).rejects.toThrow(/alert|unrecognized/i);
   expect(await lab.recorded((row) => row.reason === reason)).toMatchObject({ verdict: "refused", host: "good.test" });
+});
+
+it("refuses a hello that hides the server's name", async () => {
+  await using origin = await openOrigin(greeter());
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [`https://${host}`] }, names: NAMES });
+  const hello = withExtension(await helloOf({ servername: "good.test" }), 0xfe0d, Buffer.alloc(40));
+  const answer = await converse(await openConnect(lab, host), hello);
+  expect(Buffer.from(answer, "latin1")).toEqual(Buffer.from([21, 3, 3, 0, 2, 2, 49]));
+  expect(await lab.recorded(() => true)).toMatchObject({ verdict: "refused", reason: "encrypted-hello" });
 });
 
 it("checks the server name on a port where anything may be spoken, when TLS is", async () => {
