@@ -14,6 +14,7 @@ import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "./command.ts";
 import { isSet, textOption } from "./command.ts";
 import { configuredPolicy } from "./configured-policy.ts";
+import { withNetworkCheck } from "./doctor/network-check.ts";
 import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
 import { findPackagedPrograms } from "./packaged-programs.ts";
@@ -80,7 +81,7 @@ export async function openLocalStack(config: Config, { stderr }: Pick<CommandCon
     config,
     sandboxes,
     audit,
-    isolation: () => runtime.probe(),
+    isolation: async () => withNetworkCheck(await runtime.probe()),
     startUpkeep: () => void upkeep().catch((cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`)),
     async [Symbol.asyncDispose]() {
       await sandboxes[Symbol.asyncDispose]();

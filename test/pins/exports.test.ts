@@ -9,13 +9,17 @@ it("keeps what the library exports", () => {
       "ERRORS",
       "LOCAL",
       "builtinTools",
+      "checkNetworkPolicy",
       "createCatalog",
+      "createEgress",
       "createInterpreter",
       "createLocalSandboxes",
       "createRemoteSandboxes",
+      "createSecretStore",
       "defineTool",
       "loadConfig",
       "openRuntime",
+      "parseNetworkPolicy",
     ]
   `);
 });

@@ -3,6 +3,7 @@ import type { Isolation, IsolationCheck } from "../../runtime/runtime.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { openConfiguredRuntime, openStack, readConfig } from "../compose.ts";
+import { withNetworkCheck } from "../doctor/network-check.ts";
 import { readHost } from "../doctor/host.ts";
 import { hostChecks } from "../doctor/host-checks.ts";
 import { printJson, printLine } from "../print.ts";
@@ -27,7 +28,7 @@ async function examine(call: CommandCall, context: CommandContext): Promise<Isol
   const host = hostChecks(await readHost());
   try {
     const runtime = await openConfiguredRuntime(config, context.stderr);
-    const isolation = await runtime.probe();
+    const isolation = withNetworkCheck(await runtime.probe());
     const suspects = isolation.available ? host.filter(({ id }) => id !== "container") : host;
     return { ...isolation, checks: mergeChecks(isolation.checks, suspects) };
   } catch (error) {
