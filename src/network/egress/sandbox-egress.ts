@@ -83,7 +83,7 @@ export class SandboxEgress implements EgressService {
   #follow({ policy }: EgressState): void {
     if (policy === "none") return this.#stopListening();
     const listening = this.#listen();
-    this.#ready = Promise.all([listening.served, listening.doors.follow(policy)]).then(() => {});
+    this.#ready = settle(listening.served, listening.doors.follow(policy));
     // Who wants to know waits for it; nobody has to.
     this.#ready.catch(() => {});
   }
@@ -222,6 +222,10 @@ export class SandboxEgress implements EgressService {
   #settle(stream: Duplex, work: Promise<void>): void {
     work.catch(() => stream.destroy());
   }
+}
+
+async function settle(...works: readonly Promise<void>[]): Promise<void> {
+  await Promise.all(works);
 }
 
 const VIA_OF_PORT: Readonly<Record<number, ConnectionRecord["via"]>> = {
