@@ -78,6 +78,43 @@ describe.each(CASES)("the official client over $transport, $era", ({ transport, 
     expect(after).toMatchObject({ structuredContent: { stdout: "free\n" } });
   });
 
+  it("reads its sandbox and a file of it as resources", async () => {
+    await client.callTool({ name: "write_file", arguments: { path: "shown.txt", content: "as a resource" } });
+    const { resources } = await client.listResources();
+    const uri = resources.find((one) => /^belljar:\/\/sandboxes\/[a-z0-9]{20}$/.test(one.uri))?.uri ?? "";
+    const detail = (await client.readResource({ uri })).contents[0];
+    expect(JSON.parse(detail && "text" in detail ? detail.text : "")).toMatchObject({
+      state: "running",
+      log: expect.arrayContaining([expect.stringContaining("write_file ok")]),
+    });
+    const file = await client.readResource({ uri: `${uri}/files/home/user/shown.txt` });
+    expect(file.contents).toMatchObject([{ text: "as a resource" }]);
+  });
+
+  it("hears that a sandbox which it follows has ended", async () => {
+    const made = await client.callTool({ name: "sandbox_create", arguments: {} });
+    const id = String((made.structuredContent as { id?: unknown }).id);
+    const uri = `belljar://sandboxes/${id}`;
+    const updated = new Promise<string>((resolve) =>
+      client.setNotificationHandler("notifications/resources/updated", ({ params }) => resolve(params.uri)),
+    );
+    await (era === "modern" ? client.listen({ resourceSubscriptions: [uri] }) : client.subscribeResource({ uri }));
+    await client.callTool({ name: "sandbox_kill", arguments: { id } });
+    expect(await updated).toBe(uri);
+  });
+
+  it("finds and calls a tool that its list does not show", async () => {
+    expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain("sandbox_read_file");
+    const found = await client.callTool({ name: "search_tools", arguments: { query: "bytes of a file of a sandbox" } });
+    expect(JSON.stringify(found.structuredContent)).toContain("sandbox_read_file");
+    const called = await client.callTool({ name: "call_tool", arguments: { name: "sandbox_list", arguments: {} } });
+    expect(called.structuredContent).toMatchObject({ sandboxes: [{ state: "running" }] });
+  });
+
+  it("is given prompts to start with", async () => {
+    expect((await client.listPrompts()).prompts.map(({ name }) => name)).toContain("start");
+  });
+
   it("gets an error of the protocol for an unknown tool", async () => {
     await expect(client.callTool({ name: "no_such_tool", arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
