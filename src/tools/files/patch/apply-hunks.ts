@@ -21,14 +21,15 @@ export function applyHunks(text: string, hunks: readonly Hunk[]): HunkOutcome {
   let { isOpen } = file;
   let done = 0;
   for (const hunk of hunks) {
-    const place = finder.find(hunk, done);
-    if (place === undefined) {
+    const found = finder.find(hunk, done);
+    if (!found) {
       problems.push(describeMiss(text, hunk));
       continue;
     }
-    const old = oldLines(hunk);
-    output.push(file.lines.slice(done, place), newLines(hunk, file.lines.slice(place, place + old.length), fit));
-    done = place + old.length;
+    const end = found.place + oldLines(hunk).length;
+    const own = file.lines.slice(found.place, end);
+    output.push(file.lines.slice(done, found.place), newLines(hunk, own, found.isLoose ? fit : (line) => line));
+    done = end;
     if (done === file.lines.length) isOpen = endsOpen(hunk, isOpen);
   }
   if (problems.length > 0) return { problems };
@@ -56,7 +57,7 @@ function newLines({ lines }: Hunk, own: readonly string[], fit: (text: string) =
   });
 }
 
-/** Added lines get the line ends that all others have. */
+/** A patch that knows no CR, or knows it where there is none, gets the line ends that all lines of the file have. */
 function fitLineEnd(lines: readonly string[]): (text: string) => string {
   const count = lines.filter((line) => line.endsWith("\r")).length;
   if (count === 0 && lines.length > 0) return (text) => text.replace(/\r$/, "");
@@ -71,6 +72,12 @@ function endsOpen({ oldIsOpen, newIsOpen }: Hunk, isOpen: boolean): boolean {
 
 const LOOSER: readonly ((line: string) => string)[] = [(line) => line, (line) => line.trimEnd(), (line) => line.trim()];
 
+interface FoundHunk {
+  readonly place: number;
+  /** The hunk is not in the file's own words. */
+  readonly isLoose: boolean;
+}
+
 class HunkFinder {
   readonly #versions: (readonly string[] | undefined)[] = [];
   readonly #lines: readonly string[];
@@ -80,14 +87,14 @@ class HunkFinder {
   }
 
   /** Where the hunk's old lines start, at or after `from`. */
-  find(hunk: Hunk, from: number): number | undefined {
+  find(hunk: Hunk, from: number): FoundHunk | undefined {
     const start = this.#afterAnchors(hunk.anchors, from);
     if (start === undefined) return undefined;
     const old = oldLines(hunk);
     if (old.length === 0) return this.#insertion(hunk, start);
     for (const level of LOOSER.keys()) {
       const place = this.#nearest(old, { level, from: start, hunk });
-      if (place !== undefined) return place;
+      if (place !== undefined) return { place, isLoose: level > 0 };
     }
     return undefined;
   }
@@ -103,9 +110,9 @@ class HunkFinder {
   }
 
   /** A head of `-7,0` means after line 7. */
-  #insertion({ at, anchors }: Hunk, start: number): number | undefined {
-    if (at !== undefined) return at >= start && at <= this.#lines.length ? at : undefined;
-    return anchors.length > 0 ? start : this.#lines.length;
+  #insertion({ at, anchors }: Hunk, start: number): FoundHunk | undefined {
+    if (at === undefined) return { place: anchors.length > 0 ? start : this.#lines.length, isLoose: true };
+    return at >= start && at <= this.#lines.length ? { place: at, isLoose: false } : undefined;
   }
 
   #nearest(old: readonly string[], { level, from, hunk }: { level: number; from: number; hunk: Hunk }): number | undefined {
