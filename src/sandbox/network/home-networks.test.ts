@@ -262,7 +262,7 @@ describe("links to ports", () => {
     await Promise.all(ports.map((port, index) => (index % 2 === 0 ? sandbox : same).registerPort(port, "public")));
     await using third = openHome(undefined);
     const links = await (await third.get(LOCAL, sandbox.id)).portLinks();
-    expect(links.map(({ port }) => port).toSorted((one, other) => one - other)).toEqual(ports);
+    expect(links.map(({ port }) => port).toSorted((low, high) => low - high)).toEqual(ports);
     expect(JSON.parse(readFileSync(join(home, "network", filesOf(sandbox.id)[0] ?? ""), "utf8"))).toMatchObject({ policy: "none" });
   });
 
