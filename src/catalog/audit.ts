@@ -48,7 +48,7 @@ function serialise(args: unknown): string {
 }
 
 function redact(value: unknown, nodes: { left: number }, depth: number): unknown {
-  if (typeof value === "string") return value.length > VALUE_MAX ? `${value.slice(0, VALUE_MAX)}... (${value.length} characters)` : value;
+  if (typeof value === "string") return shorten(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth >= DEPTH_MAX) return "...";
   if (Array.isArray(value)) return firstOf(value, nodes).map((item) => redact(item, nodes, depth + 1));
@@ -57,6 +57,14 @@ function redact(value: unknown, nodes: { left: number }, depth: number): unknown
     SECRET_KEY.test(key) ? "[redacted]" : redact(inner, nodes, depth + 1),
   ]);
   return Object.fromEntries(entries);
+}
+
+/** An address may hold a password: what stands between its scheme and its host is left out, even where the cut comes before the host. */
+function shorten(value: string): string {
+  const clean = (text: string): string => text.replaceAll(/:\/\/[^\s/@]*@/g, "://[redacted]@");
+  if (value.length <= VALUE_MAX) return clean(value);
+  const start = clean(value.slice(0, 4 * VALUE_MAX)).slice(0, VALUE_MAX);
+  return `${start.replace(/:\/\/[^\s/@[]*:[^\s/@]*$/, "://[redacted]")}... (${value.length} characters)`;
 }
 
 /** As many as the budget of the whole preview still allows. */

@@ -28,13 +28,19 @@ const ATTEMPTS = 3;
 /** What stands at an offset of a process's output. Old files go while it is read: then it looks again. */
 export async function readOutput(sandbox: Sandbox, options: SliceOptions): Promise<OutputSlice> {
   for (let attempt = 1; ; attempt += 1) {
-    const process = await findBackground(sandbox, options.id, options.signal);
+    const process = await findSettled(sandbox, options);
     try {
       return await readSlice(sandbox, process, options);
     } catch (error) {
       if (!(error instanceof BelljarError && error.code === "FILE_NOT_FOUND") || attempt === ATTEMPTS) throw error;
     }
   }
+}
+
+/** All output of a process that has ended is there before its end is: what was seen in the same moment may be older. */
+async function findSettled(sandbox: Sandbox, { id, signal }: SliceOptions): Promise<BackgroundProcess> {
+  const process = await findBackground(sandbox, id, signal);
+  return process.state === "running" ? process : findBackground(sandbox, id, signal);
 }
 
 async function readSlice(sandbox: Sandbox, process: BackgroundProcess, { offset, maxBytes, signal }: SliceOptions): Promise<OutputSlice> {

@@ -23,7 +23,7 @@ printf %s "$pid"
  * - \`in\` is held open, so that input may come at any time; SIGUSR1 closes it.
  * - \`out\` is carried into numbered files of a fixed size, byte by byte as it comes. The oldest go, so the disk is bounded and an
  *   offset keeps its meaning. \`head\` alone would hold short lines back.
- * - When the command has ended, what it printed is carried on for 200 ms before the exit is told: a child may hold \`out\` for ever.
+ * - When the command has ended, what it printed is carried on for a second at most before the exit is told: a child may hold \`out\` for ever.
  */
 export const SUPERVISE = `
 set -m
@@ -55,7 +55,7 @@ while [ "$interrupted" = 1 ]; do
   wait "$pid"
   code=$?
 done
-(sleep 0.2; kill -USR2 $$) 3>&- &
+(sleep 1; kill -USR2 $$) 3>&- &
 alarm=$!
 wait "$pump"
 kill -KILL -- "-$alarm"

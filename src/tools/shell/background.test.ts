@@ -89,7 +89,7 @@ it("reads from any offset, in parts that split no character", async () => {
   let text = "";
   await follow(tools, big);
   for (let offset = 0; ;) {
-    const { structuredContent } = await tools.call("process_output", { process_id: big, offset, max_bytes: 1_000 });
+    const { structuredContent } = await tools.call("process_output", { process_id: big, offset, max_bytes: 9_999 });
     const { output, next_offset: next } = structuredContent as { output: string; next_offset: number };
     if (output === "") break;
     text += output;
@@ -198,6 +198,20 @@ it("takes nothing on trust that a program wrote into its folders", async () => {
   });
   const result = await tools.call("process_output", { process_id: "aaaaaaaaaa" });
   expect(result.structuredContent).toMatchObject({ output: "tail\n", state: "lost" });
+});
+
+it("stops waiting when its caller goes away or its sandbox ends", async () => {
+  await using tools = await openToolCaller();
+  const sandbox = await tools.sandboxes.create(LOCAL, {}, new AbortController().signal);
+  const id = await start(tools, "sleep 600", { sandbox: sandbox.id });
+  const wait = { process_id: id, sandbox: sandbox.id, offset: 0, wait_ms: 60_000 };
+  const controller = new AbortController();
+  const cancelled = tools.call("process_output", wait, { signal: controller.signal });
+  const waiting = tools.call("process_output", wait);
+  controller.abort();
+  expect(textOf(await cancelled)).toMatch(/^CANCELLED: /);
+  await sandbox.kill();
+  expect(textOf(await waiting)).toMatch(/^SANDBOX_ENDED: /);
 });
 
 it.each([

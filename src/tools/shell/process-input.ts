@@ -10,7 +10,7 @@ import { processArgument } from "./process-facts.ts";
 
 /** What a pipe holds: only a process that does not read makes a writer wait. */
 const INPUT_MAX_BYTES = 65_536;
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 2_000;
 
 export const processInput = defineTool({
   name: "process_input",

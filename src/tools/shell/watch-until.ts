@@ -1,6 +1,8 @@
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 
+type Look<T> = () => Promise<{ value: T; isDone: boolean }>;
+
 export interface WatchOptions {
   readonly folder: string;
   readonly timeoutMs: number;
@@ -8,16 +10,36 @@ export interface WatchOptions {
 }
 
 /** Looks again after each change in a folder, until `isDone` of what was seen or the time is up; the last that was seen comes back. */
-export async function watchUntil<T>(
-  sandbox: Sandbox,
-  { folder, timeoutMs, signal }: WatchOptions,
-  look: () => Promise<{ readonly value: T; readonly isDone: boolean }>,
-): Promise<T> {
-  let seen = await look();
-  if (seen.isDone || timeoutMs <= 0) return seen.value;
-  const watching = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+export async function watchUntil<T>(sandbox: Sandbox, { folder, timeoutMs, signal }: WatchOptions, look: Look<T>): Promise<T> {
+  const first = await look();
+  if (first.isDone || timeoutMs <= 0) return first.value;
+  // Held here until the end: a signal that nothing but another signal refers to may be collected before it fires.
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  const timer = setTimeout(stop, timeoutMs);
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
   try {
-    const changes = await sandbox.guest.files.watch(folder, { signal: watching });
+    const seen = await lookAtChanges(sandbox, { folder, signal: controller.signal, first: first.value }, look);
+    signal.throwIfAborted();
+    return seen;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    controller.abort();
+  }
+}
+
+interface Watch<T> {
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  readonly first: T;
+}
+
+async function lookAtChanges<T>(sandbox: Sandbox, { folder, signal, first }: Watch<T>, look: Look<T>): Promise<T> {
+  let seen = { value: first, isDone: false };
+  try {
+    const changes = await sandbox.guest.files.watch(folder, { signal });
     seen = await look();
     if (seen.isDone) return seen.value;
     for await (const _ of changes) {
@@ -25,8 +47,7 @@ export async function watchUntil<T>(
       if (seen.isDone) return seen.value;
     }
   } catch (error) {
-    if (!watching.aborted || !(error instanceof BelljarError)) throw error;
+    if (!(signal.aborted && error instanceof BelljarError && error.code === "CANCELLED")) throw error;
   }
-  signal.throwIfAborted();
   return seen.value;
 }

@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { summarise } from "./audit.ts";
+
+const previewOf = (args: unknown): string => summarise(args).preview;
+
+it("leaves out what is named as a secret, at any depth", () => {
+  const preview = previewOf({
+    url: "https://example.org",
+    credential: { password: "planted" },
+    arguments: { token: "planted", deep: { apiKey: "planted" } },
+  });
+  expect(preview).toContain("https://example.org");
+  expect(preview).not.toContain("planted");
+});
+
+it("leaves out the user and password of an address, wherever it stands", () => {
+  const url = "https://ann:planted@example.org/x.git";
+  expect(previewOf({ url })).toBe('{"url":"https://[redacted]@example.org/x.git"}');
+  expect(previewOf({ command: `git clone ${url} && git clone ${url}` })).not.toContain("planted");
+  for (let length = 100; length < 200; length += 1) expect(previewOf({ command: `${"x".repeat(length)} ${url}` })).not.toContain("planted");
+  expect(previewOf({ command: `${"x".repeat(150)} https://ann:${"planted".repeat(200)}@example.org` })).not.toContain("planted");
+});
+
+it("keeps the beginning of a long value", () => {
+  expect(previewOf({ text: "a".repeat(500) })).toBe(`{"text":"${"a".repeat(160)}... (500 characters)"}`);
+});
