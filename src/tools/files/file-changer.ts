@@ -69,18 +69,25 @@ export async function readForUndo(files: SandboxFiles, path: string, signal: Abo
   }
 }
 
-/** Makes one change, with its undo level. When the change fails the level is dropped again. */
+/**
+ * Makes one change, and keeps its undo level beside it. When the change fails the level is dropped again; a server that is killed
+ * between the two leaves a level that is passed over, or none, and then the ones before it no longer fit the file.
+ */
 export async function changeFile(sandbox: Sandbox, change: FileChange, signal: AbortSignal): Promise<ChangeResult> {
   const { files } = sandbox.guest;
-  const kept = await keepForUndo(sandbox, change, signal);
-  try {
-    if (change.after) await files.write(change.path, change.after, { signal, ...(change.mode !== undefined && { mode: change.mode }) });
-    else await files.remove(change.path, { signal });
-  } catch (error) {
-    if (kept.name !== undefined && !signal.aborted) await removeUndoEntry(files, kept.name, signal);
-    throw error;
+  const [kept, changed] = await Promise.allSettled([keepForUndo(sandbox, change, signal), makeChange(files, change, signal)]);
+  if (changed.status === "rejected") {
+    if (kept.status === "fulfilled" && kept.value.name !== undefined && !signal.aborted)
+      await removeUndoEntry(files, kept.value.name, signal);
+    throw changed.reason;
   }
-  return kept;
+  if (kept.status === "rejected") throw kept.reason;
+  return kept.value;
+}
+
+async function makeChange(files: SandboxFiles, { path, after, mode }: FileChange, signal: AbortSignal): Promise<void> {
+  if (after) await files.write(path, after, { signal, ...(mode !== undefined && { mode }) });
+  else await files.remove(path, { signal });
 }
 
 /** A full disk or a template without root is no reason to refuse an edit: it is made, and the result says that it cannot be undone. */

@@ -34,9 +34,11 @@ export async function saveUndoEntry(files: SandboxFiles, entry: UndoEntry, signa
   const own = stored.filter((other) => other.file === file);
   const level = (own.at(-1)?.level ?? 0) + 1;
   const bytes = encodeUndoEntry(entry);
-  for (const old of findExcess(stored, own, bytes.length)) await removeUndoEntry(files, old.name, signal);
   const name = `${file}-${String(level).padStart(10, "0")}`;
-  await files.write(posix.join(UNDO_FOLDER, name), bytes, { user: OWNER, mode: 0o600, exclusive: true, signal });
+  await Promise.all([
+    removeAll(files, findExcess(stored, own, bytes.length), signal),
+    files.write(posix.join(UNDO_FOLDER, name), bytes, { user: OWNER, mode: 0o600, exclusive: true, signal }),
+  ]);
   return name;
 }
 
@@ -60,6 +62,10 @@ export async function findUndoEntry(
 
 export async function removeUndoEntry(files: SandboxFiles, name: string, signal: AbortSignal): Promise<void> {
   await files.remove(posix.join(UNDO_FOLDER, name), { user: OWNER, signal });
+}
+
+async function removeAll(files: SandboxFiles, entries: readonly StoredEntry[], signal: AbortSignal): Promise<void> {
+  for (const { name } of entries) await removeUndoEntry(files, name, signal);
 }
 
 function digestOfPath(path: string): string {

@@ -38,7 +38,6 @@ function readBody(lines: readonly string[], start: number, promised: Promised | 
   let [at, bare, oldIsOpen, newIsOpen] = [start, 0, false, false];
   for (; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
-    const isPromised = left.old > 0 || left.new > 0;
     if (line.startsWith("\\")) {
       const last = taken.at(-1)?.kind;
       oldIsOpen ||= last !== "+";
@@ -46,7 +45,7 @@ function readBody(lines: readonly string[], start: number, promised: Promised | 
       continue;
     }
     const kind = line[0] ?? " ";
-    if ((kind !== " " && kind !== "-" && kind !== "+") || startsOther(lines, at, isPromised)) break;
+    if ((kind !== " " && kind !== "-" && kind !== "+") || startsOther(lines, at, left)) break;
     taken.push({ kind, text: line.slice(1) });
     bare = line === "" ? bare + 1 : 0;
     if (kind !== "+") left.old -= 1;
@@ -56,9 +55,14 @@ function readBody(lines: readonly string[], start: number, promised: Promised | 
   return { lines: isAsPromised ? taken : taken.slice(0, taken.length - bare), next: at, oldIsOpen, newIsOpen };
 }
 
-/** `--- x` may take away a line `-- x`, and `-- ` ends a mail of git. */
-function startsOther(lines: readonly string[], at: number, isPromised: boolean): boolean {
+/** `--- x` may take away a line `-- x`: with `+++ y` it is the hunk's last lines when they make its numbers true. `-- ` ends a mail of git. */
+function startsOther(lines: readonly string[], at: number, left: Promised): boolean {
   const line = lines[at] ?? "";
-  if (line.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) return !isPromised || lines[at + 2]?.startsWith("@@") === true;
+  const isPromised = left.old > 0 || left.new > 0;
+  if (line.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) {
+    if (!isPromised) return true;
+    const endsHunk = lines[at + 2] === undefined || lines[at + 2]?.startsWith("@@") === true;
+    return endsHunk && !(left.old === 1 && left.new === 1);
+  }
   return !isPromised && line.trimEnd() === "--";
 }
