@@ -22,6 +22,8 @@ import { assertListenable, isLoopback } from "./loopback.ts";
 import { createHttpServer } from "./http-server.ts";
 import { assertJson, assertOwnOrigin, isOwnName } from "./origin-guard.ts";
 import { doctorRoute } from "./routes/doctor.ts";
+import type { FacadeRouteOptions } from "./routes/facade.ts";
+import { facadeRoutes } from "./routes/facade.ts";
 import { healthRoute } from "./routes/health.ts";
 import { mcpRoute } from "./routes/mcp.ts";
 import { mcpSseRoutes } from "./routes/mcp-sse.ts";
@@ -39,6 +41,8 @@ export interface GatewayOptions {
   readonly resources?: ResourceDoor;
   readonly prompts?: PromptDoor;
   readonly isolation: () => Promise<Isolation>;
+  /** Tools over plain HTTP, and what callers told of their tool servers. Absent: not served. */
+  readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings">;
   /** Who knows the holders of tokens. Without any only this machine is served. */
   readonly tokens?: readonly TokenVerifier[];
   readonly version: string;
@@ -56,7 +60,7 @@ export interface Gateway {
 /** What a request may hold; one limit for every route. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 /** What everybody may ask, as a load balancer does. */
-const OPEN_ROUTES: ReadonlySet<string> = new Set(["/health"]);
+const OPEN_ROUTES: ReadonlySet<string> = new Set(["/health", "/mcp/health", "/openapi.json"]);
 const GRACE_MS = 5_000;
 
 export function createGateway(options: GatewayOptions): Gateway {
@@ -130,6 +134,8 @@ function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): Fa
   void app.register(portRoutes({ sandboxes: options.sandboxes, callers }));
   void app.register(sandboxRoutes({ sandboxes: options.sandboxes, callers, log: options.log }));
   void app.register(secretRoutes({ secrets: options.secrets, callers }));
+  const { facade, sandboxes, version } = options;
+  if (facade) void app.register(facadeRoutes({ ...facade, sandboxes, callers, version }));
   return app;
 }
 

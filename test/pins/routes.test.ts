@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { expect, it } from "vitest";
+import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
+import { createSecretStore } from "../../src/network/secrets/create-secret-store.ts";
 import { createCallProbe } from "../support/call-probe.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
 
@@ -20,10 +22,12 @@ async function collectRoutes(): Promise<readonly string[]> {
     fastify.addHook("onRoute", ({ method, url }) => void routes.push(...[method].flat().map((one) => `${one} ${url}`)));
   };
   subscribe(CREATED, watch);
+  const { tools } = createCallProbe();
   const gateway = createGateway({
     config: { host: "127.0.0.1", port: 0 },
     sandboxes: createNoSandboxes(),
-    tools: createCallProbe().tools,
+    tools,
+    facade: { tools, settings: createFacadeSettings(createSecretStore({ home: "/nowhere" })) },
     isolation: () => Promise.reject(new Error("nobody asks")),
     version: "1.2.3",
     log: { error: () => undefined },
@@ -43,6 +47,10 @@ it("keeps every route", async () => {
       "DELETE /v1/secrets/:name",
       "GET /health",
       "GET /mcp",
+      "GET /mcp/health",
+      "GET /mcp/tools",
+      "GET /openapi.json",
+      "GET /tools",
       "GET /v1/doctor",
       "GET /v1/sandboxes",
       "GET /v1/sandboxes/:id",
@@ -51,7 +59,17 @@ it("keeps every route", async () => {
       "GET /v1/sandboxes/:id/ports",
       "GET /v1/sandboxes/:id/usage",
       "GET /v1/secrets",
+      "POST /credential",
+      "POST /custom-mcp",
       "POST /mcp",
+      "POST /mcp/credential",
+      "POST /mcp/custom-mcp",
+      "POST /mcp/register-codex",
+      "POST /mcp/tool-server-url",
+      "POST /mcp/tools/call",
+      "POST /register-codex",
+      "POST /tool-server-url",
+      "POST /tools/call",
       "POST /v1/default-sandboxes/:name",
       "POST /v1/sandboxes",
       "POST /v1/sandboxes/:id/extend",

@@ -24,7 +24,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 /** `time who what: outcome`; names come from callers and sandboxes. */
 function toText({ at, text }: AuditLine): string {
   const line = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  const word = (name: string): string => (line[name] === undefined ? "" : String(line[name]));
+  const word = (name: string): string => (typeof line[name] === "string" || typeof line[name] === "number" ? String(line[name]) : "");
   const who = word("principal") || word("owner");
   const where = word("sandbox") && ` in ${word("sandbox").slice(0, 8)}`;
   const what =

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { BelljarError } from "../../errors.ts";
 import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
+import { createFacadeSettings } from "../../gateway/facade/facade-settings.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
 import { createGateway } from "../../gateway/gateway.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
@@ -21,10 +22,12 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const log = createLog(context.stderr, config.logLevel);
   let served = serverOrigin(config);
   await using tools = await openTools(stack, { defaultName: "default", portOrigin: async () => served, log });
+  const secrets = openHomeSecrets(config);
   const gateway = createGateway({
     config,
     sandboxes: tools.sandboxes,
-    secrets: openHomeSecrets(config),
+    secrets,
+    facade: { tools: tools.catalog, settings: createFacadeSettings(secrets) },
     tools: tools.catalog,
     resources: tools.resources,
     prompts: tools.prompts,

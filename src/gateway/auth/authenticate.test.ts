@@ -90,7 +90,8 @@ it("opens a session of an older revision to nobody but the token that made it", 
   const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" };
   await opened.text();
   const list = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });
-  const ask = (token: string) => fetch(`${server.url}/mcp`, { method: "POST", headers: { ...headers, ...session, ...bearer(token) }, body: list });
+  const ask = (token: string) =>
+    fetch(`${server.url}/mcp`, { method: "POST", headers: { ...headers, ...session, ...bearer(token) }, body: list });
   expect((await ask(wide)).status).toBe(200);
   expect((await ask(narrow)).status).toBe(404);
 });

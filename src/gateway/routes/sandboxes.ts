@@ -1,8 +1,9 @@
-import type { FastifyPluginAsync, FastifyReply } from "fastify";
+import type { FastifyPluginAsync } from "fastify";
 import { BelljarError } from "../../errors.ts";
 import type { CreateOptions, Principal, Sandboxes } from "../../sandbox/sandbox.ts";
 import type { Callers } from "../auth/callers.ts";
 import type { GatewayLog } from "../gateway-log.ts";
+import { goneSignal } from "../gone-signal.ts";
 import { parseRequest } from "../parse-request.ts";
 import { leaseSandbox } from "./sandbox-lease.ts";
 import { createBody, defaultBody, extendBody, idParams, listQuery, nameParams } from "./sandbox-schemas.ts";
@@ -56,13 +57,4 @@ function assertMayShow<Options extends CreateOptions>({ grants }: Principal, opt
 
 function idOf(request: { readonly params: unknown }): string {
   return parseRequest(idParams, request.params).id;
-}
-
-/** Aborts when the client goes before it has its answer. */
-function goneSignal(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
-  return controller.signal;
 }
