@@ -17,13 +17,13 @@ printf %s "$pid"
 `;
 
 /**
- * \`ID CWD COMMAND [NAME=VALUE]...\`: runs the command beside whoever started it, and writes its exit code when it ends.
+ * `ID CWD COMMAND [NAME=VALUE]...`: runs the command beside whoever started it, and writes its exit code when it ends.
  *
- * - The command leads a process group of its own, and takes SIGINT as programs at a terminal do: that is what \`set -m\` is for.
- * - \`in\` is held open, so that input may come at any time; SIGUSR1 closes it.
- * - \`out\` is carried into numbered files of a fixed size, byte by byte as it comes. The oldest go, so the disk is bounded and an
- *   offset keeps its meaning. \`head\` alone would hold short lines back.
- * - When the command has ended, what it printed is carried on for a second at most before the exit is told: a child may hold \`out\` for ever.
+ * - The command leads a process group of its own, and takes SIGINT as programs at a terminal do: that is what `set -m` is for.
+ * - `in` is held open, so that input may come at any time; SIGUSR1 closes it.
+ * - `out` is carried into numbered files of a fixed size, byte by byte as it comes. The oldest go, so the disk is bounded and an
+ *   offset keeps its meaning. `head` alone would hold short lines back.
+ * - When the command has ended, what it printed is carried on for a second at most before the exit is told: a child may hold `out` for ever.
  */
 export const SUPERVISE = `
 set -m
