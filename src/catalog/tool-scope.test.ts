@@ -62,6 +62,11 @@ describe("a list", () => {
     expect(open(FEW, { toolsets: ["git"] }).names()).toEqual(["git_commit"]);
   });
 
+  it("shows with any toolset what its results rely on", () => {
+    const support = tool("read_rest", "rest", { reads: true, more: { role: "support" } });
+    expect(open([...FEW, support], { toolsets: ["git"] }).names()).toEqual(["git_commit", "read_rest"]);
+  });
+
   it("shows everything to whoever asks for all", () => {
     expect(open(FEW, { toolsets: "all" }).names()).toEqual(["read_file", "write_file", "git_commit"]);
   });

@@ -28,7 +28,8 @@ export function reachableTools(tools: Iterable<Tool>, scope: ToolScope): readonl
 export function findRefusal(tool: Tool, scope: ToolScope): string | undefined {
   if (tool.role === "discovery") return undefined;
   if (scope.readOnly && !tool.annotations.readOnlyHint) return "only tools that read are allowed";
-  if (Array.isArray(scope.toolsets) && tool.origin === undefined && !scope.toolsets.includes(tool.toolset)) {
+  const isInToolset = tool.origin === undefined && tool.role !== "support";
+  if (Array.isArray(scope.toolsets) && isInToolset && !scope.toolsets.includes(tool.toolset)) {
     return `the toolset "${tool.toolset}" is not switched on`;
   }
   return undefined;

@@ -14,8 +14,11 @@ export interface Tool<Input extends z.ZodType = z.ZodType> {
   readonly toolset: string;
   /** Absent: built in. */
   readonly origin?: "dynamic" | "proxied";
-  /** `discovery`: reaches the tools that a list does not show; is in every scope, and listed only beside such tools. */
-  readonly role?: "discovery";
+  /**
+   * `discovery`: reaches the tools that a list does not show; is in every scope, and listed only beside such tools.
+   * `support`: what other tools' results rely on; comes with every toolset.
+   */
+  readonly role?: "discovery" | "support";
   readonly annotations: {
     readonly readOnlyHint: boolean;
     readonly destructiveHint: boolean;

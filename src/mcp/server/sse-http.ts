@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import { isDeepStrictEqual } from "node:util";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { parseJSONRPCMessage } from "@modelcontextprotocol/server";
 import type { Calls } from "./calls.ts";
@@ -53,7 +54,7 @@ export class SseHttp {
   /** Takes a posted message. Somebody else's session answers as an unknown one. */
   deliver({ response, body, caller }: HttpExchange, sessionId: string): void {
     const session = this.#sessions.get(sessionId);
-    if (!session || session.caller.principal.id !== caller.principal.id) {
+    if (!session || !isDeepStrictEqual(session.caller.principal, caller.principal)) {
       return sendJsonRpcError(response, 404, { code: SESSION_UNKNOWN, message: "Session not found; open the stream again" });
     }
     const message = parseMessage(body);

@@ -33,6 +33,7 @@ export const readResult = defineTool({
   description:
     "Returns a part of a result that was too long and was cut. The cut result says its address and where to go on. Results are kept for an hour.",
   toolset: "results",
+  role: "support",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: Input,
   output: Output,
