@@ -20,7 +20,9 @@ it("adds packages, installs what is listed, and tells how many", { timeout: 60_0
   await using tools = await openPackage();
   const added = await tools.call("npm_install", { path: "app", packages: ["../dep"], dev: true });
   expect(added.structuredContent, textOf(added)).toMatchObject({ added: 1, removed: 0, changed: 0, duration_ms: expect.any(Number) });
-  expect(textOf(await tools.call("read_file", { path: "app/package.json" }))).toMatch(/"devDependencies":\s*\{\s*"dep":\s*"file:\.\.\/dep"/);
+  expect(textOf(await tools.call("read_file", { path: "app/package.json" }))).toMatch(
+    /"devDependencies":\s*\{\s*"dep":\s*"file:\.\.\/dep"/,
+  );
   await tools.call("run_command", { command: "rm -r app/node_modules" });
   expect(await tools.call("npm_install", { path: "app", clean: true })).toMatchObject({ structuredContent: { added: 1 } });
 });
