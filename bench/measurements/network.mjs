@@ -105,7 +105,7 @@ async function createIdentity() {
 
 function localClient(certificates) {
   const child = spawn(PYTHON, [join(ROOT, "bench/fixtures/get.py"), certificates], { stdio: ["pipe", "pipe", 2], env: {} });
-  return client(child, async () => {
+  return askClient(child, async () => {
     child.stdin.end();
     await once(child, "close");
   });
@@ -115,10 +115,10 @@ async function sandboxClient({ guest }, certificates) {
   await guest.files.write("get.py", readFileSync(join(ROOT, "bench/fixtures/get.py")), { signal: NEVER });
   const process = await guest.exec({ argv: [PYTHON, "get.py", certificates], signal: NEVER });
   process.stderr.pipe(globalThis.process.stderr, { end: false });
-  return client(process, () => process[Symbol.asyncDispose]());
+  return askClient(process, () => process[Symbol.asyncDispose]());
 }
 
-function client({ stdin, stdout }, close) {
+function askClient({ stdin, stdout }, close) {
   const lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
   return {
     async get(request) {

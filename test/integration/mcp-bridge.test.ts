@@ -14,7 +14,9 @@ interface Bridged {
 async function connect(home: TestHome, { url, token, mode = "auto" }: Bridged): Promise<Client> {
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
   const env = { ...home.env, ...(token !== undefined && { BELLJAR_TOKEN: token }) };
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp", "--gateway", url], env, stderr: "ignore" }));
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp", "--gateway", url], env, stderr: "ignore" }),
+  );
   return client;
 }
 
@@ -42,7 +44,9 @@ describe("belljar mcp --gateway", () => {
   it("says of a wrong token what to do, and of a server that is not there", async () => {
     await using home = await openTestHome();
     await using server = await openTestServer(home);
-    await expect(connect(home, { url: server.url, token: "wrong", mode: "legacy" })).rejects.toThrow(/does not know this token.*BELLJAR_TOKEN/);
+    await expect(connect(home, { url: server.url, token: "wrong", mode: "legacy" })).rejects.toThrow(
+      /does not know this token.*BELLJAR_TOKEN/,
+    );
     await expect(connect(home, { url: "http://127.0.0.1:9", mode: "legacy" })).rejects.toThrow(/No Belljar answers.*belljar serve/);
   });
 
