@@ -1,37 +1,18 @@
 import * as z from "zod";
-import type { Tool, ToolContext } from "../../catalog/tool.ts";
+import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { BelljarError } from "../../errors.ts";
-import { OutputWindow } from "../../interpreter/output-window.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { openOutputProgress } from "../output-progress.ts";
 import { MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
+import { runShell } from "../run-shell.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import type { ToolLimits } from "../tool-limits.ts";
+import { commandArgument, envArgument } from "../shell/command-argument.ts";
 import { idArgument } from "./sandbox-results.ts";
 
 const Input = z.strictObject({
   id: idArgument(),
-  cmd: z
-    .string()
-    .min(1)
-    .max(131_071)
-    .refine((command) => !command.includes("\0"), "must not hold a NUL byte")
-    .describe("Command line for bash (sh where there is no bash)"),
+  cmd: commandArgument("Command line for bash (sh where there is no bash)"),
   cwd: pathArgument("Folder to start in, by default the workspace").optional(),
-  env: z
-    .record(
-      z
-        .string()
-        .max(256)
-        .regex(/^[^=\0]+$/, "a variable's name must not be empty or hold = or NUL"),
-      z
-        .string()
-        .max(65_536)
-        .regex(/^[^\0]*$/, "must not hold a NUL byte"),
-    )
-    .optional()
-    .describe("Environment variables to add"),
+  env: envArgument(),
   timeout_s: z.number().min(0.001).max(3_600).optional().describe("The command is killed after so long; at most an hour"),
 });
 
@@ -43,8 +24,6 @@ const Output = z.object({
   timed_out: z.boolean(),
   truncated: z.boolean().describe("The middle of a long output was cut"),
 });
-
-type Arguments = z.output<typeof Input>;
 
 export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "maxOutputBytes">): Tool {
   const keptBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
@@ -61,12 +40,8 @@ export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "ma
     output: Output,
     async run(context, args) {
       const sandbox = await context.sandbox(args.id);
-      const stdout = new OutputWindow(keptBytes);
-      const stderr = new OutputWindow(keptBytes);
       const timeoutMs = args.timeout_s === undefined ? config.execTimeoutMs : Math.ceil(args.timeout_s * 1_000);
-      const exit = await runShell(sandbox, context, { ...args, timeoutMs }, (stream, chunk) =>
-        (stream === "stdout" ? stdout : stderr).push(chunk),
-      );
+      const { exit, stdout, stderr } = await runShell(sandbox, context, { ...args, command: args.cmd, timeoutMs, keptBytes });
       const streams = { stdout: stdout.text(), stderr: stderr.text() };
       const facts = { exit_code: exit.exitCode ?? null, signal: exit.signal ?? null, timed_out: exit.timedOut };
       const truncated = stdout.truncated || stderr.truncated;
@@ -76,29 +51,4 @@ export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "ma
       };
     },
   });
-}
-
-type OnOutput = (stream: "stdout" | "stderr", chunk: Buffer) => void;
-
-async function runShell(sandbox: Sandbox, context: ToolContext, args: Arguments & { readonly timeoutMs: number }, onOutput: OnOutput) {
-  using progress = openOutputProgress((message) => context.progress(message));
-  const run = (shell: string) =>
-    sandbox.guest.run({
-      argv: [shell, "-c", args.cmd],
-      signal: context.signal,
-      timeoutMs: args.timeoutMs,
-      maxOutputBytes: 0,
-      ...(args.cwd !== undefined && { cwd: args.cwd }),
-      ...(args.env && { env: args.env }),
-      onOutput: (stream, chunk) => {
-        onOutput(stream, chunk);
-        progress.push(chunk);
-      },
-    });
-  try {
-    return await run("bash");
-  } catch (error) {
-    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return run("sh");
-    throw error;
-  }
 }

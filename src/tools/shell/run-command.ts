@@ -1,12 +1,10 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { BelljarError } from "../../errors.ts";
-import { OutputWindow } from "../../interpreter/output-window.ts";
 import { countOomKills, ranOutOfMemory } from "../../sandbox/memory-watch.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { openOutputProgress } from "../output-progress.ts";
 import { MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
+import type { ShellResult } from "../run-shell.ts";
+import { runShell } from "../run-shell.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import type { ToolLimits } from "../tool-limits.ts";
@@ -30,11 +28,8 @@ const Output = z.object({
   truncated: z.boolean().describe("The middle of a long output was cut"),
 });
 
-type Arguments = z.output<typeof Input>;
-type ExecExit = Omit<Awaited<ReturnType<Sandbox["guest"]["run"]>>, "stdout" | "stderr" | "truncated">;
-
 export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "maxOutputBytes">): Tool {
-  const maxOutputBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
+  const keptBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
   return defineTool({
     name: "run_command",
     title: "Run a command",
@@ -50,50 +45,15 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
     output: Output,
     async run(context, args) {
       const sandbox = await context.sandbox(args.sandbox);
-      const stdout = new OutputWindow(maxOutputBytes);
-      const stderr = new OutputWindow(maxOutputBytes);
       const timeoutMs = args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS);
       const oomKills = await countOomKills(sandbox);
-      const exit = await runShell(sandbox, context, { ...args, timeoutMs }, (stream, chunk) =>
-        (stream === "stdout" ? stdout : stderr).push(chunk),
-      );
-      const outOfMemory = await ranOutOfMemory(sandbox, exit, oomKills);
-      return toToolResult({ ...exit, outOfMemory }, stdout, stderr);
+      const result = await runShell(sandbox, context, { ...args, timeoutMs, keptBytes });
+      return toToolResult(result, await ranOutOfMemory(sandbox, result.exit, oomKills));
     },
   });
 }
 
-type OnOutput = (stream: "stdout" | "stderr", chunk: Buffer) => void;
-
-async function runShell(
-  sandbox: Sandbox,
-  context: ToolContext,
-  args: Arguments & { readonly timeoutMs: number },
-  onOutput: OnOutput,
-): Promise<ExecExit> {
-  using progress = openOutputProgress((message) => context.progress(message));
-  const run = (shell: string) =>
-    sandbox.guest.run({
-      argv: [shell, "-c", args.command],
-      signal: context.signal,
-      timeoutMs: args.timeoutMs,
-      maxOutputBytes: 0,
-      ...(args.cwd !== undefined && { cwd: args.cwd }),
-      ...(args.env && { env: args.env }),
-      onOutput: (stream, chunk) => {
-        onOutput(stream, chunk);
-        progress.push(chunk);
-      },
-    });
-  try {
-    return await run("bash");
-  } catch (error) {
-    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return run("sh");
-    throw error;
-  }
-}
-
-function toToolResult(exit: ExecExit, stdout: OutputWindow, stderr: OutputWindow): ToolResult {
+function toToolResult({ exit, stdout, stderr }: ShellResult, outOfMemory: boolean): ToolResult {
   const streams = { stdout: stdout.text(), stderr: stderr.text() };
   const facts = {
     exit_code: exit.exitCode ?? null,
@@ -103,7 +63,7 @@ function toToolResult(exit: ExecExit, stdout: OutputWindow, stderr: OutputWindow
     truncated: stdout.truncated || stderr.truncated,
   };
   return {
-    content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${factText(facts, exit.outOfMemory)}` }],
+    content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${factText(facts, outOfMemory)}` }],
     structuredContent: { ...streams, ...facts },
   };
 }
