@@ -4,6 +4,7 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { BelljarError } from "../../errors.ts";
 import { kindOfAddress } from "../../network/egress/addresses.ts";
+import { limitTime } from "../../network/time-limit.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 
@@ -23,7 +24,8 @@ export async function probeToolServer(principal: Principal, url: string, signal:
       `The tool server ${target.host} has an address of this machine's own network: only its user may name such a one`,
     );
   }
-  const status = await askStatus(target, address, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+  using limited = limitTime(signal, TIMEOUT_MS);
+  const status = await askStatus(target, address, limited.signal);
   if (status < 200 || status > 299) throw unwell(target, `it answers HTTP ${status}`);
 }
 

@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { limitTime } from "../time-limit.ts";
 import type { Reason } from "./refusal.ts";
 
 export interface DialResult {
@@ -7,6 +8,8 @@ export interface DialResult {
 }
 
 const ADDRESSES_MAX = 4;
+/** For each address but the last, so that one that swallows everything is not all. */
+const EACH_MS = 3_000;
 
 /** A connection to the first of these addresses that answers, or why none does. The caller owns the socket. */
 export async function dialFirst(addresses: readonly string[], port: number, signal: AbortSignal): Promise<DialResult | Reason> {
@@ -14,7 +17,8 @@ export async function dialFirst(addresses: readonly string[], port: number, sign
   const tried = addresses.slice(0, ADDRESSES_MAX);
   for (const [index, address] of tried.entries()) {
     const isLast = index === tried.length - 1;
-    const result = await dialOne(address, port, isLast ? signal : AbortSignal.any([signal, AbortSignal.timeout(3_000)]));
+    using limited = limitTime(signal, EACH_MS);
+    const result = await dialOne(address, port, isLast ? signal : limited.signal);
     if (typeof result !== "string") return { socket: result, address };
     reason = result;
     if (signal.aborted) return "timed-out";
