@@ -1,10 +1,10 @@
-import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { BelljarError } from "../../errors.ts";
 import { toAuthority } from "../host-name.ts";
 import type { FilledRequest, RequestHead } from "../secrets/secret-guard.ts";
 import type { Flow } from "./flow.ts";
 import { headBytes, withoutHopByHop } from "./http-headers.ts";
-import { type HttpTarget, readTarget } from "./http-target.ts";
+import { badRequest, type HttpTarget, readTarget } from "./http-target.ts";
 import type { HttpVisit } from "./http-visit.ts";
 import { forScheme, judgeRequest } from "./policy-table.ts";
 import { Refusal } from "./refusal.ts";
@@ -24,7 +24,9 @@ export async function admitRequest(
   visit: HttpVisit,
   request: IncomingMessage,
 ): Promise<{ readonly flow: Flow; readonly outgoing: Outgoing | Refusal }> {
-  const target = readTarget(request, visit.fixed);
+  const target = isPlainlyFramed(request)
+    ? readTarget(request, visit.fixed)
+    : badRequest("The body's only transfer coding may be chunked.");
   const flow = visit.gate.start({ via: visit.via, place: target instanceof Refusal ? (visit.fixed?.place ?? NOWHERE) : target.place });
   flow.sent(headBytes(request.rawHeaders) + (request.url?.length ?? 0));
   const outgoing = target instanceof Refusal ? target : await prepare(visit, request, { flow, target });
@@ -51,7 +53,7 @@ async function prepare(
   const { host, port } = target.place;
   const authority =
     port === (target.scheme === "https" ? 443 : 80) ? toAuthority(host, port).replace(/:\d+$/, "") : toAuthority(host, port);
-  const headers = { ...withoutHopByHop(request.headers), host: authority };
+  const headers = { ...withoutHopByHop(request.headers), ...framing(request), host: authority };
   const filled = await fill(visit, target, { path: judged.path, headers });
   if (filled instanceof Refusal) return filled;
   return { target, path: filled?.path ?? judged.path, headers: filled?.headers ?? headers, filled };
@@ -71,6 +73,16 @@ export function placeholderRefusal(error: unknown): Refusal | undefined {
 
 function missingRefusal(error: unknown): Refusal | undefined {
   return error instanceof BelljarError && error.code === "SECRET_NOT_FOUND" ? new Refusal("secret-missing", error.message) : undefined;
+}
+
+/** Another coding would be undone by one reader and not by the next. */
+function isPlainlyFramed({ headers }: IncomingMessage): boolean {
+  return (headers["transfer-encoding"] ?? "chunked").toLowerCase() === "chunked";
+}
+
+/** Said outright: Node writes the body of a GET or a DELETE bare, and what is in it would be read as the next request. */
+function framing({ headers }: IncomingMessage): IncomingHttpHeaders {
+  return headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" };
 }
 
 export function hasBody(request: IncomingMessage): boolean {
