@@ -62,7 +62,8 @@ export class ListenedPool {
   #take({ stream, fields, closed }: OpenSocket): void {
     this.#taken++;
     void closed.then(() => this.#closed());
-    this.#refill();
+    // The program waits for its connection, not for the next stream.
+    setImmediate(() => this.#refill());
     try {
       const local = parseAddress(fields.all("ADDRESS")[0] ?? NO_ADDRESS);
       if (this.#isStopped) stream.destroy();
