@@ -73,13 +73,20 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+export interface BelljarErrorOptions extends ErrorOptions {
+  /** How long from now the same call may succeed, where that is known. */
+  readonly retryAfterMs?: number;
+}
+
 /** A failure that was foreseen. `code` is the contract; `message` is for people and says what to do next. */
 export class BelljarError extends Error {
   override readonly name = "BelljarError";
   readonly code: ErrorCode;
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  readonly retryAfterMs: number | undefined;
+  constructor(code: ErrorCode, message: string, options?: BelljarErrorOptions) {
     super(message, options);
     this.code = code;
+    this.retryAfterMs = options?.retryAfterMs;
   }
   get status(): number {
     return ERRORS[this.code].status;

@@ -42,8 +42,9 @@ export function createCallQuota({ defaults = {}, now = Date.now }: CallQuotaOpti
 
 function assertBelow(what: string, most: number | undefined, counted: Counter): void {
   if (most === undefined || counted.total() < most) return;
-  const seconds = Math.ceil(counted.freeInMs(most) / 1000);
-  throw new BelljarError("QUOTA_EXCEEDED", `The quota of ${most} ${what} is used up: try again in ${seconds} s`);
+  const retryAfterMs = counted.freeInMs(most);
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  throw new BelljarError("QUOTA_EXCEEDED", `The quota of ${most} ${what} is used up: try again in ${seconds} s`, { retryAfterMs });
 }
 
 class Window {

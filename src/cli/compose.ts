@@ -75,7 +75,7 @@ export async function openLocalStack(config: Config, { stderr }: Pick<CommandCon
   let opened: Promise<Egress> | undefined;
   const egress = () => (opened ??= openHomeEgress(config, audit));
   const secrets = openHomeSecrets(config);
-  const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, network, egress, secrets, report });
+  const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, network, egress, secrets, quotas: config.quotas, report });
   const upkeep = () => Promise.all([sandboxes.sweep(), sandboxes.serveNetworks()]);
   return {
     config,

@@ -56,7 +56,7 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log }: 
     }),
     sandboxes,
     scope: ({ grants }) => narrowScope(scope, grants),
-    quota: createCallQuota(),
+    quota: createCallQuota({ defaults: config.quotas }),
     isDefault: isDefaultTool,
     defaultSandbox: (_principal, caller) => ({ name: caller.defaultName ?? defaultName, options }),
     audit,

@@ -141,6 +141,35 @@ function networkSchema() {
     .prefault({});
 }
 
+function quotasSchema() {
+  const count = () => integer(1, Number.MAX_SAFE_INTEGER).optional();
+  return z
+    .strictObject({
+      sandboxes: count().describe("Sandboxes of one principal that live at once, unless its token says otherwise"),
+      memoryBytes: count().describe("Memory of all live sandboxes of one principal together, by their limits"),
+      cpuSeconds: count().describe("CPU time that the live sandboxes of one principal may have used before another is made"),
+      callsPerMinute: count().describe("Tool calls of one principal in a minute"),
+      outputBytesPerMinute: count().describe("Bytes of results of one principal in a minute"),
+    })
+    .prefault({});
+}
+
+function oauthSchema() {
+  const address = () =>
+    z
+      .url({ protocol: /^https?$/ })
+      .max(2048)
+      .optional();
+  return z
+    .strictObject({
+      issuer: address().describe("Issuer whose access tokens `serve` takes, exactly as its tokens name it"),
+      audience: z.string().min(1).max(2048).optional().describe("What a token must be for: usually the address of /mcp as clients know it"),
+      resource: address().describe("Address of /mcp as clients know it, where the audience is not that address"),
+      jwksUri: address().describe("Where the issuer's keys are; absent: as the issuer's metadata says"),
+    })
+    .prefault({});
+}
+
 /** Every key of the configuration, with the defaults of this host. The docs and `--help` are made from it. */
 export function createConfigSchema(host: ConfigDefaults) {
   return z.strictObject({
@@ -198,6 +227,8 @@ export function createConfigSchema(host: ConfigDefaults) {
     program: programSchema(),
     sandbox: sandboxSchema(host.cpus),
     network: networkSchema(),
+    quotas: quotasSchema(),
+    oauth: oauthSchema(),
   });
 }
 

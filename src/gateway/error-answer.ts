@@ -7,29 +7,38 @@ export interface ErrorAnswer {
   readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean; readonly requestId: string };
 }
 
+interface ToldError {
+  readonly status: number;
+  readonly answer: ErrorAnswer;
+  /** Of the answer, beside its type. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export function requestIdOf(): string {
   return randomUUID();
 }
 
 /** A foreseen failure with its own words; anything else is logged under the request id and told nobody. */
-export function toErrorAnswer(
-  error: unknown,
-  requestId: string,
-  log: GatewayLog,
-): { readonly status: number; readonly answer: ErrorAnswer } {
+export function toErrorAnswer(error: unknown, requestId: string, log: GatewayLog): ToldError {
   if (error instanceof BelljarError && error.code !== "INTERNAL") {
     const { code, message, retryable, status } = error;
-    return { status, answer: { error: { code, message, retryable, requestId } } };
+    const headers = retryAfter(error);
+    return { status, headers, answer: { error: { code, message, retryable, requestId } } };
   }
   log.error({ err: error, requestId }, "request failed");
   const message = "Internal error; the server's log has it under the request id";
-  return { status: 500, answer: { error: { code: "INTERNAL", message, retryable: false, requestId } } };
+  return { status: 500, headers: {}, answer: { error: { code: "INTERNAL", message, retryable: false, requestId } } };
+}
+
+/** In whole seconds, when it is known how long to wait. */
+function retryAfter({ retryAfterMs }: BelljarError): Record<string, string> {
+  return retryAfterMs === undefined ? {} : { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) };
 }
 
 export function answerErrors(app: FastifyInstance, log: GatewayLog): void {
   app.setErrorHandler((error: unknown, request, reply) => {
-    const { status, answer } = toErrorAnswer(fromFastify(error), request.id, log);
-    return reply.code(status).send(answer);
+    const { status, headers, answer } = toErrorAnswer(fromFastify(error), request.id, log);
+    return reply.code(status).headers(headers).send(answer);
   });
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request);

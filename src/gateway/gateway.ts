@@ -13,6 +13,7 @@ import { findPortSandbox } from "../sandbox/port-sandbox.ts";
 import type { SecretVault } from "../network/secrets/secret-store.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { TokenVerifier } from "./auth/authenticate.ts";
+import { assertRouteGranted } from "./auth/assert-route-granted.ts";
 import { createAuthenticate } from "./auth/authenticate.ts";
 import type { Callers } from "./auth/callers.ts";
 import { createCallers } from "./auth/callers.ts";
@@ -123,7 +124,7 @@ function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): Fa
     if (method === "POST" || method === "PUT") assertJson(headers);
     if (OPEN_ROUTES.has(routeOptions.url ?? "")) return;
     void reply.header("www-authenticate", "Bearer");
-    await callers.admit(raw);
+    assertRouteGranted(await callers.admit(raw), method, routeOptions.url ?? "");
     void reply.removeHeader("www-authenticate");
   });
   void app.register(healthRoute());

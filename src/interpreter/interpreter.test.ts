@@ -30,6 +30,14 @@ async function open() {
   };
 }
 
+it("gives a program no more than its principal may have, though a language needs more", async () => {
+  await using place = await open();
+  const principal = { id: "token:ci", name: "ci", grants: { limits: { memoryBytes: 2 ** 27, pids: 8 }, network: "none" as const } };
+  const run = place.interpreter.runProgram(principal, { language: "go", code: "package main" }, { signal: new AbortController().signal });
+  await expect(run).rejects.toMatchObject({ code: "LIMIT_UNENFORCEABLE" });
+  expect(place.created[0]).toMatchObject({ limits: { memoryBytes: 2 ** 27, pids: 8, cpus: 1 }, network: "none" });
+});
+
 it.each([
   ["python", "import sys\nprint('out')\nprint('err', file=sys.stderr)"],
   ["javascript", "console.log('out'); console.error('err')"],

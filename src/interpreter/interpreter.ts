@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { BelljarError } from "../errors.ts";
+import { cutLimits, policyWithin } from "../sandbox/grants.ts";
 import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Build, Language } from "./language.ts";
 import { findLanguage } from "./language.ts";
@@ -42,10 +43,16 @@ const PARALLEL_WRITES = 16;
 /** What a language is told that it has where nothing limits it. */
 const UNLIMITED_BYTES = 2 * 1_073_741_824;
 
-type Settings = Required<Omit<InterpreterOptions, "sandboxes">>;
+type GivenSettings = Required<Omit<InterpreterOptions, "sandboxes">>;
+
+/** As one principal has them. */
+type Settings = GivenSettings & {
+  /** No default is larger than what the principal may have. */
+  readonly cut: (limits: Limits) => Limits;
+};
 
 export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): Interpreter {
-  const settings: Settings = {
+  const common: GivenSettings = {
     limits: given.limits ?? PROGRAM_LIMITS,
     timeoutMs: given.timeoutMs ?? TIMEOUT_MS,
     maxOutputBytes: given.maxOutputBytes ?? MAX_OUTPUT_BYTES,
@@ -53,10 +60,9 @@ export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): 
     kernels: given.kernels ?? "/opt/belljar/kernels",
   };
   const reaper = new SandboxReaper();
-  const open = (principal: Principal, language: Language, options: RunProgramOptions) =>
-    sandboxes.create(principal, freshOptions(language, options, settings), options.signal);
   return {
     async runProgram(principal, program, options) {
+      const settings = await settingsOf(principal, common);
       const language = findLanguage(program.language);
       const files = collectFiles(language, program);
       const task = {
@@ -70,11 +76,15 @@ export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): 
         await using place = borrowPlace(options.sandbox);
         return await runIn(place, task);
       }
-      const sandbox = await open(principal, language, options);
+      const sandbox = await sandboxes.create(principal, freshOptions(language, options, settings), options.signal);
       return reaper.reapAfter(sandbox, () => runIn({ sandbox, folder: undefined }, task));
     },
     [Symbol.asyncDispose]: () => reaper[Symbol.asyncDispose](),
   };
+}
+
+async function settingsOf(principal: Principal, common: GivenSettings): Promise<Settings> {
+  return { ...common, network: await policyWithin(common.network, principal), cut: (limits) => cutLimits(limits, principal) };
 }
 
 type RunTask = Omit<Task, "place"> & { readonly files: readonly ProgramFile[]; readonly build: Build };
@@ -91,7 +101,7 @@ async function runIn(place: Place, { files, build, ...task }: RunTask): Promise<
 
 function freshOptions(language: Language, options: RunProgramOptions, settings: Settings): CreateOptions {
   return {
-    limits: { ...freshLimits(language, settings.limits), ...options.limits },
+    limits: { ...freshLimits(language, settings), ...options.limits },
     bestEffort: options.limits === undefined,
     network: settings.network,
     ephemeral: true,
@@ -116,12 +126,12 @@ function borrowPlace(sandbox: Sandbox): Place & AsyncDisposable {
   };
 }
 
-function freshLimits(language: Language, limits: Limits): Limits {
+function freshLimits(language: Language, { limits, cut }: Settings): Limits {
   const raised = Object.entries(language.needs ?? {}).map(([name, need]) => {
     const limit = limits[name as keyof Limits];
     return [name, limit === undefined ? undefined : Math.max(limit, need)];
   });
-  return { ...limits, ...Object.fromEntries(raised) };
+  return cut({ ...limits, ...Object.fromEntries(raised) });
 }
 
 async function writeFiles({ sandbox, folder }: Place, files: readonly ProgramFile[], signal: AbortSignal): Promise<void> {
@@ -137,7 +147,7 @@ async function writeFiles({ sandbox, folder }: Place, files: readonly ProgramFil
 
 function toBuild(files: readonly ProgramFile[], language: Language, { limits }: RunProgramOptions, settings: Settings): Build {
   const names = files.map(({ name }) => (name.startsWith("-") ? `./${name}` : name));
-  const { memoryBytes = UNLIMITED_BYTES } = { ...freshLimits(language, settings.limits), ...limits };
+  const { memoryBytes = UNLIMITED_BYTES } = { ...freshLimits(language, settings), ...limits };
   return { entry: names[0] ?? "", files: names, kernels: settings.kernels, memoryBytes };
 }
 

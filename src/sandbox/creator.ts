@@ -11,7 +11,7 @@ export const CREATOR: SandboxRecord["creator"] = { pid: process.pid, startedMs: 
  * Whether a sandbox may still be in the making: its keeper holds no lock yet, and asking the runtime would clear it away.
  * Spares only; what is older, or has lost its maker, is for the runtime to judge.
  */
-export function mayBeInTheMaking(record: SandboxRecord, now: number): boolean {
+export function mayBeInTheMaking(record: Pick<SandboxRecord, "createdAt" | "creator">, now: number): boolean {
   if (now - record.createdAt.getTime() > MAKING_MS) return false;
   return record.creator.pid === CREATOR.pid ? record.creator.startedMs === CREATOR.startedMs : isAlive(record.creator.pid);
 }

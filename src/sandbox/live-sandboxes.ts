@@ -102,10 +102,16 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
   /** Undefined when it is in the making, or its end is known to nobody yet. */
   async findInfo(record: SandboxRecord): Promise<SandboxInfo | undefined> {
-    const [{ limits }, life] = await Promise.all([this.#runtime.probe(), this.#life(record)]);
+    const [{ limits }, life] = await Promise.all([this.#runtime.probe(), this.findLife(record)]);
     if (!life) return undefined;
     const network = "reason" in life ? undefined : (await this.networks.read(record)).state;
     return toSandboxInfo(record, { life, enforced: limits, ...(network && { network }) });
+  }
+
+  /** How it ended, or how it is now; undefined when it is in the making, or its end is known to nobody yet. */
+  async findLife(record: SandboxRecord): Promise<SandboxEnd | Usage | undefined> {
+    const known = await this.#knownEnd(record);
+    return known ?? (await this.#usageOrEnd(record)) ?? (await this.#findEnd(record));
   }
 
   /** Whether this process's runtime made it and can speak of it. */
@@ -118,11 +124,6 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     await Promise.allSettled([...this.#opening.values(), ...this.#burying.values()]);
     await Promise.allSettled(this.#settling.values());
     await Promise.all([...this.#held.keys()].map((id) => this.#letGo(id)));
-  }
-
-  async #life(record: SandboxRecord): Promise<SandboxEnd | Usage | undefined> {
-    const known = await this.#knownEnd(record);
-    return known ?? (await this.#usageOrEnd(record)) ?? (await this.#findEnd(record));
   }
 
   async #knownEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {

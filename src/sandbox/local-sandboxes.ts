@@ -6,6 +6,7 @@ import type { EndReason, Runtime, RunningSandbox, SandboxSpec } from "../runtime
 import type { CreateRequest, SandboxDefaults } from "./create-request.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { CREATOR } from "./creator.ts";
+import { assertGranted, cutLimits, requiredByGrant } from "./grants.ts";
 import type { DefaultResult } from "./default-sandboxes.ts";
 import { DefaultSandboxes } from "./default-sandboxes.ts";
 import type { JournalEntry } from "./journal.ts";
@@ -16,10 +17,11 @@ import { mapLimit } from "./map-limit.ts";
 import { HomeNetworks } from "./network/home-networks.ts";
 import type { NetworkRecord } from "./network/prepare-network.ts";
 import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-network.ts";
+import { LiveQuota } from "./quota/live-quota.ts";
 import { createSandboxId, isSandboxId, isShortId } from "./sandbox-id.ts";
 import { matchesMetadata, matchesState } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { CreateOptions, ListFilter, Principal, Sandbox, SandboxInfo, Sandboxes } from "./sandbox.ts";
+import type { CreateOptions, ListFilter, Principal, Quotas, Sandbox, SandboxInfo, Sandboxes } from "./sandbox.ts";
 import { sweepHome } from "./sweep.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
 
@@ -39,6 +41,8 @@ export interface LocalSandboxesOptions {
    * Without one they can only have the policy `none`.
    */
   readonly egress?: Egress | (() => Promise<Egress>);
+  /** For a principal whose token names none. Default: nothing is counted. */
+  readonly quotas?: Quotas;
   /** Without it no sandbox can use secrets. */
   readonly secrets?: SecretStore;
   /** Told, in one sentence, what a person should know though no call fails: a corrupt record, a folder that cannot be cleared. */
@@ -67,6 +71,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #networks: HomeNetworks;
   readonly #live: LiveSandboxes;
   readonly #defaults: DefaultSandboxes;
+  readonly #quota: LiveQuota;
   #sweptAtMs = Date.now();
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -77,6 +82,8 @@ class HomeSandboxes implements LocalSandboxes {
     const { home, egress, secrets, runtime } = options;
     this.#networks = new HomeNetworks({ home, report: this.#report, ...(egress && { egress }), ...(secrets && { secrets }) });
     this.#live = new LiveSandboxes({ runtime, journal: this.#journal, networks: this.#networks, report: this.#report });
+    const { quotas: standard } = options;
+    this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
       find: (principal, id) => this.#findLive(principal, id),
@@ -160,11 +167,18 @@ class HomeSandboxes implements LocalSandboxes {
     { defaultName, signal }: { readonly defaultName?: string; readonly signal: AbortSignal },
   ): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
-    const { required, ...request } = parseCreateOptions(options, this.#options.config.sandbox);
-    const { network: standard = "none" } = this.#options;
+    assertGranted(options.limits ?? {}, principal);
+    const { network: standard = "none", quotas } = this.#options;
+    const limits = cutLimits(this.#options.config.sandbox, principal, quotas);
+    const { required, ...request } = parseCreateOptions(options, limits);
     const network = await prepareNetwork(principal, options, { networks: this.#networks, standard });
     if (request.workspace) await checkWorkspace(request.workspace, this.#options.home);
     const record = this.#newRecord(principal, { ...request, ...network }, defaultName);
+    const needed = [...new Set([...required, ...requiredByGrant(principal)])];
+    return this.#quota.admit(principal, record, () => this.#build(record, needed, signal));
+  }
+
+  async #build(record: SandboxRecord, required: SandboxSpec["required"], signal: AbortSignal): Promise<LocalSandbox> {
     this.#journal.write(record);
     this.#sweepIfDue();
     const first = await beginNetwork(record);

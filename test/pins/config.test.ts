@@ -48,6 +48,15 @@ it("keeps every setting with its variables", () => {
       "network.dialMs BELLJAR_NETWORK_DIAL_MS",
       "network.resolvers BELLJAR_NETWORK_RESOLVERS",
       "network.certificates BELLJAR_NETWORK_CERTIFICATES",
+      "quotas.sandboxes BELLJAR_QUOTAS_SANDBOXES",
+      "quotas.memoryBytes BELLJAR_QUOTAS_MEMORY_BYTES",
+      "quotas.cpuSeconds BELLJAR_QUOTAS_CPU_SECONDS",
+      "quotas.callsPerMinute BELLJAR_QUOTAS_CALLS_PER_MINUTE",
+      "quotas.outputBytesPerMinute BELLJAR_QUOTAS_OUTPUT_BYTES_PER_MINUTE",
+      "oauth.issuer BELLJAR_OAUTH_ISSUER",
+      "oauth.audience BELLJAR_OAUTH_AUDIENCE",
+      "oauth.resource BELLJAR_OAUTH_RESOURCE",
+      "oauth.jwksUri BELLJAR_OAUTH_JWKS_URI",
     ]
   `);
 });

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { watchClient } from "../../network/ports/watch-client.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { assertRouteGranted } from "../auth/assert-route-granted.ts";
 import type { Callers } from "../auth/callers.ts";
 import { requestIdOf, toErrorAnswer } from "../error-answer.ts";
 import type { GatewayLog } from "../gateway-log.ts";
@@ -43,7 +44,9 @@ async function joinGuest(options: GuestUpgradeOptions, { request, socket, head }
   assertOwnOrigin(request.headers, options.host);
   const id = sandboxIdOf(request);
   const client = watchClient(socket);
-  const sandbox = await options.sandboxes.get(await options.callers.admit(request), id);
+  const caller = await options.callers.admit(request);
+  assertRouteGranted(caller, "POST", "/v1/sandboxes/:id/guest");
+  const sandbox = await options.sandboxes.get(caller, id);
   const guest = await sandbox.connect(client.gone);
   client.stop();
   if (client.gone.aborted) return void guest.destroy();

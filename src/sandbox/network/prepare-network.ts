@@ -3,6 +3,7 @@ import type { SandboxRecord } from "../sandbox-record.ts";
 import type { CreateOptions, Principal } from "../sandbox.ts";
 import type { NetworkPlace } from "./change-policy.ts";
 import type { HomeNetworks } from "./home-networks.ts";
+import { policyWithin } from "../grants.ts";
 import { assertWithin } from "../network-ceiling.ts";
 import type { NetworkState } from "./network-state.ts";
 import { firstState } from "./network-state.ts";
@@ -16,7 +17,7 @@ export async function prepareNetwork(
   options: CreateOptions,
   { networks, standard }: { readonly networks: HomeNetworks; readonly standard: NetworkPolicy },
 ): Promise<NetworkRecord> {
-  const network = await networks.check(options.network ?? (await withinGrant(standard, principal)));
+  const network = await networks.check(options.network ?? (await policyWithin(standard, principal)));
   const networkCeiling = options.networkCeiling === undefined ? undefined : await networks.check(options.networkCeiling);
   const most = principal.grants?.network;
   if (most !== undefined) await assertWithin(network, most);
@@ -25,13 +26,6 @@ export async function prepareNetwork(
   if (Object.keys(options.secrets ?? {}).length === 0) return policies;
   const { prepareSecrets } = await import("./prepare-secrets.ts");
   return { ...policies, ...(await prepareSecrets({ principal, network, store: networks.secrets }, options)) };
-}
-
-/** The configuration's policy, for a caller who was granted less of it the grant. */
-async function withinGrant(standard: NetworkPolicy, { grants }: Principal): Promise<NetworkPolicy> {
-  if (grants?.network === undefined || standard === "none") return standard;
-  const { narrows } = await import("../../network/check-policy.ts");
-  return narrows(standard, grants.network) ? standard : grants.network;
 }
 
 /** What its network begins with: with an authority of its own when some of its traffic is to be read. */
