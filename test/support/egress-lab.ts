@@ -161,7 +161,7 @@ export async function openEgressLab({ policy, names = {}, guard, ...options }: E
 }
 
 /** Writes, and reads to the end of the connection. */
-export async function converse(socket: Socket, text: string | Uint8Array): Promise<string> {
+export async function converse(socket: Duplex, text: string | Uint8Array): Promise<string> {
   socket.write(text);
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk as Buffer);

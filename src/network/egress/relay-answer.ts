@@ -34,9 +34,10 @@ export function relayAnswer(incoming: IncomingMessage, { response, flow, mask, t
 function writeHead(response: ServerResponse, incoming: IncomingMessage, mask: ResponseMask | undefined): boolean {
   const headers = withoutHopByHop(incoming.headers);
   const shown = mask ? without(mask.headers(headers), "content-length", "content-encoding") : headers;
+  const phrase = incoming.statusMessage ?? "";
   response.sendDate = false;
   try {
-    response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, shown);
+    response.writeHead(incoming.statusCode ?? 502, mask ? mask.text(phrase) : phrase, shown);
     return true;
   } catch {
     // Bytes that Node's parser lets in and its writer does not let out.
@@ -46,6 +47,7 @@ function writeHead(response: ServerResponse, incoming: IncomingMessage, mask: Re
 
 /** What makes a compressed body readable, though identity was asked for; undefined for what cannot be read. */
 function decode(incoming: IncomingMessage): readonly Transform[] | undefined {
+  if ((incoming.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked") return undefined;
   const encoding = incoming.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   if (encoding === "identity" || encoding === "") return [];
   if (encoding === "gzip" || encoding === "x-gzip") return [createGunzip()];

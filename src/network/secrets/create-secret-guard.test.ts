@@ -54,10 +54,21 @@ it("puts the value percent-encoded into the path and the query", async () => {
   expect(path).toBe(`/bot${encodeURIComponent(VALUE)}/send?key=${encodeURIComponent(VALUE)}&b=1`);
 });
 
-it("leaves a request alone that holds no placeholder", async () => {
+it("leaves a request to a host alone that no secret is for", async () => {
   const headers = { authorization: basic("user:password"), range: "bytes=0-5", "accept-encoding": "gzip" };
-  const filled = await send(headers, API, "/a?b=belljar_secret_");
+  const filled = await send(headers, ELSEWHERE, "/a?b=belljar_secret_");
   expect(filled).toMatchObject({ path: "/a?b=belljar_secret_", headers });
+  expect(filled.mask).toBeUndefined();
+});
+
+it("masks what another request may have left at its host", async () => {
+  const filled = await send({ authorization: basic("user:password") }, API, "/a?b=belljar_secret_");
+  expect(filled).toMatchObject({ path: "/a?b=belljar_secret_", headers: { authorization: basic("user:password") } });
+  expect(filled.mask?.text(BYTES.toString("latin1"))).toBe(OPENAI);
+});
+
+it("lets a request without its placeholder go on when the secret is gone", async () => {
+  const filled = await openGuard({}).fillRequest(API, { path: "/", headers: {} });
   expect(filled.mask).toBeUndefined();
 });
 

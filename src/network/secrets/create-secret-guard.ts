@@ -74,10 +74,17 @@ class SandboxGuard implements SecretGuard {
     const values = new Map(await Promise.all([...wanted].map(async (entry) => [entry.placeholder, await this.#reveal(entry)] as const)));
     const filled = fillHead(head, (found, place) => encode(values.get(found), place) ?? found);
     const requestBody = this.#bodyWatch(target);
-    if (values.size === 0) return { ...filled, ...(requestBody && { requestBody }) };
-    const filledValues = [...values].map(([placeholder, value]) => ({ placeholder, value }));
-    const mask = createResponseMask([...filledValues.flatMap(echoForms), ...basicForms(head, filled.headers)]);
+    const known = [...values, ...(await this.#otherValues(target, wanted))].map(([placeholder, value]) => ({ placeholder, value }));
+    if (known.length === 0) return { ...filled, ...(requestBody && { requestBody }) };
+    const mask = createResponseMask([...known.flatMap(echoForms), ...basicForms(head, filled.headers)]);
     return { path: filled.path, headers: askReadable(filled.headers), ...(requestBody && { requestBody }), mask };
+  }
+
+  /** What the host may have been given by other requests: it may have kept it, and a later answer may hold it. */
+  async #otherValues(target: RequestTarget, wanted: ReadonlySet<Entry>): Promise<readonly (readonly [string, string])[]> {
+    const others = [...this.#entries.values()].filter((entry) => !wanted.has(entry) && refusalOf(entry, target, "header") === undefined);
+    const values = await Promise.all(others.map(async (entry) => [entry.placeholder, await this.#read(entry)] as const));
+    return values.filter((row): row is readonly [string, string] => row[1] !== undefined);
   }
 
   /** The variables whose placeholders the head holds; throws when one of them may not go there. */
@@ -95,14 +102,15 @@ class SandboxGuard implements SecretGuard {
     return wanted;
   }
 
-  async #reveal({ variable, use }: Entry): Promise<string> {
-    const value = await this.#read(variable, use.secret);
+  async #reveal(entry: Entry): Promise<string> {
+    const value = await this.#read(entry);
     if (value !== undefined) return value;
+    const { variable, use } = entry;
     const advice = `set it again with \`belljar secret set ${use.secret}\``;
     throw new BelljarError("SECRET_NOT_FOUND", `The secret ${use.secret}, which ${variable} stands for, is gone: ${advice}`);
   }
 
-  async #read(variable: string, secret: string): Promise<string | undefined> {
+  async #read({ variable, use: { secret } }: Entry): Promise<string | undefined> {
     try {
       return await this.#options.store.reveal(this.#options.owner, secret);
     } catch (cause) {

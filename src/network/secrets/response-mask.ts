@@ -12,6 +12,7 @@ export function createResponseMask(replacements: readonly Replacement[]): Respon
   const maskText = (text: string): string => replaceBytes(replacements, Buffer.from(text, "latin1")).toString("latin1");
   return {
     headers: (headers) => maskHeaders(headers, maskText),
+    text: maskText,
     body: () => createReplaceStream(replacements),
     upgraded: () => createReplaceStream(withStars(replacements)),
   };

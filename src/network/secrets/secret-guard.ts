@@ -36,13 +36,15 @@ export interface FilledRequest {
   readonly headers: OutgoingHttpHeaders;
   /** Breaks with `FORBIDDEN` when the body holds a placeholder that is not for this host; absent when there is nothing to look for. */
   readonly requestBody?: () => Transform;
-  /** Takes the values that this host was given out of what comes back; absent when it was given none. */
+  /** Takes the values that are for this host out of what comes back, whichever request gave them; absent when none is for it. */
   readonly mask?: ResponseMask;
 }
 
 export interface ResponseMask {
   /** For trailers too. Leaves out what tells the length or a digest of the body. */
   headers(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
+  /** For a reason phrase. */
+  text(text: string): string;
   /** One for a body that is not compressed. It changes the length. */
   body(): Transform;
   /** One for what the server sends after a 101. It keeps every length. */
