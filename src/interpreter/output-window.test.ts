@@ -20,6 +20,23 @@ it("keeps the beginning and the end of more, and says how much it cut", () => {
   expect(window.truncated).toBe(true);
 });
 
+it("cuts between lines, unless most would go with the line", () => {
+  expect(windowOf(20, "ab\ncdef\nghijkl", "mnopq\nrstuv\nwx").text()).toBe("ab\ncdef\n[... 12 bytes cut ...]\nrstuv\nwx");
+  expect(windowOf(20, "a\nbcdefghijkl", "mnopqrstuvw\nx").text()).toBe("a\nbcdefghi\n[... 6 bytes cut ...]\npqrstuvw\nx");
+});
+
+it("shows a part of what it keeps, and where the rest is", () => {
+  const window = windowOf(100, "12345xx", "xxxxxabcde");
+  expect(window.truncated).toBe(false);
+  expect(window.holdsMoreThan(16)).toBe(true);
+  expect(window.holdsMoreThan(17)).toBe(false);
+  expect(window.excerpt(10, "; here")).toBe("12345\n[... 7 bytes cut; here ...]\nabcde");
+  expect(window.excerpt(17)).toBe("12345xxxxxxxabcde");
+  const longer = windowOf(10, "12345xx", "xxxxxabcde");
+  expect(longer.excerpt(4)).toBe("12\n[... 13 bytes cut ...]\nde");
+  expect(longer.excerpt(100)).toBe(longer.text());
+});
+
 it("joins a character that lies in two chunks", () => {
   const euro = Buffer.from("€");
   expect(windowOf(10, euro.subarray(0, 1), euro.subarray(1)).text()).toBe("€");

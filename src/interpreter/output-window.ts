@@ -32,14 +32,25 @@ export class OutputWindow {
     if (chunk.length > room) this.#pushTail(chunk.subarray(Math.max(room, 0)));
   }
 
+  /** More is kept than so many bytes. */
+  holdsMoreThan(bytes: number): boolean {
+    return Math.min(this.#total, this.#headBytes + this.#tailBytes) > bytes;
+  }
+
   /** What was kept, with the cut marked on a line of its own. */
   text(): string {
-    const tail = this.#lastBytes();
-    if (!this.truncated) return Buffer.concat([...this.#head, tail]).toString("utf8");
-    const head = new StringDecoder("utf8").write(Buffer.concat(this.#head));
-    const end = skipContinuation(tail).toString("utf8");
-    const cut = this.#total - Buffer.byteLength(head) - Buffer.byteLength(end);
-    return `${head}\n[... ${Math.max(cut, 1)} bytes cut ...]\n${end}`;
+    return this.excerpt(this.#headBytes + this.#tailBytes);
+  }
+
+  /** The two ends of it in at most so many bytes, cut between lines unless they are very long. `hint` goes into the mark. */
+  excerpt(maxBytes: number, hint = ""): string {
+    const kept = Buffer.concat([...this.#head, this.#lastBytes()]);
+    if (!this.truncated && kept.length <= maxBytes) return kept.toString("utf8");
+    const half = Math.min(maxBytes, kept.length) / 2;
+    const head = endAtLine(kept.subarray(0, Math.ceil(half)));
+    const tail = startAtLine(kept.subarray(kept.length - Math.floor(half)));
+    const cut = this.#total - Buffer.byteLength(head) - Buffer.byteLength(tail);
+    return `${head}${head.endsWith("\n") ? "" : "\n"}[... ${Math.max(cut, 1)} bytes cut${hint} ...]\n${tail}`;
   }
 
   #pushTail(chunk: Buffer): void {
@@ -59,9 +70,18 @@ export class OutputWindow {
   }
 }
 
-/** Drops what is left of a character whose start was cut off. */
-function skipContinuation(bytes: Buffer): Buffer {
-  let start = 0;
-  while (start < 3 && start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1;
-  return bytes.subarray(start);
+const LINE_FEED = 0x0a;
+
+/** Without the line that was cut, unless most would go with it; never with a part of a character. */
+function endAtLine(bytes: Buffer): string {
+  const end = bytes.lastIndexOf(LINE_FEED) + 1;
+  return end * 2 > bytes.length ? bytes.toString("utf8", 0, end) : new StringDecoder("utf8").write(bytes);
+}
+
+function startAtLine(bytes: Buffer): string {
+  const start = bytes.indexOf(LINE_FEED) + 1;
+  if (start > 0 && start * 2 < bytes.length) return bytes.toString("utf8", start);
+  let character = 0;
+  while (character < 3 && ((bytes[character] ?? 0) & 0xc0) === 0x80) character += 1;
+  return bytes.toString("utf8", character);
 }

@@ -1,6 +1,3 @@
-/** What a model is given of each output stream, whatever is kept elsewhere. */
-export const MODEL_OUTPUT_BYTES = 65_536;
-
 /** Both output streams under their headings. */
 export function outputText({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
   return `--- stdout ---\n${closeLine(stdout)}--- stderr ---\n${closeLine(stderr)}`;

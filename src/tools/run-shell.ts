@@ -1,8 +1,9 @@
 import type { ToolContext } from "../catalog/tool.ts";
 import { BelljarError } from "../errors.ts";
-import { OutputWindow } from "../interpreter/output-window.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { openOutputProgress } from "./output-progress.ts";
+import type { OutputWindows } from "./shown-output.ts";
+import { openOutputWindows } from "./shown-output.ts";
 
 export interface ShellCommand {
   readonly command: string;
@@ -10,18 +11,17 @@ export interface ShellCommand {
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly timeoutMs: number;
   /** Of each stream. */
-  readonly keptBytes: number;
+  readonly heldBytes: number;
 }
 
 export interface ShellResult {
   readonly exit: Omit<Awaited<ReturnType<Sandbox["guest"]["run"]>>, "stdout" | "stderr" | "truncated">;
-  readonly stdout: OutputWindow;
-  readonly stderr: OutputWindow;
+  readonly windows: OutputWindows;
 }
 
 /** One command line of bash, of sh where there is no bash; the caller sees its last line as progress. */
 export async function runShell(sandbox: Sandbox, context: ToolContext, command: ShellCommand): Promise<ShellResult> {
-  const [stdout, stderr] = [new OutputWindow(command.keptBytes), new OutputWindow(command.keptBytes)];
+  const windows = openOutputWindows(command.heldBytes);
   using progress = openOutputProgress((message) => context.progress(message));
   const run = (shell: string) =>
     sandbox.guest.run({
@@ -32,14 +32,14 @@ export async function runShell(sandbox: Sandbox, context: ToolContext, command: 
       ...(command.cwd !== undefined && { cwd: command.cwd }),
       ...(command.env && { env: command.env }),
       onOutput: (stream, chunk) => {
-        (stream === "stdout" ? stdout : stderr).push(chunk);
+        windows[stream].push(chunk);
         progress.push(chunk);
       },
     });
   try {
-    return { exit: await run("bash"), stdout, stderr };
+    return { exit: await run("bash"), windows };
   } catch (error) {
-    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return { exit: await run("sh"), stdout, stderr };
+    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return { exit: await run("sh"), windows };
     throw error;
   }
 }

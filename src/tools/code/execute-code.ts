@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Tool, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
@@ -7,8 +7,10 @@ import { LANGUAGES } from "../../interpreter/language.ts";
 import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { loadSnippet } from "../../interpreter/snippets.ts";
 import { openOutputProgress } from "../output-progress.ts";
-import { MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
+import { outputText } from "../output-text.ts";
 import { sandboxArgument } from "../sandbox-argument.ts";
+import type { OutputWindows } from "../shown-output.ts";
+import { heldBytes, openOutputWindows, showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 
 export interface ExecuteCodeOptions {
@@ -69,7 +71,7 @@ const Output = z.object({
 
 /** One-shot programs. The names and the result's text are those that callers of an `execute_code` know. */
 export function createExecuteCode({ interpreter, config, snippetsDirectory }: ExecuteCodeOptions): Tool {
-  const maxOutputBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
+  const maxOutputBytes = heldBytes(config);
   return defineTool({
     name: "execute_code",
     title: "Execute code",
@@ -85,15 +87,19 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
     output: Output,
     async run(context, args) {
       const program = await toProgram(args, snippetsDirectory);
+      const windows = openOutputWindows(maxOutputBytes);
       using progress = openOutputProgress((message) => context.progress(message));
       const sandbox = args.sandbox === undefined ? undefined : await context.sandbox(args.sandbox);
       const result = await interpreter.runProgram(context.principal, program, {
         signal: context.signal,
         maxOutputBytes,
-        onOutput: (_stream, chunk) => progress.push(chunk),
+        onOutput: (stream, chunk) => {
+          windows[stream].push(chunk);
+          progress.push(chunk);
+        },
         ...(sandbox && { sandbox }),
       });
-      return toToolResult(result);
+      return toToolResult(context, result, windows);
     },
   });
 }
@@ -126,18 +132,18 @@ async function openSnippet(name: string, directory: string | undefined) {
   );
 }
 
-function toToolResult(result: ProgramResult): ToolResult {
-  const { status, stdout, stderr } = result;
+function toToolResult(context: ToolContext, result: ProgramResult, windows: OutputWindows): ToolResult {
+  const { status } = result;
+  const { truncated, ...streams } = showOutput(context, windows);
   const failure = status === "success" ? "" : `Execution Failed (${status}): ${describeFailure(result)}\n\n`;
   return {
-    content: [{ type: "text", text: failure + outputText(result) }],
+    content: [{ type: "text", text: failure + outputText(streams) }],
     structuredContent: {
       status,
-      stdout,
-      stderr,
+      ...streams,
       exit_code: result.exitCode ?? null,
       duration_ms: Math.round(result.durationMs),
-      truncated: result.truncated,
+      truncated,
     },
     isError: status !== "success",
   };

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { ToolContext, ToolResult } from "../../catalog/tool.ts";
-import { OutputWindow } from "../../interpreter/output-window.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { openOutputProgress } from "../output-progress.ts";
-import { factLines, MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
+import { factLines, outputText } from "../output-text.ts";
+import { openOutputWindows, showOutput } from "../shown-output.ts";
 
 export interface NpmCall {
   readonly sandbox: Sandbox;
@@ -23,6 +23,8 @@ export const NPM_OUTPUT = z.object({
   truncated: z.boolean().describe("The middle of a long output was cut"),
 });
 
+const HELD_BYTES = 1_048_576;
+
 export type NpmAnswer = z.output<typeof NPM_OUTPUT>;
 
 /** npm asks nobody and says nothing of itself. */
@@ -30,7 +32,7 @@ const ENV = { NPM_CONFIG_UPDATE_NOTIFIER: "false", NPM_CONFIG_FUND: "false", NPM
 
 /** Runs npm to its end and tells the caller how it goes on. Rejects with `COMMAND_NOT_FOUND` where there is no npm. */
 export async function runNpm(context: ToolContext, { sandbox, path, args, timeoutMs, env }: NpmCall): Promise<NpmAnswer> {
-  const windows = { stdout: new OutputWindow(MODEL_OUTPUT_BYTES), stderr: new OutputWindow(MODEL_OUTPUT_BYTES) };
+  const windows = openOutputWindows(HELD_BYTES);
   using progress = openOutputProgress((message) => context.progress(message));
   const exit = await sandbox.guest.run({
     argv: ["npm", ...args],
@@ -45,12 +47,10 @@ export async function runNpm(context: ToolContext, { sandbox, path, args, timeou
     },
   });
   return {
-    stdout: windows.stdout.text(),
-    stderr: windows.stderr.text(),
+    ...showOutput(context, windows),
     exit_code: exit.exitCode ?? null,
     duration_ms: Math.round(exit.durationMs),
     timed_out: exit.timedOut,
-    truncated: windows.stdout.truncated || windows.stderr.truncated,
   };
 }
 

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
+import { outputText } from "../output-text.ts";
 import { runShell } from "../run-shell.ts";
 import { pathArgument } from "../sandbox-path.ts";
+import { heldBytes, showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { commandArgument, envArgument } from "../shell/command-argument.ts";
 import { idArgument } from "./sandbox-results.ts";
@@ -26,7 +27,6 @@ const Output = z.object({
 });
 
 export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "maxOutputBytes">): Tool {
-  const keptBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
   return defineTool({
     name: "sandbox_exec",
     title: "Run a command in a sandbox",
@@ -41,10 +41,10 @@ export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "ma
     async run(context, args) {
       const sandbox = await context.sandbox(args.id);
       const timeoutMs = args.timeout_s === undefined ? config.execTimeoutMs : Math.ceil(args.timeout_s * 1_000);
-      const { exit, stdout, stderr } = await runShell(sandbox, context, { ...args, command: args.cmd, timeoutMs, keptBytes });
-      const streams = { stdout: stdout.text(), stderr: stderr.text() };
+      const command = { ...args, command: args.cmd, timeoutMs, heldBytes: heldBytes(config) };
+      const { exit, windows } = await runShell(sandbox, context, command);
+      const { truncated, ...streams } = showOutput(context, windows);
       const facts = { exit_code: exit.exitCode ?? null, signal: exit.signal ?? null, timed_out: exit.timedOut };
-      const truncated = stdout.truncated || stderr.truncated;
       return {
         content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${JSON.stringify({ ...facts, truncated })}` }],
         structuredContent: { ...streams, ...facts, truncated },

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { factLines, MODEL_OUTPUT_BYTES } from "../output-text.ts";
+import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { MODEL_OUTPUT_BYTES } from "../shown-output.ts";
 import { readOutput } from "./background-output.ts";
 import { folderOf } from "./background-processes.ts";
 import { PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";

@@ -1,12 +1,13 @@
 import * as z from "zod";
-import type { Tool, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { countOomKills, ranOutOfMemory } from "../../sandbox/memory-watch.ts";
-import { MODEL_OUTPUT_BYTES, outputText } from "../output-text.ts";
+import { factLines, outputText } from "../output-text.ts";
 import type { ShellResult } from "../run-shell.ts";
 import { runShell } from "../run-shell.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
+import { heldBytes, showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { HOUR_MS, commandArgument, envArgument, timeoutArgument } from "./command-argument.ts";
 
@@ -29,14 +30,13 @@ const Output = z.object({
 });
 
 export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "maxOutputBytes">): Tool {
-  const keptBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
   return defineTool({
     name: "run_command",
     title: "Run a command",
     description: [
       "Runs a shell command in your sandbox and returns its output and exit code. Files and background processes stay for later calls;",
       "variables and the working folder do not: give `cwd` and `env`. Standard input is empty. What it reaches beyond loopback sandbox_network shows: often nothing.",
-      "A non-zero exit code is a result, not an error. Of long output the beginning and the end are kept.",
+      "A non-zero exit code is a result, not an error. Of long output the beginning and the end are shown, and the rest can be read.",
       "For a server or a watcher use run_background; for work that builds on a folder and variables set before, shell_run.",
     ].join("\n"),
     toolset: "shell",
@@ -47,31 +47,24 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
       const sandbox = await context.sandbox(args.sandbox);
       const timeoutMs = args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS);
       const oomKills = await countOomKills(sandbox);
-      const result = await runShell(sandbox, context, { ...args, timeoutMs, keptBytes });
-      return toToolResult(result, await ranOutOfMemory(sandbox, result.exit, oomKills));
+      const result = await runShell(sandbox, context, { ...args, timeoutMs, heldBytes: heldBytes(config) });
+      return toToolResult(context, result, await ranOutOfMemory(sandbox, result.exit, oomKills));
     },
   });
 }
 
-function toToolResult({ exit, stdout, stderr }: ShellResult, outOfMemory: boolean): ToolResult {
-  const streams = { stdout: stdout.text(), stderr: stderr.text() };
+function toToolResult(context: ToolContext, { exit, windows }: ShellResult, outOfMemory: boolean): ToolResult {
+  const { truncated, ...streams } = showOutput(context, windows);
   const facts = {
     exit_code: exit.exitCode ?? null,
     signal: exit.signal ?? null,
     duration_ms: Math.round(exit.durationMs),
     timed_out: exit.timedOut,
-    truncated: stdout.truncated || stderr.truncated,
+    truncated,
   };
+  const memory = outOfMemory ? "\nkilled because the sandbox's memory was used up" : "";
   return {
-    content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${factText(facts, outOfMemory)}` }],
+    content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${factLines(facts)}${memory}` }],
     structuredContent: { ...streams, ...facts },
   };
-}
-
-/** Only what is so: a model need not read that nothing was cut. */
-function factText(facts: Readonly<Record<string, unknown>>, outOfMemory: boolean): string {
-  const lines = Object.entries(facts)
-    .filter(([, value]) => value !== null && value !== false)
-    .map(([name, value]) => `${name}: ${String(value)}`);
-  return [...lines, ...(outOfMemory ? ["killed because the sandbox's memory was used up"] : [])].join("\n");
 }

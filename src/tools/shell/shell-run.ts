@@ -4,6 +4,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { factLines, outputText } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { commandArgument, HOUR_MS, timeoutArgument } from "./command-argument.ts";
 import type { ShellSessions } from "./shell-sessions.ts";
@@ -58,14 +59,14 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
       using progress = openOutputProgress((message) => context.progress(message));
       const onOutput = (chunk: Buffer) => progress.push(chunk);
       const result = await sessions.run(sandbox, session, { command, timeoutMs, signal: context.signal, onOutput });
-      const streams = { stdout: result.stdout, stderr: result.stderr };
+      const { truncated, ...streams } = showOutput(context, result.windows);
       const facts = {
         session,
         exit_code: result.exitCode ?? null,
         cwd: result.cwd ?? null,
         duration_ms: Math.round(performance.now() - startedAt),
         timed_out: result.timedOut,
-        truncated: result.truncated,
+        truncated,
         created: result.created,
         ended: result.ended,
       };

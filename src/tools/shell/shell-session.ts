@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { OutputWindows } from "../shown-output.ts";
 import { FencedOutput } from "./fenced-output.ts";
 import { settleWithin } from "./settle-within.ts";
 
@@ -12,9 +13,7 @@ export interface ShellCommand {
 }
 
 export interface ShellResult {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly truncated: boolean;
+  readonly windows: OutputWindows;
   /** What the shell says; undefined when it was ended by a signal. */
   readonly exitCode: number | undefined;
   /** The shell's folder afterwards; undefined when it has ended. */
@@ -130,11 +129,8 @@ export class ShellSession implements AsyncDisposable {
   async #result(answer: readonly [string, string] | undefined, timedOut: boolean): Promise<ShellResult> {
     const [status, cwd] = answer ?? [];
     const exit = this.#hasEnded ? await this.#exit() : undefined;
-    const [stdout, stderr] = [this.#stdout.take(), this.#stderr.take()];
     return {
-      stdout: stdout.text(),
-      stderr: stderr.text(),
-      truncated: stdout.truncated || stderr.truncated,
+      windows: { stdout: this.#stdout.take(), stderr: this.#stderr.take() },
       exitCode: status === undefined ? exit?.exitCode : Number(status),
       cwd: this.#hasEnded ? undefined : cwd,
       timedOut,

@@ -1,6 +1,6 @@
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { MODEL_OUTPUT_BYTES } from "../output-text.ts";
+import { heldBytes } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { Turns } from "./turns.ts";
 import type { ShellCommand, ShellResult } from "./shell-session.ts";
@@ -21,7 +21,7 @@ const SESSIONS_MAX = 16;
 const WAITING_MAX = 16;
 
 export function createShellSessions(config: Pick<ToolLimits, "maxOutputBytes">): ShellSessions {
-  const maxOutputBytes = Math.min(config.maxOutputBytes, MODEL_OUTPUT_BYTES);
+  const maxOutputBytes = heldBytes(config);
   const bySandbox = new Map<string, Map<string, Slot>>();
   const closing = new AbortController();
 
