@@ -88,6 +88,15 @@ it("checks the server name on a port where anything may be spoken, when TLS is",
   expect(await readUntil(right, "TLS")).toBe("hello over TLS");
 });
 
+it("closes a connection on which nobody speaks, so that waiting leads past no check", async () => {
+  await using origin = await openOrigin(createTcpServer((socket) => socket.resume()));
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: NAMES, limits: { idleMs: 50 } });
+  const client = await openConnect(lab, host);
+  await once(client.resume(), "end");
+  expect(lab.records).toMatchObject([{ verdict: "refused", reason: "too-slow" }]);
+});
+
 it("refuses what is not TLS where the rule is for https", async () => {
   await using origin = await openOrigin(createHttpServer((_request, response) => response.end("plain")));
   const host = `good.test:${origin.port}`;

@@ -94,8 +94,9 @@ class Tunnel {
     if (this.#flow.isOver || stream.destroyed) return drop();
     this.#accept();
     const canServerBegin = this.speaks === "anything" && !isAllConditional(gate, place);
-    const isServerFirst = canServerBegin && (await waitForFirst(stream, upstream, gate.limits.idleMs));
-    const seen = isServerFirst ? OTHER : await this.#look();
+    const first = canServerBegin ? await waitForFirst(stream, upstream, gate.limits.idleMs) : "client";
+    if (first === "nobody") return this.#flow.stop(new Refusal("too-slow", "Neither side said anything in time."));
+    const seen = first === "server" ? OTHER : await this.#look();
     if (this.#flow.isOver) return drop();
     return this.#joinSeen(upstream, seen);
   }
@@ -193,18 +194,21 @@ function judgeServerName(hello: { readonly serverName?: string; readonly isEncry
   return new Refusal("sni-mismatch", `The TLS hello is not for ${host}.`);
 }
 
-/** Resolves with whether the server spoke first, or ended. The streams are left paused, nothing taken. */
-function waitForFirst(stream: Duplex, upstream: Socket, timeoutMs: number): Promise<boolean> {
+/**
+ * Who spoke first; a server that ended did. The streams are left paused, nothing taken. Where nobody spoke in time nothing may follow:
+ * a client that waits must not get past the look at what it says.
+ */
+function waitForFirst(stream: Duplex, upstream: Socket, timeoutMs: number): Promise<"client" | "server" | "nobody"> {
   return new Promise((resolve) => {
-    const finish = (isServerFirst: boolean): void => {
+    const finish = (first: "client" | "server" | "nobody"): void => {
       clearTimeout(timer);
       stream.off("readable", client).off("close", server);
       upstream.off("readable", server).off("close", server);
-      resolve(isServerFirst);
+      resolve(first);
     };
-    const client = (): void => finish(false);
-    const server = (): void => finish(true);
-    const timer = setTimeout(server, timeoutMs);
+    const client = (): void => finish("client");
+    const server = (): void => finish("server");
+    const timer = setTimeout(() => finish("nobody"), timeoutMs);
     stream.on("readable", client).once("close", server);
     upstream.on("readable", server).once("close", server);
   });
