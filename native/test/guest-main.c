@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
   if (strlen(argv[1]) >= sizeof address.sun_path) return 2;
   memcpy(address.sun_path, argv[1], strlen(argv[1]));
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 128) != 0) {
+  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 4096) != 0) {
     fprintf(stderr, "guest-main: %s: %s\n", argv[1], strerror(errno));
     return 1;
   }
