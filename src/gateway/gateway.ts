@@ -13,10 +13,12 @@ import { findPortSandbox } from "../sandbox/port-sandbox.ts";
 import type { SecretVault } from "../network/secrets/secret-store.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { TokenVerifier } from "./auth/authenticate.ts";
+import { admit } from "./auth/admit.ts";
 import { assertRouteGranted } from "./auth/assert-route-granted.ts";
 import { createAuthenticate } from "./auth/authenticate.ts";
 import type { Callers } from "./auth/callers.ts";
 import { createCallers } from "./auth/callers.ts";
+import type { ProtectedResource } from "./auth/oauth/protected-resource.ts";
 import { answerErrors, answerUnreadablePath, requestIdOf } from "./error-answer.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable, isLoopback } from "./loopback.ts";
@@ -29,6 +31,7 @@ import { healthRoute } from "./routes/health.ts";
 import { mcpRoute } from "./routes/mcp.ts";
 import { mcpSseRoutes } from "./routes/mcp-sse.ts";
 import { networkRoutes } from "./routes/network.ts";
+import { METADATA_ROUTES, protectedResourceRoutes } from "./routes/protected-resource.ts";
 import { portRoutes } from "./routes/ports.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
 import { secretRoutes } from "./routes/secrets.ts";
@@ -46,6 +49,8 @@ export interface GatewayOptions {
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings">;
   /** Who knows the holders of tokens. Without any only this machine is served. */
   readonly tokens?: readonly TokenVerifier[];
+  /** Holders of an issuer's access tokens are served too. */
+  readonly oauth?: ProtectedResource;
   readonly version: string;
   readonly log: GatewayLog;
 }
@@ -61,20 +66,20 @@ export interface Gateway {
 /** What a request may hold; one limit for every route. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 /** What everybody may ask, as a load balancer does. */
-const OPEN_ROUTES: ReadonlySet<string> = new Set(["/health", "/mcp/health", "/openapi.json"]);
+const OPEN_ROUTES: ReadonlySet<string> = new Set(["/health", "/mcp/health", "/openapi.json", ...METADATA_ROUTES]);
 const GRACE_MS = 5_000;
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log } = options;
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
   const mcp = createMcpHttp({ ...mcpDoors(options), version: options.version, onError });
-  const callers = createCallers(createAuthenticate({ verifiers: options.tokens ?? [], allowsLocal: isLoopback(config.host) }));
+  const callers = createCallers(createAuthenticate({ verifiers: verifiersOf(options), allowsLocal: isLoopback(config.host) }));
   const ports = createGatewayPorts(options);
   const app = createApp(options, { mcp, callers, ports });
   const upgrades = serveUpgrades(app.server, ports, { sandboxes: options.sandboxes, host: config.host, callers, log });
   return {
     async listen() {
-      assertListenable(config.host, (options.tokens ?? []).length > 0);
+      assertListenable(config.host, verifiersOf(options).length > 0);
       return new URL(await app.listen({ host: config.host, port: config.port }));
     },
     async close(graceMs = GRACE_MS) {
@@ -86,6 +91,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       await stopped;
     },
   };
+}
+
+function verifiersOf({ tokens = [], oauth }: GatewayOptions): readonly TokenVerifier[] {
+  return oauth ? [...tokens, oauth.verifier] : tokens;
 }
 
 /** Ports are open to who holds a link, whoever that is. */
@@ -109,6 +118,7 @@ function mcpDoors({ tools, resources, prompts }: GatewayOptions) {
 }
 
 function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): FastifyInstance {
+  const { oauth } = options;
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (own) => createHttpServer(ports, own),
@@ -119,15 +129,16 @@ function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): Fa
   });
   readJsonAlone(app);
   answerErrors(app, options.log);
-  app.addHook("onRequest", async ({ method, headers, routeOptions, raw }, reply) => {
+  app.addHook("onRequest", async (request, reply) => {
+    const { method, headers, routeOptions } = request;
     assertOwnOrigin(headers, options.config.host);
     if (method === "POST" || method === "PUT") assertJson(headers);
     if (OPEN_ROUTES.has(routeOptions.url ?? "")) return;
-    void reply.header("www-authenticate", "Bearer");
-    assertRouteGranted(await callers.admit(raw), method, routeOptions.url ?? "");
-    void reply.removeHeader("www-authenticate");
+    const caller = await admit(request, reply, { callers, ...(oauth && { metadataUrl: oauth.metadataUrl }) });
+    assertRouteGranted(caller, method, routeOptions.url ?? "");
   });
   void app.register(healthRoute());
+  void app.register(protectedResourceRoutes(oauth));
   void app.register(mcpRoute({ mcp, callers, log: options.log }));
   if (options.config.legacySse) void app.register(mcpSseRoutes({ mcp, callers, log: options.log }));
   void app.register(doctorRoute(options.isolation));

@@ -12,6 +12,6 @@ export function assertListenable(host: string, hasTokens: boolean): void {
   throw new BelljarError(
     "CONFIG_INVALID",
     `Refusing to listen on ${host}: without tokens anybody who reaches it could run programs. ` +
-      "Make one with `belljar token create NAME`, or listen on 127.0.0.1 and reach it through an SSH tunnel",
+      "Make one with `belljar token create NAME`, name an OAuth issuer (oauth.issuer), or listen on 127.0.0.1 and reach it through an SSH tunnel",
   );
 }

@@ -45,6 +45,8 @@ it("keeps every route", async () => {
       "DELETE /mcp",
       "DELETE /v1/sandboxes/:id",
       "DELETE /v1/secrets/:name",
+      "GET /.well-known/oauth-protected-resource",
+      "GET /.well-known/oauth-protected-resource/mcp",
       "GET /health",
       "GET /mcp",
       "GET /mcp/health",

@@ -9,6 +9,7 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import type { Config } from "../../config/config.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openLocalStack, readConfig } from "../compose.ts";
+import { openOAuth } from "../open-oauth.ts";
 import { createLog } from "../log.ts";
 import { openHomeSecrets } from "../home-secrets.ts";
 import { readPackage } from "../package-root.ts";
@@ -23,6 +24,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   let served = serverOrigin(config);
   await using tools = await openTools(stack, { defaultName: "default", portOrigin: async () => served, log });
   const secrets = openHomeSecrets(config);
+  const oauth = await openOAuth(config);
   const gateway = createGateway({
     config,
     sandboxes: tools.sandboxes,
@@ -33,6 +35,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     prompts: tools.prompts,
     isolation: () => stack.isolation(),
     tokens: await usableTokens(config),
+    ...(oauth && { oauth }),
     version: readPackage().version,
     log,
   });
