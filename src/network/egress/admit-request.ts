@@ -24,6 +24,7 @@ export async function admitRequest(
   visit: HttpVisit,
   request: IncomingMessage,
 ): Promise<{ readonly flow: Flow; readonly outgoing: Outgoing | Refusal }> {
+  await visit.gate.turn();
   const target = isPlainlyFramed(request)
     ? readTarget(request, visit.fixed)
     : badRequest("The body's only transfer coding may be chunked.");

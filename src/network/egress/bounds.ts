@@ -10,6 +10,8 @@ export interface EgressBounds {
 }
 
 const BURST_SECONDS = 10;
+/** Requests and name lookups for each new connection that may come: on a kept one they come faster. */
+const TURNS_PER_CONNECTION = 5;
 const DAY_MS = 86_400_000;
 
 /** What is left of some bounds. */
@@ -18,6 +20,7 @@ export class Allowance {
   readonly #now: () => number;
   #connections = 0;
   #tokens: number;
+  #turns: number;
   #refilledAt: number;
   #bytes = 0;
   #dayBegan: number;
@@ -26,6 +29,7 @@ export class Allowance {
     this.#bounds = bounds;
     this.#now = now;
     this.#tokens = bounds.connectionsPerSecond * BURST_SECONDS;
+    this.#turns = this.#tokens * TURNS_PER_CONNECTION;
     this.#refilledAt = this.#dayBegan = now();
   }
 
@@ -47,6 +51,13 @@ export class Allowance {
     this.#connections -= 1;
   }
 
+  /** Takes the next request's turn and tells how long it has to wait for it: each one is a line of the audit. */
+  takeTurn(): number {
+    this.#refill();
+    this.#turns -= 1;
+    return this.#turns >= 0 ? 0 : (-this.#turns * 1000) / (this.#bounds.connectionsPerSecond * TURNS_PER_CONNECTION);
+  }
+
   /** False once it is too much. */
   takeBytes(count: number): boolean {
     this.#bytes += count;
@@ -56,7 +67,9 @@ export class Allowance {
   #refill(): void {
     const now = this.#now();
     const most = this.#bounds.connectionsPerSecond * BURST_SECONDS;
-    this.#tokens = Math.min(most, this.#tokens + (Math.max(0, now - this.#refilledAt) / 1000) * this.#bounds.connectionsPerSecond);
+    const more = (Math.max(0, now - this.#refilledAt) / 1000) * this.#bounds.connectionsPerSecond;
+    this.#tokens = Math.min(most, this.#tokens + more);
+    this.#turns = Math.min(most * TURNS_PER_CONNECTION, this.#turns + more * TURNS_PER_CONNECTION);
     this.#refilledAt = now;
     if (now - this.#dayBegan < DAY_MS) return;
     this.#dayBegan = now;

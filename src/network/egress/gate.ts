@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import type { ConnectionRecord } from "../connection-record.ts";
 import type { EgressState } from "../egress.ts";
 import { isAddress, toAuthority } from "../host-name.ts";
@@ -32,6 +33,7 @@ export class Gate {
   readonly #options: GateOptions;
   readonly #names: PinnedNames;
   readonly #flows = new Set<Flow>();
+  readonly #closed = new AbortController();
   #table: PolicyTable;
   #guard: SecretGuard | undefined;
   #own: { readonly addresses: ReadonlySet<string>; readonly until: number } | undefined;
@@ -63,6 +65,7 @@ export class Gate {
 
   /** Every flow is over, as the sandbox is. */
   close(): void {
+    this.#closed.abort();
     for (const flow of this.#flows) {
       flow.end();
       flow.cut(new Refusal("reset", "The sandbox ended."));
@@ -86,6 +89,15 @@ export class Gate {
     if (this.#guard?.terminates(host, port)) return true;
     const grants = forScheme(this.find({ host, port }), "https");
     return grants.length > 0 && grants.every(isConditional);
+  }
+
+  /**
+   * Resolves when the next request of the sandbox may begin, or the sandbox is over: a kept connection is counted once, whatever comes on it.
+   * Waiting, and not a refusal, keeps the audit whole.
+   */
+  async turn(): Promise<void> {
+    const waitMs = Math.max(...this.#options.allowances.map((allowance) => allowance.takeTurn()));
+    if (waitMs > 0) await wait(waitMs, undefined, { signal: this.#closed.signal }).catch(() => {});
   }
 
   start(start: FlowStart): Flow {

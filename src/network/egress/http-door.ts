@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { answerRefusal, endSoon, refuseStream } from "./answer-refusal.ts";
+import { endSoon, refuseStream } from "./answer-refusal.ts";
 import { forwardRequest } from "./http-forward.ts";
 import { badRequest } from "./http-target.ts";
 import { forwardUpgrade } from "./http-upgrade.ts";
@@ -24,10 +24,11 @@ export class HttpDoor {
     this.#server.on("request", (request, response) => {
       const visit = this.#visitOf(request);
       if (visit.exchanges < PIPELINED_MAX) return forwardRequest(visit, request, response);
+      if (request.socket.destroyed) return;
       const refusal = new Refusal("too-fast", `At most ${PIPELINED_MAX} requests may wait on one connection.`);
       visit.gate.refuse({ via: visit.via, place: visit.fixed?.place ?? NOWHERE }, refusal);
-      response.shouldKeepAlive = false;
-      return answerRefusal(response, refusal);
+      // Behind it there may be thousands more.
+      request.socket.destroy();
     });
     this.#server.on("upgrade", (request, socket, head) => {
       const visit = this.#visitOf(request);

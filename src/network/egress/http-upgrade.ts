@@ -35,6 +35,7 @@ interface Upgrade {
 
 async function upgrade(visit: HttpVisit, { request, response, socket }: Upgrade): Promise<void> {
   const { flow, outgoing } = await admitRequest(visit, request);
+  if (socket.destroyed) return flow.end();
   visit.began({ expire: () => flow.stop(unreachable("timed-out", flow.place)) });
   flow.cut = (refusal) => (response.headersSent ? socket.destroy() : answerRefusal(response, refusal));
   if (outgoing instanceof Refusal) return flow.stop(outgoing);

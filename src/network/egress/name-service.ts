@@ -18,6 +18,7 @@ export async function serveNames(stream: Duplex, gate: Gate, addresses: NameAddr
     const message = await readHead(stream, parseFrame, { maxBytes: MESSAGE_MAX, timeoutMs: gate.limits.headMs });
     const question = message && parseQuestion(message);
     if (!question) return endSoon(stream);
+    await gate.turn();
     const answer = encodeAnswer(question, await answerTo(question, gate, addresses));
     const length = Buffer.alloc(2);
     length.writeUInt16BE(answer.length);
