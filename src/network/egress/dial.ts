@@ -1,5 +1,6 @@
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { limitTime } from "../time-limit.ts";
+import { connectToOrigin } from "./origin-socket.ts";
 import type { Reason } from "./refusal.ts";
 
 export interface DialResult {
@@ -28,7 +29,7 @@ export async function dialFirst(addresses: readonly string[], port: number, sign
 
 function dialOne(host: string, port: number, signal: AbortSignal): Promise<Socket | Reason> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    const socket = connectToOrigin(host, port);
     const finish = (result: Socket | Reason): void => {
       signal.removeEventListener("abort", abort);
       socket.off("connect", connected).off("error", failed);

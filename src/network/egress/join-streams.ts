@@ -1,5 +1,6 @@
 import type { Duplex, Transform } from "node:stream";
 import type { Flow } from "./flow.ts";
+import { lendReads } from "./origin-socket.ts";
 
 export interface JoinOptions {
   readonly inside: Duplex;
@@ -24,10 +25,11 @@ export function joinStreams(flow: Flow, { inside, outside, idleMs, toOutside, to
     flow.sent(chunk.length);
     timer.refresh();
   });
-  outside.on("data", (chunk: Buffer) => {
+  const received = (chunk: Buffer): void => {
     flow.received(chunk.length);
     timer.refresh();
-  });
+  };
+  const isLent = !toInside && lendReads(outside, (bytes, done) => void (received(bytes), inside.write(bytes, done)));
   for (const [stream, other] of [
     [inside, outside],
     [outside, inside],
@@ -37,7 +39,9 @@ export function joinStreams(flow: Flow, { inside, outside, idleMs, toOutside, to
     stream.once("close", () => (isComplete(stream) && !other.destroyed ? undefined : finish()));
   }
   (toOutside ? inside.pipe(toOutside) : inside).pipe(outside);
-  (toInside ? outside.pipe(toInside) : outside).pipe(inside);
+  if (!isLent) return void (toInside ? outside.on("data", received).pipe(toInside) : outside.on("data", received)).pipe(inside);
+  outside.once("end", () => inside.end());
+  return void outside.resume();
 }
 
 function isComplete(stream: Duplex): boolean {

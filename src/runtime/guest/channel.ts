@@ -15,6 +15,12 @@ export interface ChannelOptions {
   readonly onDestroyed?: () => void;
 }
 
+interface PendingWrite {
+  readonly pieces: Buffer[];
+  readonly isSmall: boolean;
+  readonly done: Written;
+}
+
 /**
  * One channel of a multiplexed operation as a Node stream. What came and was not taken stays in a queue that the channel's window bounds;
  * credit goes back as the consumer takes bytes, so an unread channel stops its own sender and nothing else.
@@ -36,7 +42,7 @@ export class Channel {
   #isDrained = false;
   #isDestroyed = false;
   #isDeaf = false;
-  #pending: { readonly pieces: Buffer[]; readonly done: Written } | undefined;
+  #pending: PendingWrite | undefined;
 
   constructor(operation: Operation, id: number, options: ChannelOptions) {
     this.#operation = operation;
@@ -151,7 +157,7 @@ export class Channel {
 
   #write(pieces: Buffer[], done: Written): void {
     if (this.#error) return done(this.#error);
-    this.#pending = { pieces, done };
+    this.#pending = { pieces, isSmall: pieces.length === 1 && areSmall(pieces), done };
     this.#flush();
   }
 
@@ -159,19 +165,20 @@ export class Channel {
     if (!this.#pending) return;
     if (this.#isDeaf) return this.#settleWrite(this.#pending.done);
     this.#operation.together(() => {
-      while (this.#pending && this.#sendSome(this.#pending.pieces, this.#pending.done));
+      while (this.#pending && this.#sendSome(this.#pending));
     });
   }
 
-  /** One frame; false when there is no credit for it. */
-  #sendSome(pieces: Buffer[], done: Written): boolean {
+  /** One frame; false when there is no credit for it. A small write is done once it is sent: its frame holds a copy. */
+  #sendSome({ pieces, isSmall, done }: PendingWrite): boolean {
     const piece = pieces[0] ?? Buffer.alloc(0);
     const size = this.#sent.take(Math.min(piece.length, PAYLOAD_MAX_BYTES));
     if (size === 0 && piece.length > 0) return false;
     if (size < piece.length) pieces[0] = piece.subarray(size);
     else pieces.shift();
     if (pieces.length === 0) this.#pending = undefined;
-    this.#operation.data(this.#id, piece.subarray(0, size), this.#pending ? undefined : done);
+    this.#operation.data(this.#id, piece.subarray(0, size), this.#pending || isSmall ? undefined : done);
+    if (!this.#pending && isSmall) done();
     return true;
   }
 
@@ -201,5 +208,9 @@ export class Channel {
 /** Small chunks go as one frame. */
 function toPieces(chunks: readonly { readonly chunk: Buffer }[]): Buffer[] {
   const pieces = chunks.map(({ chunk }) => chunk);
-  return pieces.reduce((sum, { length }) => sum + length, 0) <= COPY_MAX_BYTES ? [Buffer.concat(pieces)] : pieces;
+  return areSmall(pieces) ? [Buffer.concat(pieces)] : pieces;
+}
+
+function areSmall(pieces: readonly Buffer[]): boolean {
+  return pieces.reduce((sum, { length }) => sum + length, 0) <= COPY_MAX_BYTES;
 }

@@ -83,15 +83,9 @@ export class Operation {
     done(this.#isOpen ? error : undefined);
   }
 
-  /**
-   * Sends a payload of at most `PAYLOAD_MAX_BYTES`. `done` is called when the payload's memory may be used again: when the transport took
-   * it, at once for a small one, or when there is nobody to take it.
-   */
+  /** Sends a payload of at most `PAYLOAD_MAX_BYTES`; `done` is called when the transport took it, or when there is nobody to take it. */
   data(channel: number, payload: Uint8Array, done?: Written): void {
-    if (payload.length <= COPY_MAX_BYTES) {
-      this.#writeSoon(encodeFrame(FRAME.DATA, channel, payload));
-      return done?.();
-    }
+    if (payload.length <= COPY_MAX_BYTES) return this.#writeSoon(encodeFrame(FRAME.DATA, channel, payload), done);
     return this.together(() => {
       this.write(encodeFrameHeader(FRAME.DATA, channel, payload.length));
       this.write(payload, done);
