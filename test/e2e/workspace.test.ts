@@ -42,6 +42,17 @@ describe("a workspace", () => {
     });
   });
 
+  it("is free of what package managers keep for themselves, whoever runs them", async () => {
+    await using project = await openProject();
+    const id = await project.create("");
+    for (const user of ["user", "root", "user"]) {
+      const npm = await project.cli.run(["exec", "--user", user, id, "--", "sh", "-c", "npm run nothing; npm config get cache"]);
+      expect(npm).toMatchObject({ stdout: `/var/cache/${user}/npm\n`, stderr: expect.stringContaining(`/var/cache/${user}/npm/_logs/`) });
+    }
+    expect(await project.cli.run(["exec", id, "--", "sh", "-c", "mkdir -p $PIP_CACHE_DIR"])).toMatchObject({ code: 0 });
+    expect(await project.cli.run(["sandbox", "diff", "--json", id])).toMatchObject({ stdout: expect.stringContaining(`"changes":[]`) });
+  });
+
   it("can be read-only", async () => {
     await using project = await openProject();
     const id = await project.create(":ro");

@@ -89,7 +89,7 @@ verifies("host-environment-hidden", async () => {
       .trim()
       .split("\n")
       .map((line) => line.split("=")[0]);
-    const expected = ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "PWD", "SHLVL", "_"];
+    const expected = ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "NPM_CONFIG_CACHE", "PIP_CACHE_DIR", "PWD", "SHLVL", "_"];
     expect(names.filter((name) => !expected.includes(name ?? ""))).toEqual([]);
   } finally {
     delete process.env["BELLJAR_TEST_SECRET"];

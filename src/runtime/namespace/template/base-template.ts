@@ -15,6 +15,11 @@ import { buildUsrLayer } from "./usr-layer.ts";
 
 const run = promisify(execFile);
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/**
+ * Beside the home, which may be a workspace whose changes a person reads. npm puts in who runs it, so that the user never meets
+ * what root has written; pip keeps away from a cache of somebody else by itself.
+ */
+const CACHES = { NPM_CONFIG_CACHE: "/var/cache/${USER}/npm", PIP_CACHE_DIR: "/var/cache/user/pip" };
 const BUILDING = ".building-";
 const ABANDONED_AFTER_MS = 3_600_000;
 
@@ -50,7 +55,7 @@ export async function openBaseTemplate(options: BaseTemplateOptions): Promise<Te
     fingerprint,
     rootLayers: [join(folder, "root")],
     usrLayers: [join(folder, "usr"), join(hostRoot, "usr")],
-    env: { PATH: binds.length > 0 ? `/opt/belljar/node/bin:${PATH}` : PATH, LANG: "C.UTF-8" },
+    env: { PATH: binds.length > 0 ? `/opt/belljar/node/bin:${PATH}` : PATH, LANG: "C.UTF-8", ...CACHES },
     binds,
     user: "user",
   };

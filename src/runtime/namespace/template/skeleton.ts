@@ -60,6 +60,7 @@ const FOLDERS: Readonly<Record<string, number>> = {
   "var/cache/fontconfig": 0o755,
   "var/cache/ldconfig": 0o700,
   "var/cache/man": 0o755,
+  "var/cache/root": 0o700,
   "var/log": 0o755,
   "var/log/apt": 0o755,
   "var/lib": 0o755,
@@ -131,6 +132,7 @@ function notMerged(name: string): BelljarError {
 
 async function fillHomes(layer: LayerWriter): Promise<void> {
   await layer.folder("home/user", { owner: USER });
+  await layer.folder("var/cache/user", { owner: USER });
   for (const [name, content] of Object.entries(HOME_FILES)) {
     await layer.file(join("etc/skel", name), content);
     await layer.file(join("root", name), content);
