@@ -10,7 +10,7 @@ export function answerRefusal(response: ServerResponse, refusal: Refusal): void 
   if (response.headersSent || response.destroyed) return void response.destroy();
   const body = bodyOf(refusal);
   response.shouldKeepAlive &&= response.req.complete;
-  response.writeHead(refusal.status, { ...headersOf(refusal), "content-length": Buffer.byteLength(body) });
+  response.writeHead(refusal.status, phraseOf(refusal), { ...headersOf(refusal), "content-length": Buffer.byteLength(body) });
   response.end(response.req.method === "HEAD" ? undefined : body);
 }
 
@@ -19,7 +19,7 @@ export function refuseStream(stream: Duplex, refusal: Refusal): void {
   const body = bodyOf(refusal);
   const headers = { ...headersOf(refusal), "content-length": Buffer.byteLength(body), connection: "close" };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  endSoon(stream, `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ""}\r\n${lines.join("")}\r\n${body}`);
+  endSoon(stream, `HTTP/1.1 ${refusal.status} ${phraseOf(refusal)}\r\n${lines.join("")}\r\n${body}`);
 }
 
 /** Writes the last bytes and closes, at the latest after a moment. */
@@ -32,6 +32,11 @@ export function endSoon(stream: Duplex, bytes?: string | Uint8Array): void {
   if (bytes === undefined) stream.end();
   else stream.end(bytes);
   stream.resume();
+}
+
+/** ASCII: hosts stand in it in canonical form alone. */
+function phraseOf({ status, brief }: Refusal): string {
+  return `${STATUS_CODES[status] ?? ""} (Belljar: ${brief})`.trim();
 }
 
 function headersOf(refusal: Refusal): Record<string, string> {

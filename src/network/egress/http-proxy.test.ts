@@ -27,7 +27,7 @@ it("sends a request to a host that a rule names, and records it", async () => {
 it("refuses a host that no rule names, and says which rule is missing", async () => {
   await using lab = await openEgressLab({ policy: { allow: ["good.test"] } });
   const answer = await converse(await lab.proxy(), get("http://bad.test:81/", "bad.test:81"));
-  expect(answer).toContain("403 Forbidden");
+  expect(answer).toContain("403 Forbidden (Belljar: the missing rule is bad.test:81)");
   expect(answer).toContain("x-belljar-error: no-rule");
   expect(answer).toMatch(/belljar sandbox network [a-z0-9]{20} --allow bad\.test:81/);
   expect(await lab.recorded((row) => row.host === "bad.test")).toMatchObject({ verdict: "refused", reason: "no-rule" });

@@ -46,10 +46,13 @@ export class Refusal {
   readonly reason: Reason;
   /** For the program inside: what happened, and what to do. */
   readonly text: string;
+  /** The same in a few words, for a status line: of a refused CONNECT many programs show nothing else. */
+  readonly brief: string;
 
-  constructor(reason: Reason, text: string) {
+  constructor(reason: Reason, text: string, brief: string = reason) {
     this.reason = reason;
     this.text = text;
+    this.brief = brief;
   }
 
   get status(): number {
@@ -81,6 +84,7 @@ export function noRule(sandbox: string, place: Place, request = ""): Refusal {
   return new Refusal(
     "no-rule",
     `This sandbox may not reach ${what}: no rule of its network policy allows it. The missing rule is "${rule}". ${howToAllow(sandbox, rule)}`,
+    `the missing rule is ${rule}`,
   );
 }
 

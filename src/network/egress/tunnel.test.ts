@@ -181,7 +181,7 @@ it("reads TLS for a rule with a path, and verifies the real server's name", asyn
   const ask = async (path: string): Promise<string> => {
     const client = await secure(await openConnect(lab, host), { servername: "good.test", ca: INSIDE.certificatePem });
     client.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    return readUntil(client, "Belljar:");
+    return readUntil(client, "\r\n\r\nBelljar:");
   };
   expect(await ask("/v1")).toContain("x-belljar-error: bad-certificate");
   expect(await ask("/v2")).toContain("x-belljar-error: no-rule");
