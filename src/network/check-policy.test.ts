@@ -50,6 +50,11 @@ it.each([
   "example..com",
   "localhost",
   "none",
+  "10.0.0.0/8:80",
+  "93.184.215.0/24",
+  "127.0.0.1",
+  "169.254.169.254",
+  "[::1]",
   "FETCH https://example.com",
 ])("refuses the rule %j", (written) => {
   expect(() => parseRule(written)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));

@@ -1,5 +1,6 @@
 import { getPublicSuffix } from "tldts";
 import { BelljarError } from "../errors.ts";
+import { kindOfAddress } from "./egress/addresses.ts";
 import { isAddress, toAuthority, toCanonicalHost } from "./host-name.ts";
 import { findSet } from "./named-sets.ts";
 import { toRulePath } from "./request-path.ts";
@@ -25,6 +26,7 @@ interface Rule {
   readonly grants: readonly Grant[];
 }
 
+const NO_ADDRESSES: ReadonlySet<string> = new Set();
 const RULE = /^(?:(?<methods>[^\s/.:]+) +)?(?:(?<scheme>https?):\/\/)?(?<host>\[[^\]]*\]|[^/:\s]+)(?::(?<port>\d{1,5}))?(?<path>\/\S*)?$/i;
 const METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
 const RULE_MAX_LENGTH = 512;
@@ -47,8 +49,7 @@ function parseWritten(written: string): Rule {
   const { host, isWildcard } = parseHost(written, parts["host"]);
   const scheme = parts["scheme"]?.toLowerCase() as "http" | "https" | undefined;
   const port = parsePort(written, parts["port"]);
-  if (!host.includes(".") && !host.includes(":") && port === undefined)
-    throw invalid(written, `"${host}" is no set, and a name without a dot is of this machine's own network: write its port too`);
+  assertReachable(written, host, { port, path: parts["path"] });
   const methods = parts["methods"] === undefined ? undefined : parseMethods(written, parts["methods"]);
   const path = parts["path"] === undefined ? undefined : parsePath(written, parts["path"]);
   const shown = isWildcard ? `*.${host}` : host;
@@ -56,6 +57,21 @@ function parseWritten(written: string): Rule {
   const rule = `${methods ? `${methods.join("+")} ` : ""}${scheme ? `${scheme}://` : ""}${authority}${path ?? ""}`;
   const base = { rule, host, isWildcard, isExact: port !== undefined && !isWildcard, ...(methods && { methods }), ...(path && { path }) };
   return { text: rule, grants: spread(scheme, port).map((way) => ({ ...base, ...way })) };
+}
+
+/** A rule that could never allow anything is a mistake of whoever wrote it. */
+function assertReachable(
+  written: string,
+  host: string,
+  { port, path }: { readonly port: number | undefined; readonly path: string | undefined },
+): void {
+  if (isAddress(host) && /^\/\d{1,3}$/.test(path ?? "")) throw invalid(written, "a rule is for one address, not for a range of them");
+  if (port !== undefined) return;
+  if (host === "none" || host === "all") throw invalid(written, `${host} is a policy of its own, and stands alone`);
+  if (isAddress(host) && kindOfAddress(host, NO_ADDRESSES) !== "public")
+    throw invalid(written, `${host} is no address of the public Internet, which is reached only on a port that the rule names`);
+  if (!host.includes(".") && !isAddress(host))
+    throw invalid(written, `"${host}" is no set, and a name without a dot is of this machine's own network: write its port too`);
 }
 
 function spread(scheme: "http" | "https" | undefined, port: number | undefined): readonly Pick<Grant, "scheme" | "port">[] {
