@@ -12,10 +12,12 @@ export interface TrustFile {
 const BUNDLE = "/etc/ssl/certs/ca-certificates.crt";
 /** The sandbox's own alone. */
 const OWN = "/etc/ssl/certs/belljar-ca.pem";
+const HOOK = "/etc/ca-certificates/update.d/belljar";
 
 /**
  * What makes a sandbox trust its own authority: the system's bundle with it, the certificate itself, its link by hash for programs
- * that look in the folder, and the source from which `update-ca-certificates` makes the bundle again.
+ * that look in the folder, and a hook that adds it when `update-ca-certificates` makes the bundle again. All of it lies in `/etc`,
+ * which alone can be written where the sandbox has one id.
  */
 export function trustFiles(certificatePem: string, systemBundle: string): readonly TrustFile[] {
   const file = (path: string, content: string): TrustFile => ({ path, content, mode: 0o644 });
@@ -23,7 +25,7 @@ export function trustFiles(certificatePem: string, systemBundle: string): readon
     file(BUNDLE, `${systemBundle.trimEnd()}\n${certificatePem}`.trimStart()),
     file(OWN, certificatePem),
     file(`/etc/ssl/certs/${subjectHash(AUTHORITY_NAME)}.0`, certificatePem),
-    file("/usr/local/share/ca-certificates/belljar-ca.crt", certificatePem),
+    { path: HOOK, content: `#!/bin/sh\ncat ${OWN} >>${BUNDLE}\n`, mode: 0o755 },
   ];
 }
 
