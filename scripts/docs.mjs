@@ -58,7 +58,8 @@ async function toolsPage() {
   const interpreter = { runProgram: () => Promise.reject(new Problem("The reference page runs no program")) };
   const sandboxes = { create: interpreter.runProgram, list: interpreter.runProgram };
   const shells = { run: interpreter.runProgram };
-  const tools = builtinTools({ interpreter, sandboxes, shells, config: loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } }) }).map(describeTool);
+  const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
+  const tools = builtinTools({ interpreter, sandboxes, shells, web: { search: {} }, config }).map(describeTool);
   const parts = tools.map((tool) =>
     [
       `## ${tool.name}`,

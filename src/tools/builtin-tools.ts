@@ -18,6 +18,8 @@ import { shellTools } from "./shell/shell-tools.ts";
 import type { ShellSessions } from "./shell/shell-sessions.ts";
 import { todoTools } from "./todo/todo-tools.ts";
 import type { ToolLimits } from "./tool-limits.ts";
+import type { WebToolsOptions } from "./web/web-tools.ts";
+import { webTools } from "./web/web-tools.ts";
 
 export interface BuiltinToolsOptions {
   readonly interpreter: Interpreter;
@@ -29,12 +31,13 @@ export interface BuiltinToolsOptions {
   readonly portUrls?: PortUrls;
   /** Paths inside of the search programs, where they are not the ones that Belljar puts into its sandboxes. */
   readonly programs?: SearchPrograms;
+  readonly web?: WebToolsOptions;
   readonly config: ToolLimits;
 }
 
 /** The tools that come with Belljar, in the order in which they are listed. */
 export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
-  const { interpreter, sandboxes, shells, snippetsDirectory, programs, portUrls, config } = options;
+  const { interpreter, sandboxes, shells, snippetsDirectory, programs, portUrls, web, config } = options;
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     ...shellTools(shells, config),
@@ -46,6 +49,7 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
     ...todoTools,
     ...gitTools,
     ...npmTools,
+    ...webTools(web),
     searchTools,
     describeToolTool,
     callTool,

@@ -10,7 +10,9 @@ const interpreter = {
   runProgram: () => Promise.reject(new Error("no program is run here")),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
-const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), shells: createShellSessions(config), config }).map(describeTool);
+const search = { search: () => Promise.reject(new Error("nothing is searched here")) };
+const shells = createShellSessions(config);
+const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), shells, web: { search }, config }).map(describeTool);
 
 /** Models and their prompts know these names and arguments. */
 it("keeps every built-in tool with its arguments and results", () => {
@@ -67,6 +69,8 @@ it("keeps every built-in tool with its arguments and results", () => {
         "npm_install: path packages dev exact clean ignore_scripts timeout_ms sandbox -> added removed changed duration_ms",
         "npm_run: script args path env timeout_ms sandbox -> stdout stderr exit_code duration_ms timed_out truncated",
         "npm_test: args path env timeout_ms sandbox -> stdout stderr exit_code duration_ms timed_out truncated",
+        "web_visit: url whole_page max_bytes sandbox -> url status content_type title content total_bytes next_offset rest_uri incomplete",
+        "web_search: query -> results answer",
         "search_tools: query limit -> tools total",
         "describe_tool: name -> name title description input_schema output_schema annotations",
         "call_tool: name arguments -> ",

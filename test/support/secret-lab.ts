@@ -67,6 +67,7 @@ export async function openSecretLab(): Promise<SecretLab> {
     home,
     runtimeDirectory: join(folder, "run"),
     storage: "home",
+    kernels: join(ROOT, "dist/kernels"),
     binary: join(ROOT, "native/build/belljar-native"),
   });
   const config = { sandbox: SANDBOX, listMax: 100, tombstoneRetentionMs: 60_000 };
