@@ -13,12 +13,17 @@ interface Pin {
 }
 
 const NAMES_MAX = 1024;
+/** Questions at once: the host's own lookups share a few threads, which names that nobody answers must not fill. */
+const QUESTIONS_MAX = 2;
 
 /** What each name leads to in one sandbox: resolved once, and the same for a while, so that no name leads to one place when it is judged and to another when it is dialled. */
 export class PinnedNames {
   readonly #options: PinnedNamesOptions;
   readonly #pins = new Map<string, Pin>();
   readonly #now: () => number;
+  /** Those who wait until a question may be asked. */
+  readonly #waiting = new Set<() => void>();
+  #asked = 0;
 
   constructor(options: PinnedNamesOptions) {
     this.#options = options;
@@ -55,8 +60,28 @@ export class PinnedNames {
   #ask(host: string): Promise<readonly string[]> {
     const signal = AbortSignal.timeout(this.#options.timeoutMs);
     return new Promise((resolve, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-      this.#options.resolver.resolve(host, signal).then(resolve, reject);
+      const ask = (): void => {
+        this.#waiting.delete(ask);
+        this.#asked += 1;
+        // A resolver may go on after it was given up: until then it counts.
+        this.#options.resolver
+          .resolve(host, signal)
+          .finally(() => this.#answered())
+          .then(resolve, reject);
+      };
+      const giveUp = (): void => {
+        this.#waiting.delete(ask);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener("abort", giveUp, { once: true });
+      if (this.#asked < QUESTIONS_MAX) ask();
+      else this.#waiting.add(ask);
     });
+  }
+
+  #answered(): void {
+    this.#asked -= 1;
+    const [next] = this.#waiting;
+    next?.();
   }
 }
