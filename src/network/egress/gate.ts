@@ -36,6 +36,7 @@ export class Gate {
   readonly #closed = new AbortController();
   #table: PolicyTable;
   #guard: SecretGuard | undefined;
+  #generation = 0;
   #own: { readonly addresses: ReadonlySet<string>; readonly until: number } | undefined;
 
   constructor(options: GateOptions, state: EgressState) {
@@ -51,6 +52,11 @@ export class Gate {
     return this.#guard;
   }
 
+  /** Another one after each change: connections that were kept from before it were judged by something else. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   get isAll(): boolean {
     return this.#table.isAll;
   }
@@ -59,8 +65,9 @@ export class Gate {
   update(state: EgressState): void {
     this.#table = new PolicyTable(state.policy);
     this.#guard = state.guard;
+    this.#generation += 1;
     const refusal = new Refusal("policy-changed", "The sandbox's network policy changed and no longer allows this connection.");
-    for (const flow of this.#flows) if (!flow.isStillAllowed()) flow.stop(refusal);
+    for (const flow of this.#flows) if (!flow.isStillAllowed() || !this.#mayStayAt(flow)) flow.stop(refusal);
   }
 
   /** Every flow is over, as the sandbox is. */
@@ -143,6 +150,12 @@ export class Gate {
     if (kinds.every((kind) => kind === "public")) return undefined;
     if (kinds.includes("public")) return privateAddress(this.sandboxId, place, true);
     return isExact && !kinds.includes("closed") ? undefined : privateAddress(this.sandboxId, place, false);
+  }
+
+  /** What leads to a private address needs a rule that names the place exactly, also after a change. */
+  #mayStayAt({ place, address }: Flow): boolean {
+    if (address === undefined || kindOfAddress(address, this.#ownAddresses()) === "public") return true;
+    return this.find(place).some((grant) => grant.isExact);
   }
 
   /** Asking the kernel for each connection would cost more than judging it. */

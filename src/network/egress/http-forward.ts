@@ -111,5 +111,8 @@ export function openUpstream(
     isTls: scheme === "https",
     onRefused: (refusal) => flow.stop(refusal),
   };
-  return openRequest(options);
+  const upstream = openRequest(options);
+  // A kept connection was dialled for an earlier request.
+  upstream.once("socket", ({ remoteAddress }) => (flow.address ??= remoteAddress));
+  return upstream;
 }

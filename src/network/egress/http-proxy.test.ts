@@ -44,6 +44,7 @@ it("keeps one connection to the origin for the requests of one connection", asyn
   await lab.recorded((row) => row.verdict === "allowed");
   expect(await converse(client, get(`http://${host}/2`, host))).toContain("GET /2");
   expect(connections).toBe(1);
+  expect(lab.records.map(({ address }) => address)).toEqual(["127.0.0.1", "127.0.0.1"]);
 });
 
 it("streams bodies both ways", async () => {

@@ -76,7 +76,7 @@ export class HttpVisit {
 
   /** Keeps one connection to one place. Requests to another one that come while it is in use get a connection of their own. */
   agentFor({ place, scheme }: HttpOrigin): Agent {
-    const key = `${scheme}://${place.host} ${place.port}`;
+    const key = `${this.gate.generation} ${scheme}://${place.host} ${place.port}`;
     if (this.#agent?.key === key) return this.#agent.agent;
     if (this.#agent && this.#exchanges.size > 1) return createUpstreamAgent(this.#trust, false);
     this.#agent?.agent.destroy();

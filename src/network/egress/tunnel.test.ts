@@ -224,6 +224,34 @@ it("closes connections that a new policy forbids, and no others", async () => {
   await expect(openConnect(lab, one)).rejects.toThrow("no-rule");
 });
 
+it("closes connections to private addresses when the rule that named them exactly goes", async () => {
+  await using origin = await openOrigin(createTcpServer((socket) => socket.pipe(socket)));
+  const host = `inner.good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "inner.good.test": ["127.0.0.1"] } });
+  const client = await openConnect(lab, host);
+  client.write("ping");
+  await readUntil(client, "ping");
+  const closed = once(client.resume(), "end");
+  lab.update({ policy: { allow: [`*.good.test:${origin.port}`] } });
+  await closed;
+  expect(lab.records).toMatchObject([{ verdict: "refused", reason: "policy-changed" }]);
+  await expect(openConnect(lab, host)).rejects.toThrow("private-address");
+});
+
+it("keeps no connection to a private address for the requests after such a change", async () => {
+  await using origin = await openOrigin(createHttpServer((_request, response) => response.end("inner")));
+  const host = `inner.good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "inner.good.test": ["127.0.0.1"] } });
+  const client = await lab.proxy();
+  const request = `GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+  client.write(request);
+  await readUntil(client, "inner");
+  await lab.recorded((row) => row.verdict === "allowed");
+  lab.update({ policy: { allow: [`*.good.test:${origin.port}`] } });
+  client.write(request);
+  expect(await readUntil(client, "private-address")).toContain("403");
+});
+
 it("closes everything when the sandbox ends", async () => {
   await using origin = await openOrigin(createTcpServer((socket) => socket.pipe(socket)));
   const host = `good.test:${origin.port}`;
