@@ -15,6 +15,8 @@ import { textOf } from "../support/tool-caller.ts";
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
 const signal = AbortSignal.timeout(300_000);
+/** Whom the template's files belong to inside: an ordinary user's are its own, as the docs say. */
+const TEMPLATE_OWNER = process.getuid?.() === 0 ? "root" : "user";
 
 /** The files and search tools on the real runtime, with the programs that Belljar puts into its sandboxes. */
 async function openPlace() {
@@ -135,14 +137,14 @@ it("searches with the programs that it brings along", async () => {
   });
   expect(
     await place.sh("which rg ast-grep; /opt/belljar/bin/rg --version | head -1 | cut -d' ' -f1; stat -c '%U %a' /opt/belljar/bin/*"),
-  ).toMatch(/ripgrep\nroot 755\nroot 755\n$/);
+  ).toMatch(new RegExp(`ripgrep\n${TEMPLATE_OWNER} 755\n${TEMPLATE_OWNER} 755\n$`));
 });
 
 it("reads a PDF where the sandbox has pdftotext", async () => {
   await using place = await openPlace();
   await place.sh(
     "mkdir -p /usr/local/bin; printf '#!/bin/sh\\n[ \"$4\" = /home/user/-a.pdf ] && seq 1 5 || { echo broken >&2; exit 1; }\\n' > /usr/local/bin/pdftotext; chmod 755 /usr/local/bin/pdftotext",
-    "root",
+    TEMPLATE_OWNER,
   );
   await place.call("write_file", { path: "-a.pdf", content: "%PDF-1.7\n" });
   await place.call("write_file", { path: "b.pdf", content: "%PDF-1.7\n" });
