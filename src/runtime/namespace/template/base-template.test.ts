@@ -131,6 +131,18 @@ describe("the root layer", () => {
     expect(await kindOf(join(root, "etc/gitconfig"))).toBe("absent");
   });
 
+  it("names Debian's own archive for apt on a Debian host, and none of the host's sources", async () => {
+    await using host = await createHost();
+    const sources = "etc/apt/sources.list.d/debian.sources";
+    await host.write(sources);
+    await host.write("usr/share/keyrings/debian-archive-keyring.gpg");
+    expect(await kindOf(join(layers(await host.template()).root, sources))).toBe("absent");
+    await writeFile(join(host.root, "etc/os-release"), 'ID=debian\nVERSION_CODENAME="bookworm"\n');
+    const text = await readFile(join(layers(await host.template()).root, sources), "utf8");
+    expect(text).toContain("URIs: http://deb.debian.org/debian\nSuites: bookworm bookworm-updates");
+    expect(text).toContain("URIs: http://security.debian.org/debian-security\nSuites: bookworm-security");
+  });
+
   it("leaves out allowed names that the world may not read", async () => {
     await using host = await createHost();
     await host.write("etc/services", 0o640);

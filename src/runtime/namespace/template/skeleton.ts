@@ -2,6 +2,7 @@ import { readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { copyRowsIfPresent } from "./copy-rows.ts";
+import { aptSourcesIfPresent } from "./apt-sources.ts";
 import { ETC_FILES, HOME_FILES } from "./etc-files.ts";
 import { ETC_ROWS, VAR_ROWS } from "./etc-table.ts";
 import type { LayerWriter } from "./layer.ts";
@@ -101,6 +102,8 @@ export async function buildSkeleton(layer: LayerWriter, hostRoot: string): Promi
   for (const [path, target] of Object.entries(LINKS)) await layer.link(path, target);
   for (const [name, content] of Object.entries(ETC_FILES)) await layer.file(join("etc", name), content);
   await copyRowsIfPresent({ from: join(hostRoot, "etc"), layer, into: "etc" }, ETC_ROWS);
+  const sources = await aptSourcesIfPresent(hostRoot);
+  if (sources !== undefined) await layer.file("etc/apt/sources.list.d/debian.sources", sources);
   await copyRowsIfPresent({ from: join(hostRoot, "var"), layer, into: "var" }, VAR_ROWS);
   await fillHomes(layer);
 }
