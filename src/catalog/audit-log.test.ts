@@ -7,7 +7,15 @@ import { summarise } from "./audit.ts";
 import { createAuditLog } from "./audit-log.ts";
 import { listSegments, verifySegment } from "./audit-reader.ts";
 
-const CALL: AuditedCall = { requestId: "r", principal: "local", tool: "echo", arguments: { a: 1 }, outcome: "ok", durationMs: 1.23456 };
+const CALL: AuditedCall = {
+  requestId: "r",
+  principal: "local",
+  tool: "echo",
+  arguments: { a: 1 },
+  outcome: "ok",
+  resultBytes: 2,
+  durationMs: 1.23456,
+};
 
 async function openFolder() {
   const path = await mkdtemp(join(tmpdir(), "belljar-audit-"));
@@ -40,6 +48,7 @@ it("writes a line a call, in order, and checks as a chain", async () => {
     at: "1970-01-01T00:00:00.000Z",
     principal: "local",
     outcome: "ok",
+    resultBytes: 2,
     durationMs: 1.235,
     arguments: '{"a":1}',
   });

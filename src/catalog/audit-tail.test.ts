@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { createAuditLog } from "./audit-log.ts";
 import { followAudit, readAuditTail } from "./audit-tail.ts";
 
-const call = (tool: string) => ({ requestId: "r", principal: "local", tool, arguments: {}, outcome: "ok", durationMs: 1 });
+const call = (tool: string) => ({ requestId: "r", principal: "local", tool, arguments: {}, outcome: "ok", resultBytes: 2, durationMs: 1 });
 
 async function openFolder() {
   const path = await mkdtemp(join(tmpdir(), "belljar-audit-"));

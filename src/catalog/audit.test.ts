@@ -24,3 +24,17 @@ it("leaves out the user and password of an address, wherever it stands", () => {
 it("keeps the beginning of a long value", () => {
   expect(previewOf({ text: "a".repeat(500) })).toBe(`{"text":"${"a".repeat(160)}... (500 characters)"}`);
 });
+
+it.each([
+  ["curl -H 'Authorization: Bearer planted-value' https://example.org", "curl -H 'Authorization: Bearer [redacted]' https://example.org"],
+  ["API_KEY=planted node main.js", "API_KEY=[redacted] node main.js"],
+  ["export DB_PASSWORD='pl anted' && run", "export DB_PASSWORD=[redacted] && run"],
+  ["login --password planted --user ann", "login --password [redacted] --user ann"],
+  ['{"api_key": "planted", "size": 3}', '{"api_key": [redacted], "size": 3}'],
+  ["https://example.org/?access_token=planted&page=2", "https://example.org/?access_token=[redacted]&page=2"],
+  ["echo ghp_planted0123456789 eyJplanted0.eyJwbGFudGVk.sig0", "echo [redacted] [redacted]"],
+  ["belljar_abcdefghij_planted01234567", "[redacted]"],
+  ["print(tokens, 'keyboard'); the secret garden", "print(tokens, 'keyboard'); the secret garden"],
+])("leaves the secrets out of %s", (text, shown) => {
+  expect(previewOf(text)).toBe(JSON.stringify(shown));
+});

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isSecretName, redactText } from "./redact.ts";
 
 /** Where every call is written down, refused and failed ones too. */
 export interface Audit {
@@ -18,6 +19,8 @@ export interface AuditedCall {
   readonly arguments: unknown;
   /** `ok`, `error` for a result that says so, or the code of the failure. */
   readonly outcome: string;
+  /** Of the result's text and data, as it was answered. */
+  readonly resultBytes: number;
   readonly durationMs: number;
 }
 
@@ -25,7 +28,6 @@ const PREVIEW_MAX = 1_024;
 const VALUE_MAX = 160;
 const NODES_MAX = 64;
 const DEPTH_MAX = 4;
-const SECRET_KEY = /pass(word|phrase)?|secret|token|api_?key|private_?key|authorization|cookie|credential/i;
 
 /** What a log keeps of arguments: their digest, and a short beginning of each without the values that are named as secrets. */
 export function summarise(args: unknown): { readonly digest: string; readonly preview: string } {
@@ -54,16 +56,15 @@ function redact(value: unknown, nodes: { left: number }, depth: number): unknown
   if (Array.isArray(value)) return firstOf(value, nodes).map((item) => redact(item, nodes, depth + 1));
   const entries = firstOf(Object.entries(value), nodes).map(([key, inner]) => [
     key.slice(0, VALUE_MAX),
-    SECRET_KEY.test(key) ? "[redacted]" : redact(inner, nodes, depth + 1),
+    isSecretName(key) ? "[redacted]" : redact(inner, nodes, depth + 1),
   ]);
   return Object.fromEntries(entries);
 }
 
-/** An address may hold a password: what stands between its scheme and its host is left out, even where the cut comes before the host. */
+/** The cut may not lay open the beginning of a secret whose end would have told what it is. */
 function shorten(value: string): string {
-  const clean = (text: string): string => text.replaceAll(/:\/\/[^\s/@]*@/g, "://[redacted]@");
-  if (value.length <= VALUE_MAX) return clean(value);
-  const start = clean(value.slice(0, 4 * VALUE_MAX)).slice(0, VALUE_MAX);
+  if (value.length <= VALUE_MAX) return redactText(value);
+  const start = redactText(value.slice(0, 4 * VALUE_MAX)).slice(0, VALUE_MAX);
   return `${start.replace(/:\/\/[^\s/@[]*:[^\s/@]*$/, "://[redacted]")}... (${value.length} characters)`;
 }
 

@@ -47,9 +47,10 @@ function open(tool: Tool, more: Partial<CatalogOptions> = {}) {
 const signal = new AbortController().signal;
 
 it("runs a tool with its own type of arguments", async () => {
-  const { catalog } = open(echo());
+  const { catalog, calls } = open(echo());
   const result = await catalog.call(LOCAL, "echo_text", { text: "hi" }, { signal });
   expect(result).toEqual({ content: [{ type: "text", text: "hi" }], structuredContent: { text: "hi" } });
+  expect(calls).toMatchObject([{ tool: "echo_text", arguments: { text: "hi" }, outcome: "ok", resultBytes: 2, principal: "local" }]);
 });
 
 it("rejects an unknown tool, and records that it was asked for", async () => {

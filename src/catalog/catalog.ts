@@ -124,6 +124,7 @@ class Door {
       tool: name,
       arguments: args,
       outcome: outcome.code ?? (outcome.result.isError ? "error" : "ok"),
+      resultBytes: resultBytes(outcome.result),
       durationMs: performance.now() - startedAt,
       ...(trail.sandbox !== undefined && { sandbox: trail.sandbox }),
     };

@@ -195,7 +195,7 @@ describe("tickets", () => {
 
   it("give each taker a number of its own, above all before", async () => {
     const takers = [new QuotaTickets(home), new QuotaTickets(home)];
-    const numbers = await Promise.all(Array.from({ length: 40 }, (_, at) => takers[at % 2]?.take("ci", text)));
+    const numbers = await Promise.all(Array.from({ length: 40 }, async (_, at) => takers[at % 2]?.take("ci", text)));
     expect(new Set(numbers).size).toBe(40);
     expect(await takers[0]?.take("ci", text)).toBe(41);
   });
