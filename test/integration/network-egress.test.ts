@@ -1,10 +1,11 @@
+import { existsSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { removeFolder } from "../security/support/outside.ts";
-import { makeNpmRegistry, makePipIndex, makeRepository, serveFolder } from "../support/package-origins.ts";
+import { makeAptArchive, makeNpmRegistry, makePipIndex, makeRepository, serveFolder } from "../support/package-origins.ts";
 import type { Origin, SecretLab } from "../support/secret-lab.ts";
 import { openSecretLab } from "../support/secret-lab.ts";
 
@@ -15,6 +16,8 @@ let web: Origin;
 let git: Origin;
 let npm: Origin;
 let pip: Origin;
+let apt: Origin | undefined;
+const hasApt = ["/usr/bin/apt-get", "/usr/bin/dpkg-deb"].every((path) => existsSync(path));
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "bjnet-"));
@@ -24,8 +27,9 @@ beforeAll(async () => {
   git = await lab.http("git.test", serveFolder(folder));
   npm = await lab.http("npm.test", await makeNpmRegistry(join(folder, "npm"), () => npm.url));
   pip = await lab.http("pip.test", await makePipIndex(join(folder, "pip")));
+  apt = hasApt ? await lab.http("apt.test", await makeAptArchive(join(folder, "apt"))) : undefined;
   const local = web.authority.replace("web.test", "127.0.0.1");
-  const allow = [...[web, git, npm, pip].map(({ authority }) => authority), local];
+  const allow = [...[web, git, npm, pip, apt].flatMap((origin) => origin?.authority ?? []), local];
   sandbox = await lab.sandbox({ network: { allow } });
 });
 afterAll(async () => {
@@ -96,6 +100,15 @@ describe.each(["root", "user"])("as %s", (user) => {
     expect((await inside(`curl -sS http://127.0.0.1:${other}/tiny`, user)).code).not.toBe(0);
     expect((await inside(`curl -sS --noproxy '' -x http://127.0.0.1:3128 http://127.0.0.1:${other}/tiny`, user)).said).toContain("no rule");
   });
+});
+
+it.skipIf(!hasApt)("apt installs, as root inside (skipped where the host has no apt)", async () => {
+  const options = "-o Dir::Etc::sourcelist=/tmp/apt.list -o Dir::Etc::sourceparts=-";
+  const said = await inside(
+    `echo "deb [trusted=yes] ${apt?.url} tiny main" > /tmp/apt.list && apt-get ${options} update && apt-get ${options} install -y belljar-tiny && cat /usr/share/belljar-tiny/said`,
+    "root",
+  );
+  expect(said).toEqual({ code: 0, said: expect.stringContaining("tiny from apt\n") as string });
 });
 
 it("writes down every connection, refused ones too", () => {

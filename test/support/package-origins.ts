@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -70,4 +70,27 @@ export async function makePipIndex(folder: string): Promise<RequestListener> {
     if (request.url !== "/simple/tiny/") return void response.writeHead(404).end();
     return void response.setHeader("content-type", "text/html").end(`<a href="/files/${name}">${name}</a>`);
   };
+}
+
+const CONTROL = "Package: belljar-tiny\nVersion: 1.0\nArchitecture: all\nMaintainer: Test <test@example.test>\nDescription: tiny\n";
+
+/** An archive for apt, without signatures, with the one package `belljar-tiny`. Needs `dpkg-deb`. */
+export async function makeAptArchive(folder: string): Promise<RequestListener> {
+  const [source, index] = [join(folder, "source"), join(folder, "dists/tiny/main/binary-all")];
+  for (const path of [join(source, "DEBIAN"), join(source, "usr/share/belljar-tiny"), index])
+    await mkdir(path, { recursive: true, mode: 0o755 });
+  await writeFile(join(source, "DEBIAN/control"), CONTROL);
+  await writeFile(join(source, "usr/share/belljar-tiny/said"), "tiny from apt\n");
+  const archive = join(folder, "tiny.deb");
+  await run("dpkg-deb", ["--root-owner-group", "-b", source, archive]);
+  const packages = `${CONTROL}Filename: tiny.deb\nSize: ${(await stat(archive)).size}\nSHA256: ${sha256(await readFile(archive))}\n\n`;
+  await writeFile(join(index, "Packages"), packages);
+  const row = ` ${sha256(packages)} ${packages.length} main/binary-all/Packages\n`;
+  const release = `Suite: tiny\nCodename: tiny\nArchitectures: all\nComponents: main\nDate: ${new Date().toUTCString()}\nSHA256:\n${row}`;
+  await writeFile(join(folder, "dists/tiny/Release"), release);
+  return serveFolder(folder);
+}
+
+function sha256(content: string | Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
 }
