@@ -45,10 +45,23 @@ function isPageWithoutToken({ headers }: IncomingMessage, target: PortTarget): b
   return target.style === "path" && target.pathToken === undefined && (destination === "document" || destination === "iframe");
 }
 
-function tokensOf({ headers }: IncomingMessage, { pathToken, queryToken }: PortTarget): readonly string[] {
+function tokensOf(request: IncomingMessage, { pathToken, queryToken }: PortTarget): readonly string[] {
+  const { headers } = request;
   const header = headers[TOKEN_HEADER];
-  const cookies = cookiesOf(headers.cookie).flatMap(({ name, value }) => (name === LINK_COOKIE ? [value] : []));
+  const sent = isFromElsewhere(request) ? [] : cookiesOf(headers.cookie);
+  const cookies = sent.flatMap(({ name, value }) => (name === LINK_COOKIE ? [value] : []));
   return [pathToken, queryToken, header, ...cookies.slice(0, COOKIES_MAX)].filter((token) => typeof token === "string");
+}
+
+/**
+ * A browser adds cookies to what pages of this machine's other servers ask for too, since it takes all ports of a name for one site: a page
+ * of another sandbox could so use a link that it does not have. It may lead a person to a port, as every page may, and no more.
+ */
+function isFromElsewhere({ method = "", headers }: IncomingMessage): boolean {
+  const { origin, host = "", "sec-fetch-site": site, "sec-fetch-mode": mode } = headers;
+  if (site === undefined) return origin !== undefined && origin.replace(/^https?:\/\//i, "").toLowerCase() !== host.toLowerCase();
+  const isLink = mode === "navigate" && (method === "GET" || method === "HEAD");
+  return site !== "same-origin" && site !== "none" && !isLink;
 }
 
 function isSame(one: string, other: string): boolean {

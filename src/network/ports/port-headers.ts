@@ -43,8 +43,8 @@ const RESPONSE_DROPPED = new Set([
   "use-as-dictionary",
 ]);
 const RESPONSE_DROPPED_PREFIXES = ["proxy-", "x-accel-", "x-sendfile", "x-lighttpd-"];
-/** Kept by the browser for all of an origin, which in path style is the server's. */
-const ORIGIN_WIDE = new Set(["accept-ch", "critical-ch", "origin-agent-cluster", "referrer-policy"]);
+/** Kept by the browser for all of an origin, which in path style is the server's; so are a person's name and password. */
+const ORIGIN_WIDE = new Set(["accept-ch", "critical-ch", "origin-agent-cluster", "referrer-policy", "www-authenticate"]);
 
 /** Scripts run, but with an origin that is nobody's: not the dashboard's, not another port's. */
 const PATH_STYLE_POLICY = "sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads allow-pointer-lock";

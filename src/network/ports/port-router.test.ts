@@ -152,6 +152,32 @@ describe("access to a port", () => {
     expect([page.status, page.headers.location]).toEqual([303, `${BASE}/~${inside.link.token}/x?y`]);
   });
 
+  it("is not given to a page of another server of this machine by a browser's cookie", async () => {
+    await using inside = await openWeb(tell);
+    const cookie = `belljar-port=${inside.link.token}`;
+    const own = `http://${hostOf(inside.link)}:${inside.ports.origin.port}`;
+    const statusOf = async (headers: Record<string, string>, method = "GET"): Promise<number[]> =>
+      Promise.all(
+        [{ host: hostOf(inside.link) }, { path: `${BASE}/` }].map(
+          async (asked) => (await askPort(inside.ports.origin, { ...asked, method, headers: { cookie, ...headers } })).status,
+        ),
+      );
+    expect(await statusOf({ origin: "http://127.0.0.1:8000" })).toEqual([401, 401]);
+    expect(await statusOf({ origin: "null" })).toEqual([401, 401]);
+    expect(await statusOf({ "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" })).toEqual([401, 401]);
+    expect(await statusOf({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }, "POST")).toEqual([401, 401]);
+    expect(await statusOf({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" })).toEqual([200, 200]);
+    expect(await statusOf({ "sec-fetch-site": "same-origin", origin: "null" }, "POST")).toEqual([200, 200]);
+    expect((await statusOf({ origin: own }))[0]).toBe(200);
+  });
+
+  it("is refused to another server's page that opens a WebSocket with a browser's cookie", async () => {
+    await using inside = await openWeb(tell);
+    const head = `GET ${BASE}/ HTTP/1.1\r\nHost: 127.0.0.1:${inside.ports.origin.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`;
+    const page = `Origin: http://127.0.0.1:8000\r\nCookie: belljar-port=${inside.link.token}\r\n\r\n`;
+    expect(await sayRaw(inside, head + page)).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
   it("is refused under a name that was rebound to this address", async () => {
     await using inside = await openWeb(tell, "public");
     expect((await askPort(inside.ports.origin, { path: `${BASE}/`, host: "evil.example" })).status).toBe(403);
@@ -275,6 +301,15 @@ describe("headers of an answer", () => {
       expect(headers["x-kept"]).toBe("yes");
       expect(headers["set-cookie"]).toHaveLength(1);
     }
+  });
+});
+
+describe("a name and password", () => {
+  it("are asked for under a port's own host name alone, since a browser keeps them for all of an origin", async () => {
+    await using inside = await openWeb((_request, response) => void response.writeHead(401, { "www-authenticate": "Basic" }).end());
+    const [host, path] = await Promise.all([byHost(inside), byPath(inside)].map((asked) => askPort(inside.ports.origin, asked)));
+    expect([host?.headers["www-authenticate"], path?.headers["www-authenticate"]]).toEqual(["Basic", undefined]);
+    expect([host?.status, path?.status]).toEqual([401, 401]);
   });
 });
 
