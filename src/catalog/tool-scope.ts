@@ -11,6 +11,8 @@ export interface ToolScope {
   readonly toolsets?: readonly string[] | "all";
   /** Leaves the tools that only read. */
   readonly readOnly?: boolean;
+  /** Tools that the caller cannot use now, each with the reason, as the end of a sentence. */
+  readonly without?: Readonly<Record<string, string>>;
 }
 
 /** Everything, shown as by default. */
@@ -27,6 +29,7 @@ export function reachableTools(tools: Iterable<Tool>, scope: ToolScope): readonl
 /** Why a tool is not in the scope, as the end of a sentence; undefined when it is. */
 export function findRefusal(tool: Tool, scope: ToolScope): string | undefined {
   if (tool.role === "discovery") return undefined;
+  if (scope.without && Object.hasOwn(scope.without, tool.name)) return scope.without[tool.name];
   if (scope.readOnly && !tool.annotations.readOnlyHint) return "only tools that read are allowed";
   const isInToolset = tool.origin === undefined && tool.role !== "support";
   if (Array.isArray(scope.toolsets) && isInToolset && !scope.toolsets.includes(tool.toolset)) {
@@ -55,6 +58,7 @@ export function describeInScope(tool: Tool, scope: ToolScope): ToolDescription {
 }
 
 /** The same text for scopes that show the same. */
-export function scopeKey({ toolsets, readOnly = false }: ToolScope): string {
-  return `${readOnly}:${toolsets === undefined || toolsets === "all" ? (toolsets ?? "") : [...toolsets].toSorted().join(",")}`;
+export function scopeKey({ toolsets, readOnly = false, without = {} }: ToolScope): string {
+  const shown = toolsets === undefined || toolsets === "all" ? (toolsets ?? "") : [...toolsets].toSorted().join(",");
+  return `${readOnly}:${shown}:${Object.keys(without).toSorted().join(",")}`;
 }

@@ -7,12 +7,14 @@ import { narrowScope } from "../catalog/narrow-scope.ts";
 import { createBelljarPrompts } from "../mcp/prompts/belljar-prompts.ts";
 import { createBelljarResources } from "../mcp/resources/belljar-resources.ts";
 import { SandboxChanges } from "../mcp/resources/sandbox-changes.ts";
+import type { ToolServerOwners } from "../gateway/facade/tool-server-owners.ts";
 import type { PromptDoor } from "../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../mcp/server/resource-door.ts";
 import { portUrls } from "../network/ports/port-urls.ts";
 import type { CreateOptions, Sandboxes } from "../sandbox/sandbox.ts";
 import { builtinTools } from "../tools/builtin-tools.ts";
 import { createShellSessions } from "../tools/shell/shell-sessions.ts";
+import type { WebSearch } from "../tools/web/web-search.ts";
 import { isDefaultTool, parseToolScope } from "../tools/toolsets.ts";
 import type { Stack } from "./compose.ts";
 import { openInterpreter, workspaceOption } from "./compose.ts";
@@ -34,10 +36,15 @@ export interface OpenToolsOptions {
   /** Where links to ports start; asked when one is made. */
   readonly portOrigin: () => Promise<URL>;
   readonly log: CatalogLog;
+  /** Through whose tool servers the web is searched. */
+  readonly toolServers: ToolServerOwners;
 }
 
+/** For callers without a tool server of their own. */
+const NO_SEARCH = { web_search: "it searches through a tool server, and none is set for you with /credential and /tool-server-url" };
+
 /** The built-in tools behind the one door, with the stack's audit. */
-export async function openTools(stack: Stack, { defaultName, portOrigin, log }: OpenToolsOptions): Promise<ServedTools> {
+export async function openTools(stack: Stack, { defaultName, portOrigin, log, toolServers }: OpenToolsOptions): Promise<ServedTools> {
   const { config, audit } = stack;
   const changes = new SandboxChanges(stack.sandboxes);
   const { sandboxes } = changes;
@@ -52,16 +59,22 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log }: 
       shells,
       portUrls: async (link) => portUrls(await portOrigin(), link),
       ...(config.snippetsDirectory !== undefined && { snippetsDirectory: resolve(config.snippetsDirectory) }),
+      web: { search: lazySearch(toolServers) },
       config,
     }),
     sandboxes,
-    scope: ({ grants }) => narrowScope(scope, grants),
+    scope: (principal) => {
+      const narrowed = narrowScope(scope, principal.grants);
+      return toolServers.has(principal) ? narrowed : { ...narrowed, without: NO_SEARCH };
+    },
     quota: createCallQuota({ defaults: config.quotas }),
     isDefault: isDefaultTool,
     defaultSandbox: (_principal, caller) => ({ name: caller.defaultName ?? defaultName, options }),
     audit,
     log,
   });
+  // The same tools, of which somebody is now shown others.
+  toolServers.onChange(() => void catalog.add([]));
   return {
     catalog,
     sandboxes,
@@ -70,6 +83,16 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log }: 
     async [Symbol.asyncDispose]() {
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Most servers never search, and start without the code for it. */
+function lazySearch({ settings }: ToolServerOwners): WebSearch {
+  return {
+    async search(principal, query, signal) {
+      const { createToolServerSearch } = await import("../gateway/facade/tool-server-search.ts");
+      return createToolServerSearch(settings).search(principal, query, signal);
     },
   };
 }

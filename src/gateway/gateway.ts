@@ -11,7 +11,7 @@ import { createPortRouter } from "../network/ports/port-router.ts";
 import type { PortRouter } from "../network/ports/port-router.ts";
 import { findPortSandbox } from "../sandbox/port-sandbox.ts";
 import type { SecretVault } from "../network/secrets/secret-store.ts";
-import type { Sandboxes } from "../sandbox/sandbox.ts";
+import type { Principal, Sandboxes } from "../sandbox/sandbox.ts";
 import type { TokenVerifier } from "./auth/authenticate.ts";
 import { admit } from "./auth/admit.ts";
 import { assertRouteGranted } from "./auth/assert-route-granted.ts";
@@ -47,6 +47,8 @@ export interface GatewayOptions {
   readonly isolation: () => Promise<Isolation>;
   /** Tools over plain HTTP, and what callers told of their tool servers. Absent: not served. */
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings">;
+  /** Learns what must be known of a caller before it is served. Never rejects. */
+  readonly prepare?: (principal: Principal) => Promise<void>;
   /** Who knows the holders of tokens. Without any only this machine is served. */
   readonly tokens?: readonly TokenVerifier[];
   /** Holders of an issuer's access tokens are served too. */

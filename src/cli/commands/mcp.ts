@@ -2,10 +2,13 @@ import { once } from "node:events";
 import { serveMcpStdio } from "../../mcp/server/stdio.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Config } from "../../config/config.ts";
+import { createFacadeSettings } from "../../gateway/facade/facade-settings.ts";
+import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import type { ServerAddress } from "../../gateway/client/server-connection.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
 import { openStack, readConfig } from "../compose.ts";
+import { openHomeSecrets } from "../home-secrets.ts";
 import { createLog } from "../log.ts";
 import { serverAddress } from "../server-address.ts";
 import { readPackage } from "../package-root.ts";
@@ -41,7 +44,8 @@ async function serve(call: CommandCall, context: CommandContext, defaultName: st
   await using stack = await openStack(call, context);
   const log = createLog(context.stderr, stack.config.logLevel);
   await using ports = createPortOrigin(stack, log);
-  await using tools = await openTools(stack, { defaultName, portOrigin: () => ports.origin(), log });
+  const toolServers = createToolServerOwners(createFacadeSettings(openHomeSecrets(stack.config)));
+  await using tools = await openTools(stack, { defaultName, portOrigin: () => ports.origin(), log, toolServers });
   const server = serveMcpStdio({
     tools: tools.catalog,
     resources: tools.resources,
@@ -52,6 +56,7 @@ async function serve(call: CommandCall, context: CommandContext, defaultName: st
       log.error({ err: error, requestId }, requestId === undefined ? "A message could not be served" : "A call failed inside Belljar"),
   });
   stack.startUpkeep();
+  toolServers.load(LOCAL).catch((err: unknown) => log.error({ err }, "The tool server of this user cannot be looked up"));
   if (!context.signal.aborted) await Promise.race([server.closed, once(context.signal, "abort")]);
   await server.close();
   return 0;

@@ -3,6 +3,7 @@ import { BelljarError } from "../../errors.ts";
 import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import { createFacadeSettings } from "../../gateway/facade/facade-settings.ts";
+import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
 import { createGateway } from "../../gateway/gateway.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
@@ -22,14 +23,17 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   await using stack = await openLocalStack(config, context);
   const log = createLog(context.stderr, config.logLevel);
   let served = serverOrigin(config);
-  await using tools = await openTools(stack, { defaultName: "default", portOrigin: async () => served, log });
   const secrets = openHomeSecrets(config);
+  const toolServers = createToolServerOwners(createFacadeSettings(secrets));
+  await using tools = await openTools(stack, { defaultName: "default", portOrigin: async () => served, log, toolServers });
   const oauth = await openOAuth(config);
   const gateway = createGateway({
     config,
     sandboxes: tools.sandboxes,
     secrets,
-    facade: { tools: tools.catalog, settings: createFacadeSettings(secrets) },
+    facade: { tools: tools.catalog, settings: toolServers.settings },
+    prepare: (principal) =>
+      toolServers.load(principal).catch((err: unknown) => log.error({ err }, "The tool server of a caller cannot be looked up")),
     tools: tools.catalog,
     resources: tools.resources,
     prompts: tools.prompts,
