@@ -64,6 +64,7 @@ export const ERRORS = {
   LANGUAGE_UNAVAILABLE: { status: 400, retryable: false },
   SNIPPET_NOT_FOUND: { status: 404, retryable: false },
   TOOL_NOT_FOUND: { status: 404, retryable: false },
+  RESULT_TOO_LARGE: { status: 413, retryable: false },
   RESOURCE_NOT_FOUND: { status: 404, retryable: false },
   PROMPT_NOT_FOUND: { status: 404, retryable: false },
   AUDIT_FAILED: { status: 503, retryable: true },

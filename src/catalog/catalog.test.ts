@@ -154,6 +154,18 @@ it("cuts a long text at a line's end and says so", async () => {
   expect(catalog.results.read(LOCAL, kept?.id ?? "", { offset: 10 })).toEqual({ text: "9", offset: 10, bytes: 1, total: 11 });
 });
 
+it("keeps a structure that is too long to answer, and says that the call was made", async () => {
+  const rows = { rows: Array.from({ length: 50 }, (_, index) => ({ index })) };
+  const tool = { ...echo(), run: () => Promise.resolve({ content: [{ type: "text" as const, text: "done" }], structuredContent: rows }) };
+  const { catalog, calls } = open(tool, { maxTextBytes: 10 });
+  const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
+  const [kept] = catalog.results.list(LOCAL);
+  const text = expect.stringMatching(/^RESULT_TOO_LARGE: .* 40 characters: .* uri belljar:\/\/results\/\w+\. The call was made/);
+  expect(result).toEqual({ content: [{ type: "text", text }], isError: true });
+  expect(JSON.parse(catalog.results.read(LOCAL, kept?.id ?? "", {}).text)).toEqual(rows);
+  expect(calls).toMatchObject([{ outcome: "RESULT_TOO_LARGE" }]);
+});
+
 it("passes progress on", async () => {
   const progress = vi.fn();
   const { catalog } = open(echo((context) => context.progress("half")));

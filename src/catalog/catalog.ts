@@ -12,7 +12,7 @@ import type { Policy, Quota } from "./policy.ts";
 import { ALLOW_ALL, NO_QUOTA } from "./policy.ts";
 import type { ListPage } from "./registry.ts";
 import { ToolRegistry } from "./registry.ts";
-import { errorResult, resultBytes, shapeResult, withNotice } from "./result.ts";
+import { assertStructureFits, errorResult, resultBytes, shapeResult, withNotice } from "./result.ts";
 import { SandboxLog } from "./sandbox-log.ts";
 import type { CallLogLevel, ForwardedCall, Tool, ToolContext, ToolFinder, ToolResult } from "./tool.ts";
 import { WHOLE_SCOPE } from "./tool-scope.ts";
@@ -69,6 +69,8 @@ export interface CatalogLog {
 }
 
 const MAX_TEXT_BYTES = 524_288;
+/** How much longer than its text a result's structure may be: it has the names too. */
+const STRUCTURE_FACTOR = 4;
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const registry = new ToolRegistry(options.tools, options.isDefault);
@@ -155,6 +157,7 @@ class Door {
     call.signal.throwIfAborted();
     const result = await tool.run(this.#context(principal, call), parsed);
     const keep = (text: string): string => this.#keeping.results.keep(principal, text);
+    assertStructureFits(result, STRUCTURE_FACTOR * maxTextBytes, keep);
     const shaped = withNotice(call.trail.notices, shapeResult(result, maxTextBytes, keep));
     place.count(resultBytes(shaped));
     return { result: shaped };

@@ -1,4 +1,4 @@
-import type { BelljarError } from "../errors.ts";
+import { BelljarError } from "../errors.ts";
 import type { ToolContent, ToolResult } from "./tool.ts";
 
 /** A failure as a model reads it. */
@@ -22,6 +22,30 @@ export function shapeResult(result: ToolResult, maxTextBytes: number, keep: (tex
   const uri = keep(result.content.map((block) => (block.type === "text" ? block.text : "")).join(""));
   const note = `[Cut: ${kept} of ${total} bytes of text are shown. Read on with read_result, or at ${uri}?offset=${kept}]`;
   return { ...result, content: [...content, { type: "text", text: note }] };
+}
+
+/** Rejects with `RESULT_TOO_LARGE` when a result's structure has more than so many characters; all of it is kept, as JSON. */
+export function assertStructureFits({ structuredContent }: ToolResult, maxCharacters: number, keep: (text: string) => string): void {
+  if (structuredContent === undefined || hasAtMost(structuredContent, maxCharacters)) return;
+  const place = `read it as JSON with read_result, uri ${keep(JSON.stringify(structuredContent))}`;
+  const advice = "The call was made, so do not make it again to see it; ask for less next time";
+  throw new BelljarError("RESULT_TOO_LARGE", `The result has more than ${maxCharacters} characters: ${place}. ${advice}`);
+}
+
+/** Counts texts by their length, and everything else as one: what is small need not be serialised to know it. */
+function hasAtMost(value: unknown, maxCharacters: number): boolean {
+  const left = [value];
+  let count = 0;
+  while (left.length > 0 && count <= maxCharacters) {
+    const next = left.pop();
+    count += typeof next === "string" ? next.length : 1;
+    if (typeof next !== "object" || next === null) continue;
+    for (const [key, inner] of Object.entries(next)) {
+      count += key.length;
+      left.push(inner);
+    }
+  }
+  return count <= maxCharacters;
 }
 
 /** Of its text and data; a result's structure says the same again. */

@@ -60,6 +60,7 @@ it("keeps every error code with its status", () => {
       "LANGUAGE_UNAVAILABLE 400",
       "SNIPPET_NOT_FOUND 404",
       "TOOL_NOT_FOUND 404",
+      "RESULT_TOO_LARGE 413",
       "RESOURCE_NOT_FOUND 404",
       "PROMPT_NOT_FOUND 404",
       "AUDIT_FAILED 503 retryable",
