@@ -259,7 +259,7 @@ class HomeSandboxes implements LocalSandboxes {
 }
 
 function unknown(id: string): BelljarError {
-  return new BelljarError("SANDBOX_NOT_FOUND", `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with \`belljar sandbox list\``);
+  return new BelljarError("SANDBOX_NOT_FOUND", `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with the tool sandbox_list, or \`belljar sandbox list\``);
 }
 
 function cancelled(signal: AbortSignal): BelljarError {

@@ -2,6 +2,7 @@ import type { Tool } from "../catalog/tool.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import { createExecuteCode } from "./code/execute-code.ts";
+import { runCode } from "./code/run-code.ts";
 import { callTool } from "./discovery/call-tool.ts";
 import { describeToolTool } from "./discovery/describe-tool.ts";
 import { searchTools } from "./discovery/search-tools.ts";
@@ -40,6 +41,7 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
   const { interpreter, sandboxes, shells, snippetsDirectory, programs, portUrls, web, config } = options;
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
+    runCode,
     ...shellTools(shells, config),
     ...fileTools(config),
     ...searchToolset(config, programs),

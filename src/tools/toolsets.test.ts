@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import * as z from "zod";
 import { openToolCaller } from "../../test/support/tool-caller.ts";
 import { createInterpreter } from "../interpreter/interpreter.ts";
 import { createNoSandboxes } from "../../test/support/no-sandboxes.ts";
@@ -19,6 +20,36 @@ it("shows at most 40 of the built-in tools unasked", () => {
 it("knows the toolset of every built-in tool", () => {
   const unknown = openTools().filter(({ toolset, role }) => role === undefined && !TOOLSET_NAMES.includes(toolset));
   expect(unknown.map(({ name }) => name)).toEqual([]);
+});
+
+it("takes an id of a sandbox in every tool that works in one", () => {
+  const elsewhere = ["sandbox_create", "sandbox_list", "sandbox_fork", "read_result", "web_search"];
+  const without = openTools().filter(({ input, name, role }) => {
+    const { properties = {} } = z.toJSONSchema(input, { io: "input" });
+    return (
+      role !== "discovery" &&
+      !elsewhere.includes(name) &&
+      !("sandbox" in properties) &&
+      !(name.startsWith("sandbox_") && "id" in properties)
+    );
+  });
+  expect(without.map(({ name }) => name)).toEqual([]);
+});
+
+it("says of every tool's result what is in it, but of what another tool answers", () => {
+  expect(
+    openTools()
+      .filter(({ output }) => output === undefined)
+      .map(({ name }) => name),
+  ).toEqual(["call_tool"]);
+});
+
+it("says of every tool that runs programs of the caller that they may reach others", () => {
+  const closed = openTools().filter(({ input, annotations }) => {
+    const { properties = {} } = z.toJSONSchema(input, { io: "input" });
+    return ["command", "cmd", "code", "entrypoint_code", "script"].some((key) => key in properties) && !annotations.openWorldHint;
+  });
+  expect(closed.map(({ name }) => name)).toEqual([]);
 });
 
 it("says of every tool that reads that it destroys nothing", () => {

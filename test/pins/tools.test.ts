@@ -21,6 +21,7 @@ it("keeps every built-in tool with its arguments and results", () => {
     .toMatchInlineSnapshot(`
       [
         "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name sandbox -> status stdout stderr exit_code duration_ms truncated",
+        "run_code: code lang language context_id sandbox -> stdout stderr results error",
         "run_command: command cwd env timeout_ms sandbox -> stdout stderr exit_code signal duration_ms timed_out truncated",
         "shell_run: session command timeout_ms sandbox -> session stdout stderr exit_code cwd duration_ms timed_out truncated created ended",
         "run_background: command cwd env sandbox -> process_id state exit_code pid",
@@ -45,7 +46,7 @@ it("keeps every built-in tool with its arguments and results", () => {
         "sandbox_exec: id cmd cwd env timeout_s -> stdout stderr exit_code signal timed_out truncated",
         "sandbox_read_file: id path -> content_base64 size",
         "sandbox_write_file: id path content_base64 mode -> ok",
-        "sandbox_run_code: id code lang context_id -> stdout stderr results error",
+        "sandbox_run_code: id code lang language context_id -> stdout stderr results error",
         "sandbox_snapshot: id description -> snapshot_id zfs_snapshot created_at",
         "sandbox_fork: snapshot_id cpu memory_mb -> id short_id ip",
         "sandbox_network: allow sandbox -> allow at_most",

@@ -82,7 +82,7 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
       "A non-zero exit, a signal, a failed compilation and a timeout are reported as errors, with all that was printed.",
     ].join("\n"),
     toolset: "code",
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     input: Input,
     output: Output,
     async run(context, args) {

@@ -13,7 +13,7 @@ export const npmRun = defineTool({
     "Start a server or a watcher, which does not end, with run_background.",
   ].join("\n"),
   toolset: "npm",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     script: scriptArgument(),
     args: scriptArgumentsArgument(),

@@ -13,7 +13,7 @@ export const npmTest = defineTool({
     "CI is set, so that test runners run once and do not watch.",
   ].join("\n"),
   toolset: "npm",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     args: scriptArgumentsArgument(),
     path: packageFolderArgument(),

@@ -81,6 +81,15 @@ it.each([
   expect(textOf(await caller.call(name, { id, ...args }))).toMatch(/^NOT_SUPPORTED/);
 });
 
+it("says of a lasting interpreter that it is not supported, in no other owner's sandbox either", async () => {
+  await using caller = await openToolCaller();
+  const id = await create(caller);
+  for (const more of [{}, { sandbox: id }, { language: "python" }]) {
+    expect(textOf(await caller.call("run_code", { code: "1", ...more }))).toMatch(/^NOT_SUPPORTED: .*use execute_code/);
+  }
+  expect(textOf(await caller.call("run_code", { code: "1", sandbox: "z".repeat(20) }))).toMatch(/^SANDBOX_NOT_FOUND/);
+});
+
 it("says of a fork that it is not supported", async () => {
   await using caller = await openToolCaller();
   expect(textOf(await caller.call("sandbox_fork", { snapshot_id: "abc" }))).toMatch(/^NOT_SUPPORTED/);

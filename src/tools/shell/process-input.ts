@@ -20,7 +20,7 @@ export const processInput = defineTool({
     "With close its input ends after the text, as Ctrl-D would end it, and no more can be written. What it answers is read with process_output.",
   ].join("\n"),
   toolset: "shell",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     process_id: processArgument,
     text: z

@@ -17,7 +17,7 @@ export const runBackground = defineTool({
     "Of its output (stdout and stderr as one) the newest 7 MiB at least are kept. There may be 32 at once in a sandbox.",
   ].join("\n"),
   toolset: "shell",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     command: commandArgument("Command line for bash"),
     cwd: pathArgument("Folder to start in, by default the workspace").optional(),

@@ -40,7 +40,7 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
       "For a server or a watcher use run_background; for work that builds on a folder and variables set before, shell_run.",
     ].join("\n"),
     toolset: "shell",
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     input: Input,
     output: Output,
     async run(context, args) {

@@ -49,7 +49,7 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
       "A session lives while this server and its sandbox do; the command exit ends it.",
     ].join("\n"),
     toolset: "shell",
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     input: Input,
     output: Output,
     async run(context, { session = "main", command, timeout_ms: given, sandbox: id }) {
