@@ -15,6 +15,8 @@ import { textOf } from "../support/tool-caller.ts";
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
 const signal = AbortSignal.timeout(300_000);
+/** First on the path of every command, and writable. */
+const OWN_PROGRAMS = "/home/user/bin";
 /** Whom the template's files belong to inside: an ordinary user's are its own, as the docs say. */
 const TEMPLATE_OWNER = process.getuid?.() === 0 ? "root" : "user";
 
@@ -26,14 +28,15 @@ async function openPlace() {
   const programs = findPackagedPrograms();
   const runtime = await openRuntime("namespace", { home, runtimeDirectory: join(root, "run"), storage: "home", binary, programs });
   const sandboxes = createLocalSandboxes({ home, runtime, config });
+  const options = { env: { PATH: `${OWN_PROGRAMS}:/usr/local/bin:/usr/bin:/bin` } };
   // A catalog of its own has its own tools, as another server has.
   const open = () =>
     createCatalog({
       tools: [...fileTools(limits), ...searchToolset(limits)],
       sandboxes,
-      defaultSandbox: () => ({ name: "default", options: {} }),
+      defaultSandbox: () => ({ name: "default", options }),
     });
-  const { sandbox } = await sandboxes.default(LOCAL, "default", {}, signal);
+  const { sandbox } = await sandboxes.default(LOCAL, "default", options, signal);
   let catalog = open();
   return {
     call: (name: string, args: unknown): Promise<ToolResult> => catalog.call(LOCAL, name, args, { signal }),
@@ -143,8 +146,7 @@ it("searches with the programs that it brings along", async () => {
 it("reads a PDF where the sandbox has pdftotext", async () => {
   await using place = await openPlace();
   await place.sh(
-    "mkdir -p /usr/local/bin; printf '#!/bin/sh\\n[ \"$4\" = /home/user/-a.pdf ] && seq 1 5 || { echo broken >&2; exit 1; }\\n' > /usr/local/bin/pdftotext; chmod 755 /usr/local/bin/pdftotext",
-    TEMPLATE_OWNER,
+    `mkdir -p bin; printf '#!/bin/sh\\n[ "$4" = /home/user/-a.pdf ] && seq 1 5 || { echo broken >&2; exit 1; }\\n' > bin/pdftotext; chmod 755 bin/pdftotext`,
   );
   await place.call("write_file", { path: "-a.pdf", content: "%PDF-1.7\n" });
   await place.call("write_file", { path: "b.pdf", content: "%PDF-1.7\n" });

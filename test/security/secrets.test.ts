@@ -72,11 +72,23 @@ async function inside(sandbox: Sandbox, script: string): Promise<string> {
   return stdout.toString() + stderr.toString();
 }
 
+/** Where the sandbox's files have ids of their own, which an ordinary user reads from inside alone. */
+const CLOSED: readonly string[] = isRoot ? [] : ["layers"];
+
 /** All that lies in the files of a folder. */
 async function contentOf(folder: string): Promise<string> {
-  const entries = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-  const texts = await Promise.all(entries.map(({ parentPath, name }) => readFile(join(parentPath, name), "latin1")));
-  return texts.join("\n");
+  const entries = await readdir(folder, { withFileTypes: true });
+  const texts = entries.map((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isFile()) return readFile(path, "latin1");
+    return entry.isDirectory() && !CLOSED.includes(entry.name) ? contentOf(path) : "";
+  });
+  return (await Promise.all(texts)).join("\n");
+}
+
+/** What the sandbox has written, as its own root reads it. */
+function writtenInside(sandbox: Sandbox): Promise<string> {
+  return inside(sandbox, "find / -xdev -type f -exec cat {} + 2>/dev/null");
 }
 
 const foundIn = (text: string, wanted: readonly string[] = [...FORMS, BASIC]): readonly string[] =>
@@ -113,11 +125,12 @@ verifies("secrets-stay-outside", async () => {
   client.stdin?.end();
   await client.exited;
   await lab.flush();
-  const disk = await contentOf(lab.home);
+  const disk = (await contentOf(lab.home)) + (await writtenInside(sandbox));
   expect(foundIn(disk, [CONTROL])).toEqual([CONTROL]);
   expect(disk).toContain('"host":"api.secret.test"');
   expect(foundIn(disk)).toEqual([]);
-  expect(foundIn(await contentOf(join(lab.home, "sandboxes")), [keyLine])).toEqual([]);
+  const sandboxes = (await contentOf(join(lab.home, "sandboxes"))) + (await writtenInside(sandbox));
+  expect(foundIn(sandboxes, [keyLine])).toEqual([]);
   expect(foundIn(lab.reports.join("\n"))).toEqual([]);
 });
 
