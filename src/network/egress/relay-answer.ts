@@ -5,6 +5,7 @@ import type { ResponseMask } from "../secrets/secret-guard.ts";
 import type { Flow } from "./flow.ts";
 import { unreachable } from "./gate.ts";
 import { headBytes, without, withoutHopByHop } from "./http-headers.ts";
+import { lendBody } from "./lend-body.ts";
 
 export interface RelayOptions {
   readonly response: ServerResponse;
@@ -19,13 +20,14 @@ export function relayAnswer(incoming: IncomingMessage, { response, flow, mask, t
   const plain = mask ? decode(incoming) : [];
   if (!plain || !writeHead(response, incoming, mask)) return flow.stop(unreachable("bad-response", flow.place));
   flow.received(headBytes(incoming.rawHeaders));
+  response.on("drain", touch);
+  const chain = mask ? [...plain, mask.body()] : [];
+  for (const stream of [incoming, ...chain]) stream.once("error", () => flow.stop(unreachable("reset", flow.place)));
+  if (!mask && lendBody(incoming, { response, flow, touch })) return;
   incoming.on("data", (chunk: Buffer) => {
     flow.received(chunk.length);
     touch();
   });
-  response.on("drain", touch);
-  const chain = mask ? [...plain, mask.body()] : [];
-  for (const stream of [incoming, ...chain]) stream.once("error", () => flow.stop(unreachable("reset", flow.place)));
   let from: NodeJS.ReadableStream = incoming;
   for (const stream of chain) from = from.pipe(stream);
   from.pipe(response);
