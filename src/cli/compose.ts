@@ -73,7 +73,7 @@ export async function openLocalStack(config: Config, { stderr }: Pick<CommandCon
   const report = (problem: string) => void stderr.write(`belljar: ${problem}\n`);
   const audit = createHomeAudit(config);
   let opened: Promise<Egress> | undefined;
-  const egress = () => (opened ??= openHomeEgress(config, audit));
+  const egress = () => (opened ??= openHomeEgress(config, audit, report));
   const secrets = openHomeSecrets(config);
   const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, network, egress, secrets, quotas: config.quotas, report });
   const upkeep = () => Promise.all([sandboxes.sweep(), sandboxes.serveNetworks()]);
@@ -93,9 +93,9 @@ export async function openLocalStack(config: Config, { stderr }: Pick<CommandCon
 }
 
 /** Most commands need no way out, nor its code. */
-async function openHomeEgress(config: Config, audit: AuditLog): Promise<Egress> {
+async function openHomeEgress(config: Config, audit: AuditLog, report: (problem: string) => void): Promise<Egress> {
   const { openEgress } = await import("./open-network.ts");
-  return openEgress(config, (connection) => audit.recordConnection({ ...connection }));
+  return openEgress(config, { record: (connection) => audit.recordConnection({ ...connection }), report });
 }
 
 function createHomeAudit({ home }: Config): AuditLog {

@@ -8,10 +8,20 @@ import { DEFAULT_LIMITS } from "../network/egress/egress-options.ts";
 import { createDnsResolver } from "../network/egress/resolver.ts";
 import type { Egress } from "../network/egress.ts";
 
+/** Who hears of connections, and of faults. */
+export interface EgressEars {
+  readonly record: (connection: ConnectionRecord) => void;
+  readonly report: (problem: string) => void;
+}
+
 /** The way out of the home's sandboxes, as the configuration has it. The caller disposes it. */
-export async function openEgress({ network }: Config, record: (connection: ConnectionRecord) => void): Promise<Egress> {
+export async function openEgress({ network }: Config, { record, report }: EgressEars): Promise<Egress> {
   const { resolvers, certificates } = network;
   return createEgress({
+    onFault: (error, sandbox) =>
+      report(
+        `A connection of sandbox ${sandbox} failed inside Belljar: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      ),
     record: (connection) => record({ ...connection, durationMs: Math.round(connection.durationMs * 1_000) / 1_000 }),
     limits: toLimits(network),
     ...(resolvers && { resolver: createDnsResolver(resolvers) }),

@@ -32,6 +32,7 @@ export function createEgress(options: EgressOptions): Egress {
         limits,
         allowances,
         record: options.record,
+        ...(options.onFault && { onFault: options.onFault }),
         door,
         trust,
         closed,

@@ -5,6 +5,8 @@ import type { Resolver } from "./resolver.ts";
 export interface EgressOptions {
   /** Called once for each connection or request, when it is over. Must not throw. */
   readonly record: (record: ConnectionRecord) => void;
+  /** Told of a fault of ours, which has cost the connection that met it. Must not throw. */
+  readonly onFault?: (error: unknown, sandbox: string) => void;
   /** Default: as the host resolves names. */
   readonly resolver?: Resolver;
   readonly limits?: Partial<EgressLimits>;

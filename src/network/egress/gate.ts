@@ -21,6 +21,7 @@ export interface GateOptions {
   /** The sandbox's own, and its owner's. */
   readonly allowances: readonly Allowance[];
   readonly record: (record: ConnectionRecord) => void;
+  readonly onFault?: (error: unknown, sandbox: string) => void;
 }
 
 /** A new interface of this machine is known after so long. */
@@ -77,6 +78,12 @@ export class Gate {
       flow.end();
       flow.cut(new Refusal("reset", "The sandbox ended."));
     }
+  }
+
+  /** What broke that should not. A stream that breaks says so with a code, and that is the network's daily life. */
+  fault(error: unknown): void {
+    const isExpected = error instanceof Error && "code" in error;
+    if (!isExpected) this.#options.onFault?.(error, this.sandboxId);
   }
 
   find({ host, port }: Place): readonly FoundGrant[] {

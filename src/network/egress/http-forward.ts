@@ -14,7 +14,10 @@ const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** One request from inside, judged, sent on and answered. Owns both until the response is closed. */
 export function forwardRequest(visit: HttpVisit, request: IncomingMessage, response: ServerResponse): void {
-  new Exchange(visit, request, response).run().catch(() => response.destroy());
+  new Exchange(visit, request, response).run().catch((error: unknown) => {
+    visit.gate.fault(error);
+    response.destroy();
+  });
 }
 
 class Exchange implements Exchanging {

@@ -24,7 +24,10 @@ export function forwardUpgrade(visit: HttpVisit, request: IncomingMessage, socke
   socket.on("error", () => socket.destroy());
   if (hasBody(request)) return answerRefusal(response, badRequest("A request that upgrades its connection has no body."));
   if (request.headers.upgrade?.toLowerCase() !== "websocket") return forwardRequest(visit, request, response);
-  return void upgrade(visit, { request, response, socket }).catch(() => socket.destroy());
+  return void upgrade(visit, { request, response, socket }).catch((error: unknown) => {
+    visit.gate.fault(error);
+    socket.destroy();
+  });
 }
 
 interface Upgrade {

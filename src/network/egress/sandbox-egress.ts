@@ -220,7 +220,10 @@ export class SandboxEgress implements EgressService {
 
   /** A fault of ours costs the connection that met it, and no other. */
   #settle(stream: Duplex, work: Promise<void>): void {
-    work.catch(() => stream.destroy());
+    work.catch((error: unknown) => {
+      this.#gate.fault(error);
+      stream.destroy();
+    });
   }
 }
 

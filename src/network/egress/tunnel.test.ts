@@ -5,7 +5,7 @@ import { createServer as createTcpServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls, type ConnectionOptions, createServer as createTlsServer } from "node:tls";
 import { expect, it } from "vitest";
-import { converse, openConnect, openEgressLab, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
+import { LAB_SANDBOX, converse, openConnect, openEgressLab, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
 import { helloOf, withExtension } from "../../../test/support/tls-hello.ts";
 import { createSecretGuard } from "../secrets/create-secret-guard.ts";
 import { createPlaceholder } from "../secrets/placeholder.ts";
@@ -204,6 +204,26 @@ it("refuses a placeholder that is sent anywhere else, in a head, a body or bare 
   tunnel.write(PLACEHOLDER.slice(9));
   await readUntil(tunnel, "never").catch(() => {});
   expect(lab.records.map((row) => row.reason)).toEqual(["placeholder", "placeholder", "placeholder"]);
+});
+
+it("tells of a fault of ours, which costs the connection that met it", async () => {
+  const faults: unknown[] = [];
+  await using origin = await openOrigin(createHttpsServer(tlsOptions, (_request, response) => response.end()));
+  const host = `good.test:${origin.port}`;
+  const broken: SecretGuard = {
+    ...openGuard([host]),
+    terminates: () => true,
+    certificateFor: () => Promise.reject(new TypeError("broken")),
+  };
+  await using lab = await openEgressLab({
+    policy: { allow: [host] },
+    names: NAMES,
+    guard: broken,
+    onFault: (error, sandbox) => void faults.push([String(error), sandbox]),
+  });
+  await expect(secure(await openConnect(lab, host), { servername: "good.test" })).rejects.toThrow();
+  expect(faults).toEqual([["TypeError: broken", LAB_SANDBOX]]);
+  expect(lab.records).toMatchObject([{ verdict: "failed", reason: "internal" }]);
 });
 
 it("closes connections that a new policy forbids, and no others", async () => {

@@ -145,7 +145,7 @@ class Tunnel {
 
   async #decrypt(): Promise<void> {
     const { gate, place, stream } = this.#request;
-    const secureContext = await gate.guard?.certificateFor(place.host).catch(() => undefined);
+    const secureContext = await gate.guard?.certificateFor(place.host).catch((error: unknown) => gate.fault(error));
     if (!secureContext) return this.#refuseTls(new Refusal("internal", `No certificate could be made for ${place.host}.`));
     const secure = new TLSSocket(stream, { isServer: true, secureContext, ALPNProtocols: ["http/1.1"] });
     secure.once("close", () => stream.destroy());
