@@ -80,6 +80,23 @@ describe.each(ERAS)("a client with version negotiation %s", (era) => {
     expect((await client.listResources()).resources.at(-1)).toMatchObject({ uri, mimeType: "text/plain" });
   });
 
+  it("says where to go on in a result that is longer than one answer", async () => {
+    await using place = await open();
+    const client = await place.connect(era);
+    const text = "0123456789".repeat(60_000);
+    const uri = place.catalog.results.keep(LOCAL, text);
+    const read = async (at: string) => (await client.readResource({ uri: at })).contents as { uri: string; text: string }[];
+    let [all, next] = ["", uri as string | undefined];
+    while (next !== undefined) {
+      const [part, rest] = await read(next);
+      all += part?.text;
+      next = rest?.uri;
+    }
+    expect(all).toBe(text);
+    expect((await read(uri))[1]).toMatchObject({ text: `[262144 of 600000 bytes so far; read on at ${uri}?offset=262144]` });
+    expect(await read(`${uri}?offset=0&limit=10`)).toMatchObject([{ text: "0123456789" }]);
+  });
+
   it("learns nothing of another owner's", async () => {
     await using place = await open();
     const client = await place.connect(era, "stranger");
@@ -101,6 +118,17 @@ describe.each(ERAS)("a client with version negotiation %s", (era) => {
       argument: { name: "id", value: "" },
     });
     expect(completion.values).toEqual([]);
+  });
+
+  it.runIf(era === "legacy")("refuses to follow more resources than it keeps, instead of forgetting one", async () => {
+    await using place = await open();
+    const client = await place.connect(era);
+    const follow = (name: string) => client.subscribeResource({ uri: `belljar://templates/${name}` });
+    await Promise.all(Array.from({ length: 1_000 }, (_, index) => follow(`t${index}`)));
+    await expect(follow("more")).rejects.toThrow(/QUOTA_EXCEEDED: .*at most 1000/);
+    await expect(follow("t5")).resolves.toBeDefined();
+    await client.unsubscribeResource({ uri: "belljar://templates/t5" });
+    await expect(follow("more")).resolves.toBeDefined();
   });
 
   it("completes ids, names and paths", async () => {

@@ -79,6 +79,7 @@ class BelljarResources implements ResourceDoor {
   async read(principal: Principal, uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]> {
     const named = parseUri(uri);
     try {
+      if (named.kind === "result") return this.#result(principal, { ...named, uri });
       return [await this.#content(principal, { ...named, uri }, signal)];
     } catch (error) {
       throw asMissing(error);
@@ -111,9 +112,18 @@ class BelljarResources implements ResourceDoor {
     return this.#options.changes.onChange(({ principalId }) => listener(principalId));
   }
 
-  async #content(principal: Principal, named: BelljarUri & { readonly uri: string }, signal: AbortSignal): Promise<ResourceContent> {
-    const { changes, catalog } = this.#options;
-    const { sandboxes } = changes;
+  /** What is left of it, if there is more than one read answers, is named by a content of its own. */
+  #result(principal: Principal, { id, uri, ...range }: Of<"result"> & { readonly uri: string }): readonly ResourceContent[] {
+    const { text, offset, bytes, total } = this.#options.catalog.results.read(principal, id, range);
+    const whole = { uri, mimeType: "text/plain", text };
+    const next = offset + bytes;
+    if (range.limit !== undefined || next === total) return [whole];
+    const rest = { uri: `belljar://results/${id}?offset=${next}`, mimeType: "text/plain" };
+    return [whole, { ...rest, text: `[${next} of ${total} bytes so far; read on at ${rest.uri}]` }];
+  }
+
+  async #content(principal: Principal, named: Named, signal: AbortSignal): Promise<ResourceContent> {
+    const { sandboxes } = this.#options.changes;
     switch (named.kind) {
       case "sandboxes":
         return toJson(named.uri, (await sandboxes.list(principal, {})).map(toDetail));
@@ -125,8 +135,6 @@ class BelljarResources implements ResourceDoor {
         return toJson(named.uri, this.#options.templates);
       case "template":
         return toJson(named.uri, this.#template(named.name));
-      case "result":
-        return { uri: named.uri, mimeType: "text/plain", text: catalog.results.read(principal, named.id, named).text };
     }
   }
 
@@ -171,6 +179,9 @@ class BelljarResources implements ResourceDoor {
     return isSandbox ? (await changes.sandboxes.list(principal, { state: ["running", "paused"] })).map(({ id }) => id) : [];
   }
 }
+
+type Of<Kind> = Extract<BelljarUri, { readonly kind: Kind }>;
+type Named = Exclude<BelljarUri, Of<"result">> & { readonly uri: string };
 
 function toJson(uri: string, value: unknown): ResourceContent {
   return { uri, mimeType: JSON_TYPE, text: JSON.stringify(value, null, 2) };

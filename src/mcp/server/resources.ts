@@ -1,4 +1,5 @@
 import type { ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult, Server } from "@modelcontextprotocol/server";
+import { BelljarError } from "../../errors.ts";
 import { toProtocolError, toResourceError } from "./protocol-error.ts";
 import type { McpServerOptions } from "./server.ts";
 import type { Caller } from "./tool-door.ts";
@@ -26,7 +27,8 @@ export function serveResources(server: Server, { resources, onError }: McpServer
   const followed = new Set<string>();
   subscriptions.set(server, followed);
   server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
-    if (followed.size < SUBSCRIPTIONS_MAX) followed.add(uri);
+    if (followed.size >= SUBSCRIPTIONS_MAX && !followed.has(uri)) throw toResourceError(tooMany(), uri, onError);
+    followed.add(uri);
     await resources.watch(principal, uri).catch((error: unknown) => {
       followed.delete(uri);
       throw toResourceError(error, uri, onError);
@@ -40,6 +42,10 @@ export function serveResources(server: Server, { resources, onError }: McpServer
   function refuse(error: unknown): never {
     throw toProtocolError(error, onError);
   }
+}
+
+function tooMany(): BelljarError {
+  return new BelljarError("QUOTA_EXCEEDED", `A connection follows at most ${SUBSCRIPTIONS_MAX} resources; unsubscribe from some first`);
 }
 
 /** Tells the client of a connection about changes of its own resources; undefined when there are none to tell of. */
