@@ -13,4 +13,10 @@ export const TEST_PACKAGES = [
   { shows: "/usr/bin/go", package: "golang-go", why: "Go programs that the tests run in sandboxes" },
   { shows: "/usr/bin/perl", package: "perl", why: "Perl programs that the tests run in sandboxes" },
   { shows: "python3", package: "python3", why: "programs that the tests run in sandboxes" },
+  { shows: "/usr/bin/pip3", package: "python3-pip", why: "pip, whose way out of a sandbox the tests try" },
+  { shows: "/usr/bin/git", package: "git", why: "git, for the tools and the way out" },
+  { shows: "/usr/bin/curl", package: "curl", why: "a client whose way out the tests try" },
+  { shows: "/usr/bin/wget", package: "wget", why: "a client whose way out the tests try" },
+  { shows: "/usr/bin/openssl", package: "openssl", why: "checks the certificates that sandboxes trust" },
+  { shows: "/etc/ssl/certs/ca-certificates.crt", package: "ca-certificates", why: "what sandboxes trust beside their own authority" },
 ];
