@@ -269,6 +269,14 @@ describe("what a web page could make a browser send", () => {
     expect((await ask(server, { ...sent, headers: { ...sent.headers, origin: "null" } })).status).toBe(403);
   });
 
+  it.each(paths)("is refused as what a page of another site loads: $method $path", async (sent) => {
+    await using server = await openGateway();
+    for (const site of ["cross-site", "same-site"]) {
+      const headers = { ...sent.headers, "sec-fetch-site": site, "sec-fetch-mode": "no-cors" };
+      expect((await ask(server, { ...sent, headers })).status).toBe(403);
+    }
+  });
+
   it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])("is refused as %s", async (type) => {
     await using server = await openGateway();
     for (const path of ["/mcp", "/v1/sandboxes"]) {

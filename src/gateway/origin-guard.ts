@@ -3,7 +3,8 @@ import { BelljarError } from "../errors.ts";
 import { isLoopback } from "./loopback.ts";
 
 /**
- * Refuses what a web page makes a browser send: a name that was rebound to this address (Host), or a page of another site (Origin).
+ * Refuses what a web page makes a browser send: a name that was rebound to this address (Host), or a page of another site (Origin, and
+ * Sec-Fetch-Site for what a page loads without asking, as an image; a link that a person follows is served).
  * Beyond loopback a server has names that it does not know, but serves nobody without a token, which no page can send by itself:
  * there the page must only be of the name that it asks. Programs send no Origin. Throws `FORBIDDEN`.
  */
@@ -13,9 +14,14 @@ export function assertOwnOrigin(headers: IncomingHttpHeaders, configuredHost: st
   if (asked === undefined || !isOwn(asked)) {
     throw new BelljarError("FORBIDDEN", "The Host header names another server; use the address that belljar serve printed");
   }
-  if (headers.origin !== undefined && !isSameOrigin(headers.origin, headers.host ?? "")) {
+  if (isLoadedElsewhere(headers) || (headers.origin !== undefined && !isSameOrigin(headers.origin, headers.host ?? ""))) {
     throw new BelljarError("FORBIDDEN", "Requests from pages of other sites are refused");
   }
+}
+
+function isLoadedElsewhere(headers: IncomingHttpHeaders): boolean {
+  const site = headers["sec-fetch-site"];
+  return (site === "cross-site" || site === "same-site") && headers["sec-fetch-mode"] !== "navigate";
 }
 
 /** Another port of this machine is another site: it may be a sandbox's own page. */
