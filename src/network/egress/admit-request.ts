@@ -6,7 +6,7 @@ import type { Flow } from "./flow.ts";
 import { headBytes, withoutHopByHop } from "./http-headers.ts";
 import { badRequest, type HttpTarget, readTarget } from "./http-target.ts";
 import type { HttpVisit } from "./http-visit.ts";
-import { forScheme, judgeRequest } from "./policy-table.ts";
+import { forScheme, isConditional, judgeRequest } from "./policy-table.ts";
 import { Refusal } from "./refusal.ts";
 
 const NOWHERE = { host: "", port: 0 };
@@ -46,6 +46,7 @@ async function prepare(
   if (judged instanceof Refusal) return judged;
   const asked = `${line.method} ${line.path.split("?", 1)[0]?.slice(0, 200)}`;
   if (!judged) return gate.noRule(target.place, gate.find(target.place).length > 0 ? asked : undefined);
+  if (isConditional(judged.grant) && hasOverride(request)) return overridden();
   flow.rule = judged.grant.rule;
   flow.isStillAllowed = () => {
     const again = judge();
@@ -58,6 +59,18 @@ async function prepare(
   const filled = await fill(visit, target, { path: judged.path, headers });
   if (filled instanceof Refusal) return filled;
   return { target, path: filled?.path ?? judged.path, headers: filled?.headers ?? headers, filled };
+}
+
+/** With one of these a server takes another method or path than the request's own. */
+const OVERRIDES = ["x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-original-uri", "x-rewrite-url"];
+
+function hasOverride({ headers }: IncomingMessage): boolean {
+  return Object.keys(headers).some((name) => OVERRIDES.includes(name.replaceAll("_", "-")));
+}
+
+function overridden(): Refusal {
+  const text = "A rule judges this request's method and path, so no header may name another one";
+  return new Refusal("bad-request", `${text}: send it without ${OVERRIDES.join(", ")}.`);
 }
 
 async function fill(visit: HttpVisit, { place, scheme }: HttpTarget, head: RequestHead): Promise<FilledRequest | Refusal | undefined> {

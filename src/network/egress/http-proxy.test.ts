@@ -188,7 +188,22 @@ it("judges methods and paths of a request, and sends the path that it judged", a
   const ask = async (path: string): Promise<string> => converse(await lab.proxy(), get(`http://${host}${path}`, host));
   expect(await ask("/v1/./a//b?q=../x")).toContain("GET /v1/a/b?q=../x");
   for (const path of ["/v2", "/v10", "/v1/../v2", "/v1/%2e%2e/v2", "//v2"]) expect(await ask(path)).toContain("x-belljar-error: no-rule");
-  for (const path of ["/v1/%2f..", "/v1/a%5cb", "/v1/%252e"]) expect(await ask(path)).toContain("x-belljar-error: ambiguous-path");
+  for (const path of ["/v1/%2f..", "/v1/a%5cb", "/v1/%252e", "/v1/..;/v2", "/v1/%2e%2e;a/v2", "/v1/..%3b/v2", "/v1/%c0%ae%c0%ae/v2"])
+    expect(await ask(path)).toContain("x-belljar-error: ambiguous-path");
   const post = await converse(await lab.proxy(), `POST http://${host}/v1 HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   expect(post).toContain("x-belljar-error: no-rule");
 });
+
+it.each(["X-HTTP-Method-Override: DELETE", "X_Original_URL: /closed"])(
+  "refuses a header that turns a judged request into another one: %s",
+  async (header) => {
+    await using origin = await openOrigin(hello());
+    const host = `good.test:${origin.port}`;
+    const names = { "good.test": ["127.0.0.1"] };
+    await using lab = await openEgressLab({ policy: { allow: [`GET http://${host}/open`] }, names });
+    const request = get(`http://${host}/open`, host, `${header}\r\n`);
+    expect(await converse(await lab.proxy(), request)).toContain("x-belljar-error: bad-request");
+    lab.update({ policy: { allow: [host] } });
+    expect(await converse(await lab.proxy(), request)).toContain("200 OK");
+  },
+);
