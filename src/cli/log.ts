@@ -1,5 +1,8 @@
 import type { Writable } from "node:stream";
+import { isSecretName, redactText } from "../catalog/redact.ts";
 import type { Config } from "../config/config.ts";
+import { BelljarError } from "../errors.ts";
+import { openRollingFile } from "./rolling-file.ts";
 
 export interface Log {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -7,14 +10,17 @@ export interface Log {
 }
 
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+const DEPTH_MAX = 8;
 
-/** One JSON line an entry, in pino's shape, on stderr: stdout may carry MCP. */
-export function createLog(stderr: Writable, level: Config["logLevel"]): Log {
+/**
+ * One JSON line an entry, in pino's shape, without the secrets that can be told from other words; on stderr, as stdout may carry MCP,
+ * or in the file that the configuration names. Throws `CONFIG_INVALID` for a file that cannot be written.
+ */
+export function createLog(stderr: Writable, { logLevel, logFile }: Pick<Config, "logLevel" | "logFile">): Log {
+  const writeLine = logFile === undefined ? (line: string) => void stderr.write(line) : fileWriter(stderr, logFile);
   const write = (name: "info" | "error", fields: Readonly<Record<string, unknown>>, message: string) => {
-    if (LEVELS.indexOf(name) < LEVELS.indexOf(level)) return;
-    stderr.write(
-      `${JSON.stringify({ level: name, time: new Date().toISOString(), msg: message, ...fields, err: describe(fields["err"]) })}\n`,
-    );
+    if (LEVELS.indexOf(name) < LEVELS.indexOf(logLevel)) return;
+    writeLine(`${JSON.stringify(clean({ level: name, time: new Date().toISOString(), msg: message, ...fields }, 0))}\n`);
   };
   return {
     info: (fields, message) => write("info", fields, message),
@@ -22,7 +28,40 @@ export function createLog(stderr: Writable, level: Config["logLevel"]): Log {
   };
 }
 
-function describe(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  return { type: error.name, message: error.message, stack: error.stack, cause: describe(error.cause) };
+/** What the file does not take later on is said on stderr: no call fails for its log. */
+function fileWriter(stderr: Writable, path: string): (line: string) => void {
+  const file = openLogFile(path);
+  return (line) => {
+    try {
+      file.append(line);
+    } catch {
+      stderr.write(line);
+    }
+  };
+}
+
+function openLogFile(path: string): ReturnType<typeof openRollingFile> {
+  try {
+    const file = openRollingFile(path);
+    file.append("");
+    return file;
+  } catch (cause) {
+    throw new BelljarError("CONFIG_INVALID", `The log file ${path} cannot be written: name another with logFile (BELLJAR_LOG_FILE)`, {
+      cause,
+    });
+  }
+}
+
+function clean(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return redactText(value);
+  if (value instanceof Error) return clean({ type: value.name, message: value.message, stack: value.stack, cause: value.cause }, depth);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= DEPTH_MAX) return "...";
+  if (Array.isArray(value)) return value.map((item) => clean(item, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      isSecretName(name) && inner !== undefined ? "[redacted]" : clean(inner, depth + 1),
+    ]),
+  );
 }

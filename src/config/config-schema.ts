@@ -206,7 +206,10 @@ export function createConfigSchema(host: ConfigDefaults) {
     logLevel: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
       .default("info")
-      .describe("Least level of what is logged to stderr"),
+      .describe("Least level of what is logged"),
+    logFile: absolutePath()
+      .optional()
+      .describe("File that `serve` and `mcp` log to, instead of stderr; it begins anew at midnight, and five days before stay beside it"),
     workspace: z.string().min(1).max(4096).optional().describe("Host folder that default sandboxes see at /home/user: DIR[:copy|:ro|:rw]"),
     snippetsDirectory: z.string().min(1).max(4096).optional().describe("Folder with the code snippets that `execute_code` can name"),
     toolsets: names()

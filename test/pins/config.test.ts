@@ -15,6 +15,7 @@ it("keeps every setting with its variables", () => {
       "url BELLJAR_URL",
       "tokenFile BELLJAR_TOKEN_FILE",
       "logLevel BELLJAR_LOG_LEVEL",
+      "logFile BELLJAR_LOG_FILE",
       "workspace BELLJAR_WORKSPACE WORKSPACE_DIR",
       "snippetsDirectory BELLJAR_SNIPPETS_DIRECTORY",
       "toolsets BELLJAR_TOOLSETS",

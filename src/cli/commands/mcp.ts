@@ -25,7 +25,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 /** The server has the sandboxes, the tools and their policy: this process only carries messages. */
 async function bridge({ url, token }: ServerAddress, defaultName: string, { context, config }: Bridged): Promise<number> {
   const { bridgeStdio } = await import("../../mcp/bridge/stdio-bridge.ts");
-  const log = createLog(context.stderr, config.logLevel);
+  const log = createLog(context.stderr, config);
   const address = new URL(`${url.replace(/\/+$/, "")}/mcp`);
   address.searchParams.set("sandbox", defaultName);
   const onError = (error: Error): void => log.error({ err: error }, "A message could not be carried");
@@ -42,7 +42,7 @@ interface Bridged {
 
 async function serve(call: CommandCall, context: CommandContext, defaultName: string): Promise<number> {
   await using stack = await openStack(call, context);
-  const log = createLog(context.stderr, stack.config.logLevel);
+  const log = createLog(context.stderr, stack.config);
   await using ports = createPortOrigin(stack, log);
   const toolServers = createToolServerOwners(createFacadeSettings(openHomeSecrets(stack.config)));
   await using tools = await openTools(stack, { defaultName, portOrigin: () => ports.origin(), log, toolServers });
