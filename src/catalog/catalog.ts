@@ -43,6 +43,8 @@ export interface Catalog {
 export interface CallOptions extends Caller {
   /** Aborts when the caller cancels or goes away. */
   readonly signal: AbortSignal;
+  /** Under which it stands in the audit and the log. Absent: a fresh one. */
+  readonly requestId?: string;
   readonly progress?: (message: string) => void;
   /** What a person who watches the client's log may want to know. */
   readonly log?: (level: CallLogLevel, message: string) => void;
@@ -113,7 +115,7 @@ class Door {
   }
 
   async call(principal: Principal, name: string, args: unknown, call: CallOptions): Promise<ToolResult> {
-    const requestId = randomUUID();
+    const { requestId = randomUUID() } = call;
     const startedAt = performance.now();
     const trail: Trail = { notices: [] };
     const outcome = await this.#attempt(principal, name, args, { ...call, trail }).catch((error: unknown) =>

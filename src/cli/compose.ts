@@ -62,8 +62,22 @@ export async function openStack(call: CommandCall, context: CommandContext): Pro
   return server ? openRemoteStack(config, server) : openLocalStack(config, context);
 }
 
+export interface LocalStack extends Stack {
+  /** Live sandboxes that this process holds. */
+  liveSandboxes(): number;
+}
+
+export interface LocalStackOptions {
+  /** Puts a counter before the audit. */
+  readonly counted?: (audit: AuditLog) => AuditLog;
+}
+
 /** On the home, whatever BELLJAR_URL says. */
-export async function openLocalStack(config: Config, { stderr }: Pick<CommandContext, "stderr">): Promise<Stack> {
+export async function openLocalStack(
+  config: Config,
+  { stderr }: Pick<CommandContext, "stderr">,
+  { counted }: LocalStackOptions = {},
+): Promise<LocalStack> {
   const network = await configuredPolicy(config, "sandbox");
   const [runtime, { createLocalSandboxes }, { openHomeSecrets }] = await Promise.all([
     openConfiguredRuntime(config, stderr),
@@ -71,7 +85,8 @@ export async function openLocalStack(config: Config, { stderr }: Pick<CommandCon
     import("./home-secrets.ts"),
   ]);
   const report = (problem: string) => void stderr.write(`belljar: ${problem}\n`);
-  const audit = createHomeAudit(config);
+  const written = createHomeAudit(config);
+  const audit = counted?.(written) ?? written;
   let opened: Promise<Egress> | undefined;
   const egress = () => (opened ??= openHomeEgress(config, audit, report));
   const secrets = openHomeSecrets(config);
@@ -81,6 +96,7 @@ export async function openLocalStack(config: Config, { stderr }: Pick<CommandCon
     config,
     sandboxes,
     audit,
+    liveSandboxes: () => sandboxes.liveCount(),
     isolation: async () => withNetworkCheck(await runtime.probe()),
     startUpkeep: () => void upkeep().catch((cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`)),
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { BelljarError } from "../errors.ts";
 import type { GatewayLog } from "./gateway-log.ts";
@@ -12,10 +11,6 @@ interface ToldError {
   readonly answer: ErrorAnswer;
   /** Of the answer, beside its type. */
   readonly headers: Readonly<Record<string, string>>;
-}
-
-export function requestIdOf(): string {
-  return randomUUID();
 }
 
 /** A foreseen failure with its own words; anything else is logged under the request id and told nobody. */

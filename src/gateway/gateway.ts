@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { fastify } from "fastify";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { BelljarError } from "../errors.ts";
 import type { Isolation } from "../runtime/runtime.ts";
 import { createMcpHttp } from "../mcp/server/http.ts";
 import type { McpHttp } from "../mcp/server/http.ts";
@@ -19,17 +20,20 @@ import { createAuthenticate } from "./auth/authenticate.ts";
 import type { Callers } from "./auth/callers.ts";
 import { createCallers } from "./auth/callers.ts";
 import type { ProtectedResource } from "./auth/oauth/protected-resource.ts";
-import { answerErrors, answerUnreadablePath, requestIdOf } from "./error-answer.ts";
+import { answerErrors, answerUnreadablePath } from "./error-answer.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable, isLoopback } from "./loopback.ts";
 import { createHttpServer } from "./http-server.ts";
 import { assertJson, assertOwnOrigin, isOwnName } from "./origin-guard.ts";
+import type { ServerMetrics } from "./metrics/server-metrics.ts";
+import { REQUEST_ID_HEADER, requestIdOf } from "./request-id.ts";
 import { doctorRoute } from "./routes/doctor.ts";
 import type { FacadeRouteOptions } from "./routes/facade.ts";
 import { facadeRoutes } from "./routes/facade.ts";
 import { healthRoute } from "./routes/health.ts";
 import { mcpRoute } from "./routes/mcp.ts";
 import { mcpSseRoutes } from "./routes/mcp-sse.ts";
+import { metricsRoute } from "./routes/metrics.ts";
 import { networkRoutes } from "./routes/network.ts";
 import { METADATA_ROUTES, protectedResourceRoutes } from "./routes/protected-resource.ts";
 import { portRoutes } from "./routes/ports.ts";
@@ -49,6 +53,11 @@ export interface GatewayOptions {
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings">;
   /** Learns what must be known of a caller before it is served. Never rejects. */
   readonly prepare?: (principal: Principal) => Promise<void>;
+  readonly metrics?: ServerMetrics;
+  /** For the metrics. */
+  readonly liveSandboxes?: () => number;
+  /** Throws while calls would fail, as when the audit cannot be written. */
+  readonly assertReady?: () => void;
   /** Who knows the holders of tokens. Without any only this machine is served. */
   readonly tokens?: readonly TokenVerifier[];
   /** Holders of an issuer's access tokens are served too. */
@@ -68,16 +77,22 @@ export interface Gateway {
 /** What a request may hold; one limit for every route. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 /** What everybody may ask, as a load balancer does. */
-const OPEN_ROUTES: ReadonlySet<string> = new Set(["/health", "/mcp/health", "/openapi.json", ...METADATA_ROUTES]);
+const OPEN_ROUTES: ReadonlySet<string> = new Set(["/health", "/mcp/health", "/ready", "/openapi.json", ...METADATA_ROUTES]);
 const GRACE_MS = 5_000;
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log } = options;
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
   const mcp = createMcpHttp({ ...mcpDoors(options), version: options.version, onError });
+  options.metrics?.watch({ sandboxes: options.liveSandboxes ?? (() => 0), sessions: () => mcp.sessionCount() });
   const callers = createCallers(createAuthenticate({ verifiers: verifiersOf(options), allowsLocal: isLoopback(config.host) }));
   const ports = createGatewayPorts(options);
-  const app = createApp(options, { mcp, callers, ports });
+  let isClosing = false;
+  const assertReady = (): void => {
+    if (isClosing) throw new BelljarError("SERVER_UNREACHABLE", "The server is stopping");
+    options.assertReady?.();
+  };
+  const app = createApp(options, { mcp, callers, ports, assertReady });
   const upgrades = serveUpgrades(app.server, ports, { sandboxes: options.sandboxes, host: config.host, callers, log });
   return {
     async listen() {
@@ -85,6 +100,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       return new URL(await app.listen({ host: config.host, port: config.port }));
     },
     async close(graceMs = GRACE_MS) {
+      isClosing = true;
       const stopped = stopAccepting(app);
       await mcp.close(graceMs);
       upgrades.close();
@@ -113,13 +129,14 @@ interface Served {
   readonly mcp: McpHttp;
   readonly callers: Callers;
   readonly ports: PortRouter;
+  readonly assertReady: () => void;
 }
 
 function mcpDoors({ tools, resources, prompts }: GatewayOptions) {
   return { tools, ...(resources && { resources }), ...(prompts && { prompts }) };
 }
 
-function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): FastifyInstance {
+function createApp(options: GatewayOptions, { mcp, callers, ports, assertReady }: Served): FastifyInstance {
   const { oauth } = options;
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
@@ -131,15 +148,20 @@ function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): Fa
   });
   readJsonAlone(app);
   answerErrors(app, options.log);
+  const { metrics, prepare } = options;
+  if (metrics) observeRequests(app, metrics);
   app.addHook("onRequest", async (request, reply) => {
+    nameRequest(request, reply);
     const { method, headers, routeOptions } = request;
     assertOwnOrigin(headers, options.config.host);
     if (method === "POST" || method === "PUT") assertJson(headers);
     if (OPEN_ROUTES.has(routeOptions.url ?? "")) return;
     const caller = await admit(request, reply, { callers, ...(oauth && { metadataUrl: oauth.metadataUrl }) });
     assertRouteGranted(caller, method, routeOptions.url ?? "");
+    await prepare?.(caller);
   });
-  void app.register(healthRoute());
+  void app.register(healthRoute(assertReady));
+  void app.register(metricsRoute(metrics));
   void app.register(protectedResourceRoutes(oauth));
   void app.register(mcpRoute({ mcp, callers, log: options.log }));
   if (options.config.legacySse) void app.register(mcpSseRoutes({ mcp, callers, log: options.log }));
@@ -151,6 +173,23 @@ function createApp(options: GatewayOptions, { mcp, callers, ports }: Served): Fa
   const { facade, sandboxes, version } = options;
   if (facade) void app.register(facadeRoutes({ ...facade, sandboxes, callers, version }));
   return app;
+}
+
+/** On the raw response, as that of MCP is written by the SDK; and on the request, for what serves it. */
+function nameRequest({ id, raw }: FastifyRequest, reply: FastifyReply): void {
+  raw.headers[REQUEST_ID_HEADER] = id;
+  reply.raw.setHeader(REQUEST_ID_HEADER, id);
+}
+
+function observeRequests(app: FastifyInstance, metrics: ServerMetrics): void {
+  app.addHook("onRequest", async ({ method, routeOptions }, { raw }) => {
+    const startedAt = performance.now();
+    // What was hijacked has no hook at its end.
+    raw.once("close", () => {
+      const seconds = (performance.now() - startedAt) / 1_000;
+      metrics.observeRequest({ method, route: routeOptions.url ?? "none", status: raw.statusCode, seconds });
+    });
+  });
 }
 
 /** A GET or DELETE that names a type without sending a body is served. */

@@ -45,6 +45,11 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     return sandbox?.end ? undefined : sandbox;
   }
 
+  /** How many of those there are. */
+  get count(): number {
+    return [...this.#held.values()].filter(({ end }) => !end).length;
+  }
+
   /** Takes over the handle. `network`: what a fresh one begins with. */
   async hold(record: SandboxRecord, running: RunningSandbox, network?: NetworkState): Promise<LocalSandbox> {
     if (this.#isReleased) {

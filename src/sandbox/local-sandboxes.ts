@@ -58,6 +58,8 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
    * served. Of several processes that do, the guest lets one at a time.
    */
   serveNetworks(): Promise<void>;
+  /** Live sandboxes that this process holds: all of the home once it serves their networks. */
+  liveCount(): number;
 }
 
 export function createLocalSandboxes(options: LocalSandboxesOptions): LocalSandboxes {
@@ -146,6 +148,10 @@ class HomeSandboxes implements LocalSandboxes {
       const entry = await this.#journal.read(id);
       if (entry && !entry.end && this.#live.isOurs(entry.record)) await this.#live.open(entry.record);
     });
+  }
+
+  liveCount(): number {
+    return this.#live.count;
   }
 
   /** A server that runs for weeks forgets old tombstones too. */

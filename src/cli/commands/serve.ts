@@ -7,6 +7,7 @@ import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.
 import { isLoopback } from "../../gateway/loopback.ts";
 import { createGateway } from "../../gateway/gateway.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
+import { createServerMetrics } from "../../gateway/metrics/server-metrics.ts";
 import type { Config } from "../../config/config.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openLocalStack, readConfig } from "../compose.ts";
@@ -20,8 +21,9 @@ import { openTools } from "../serve-tools.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
-  await using stack = await openLocalStack(config, context);
-  const log = createLog(context.stderr, config.logLevel);
+  const metrics = createServerMetrics();
+  await using stack = await openLocalStack(config, context, { counted: (audit) => metrics.counted(audit) });
+  const log = createLog(context.stderr, config);
   let served = serverOrigin(config);
   const secrets = openHomeSecrets(config);
   const toolServers = createToolServerOwners(createFacadeSettings(secrets));
@@ -38,6 +40,9 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     resources: tools.resources,
     prompts: tools.prompts,
     isolation: () => stack.isolation(),
+    metrics,
+    liveSandboxes: () => stack.liveSandboxes(),
+    assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),
     version: readPackage().version,

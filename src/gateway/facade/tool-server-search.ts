@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import { BelljarError } from "../../errors.ts";
-import type { Principal } from "../../sandbox/sandbox.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
 import type { FacadeSettings } from "./facade-settings.ts";
 import { askToolServer, toolServerFailure } from "./tool-server-request.ts";

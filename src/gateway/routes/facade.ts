@@ -37,7 +37,7 @@ export function facadeRoutes(options: FacadeRouteOptions): FastifyPluginAsync {
       app.post("/tools/call", async (request, reply) => {
         const { name, arguments: args } = parseRequest(callBody, request.body);
         const caller = callerOf(request, who(request));
-        return tools.call(caller.principal, name, args, { ...caller, signal: goneSignal(reply) });
+        return tools.call(caller.principal, name, args, { ...caller, requestId: request.id, signal: goneSignal(reply) });
       });
       app.post("/credential", async (request) => {
         await settings.setCredential(who(request), parseRequest(credentialBody, request.body));

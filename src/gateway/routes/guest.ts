@@ -7,11 +7,12 @@ import { watchClient } from "../../network/ports/watch-client.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import { assertRouteGranted } from "../auth/assert-route-granted.ts";
 import type { Callers } from "../auth/callers.ts";
-import { requestIdOf, toErrorAnswer } from "../error-answer.ts";
+import { toErrorAnswer } from "../error-answer.ts";
 import type { GatewayLog } from "../gateway-log.ts";
 import { GUEST_PROTOCOL } from "../guest-upgrade.ts";
 import { assertOwnOrigin } from "../origin-guard.ts";
 import { parseRequest } from "../parse-request.ts";
+import { requestIdOf } from "../request-id.ts";
 import { idParams } from "./sandbox-schemas.ts";
 
 export interface GuestUpgradeOptions {
@@ -37,7 +38,7 @@ export interface Upgrade {
  * both ways. It closes with either side.
  */
 export function serveGuestUpgrade(options: GuestUpgradeOptions, upgrade: Upgrade): void {
-  joinGuest(options, upgrade).catch((error: unknown) => refuse(upgrade.socket, error, options.log));
+  joinGuest(options, upgrade).catch((error: unknown) => refuse(upgrade, error, options.log));
 }
 
 async function joinGuest(options: GuestUpgradeOptions, { request, socket, head }: Upgrade): Promise<void> {
@@ -74,8 +75,8 @@ function join(socket: Duplex, guest: Duplex): void {
   });
 }
 
-function refuse(socket: Duplex, error: unknown, log: GatewayLog): void {
-  const { status, answer } = toErrorAnswer(error, requestIdOf(), log);
+function refuse({ request, socket }: Upgrade, error: unknown, log: GatewayLog): void {
+  const { status, answer } = toErrorAnswer(error, requestIdOf(request), log);
   if (socket.destroyed) return;
   const body = JSON.stringify(answer);
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Error"}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;

@@ -22,6 +22,8 @@ export interface McpHttp {
   handle(exchange: HttpExchange): Promise<void>;
   /** The transport that 2024-11-05 had: a GET that stays, and a POST for each message. */
   readonly sse: SseHttp;
+  /** Of clients of the older revisions. */
+  sessionCount(): number;
   /** Waits for the calls in flight for at most `graceMs`, then aborts them, and resolves when they have cleaned up. */
   close(graceMs: number): Promise<void>;
 }
@@ -39,6 +41,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const stopAnnouncing = announceChanges(options, listeners);
   return {
     sse,
+    sessionCount: () => legacy.sessionCount,
     async handle(exchange) {
       if (isNestedTooDeep(exchange.body)) {
         const message = `The message is nested deeper than ${NESTING_MAX} levels`;

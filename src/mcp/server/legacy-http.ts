@@ -35,6 +35,10 @@ export class LegacyHttp {
     this.#sessions = new Sessions(options);
   }
 
+  get sessionCount(): number {
+    return this.#sessions.size;
+  }
+
   async handle(exchange: HttpExchange): Promise<void> {
     const id = exchange.request.headers["mcp-session-id"];
     if (typeof id === "string") return this.#continue(id, exchange);

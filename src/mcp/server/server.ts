@@ -119,10 +119,13 @@ async function callTool(options: McpServerOptions, caller: Caller, call: Call): 
   const { name, arguments: args = {} } = call.request.params;
   const progress = createProgress(call.context);
   const client = toClientExchange(call.context);
+  // Whoever mounts the server has checked it.
+  const requestId = call.context.http?.req?.headers.get("x-request-id") ?? undefined;
   try {
     const result = await options.tools.call(caller.principal, name, args, {
       client,
       signal: call.signal,
+      ...(requestId !== undefined && { requestId }),
       log: (level, message) => client.log(level, message),
       ...(progress && { progress: (message: string) => progress.report(message) }),
       ...(caller.defaultName !== undefined && { defaultName: caller.defaultName }),

@@ -1,0 +1,113 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { AuditLog } from "../../catalog/audit-log.ts";
+import type { Audit } from "../../catalog/audit.ts";
+
+/** What is counted of one server, as Prometheus reads it. Nothing in it names a caller, a sandbox or a host. */
+export interface ServerMetrics {
+  /** The same audit, which counts what it is given. */
+  counted(audit: AuditLog): AuditLog;
+  observeRequest(request: ObservedRequest): void;
+  /** Asked with each reading. */
+  watch(state: WatchedState): void;
+  read(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+export interface ObservedRequest {
+  readonly method: string;
+  /** As it is declared, with its parameters unfilled. */
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
+export interface WatchedState {
+  readonly sandboxes: () => number;
+  readonly sessions: () => number;
+}
+
+const SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300];
+/** A tool's name is a label only while there are so many; dynamic tools may come and go. */
+const TOOLS_MAX = 500;
+
+export function createServerMetrics(): ServerMetrics {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  const { calls, requests, connections, bytes } = createMeters([register]);
+  const tools = new Set<string>();
+  const labelOf = ({ tool, outcome }: AuditedCall): string => {
+    if (outcome === "TOOL_NOT_FOUND") return "unknown";
+    if (tools.size < TOOLS_MAX) tools.add(tool);
+    return tools.has(tool) ? tool : "other";
+  };
+  return {
+    counted: (audit) => ({
+      assertWritable: () => audit.assertWritable(),
+      record(call) {
+        calls.observe({ tool: labelOf(call), outcome: call.outcome }, call.durationMs / 1_000);
+        audit.record(call);
+      },
+      recordConnection(connection) {
+        const { via, verdict, sentBytes, receivedBytes } = connection;
+        connections.inc({ via: String(via), verdict: String(verdict) });
+        bytes.inc({ direction: "sent" }, toBytes(sentBytes));
+        bytes.inc({ direction: "received" }, toBytes(receivedBytes));
+        audit.recordConnection(connection);
+      },
+      close: () => audit.close(),
+      [Symbol.asyncDispose]: () => audit[Symbol.asyncDispose](),
+    }),
+    observeRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),
+    watch(state) {
+      watchGauge(register, { name: "belljar_sandboxes", help: "Live sandboxes that this server holds" }, state.sandboxes);
+      watchGauge(register, { name: "belljar_mcp_sessions", help: "Sessions of MCP clients of the older revisions" }, state.sessions);
+    },
+    read: async () => ({ contentType: register.contentType, text: await register.metrics() }),
+  };
+}
+
+function createMeters(registers: Registry[]) {
+  const calls = new Histogram({
+    name: "belljar_tool_call_duration_seconds",
+    help: "Tool calls, by tool and by outcome: ok, error, or the code of a failure",
+    labelNames: ["tool", "outcome"],
+    buckets: SECONDS,
+    registers,
+  });
+  const requests = new Histogram({
+    name: "belljar_http_request_duration_seconds",
+    help: "HTTP requests, to the end of their answers",
+    labelNames: ["method", "route", "status"],
+    buckets: SECONDS,
+    registers,
+  });
+  const connections = new Counter({
+    name: "belljar_egress_connections_total",
+    help: "Connections that sandboxes opened or tried to open",
+    labelNames: ["via", "verdict"],
+    registers,
+  });
+  const bytes = new Counter({
+    name: "belljar_egress_bytes_total",
+    help: "Bytes of these connections, as seen from the sandboxes",
+    labelNames: ["direction"],
+    registers,
+  });
+  return { calls, requests, connections, bytes };
+}
+
+type AuditedCall = Parameters<Audit["record"]>[0];
+
+function watchGauge(register: Registry, about: { readonly name: string; readonly help: string }, read: () => number): void {
+  const gauge = new Gauge({
+    ...about,
+    registers: [],
+    collect() {
+      this.set(read());
+    },
+  });
+  register.registerMetric(gauge);
+}
+
+function toBytes(value: unknown): number {
+  return typeof value === "number" && value > 0 ? value : 0;
+}
