@@ -70,6 +70,11 @@ export const GUARANTEES = {
   "keeper-death-ends-all": "When the keeper is killed, its sandbox ends and the reason can be told.",
   "deadline-needs-no-host": "A sandbox ends at its deadline.",
 
+  "owners-apart":
+    "To everybody but its owner a sandbox, its processes and its results are unknown: every argument, route and resource answers as for an id that there is not.",
+  "callers-secrets-unlogged":
+    "What callers send as a secret, in arguments, variables, headers, tokens or credentials, is in no log, audit or error.",
+
   "guest-untouchable": "No program inside can trace, read, signal or impersonate the guest.",
   "bad-requests-harmless": "Malformed and oversized requests get an error, and the guest goes on.",
   "lying-guest-harmless": "A guest that answers with nonsense is an error of that call, never of the host.",

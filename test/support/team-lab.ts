@@ -1,0 +1,155 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { createAuditLog } from "../../src/catalog/audit-log.ts";
+import { createCatalog } from "../../src/catalog/catalog.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import { narrowScope } from "../../src/catalog/narrow-scope.ts";
+import type { Tool } from "../../src/catalog/tool.ts";
+import { createLog } from "../../src/cli/log.ts";
+import { createTokenStore } from "../../src/gateway/auth/token-store.ts";
+import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
+import { createGateway } from "../../src/gateway/gateway.ts";
+import { createInterpreter } from "../../src/interpreter/interpreter.ts";
+import { createBelljarResources } from "../../src/mcp/resources/belljar-resources.ts";
+import { SandboxChanges } from "../../src/mcp/resources/sandbox-changes.ts";
+import type { ResourceDoor } from "../../src/mcp/server/resource-door.ts";
+import { createSecretStore } from "../../src/network/secrets/create-secret-store.ts";
+import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
+import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { Principal } from "../../src/sandbox/sandbox.ts";
+import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
+
+export interface Member {
+  readonly principal: Principal;
+  readonly token: string;
+}
+
+/** A whole server for a team, with every tool and route, on the fake runtime; two members hold tokens. */
+export interface TeamLab extends AsyncDisposable {
+  readonly home: string;
+  readonly url: string;
+  readonly alice: Member;
+  readonly bob: Member;
+  readonly catalog: Catalog;
+  readonly sandboxes: LocalSandboxes;
+  readonly resources: ResourceDoor;
+  /** `METHOD /path` of all that the gateway serves. */
+  readonly routes: readonly string[];
+  /** What the server wrote to its log. */
+  logged(): string;
+  /** All lines of the audit so far. */
+  audit(): Promise<string>;
+  ask(member: Member, route: string, body?: unknown): Promise<{ readonly status: number; readonly text: string }>;
+}
+
+export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {}): Promise<TeamLab> {
+  const home = await mkdtemp(join(tmpdir(), "bj-team-"));
+  const config = { sandbox: { timeoutMs: 600_000 }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
+  const local = createLocalSandboxes({ home, runtime: fakeRuntime(), config });
+  const changes = new SandboxChanges(local);
+  const { sandboxes } = changes;
+  const audit = createAuditLog({ directory: join(home, "audit") });
+  const secrets = createSecretStore({ home });
+  const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
+  const interpreter = createInterpreter({ sandboxes });
+  const shells = createShellSessions(limits);
+  let text = "";
+  const log = createLog({ write: (chunk: string) => ((text += chunk), true) } as never, { logLevel: "trace" });
+  const catalog = createCatalog({
+    tools: [
+      ...builtinTools({
+        interpreter,
+        sandboxes,
+        shells,
+        config: limits,
+        portUrls: async () => ({ url: "http://x", pathUrl: "http://x" }) as never,
+      }),
+      ...(more.tools ?? []),
+    ],
+    sandboxes,
+    defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
+    scope: ({ grants }) => narrowScope({ toolsets: "all" }, grants),
+    audit,
+    log,
+  });
+  const resources = createBelljarResources({ changes, catalog, templates: [] });
+  const tokens = createTokenStore(home);
+  const { routes, gateway } = watchRoutes(() =>
+    createGateway({
+      config: { host: "127.0.0.1", port: 0, legacySse: true },
+      sandboxes,
+      secrets,
+      tools: catalog,
+      resources,
+      facade: { tools: catalog, settings: createFacadeSettings(secrets) },
+      isolation: () => Promise.reject(new Error("nobody asks")),
+      tokens: [tokens],
+      version: "1.2.3",
+      log,
+    }),
+  );
+  const { origin } = await gateway.listen();
+  const member = async (name: string): Promise<Member> => {
+    const { token } = await tokens.create(name, []);
+    return { token, principal: { id: `token:${name}`, name, grants: {} } };
+  };
+  const [alice, bob] = [await member("alice"), await member("bob")];
+  return {
+    home,
+    url: origin,
+    alice,
+    bob,
+    catalog,
+    sandboxes: local,
+    resources,
+    routes,
+    logged: () => text,
+    async audit() {
+      await audit.close();
+      const files = await readdir(join(home, "audit"));
+      return (await Promise.all(files.map((file) => readFile(join(home, "audit", file), "utf8")))).join("");
+    },
+    async ask({ token }, route, body) {
+      const [method = "GET", path = "/"] = route.split(" ");
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const headers = { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) };
+      const response = await fetch(origin + path, { method, headers, ...sent });
+      return { status: response.status, text: await response.text() };
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway.close(0);
+      await shells[Symbol.asyncDispose]();
+      await interpreter[Symbol.asyncDispose]();
+      for (const { principal } of [alice, bob]) {
+        for (const { id } of await local.list(principal, { state: ["running"] })) await (await local.get(principal, id)).kill();
+      }
+      await local[Symbol.asyncDispose]();
+      await audit.close();
+      await rm(home, { recursive: true });
+    },
+  };
+}
+
+const CREATED = "fastify.initialization";
+
+/** Fastify tells of each instance on a diagnostics channel. */
+function watchRoutes<Gateway>(create: () => Gateway): { readonly gateway: Gateway; readonly routes: readonly string[] } {
+  const routes: string[] = [];
+  const watch = (message: unknown): void => {
+    const { fastify } = message as { fastify: FastifyInstance };
+    fastify.addHook("onRoute", ({ method, url }) => {
+      for (const one of [method].flat()) if (one !== "HEAD") routes.push(`${one} ${url}`);
+    });
+  };
+  subscribe(CREATED, watch);
+  try {
+    return { gateway: create(), routes };
+  } finally {
+    unsubscribe(CREATED, watch);
+  }
+}
