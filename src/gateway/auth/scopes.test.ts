@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SCOPES } from "../../cli/command-table.ts";
+import { SCOPES } from "../../cli/command-specs/token.ts";
 import { describeScopes, parseScopes } from "./scopes.ts";
 
 it("adds up scopes of one kind", () => {

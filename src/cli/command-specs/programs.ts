@@ -1,0 +1,50 @@
+import type { CommandSpec } from "../command.ts";
+import { COMMAND_TIMEOUT, CWD, ENV, JSON_OPTION, NETWORK, ONE, USER, WORKSPACE } from "./shared-options.ts";
+
+/** What runs something in a sandbox. */
+export const PROGRAMS: readonly CommandSpec[] = [
+  {
+    name: "run",
+    summary: "Run one program in a fresh sandbox",
+    usage: "FILE|- [-- ARGS...]",
+    positionals: ONE,
+    rest: true,
+    options: {
+      lang: {
+        type: "string",
+        short: "l",
+        value: "LANGUAGE",
+        description: "python, javascript, typescript, bash, go, c, c++ ... (default: by the file's name)",
+      },
+      workspace: WORKSPACE,
+      network: NETWORK,
+      env: ENV,
+      timeout: COMMAND_TIMEOUT,
+      json: JSON_OPTION,
+    },
+    details: "Its exit code is the program's own, 128 + N when signal N ended it, 125 when it could not be run or ran too long.",
+    failureCode: 125,
+    load: () => import("../commands/run.ts"),
+  },
+  {
+    name: "exec",
+    summary: "Run a command in a live sandbox",
+    usage: "ID -- ARGV...",
+    positionals: ONE,
+    rest: true,
+    options: { cwd: CWD, env: ENV, user: USER, timeout: COMMAND_TIMEOUT },
+    details: "Its exit code is the command's own, 128 + N when signal N ended it, 125 when it could not be run or ran too long.",
+    failureCode: 125,
+    ownSignals: true,
+    load: () => import("../commands/exec.ts"),
+  },
+  {
+    name: "shell",
+    summary: "Open a terminal in a sandbox; without ID in a fresh one that ends with it",
+    usage: "[ID]",
+    positionals: { min: 0, max: 1 },
+    options: { workspace: WORKSPACE, network: NETWORK, user: USER },
+    failureCode: 125,
+    load: () => import("../commands/shell.ts"),
+  },
+];

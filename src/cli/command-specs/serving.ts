@@ -1,0 +1,39 @@
+import type { CommandSpec } from "../command.ts";
+import { NETWORK, NONE, READ_ONLY, SNIPPETS, TOOLSETS, WORKSPACE } from "./shared-options.ts";
+
+/** What serves tools to hosts. */
+export const SERVING: readonly CommandSpec[] = [
+  {
+    name: "serve",
+    summary: "Serve MCP over HTTP at /mcp",
+    usage: "",
+    positionals: NONE,
+    options: {
+      host: { type: "string", value: "HOST", description: "Address to listen on (default 127.0.0.1)" },
+      port: { type: "string", short: "p", value: "N", description: "Port to listen on (default 6060; 0 takes a free one)" },
+      workspace: WORKSPACE,
+      network: NETWORK,
+      snippets: SNIPPETS,
+      toolsets: TOOLSETS,
+      "read-only": READ_ONLY,
+      "legacy-sse": { type: "boolean", description: "Serve old clients at /sse too (HTTP+SSE, which MCP has replaced)" },
+    },
+    load: () => import("../commands/serve.ts"),
+  },
+  {
+    name: "mcp",
+    summary: "Serve MCP over stdio, for a host to start",
+    usage: "",
+    positionals: NONE,
+    options: {
+      workspace: WORKSPACE,
+      network: NETWORK,
+      sandbox: { type: "string", value: "NAME", description: "Name of the default sandbox (default: made from the start folder)" },
+      gateway: { type: "string", value: "URL", description: "Carry MCP to that server instead (BELLJAR_URL)" },
+      snippets: SNIPPETS,
+      toolsets: TOOLSETS,
+      "read-only": READ_ONLY,
+    },
+    load: () => import("../commands/mcp.ts"),
+  },
+];
