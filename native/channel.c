@@ -12,8 +12,8 @@
 #include "exec.h"
 #include "sink.h"
 
-/* Grants go out in quarters of the window, so that small writes do not each cost a frame. */
-#define GRANT_BYTES (HOST_CREDIT_BYTES / 4u)
+/* Grants go out in halves of the window: each costs a write here and a read there. */
+#define GRANT_BYTES (HOST_CREDIT_BYTES / 2u)
 /* A window, and the byte that ends a terminal's input. */
 #define PENDING_BYTES (HOST_CREDIT_BYTES + 1u)
 #define CREDIT_MAX 0x7fffffffu

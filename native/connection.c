@@ -14,7 +14,7 @@
 #include "service.h"
 
 /* A DATA frame and the small ones that may have to wait behind it. */
-#define OUT_BYTES (SCRATCH_BYTES + 2048u)
+#define OUT_BYTES (FRAME_HEADER_BYTES + PAYLOAD_MAX_BYTES + 2048u)
 #define LINGER_US 5000000
 
 static void on_socket(struct loop *loop, struct event *event, uint32_t events);

@@ -9,7 +9,8 @@
 #include "frames.h"
 #include "guest.h"
 
-#define SCRATCH_BYTES (FRAME_HEADER_BYTES + PAYLOAD_MAX_BYTES)
+/* What one stream may have on its way at most: read at once, it costs one wake-up. */
+#define SCRATCH_BYTES (HOST_CREDIT_BYTES + PAYLOAD_MAX_BYTES)
 
 struct loop;
 struct connection;
