@@ -11,7 +11,7 @@ import type { EgressLimits } from "./egress-options.ts";
 import { Flow, type FlowStart, type FlowSummary } from "./flow.ts";
 import { PinnedNames } from "./pinned-names.ts";
 import { type FoundGrant, forScheme, isConditional, PolicyTable } from "./policy-table.ts";
-import { noRule, type Place, privateAddress, type Reason, Refusal } from "./refusal.ts";
+import { closedAddress, mixedAddresses, noRule, type Place, privateAddress, type Reason, Refusal } from "./refusal.ts";
 import type { Resolver } from "./resolver.ts";
 
 export interface GateOptions {
@@ -144,7 +144,7 @@ export class Gate {
     const isExact = this.find(place).some((grant) => grant.isExact);
     if (isAddress(place.host)) {
       const isOpen = isExact || kindOfAddress(place.host, this.#ownAddresses()) === "public";
-      return isOpen ? [place.host] : privateAddress(this.sandboxId, place, false);
+      return isOpen ? [place.host] : privateAddress(this.sandboxId, place);
     }
     const addresses = await this.#names.resolve(place.host).catch(() => []);
     if (addresses.length === 0) return new Refusal("no-address", `The name ${place.host} leads to no address.`);
@@ -155,8 +155,9 @@ export class Gate {
     const own = this.#ownAddresses();
     const kinds = addresses.map((address) => kindOfAddress(address, own));
     if (kinds.every((kind) => kind === "public")) return undefined;
-    if (kinds.includes("public")) return privateAddress(this.sandboxId, place, true);
-    return isExact && !kinds.includes("closed") ? undefined : privateAddress(this.sandboxId, place, false);
+    if (kinds.includes("public")) return mixedAddresses(place);
+    if (kinds.includes("closed")) return closedAddress(place);
+    return isExact ? undefined : privateAddress(this.sandboxId, place);
   }
 
   /** What leads to a private address needs a rule that names the place exactly, also after a change. */

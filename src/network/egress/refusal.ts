@@ -88,12 +88,23 @@ export function noRule(sandbox: string, place: Place, request = ""): Refusal {
   );
 }
 
-export function privateAddress(sandbox: string, { host, port }: Place, isMixed: boolean): Refusal {
+/** What a name or address that is not of the public Internet needs. Where the name leads is not told: the program inside could map a network so. */
+export function privateAddress(sandbox: string, { host, port }: Place): Refusal {
   const rule = toAuthority(host, port);
-  const what = isAddress(host) ? `${host} is` : `${host} leads to ${isMixed ? "public addresses and to" : "an address that is"}`;
-  const reason = isMixed ? "mixed-addresses" : "private-address";
-  const text = `${what} ${isMixed ? "others that are " : ""}not of the public Internet, so it is not reached unless a rule names exactly "${rule}".`;
-  return new Refusal(reason, isMixed ? text : `${text} ${howToAllow(sandbox, rule)}`);
+  const what = isAddress(host) ? `${host} is` : `${host} leads to an address that is`;
+  const text = `${what} not of the public Internet, so it is not reached unless a rule names exactly "${rule}". ${howToAllow(sandbox, rule)}`;
+  return new Refusal("private-address", text);
+}
+
+/** No rule for the name would help. */
+export function closedAddress({ host }: Place): Refusal {
+  const text = `${host} leads to a link-local, metadata or reserved address, and no name is followed there. A rule for the address itself reaches it.`;
+  return new Refusal("private-address", text);
+}
+
+export function mixedAddresses({ host }: Place): Refusal {
+  const text = `${host} leads to public addresses and to others, so it is refused whatever the rules say. A rule for one address itself reaches that one.`;
+  return new Refusal("mixed-addresses", text);
 }
 
 function howToAllow(sandbox: string, rule: string): string {
