@@ -46,6 +46,22 @@ export async function openToolCaller({ snippetsDirectory, home }: ToolCallerOpti
   };
 }
 
+/** The lines of a cut result that its text says can be read on. */
+export async function readRest(
+  caller: Pick<Awaited<ReturnType<typeof openToolCaller>>, "call">,
+  result: ToolResult,
+): Promise<readonly string[]> {
+  const uri = /belljar:\/\/results\/[0-9a-f]{32}(?:\?offset=\d+)?/.exec(textOf(result))?.[0];
+  let text = "";
+  let offset: unknown;
+  do {
+    const part = (await caller.call("read_result", { uri, ...(offset !== undefined && { offset }) })).structuredContent;
+    text += String(part?.["text"]);
+    offset = part?.["next_offset"];
+  } while (typeof offset === "number");
+  return text.replace(/\n$/, "").split("\n");
+}
+
 /** All text of a result, its blocks joined. */
 export function textOf(result: ToolResult): string {
   return result.content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openToolCaller, textOf } from "../../../test/support/tool-caller.ts";
+import { openToolCaller, readRest, textOf } from "../../../test/support/tool-caller.ts";
 
 type Tools = Awaited<ReturnType<typeof openToolCaller>>;
 
@@ -135,6 +135,9 @@ it("bounds a listing and says that there is more", async () => {
   const result = await tools.call("list_directory", { path: "many" });
   expect(result.structuredContent).toMatchObject({ truncated: true, entries: { length: 1_000 } });
   expect(textOf(result)).toContain("(1000 entries, and more that are not shown)");
+  const rest = await readRest(tools, result);
+  expect(rest).toHaveLength(500);
+  expect(rest.at(-1)).toMatch(/ f999$/);
 });
 
 it.each([

@@ -3,6 +3,8 @@ import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
+import type { RowBounds } from "../shown-rows.ts";
+import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import type { FileInfo } from "./file-row.ts";
 import { showMode, showName, toIsoTime } from "./file-row.ts";
@@ -46,57 +48,65 @@ type Arguments = z.output<typeof Input>;
 type Row = z.output<typeof Entry>;
 
 export function createListDirectory(config: Pick<ToolLimits, "listMax">): Tool {
-  const entriesMax = Math.min(config.listMax, ENTRIES_MAX);
+  const bounds = { rows: Math.min(config.listMax, ENTRIES_MAX), bytes: TEXT_MAX_BYTES };
   return defineTool({
     name: "list_directory",
     title: "List a folder",
     description: [
       "Lists a folder in your sandbox: each entry's path, type, size, permissions and time of change. Links are shown, not followed.",
       "With depth it lists a whole tree, each folder before what it holds; ignore leaves out what matches its globs. To find files by name use search_files.",
-      `At most ${entriesMax} entries come back; the result says when there are more.`,
+      `At most ${bounds.rows} entries come back; the result says when there are more, and where to read them.`,
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: Input,
     output: Output,
-    run: (context, args) => listDirectory(context, args, entriesMax),
+    run: (context, args) => listDirectory(context, args, bounds),
   });
 }
 
-async function listDirectory(context: ToolContext, args: Arguments, entriesMax: number): Promise<ToolResult> {
+async function listDirectory(context: ToolContext, args: Arguments, bounds: RowBounds): Promise<ToolResult> {
   const { path = ".", depth = 1 } = args;
   const sandbox = await context.sandbox(args.sandbox);
   const isIgnored = createIgnore(args.ignore ?? []);
   const infos = sandbox.guest.files.list(path, { depth, signal: context.signal });
-  const { rows, truncated } = await collectRows(infos, { entriesMax, isIgnored });
+  const { rows, isFull } = await collectRows(infos, { bounds: heldRows(bounds), isIgnored });
   const folder = toAbsolute(path);
-  const entries = rows.toSorted((a, b) => compareInTree(a.path, b.path));
+  const all = rows.toSorted((a, b) => compareInTree(a.path, b.path));
+  const entries = fitRows(all, bounds, nameOf);
+  const truncated = isFull || entries.length < all.length;
   const heading = `${showName(folder)} (${entries.length} entries${truncated ? ", and more that are not shown" : ""})`;
+  const lines = all.map(showRow);
+  const rest = describeRest(context, { lines, shown: entries.length, isFull }, "list a subfolder, or ignore more");
   return {
-    content: [{ type: "text", text: [heading, ...entries.map(showRow)].join("\n") }],
+    content: [{ type: "text", text: [heading, ...lines.slice(0, entries.length), ...rest].join("\n") }],
     structuredContent: { path: folder, entries, truncated },
   };
 }
 
 interface Selection {
-  readonly entriesMax: number;
+  readonly bounds: RowBounds;
   readonly isIgnored: (path: string) => boolean;
 }
 
 /** Stops the listing at the bounds, so that a folder of any size costs the same. */
-async function collectRows(infos: AsyncIterable<FileInfo>, { entriesMax, isIgnored }: Selection) {
+async function collectRows(infos: AsyncIterable<FileInfo>, { bounds, isIgnored }: Selection) {
   const rows: Row[] = [];
   let bytes = 0;
   let scanned = 0;
   for await (const info of infos) {
     scanned += 1;
-    if (scanned > SCANNED_MAX) return { rows, truncated: true };
+    if (scanned > SCANNED_MAX) return { rows, isFull: true };
     if (isIgnored(info.path)) continue;
-    bytes += Buffer.byteLength(info.path) + Buffer.byteLength(info.target ?? "");
-    if (rows.length >= entriesMax || bytes > TEXT_MAX_BYTES) return { rows, truncated: true };
+    bytes += Buffer.byteLength(nameOf(info));
+    if (rows.length >= bounds.rows || bytes > bounds.bytes) return { rows, isFull: true };
     rows.push(toRow(info));
   }
-  return { rows, truncated: false };
+  return { rows, isFull: false };
+}
+
+function nameOf({ path, target = "" }: { readonly path: string; readonly target?: string | undefined }): string {
+  return path + target;
 }
 
 /** Each folder comes before what it holds, and all that it holds before the next. */

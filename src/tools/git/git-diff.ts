@@ -7,7 +7,7 @@ import { pathsArgument, repositoryArgument, revisionArgument } from "./git-argum
 import type { GitPlace } from "./run-git.ts";
 import { READ_ONLY, runGit } from "./run-git.ts";
 
-const PATCH_MAX_BYTES = 131_072;
+const PATCH_SHOWN_BYTES = 131_072;
 const FILES_MAX = 1_000;
 
 const Input = z
@@ -44,18 +44,20 @@ export const gitDiff = defineTool({
   async run(context, args) {
     const place = { sandbox: await context.sandbox(args.sandbox), path: args.path, signal: context.signal };
     const list = await diff(place, args, ["--raw", "--numstat", "-z", "--abbrev=40"]);
-    const patch = await diff(place, args, ["--patch", `--unified=${args.context ?? 3}`], PATCH_MAX_BYTES);
+    const patch = await diff(place, args, ["--patch", `--unified=${args.context ?? 3}`]);
     const files = parseChanges(list.stdout);
-    const text = patch.truncated ? cutAtLine(patch.stdout, PATCH_MAX_BYTES - 1) : patch.stdout;
-    const truncated = patch.truncated || list.truncated || files.length > FILES_MAX;
+    const text = cutAtLine(patch.stdout, PATCH_SHOWN_BYTES);
+    const isCut = text.length < patch.stdout.length;
+    const truncated = isCut || patch.truncated || list.truncated || files.length > FILES_MAX;
     const result = { files: files.slice(0, FILES_MAX), patch: text, truncated };
-    const cut = truncated ? "[Cut: there is more; ask for some paths alone]" : "";
+    const rest = isCut ? `read on with read_result, uri ${context.results.keep(patch.stdout)}?offset=${Buffer.byteLength(text)}, or ` : "";
+    const cut = truncated ? `[Cut: there is more; ${rest}ask for some paths alone]` : "";
     const lines = [...(files.length > 0 ? result.files.map(changeText) : ["No changes"]), "", text, cut];
     return { content: [{ type: "text", text: lines.join("\n").trimEnd() }], structuredContent: result };
   },
 });
 
-function diff(place: GitPlace, args: z.output<typeof Input>, format: readonly string[], maxOutputBytes?: number) {
+function diff(place: GitPlace, args: z.output<typeof Input>, format: readonly string[]) {
   const { staged, from, to, paths } = args;
   const revisions = [from, to].filter((revision) => revision !== undefined);
   return runGit(
@@ -71,6 +73,6 @@ function diff(place: GitPlace, args: z.output<typeof Input>, format: readonly st
       "--",
       ...(paths ?? []),
     ],
-    { ...READ_ONLY, ...(maxOutputBytes !== undefined && { maxOutputBytes }) },
+    READ_ONLY,
   );
 }

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openToolCaller, textOf } from "../../../test/support/tool-caller.ts";
+import { openToolCaller, readRest, textOf } from "../../../test/support/tool-caller.ts";
 
 type Tools = Awaited<ReturnType<typeof openToolCaller>>;
 type Arguments = Readonly<Record<string, unknown>>;
@@ -107,10 +107,14 @@ it("shows changes with their lines, staged ones and those between commits", asyn
 it("cuts a long diff at a line and says so", async () => {
   await using tools = await openRepository();
   await shell(tools, "cd work; seq 1 200000 > a.txt");
-  const { patch, truncated } = await git(tools, "diff", { path: "work" });
+  const result = await tools.call("git_diff", { path: "work" });
+  const { patch, truncated } = result.structuredContent as { patch: string; truncated: boolean };
   expect(truncated).toBe(true);
-  expect(String(patch)).toMatch(/\n\+\d+\n$/);
-  expect(String(patch).length).toBeLessThan(131_072);
+  expect(patch).toMatch(/\n\+\d+\n$/);
+  expect(patch.length).toBeLessThan(131_072);
+  const rest = await readRest(tools, result);
+  expect(Number(rest[0])).toBe(Number(patch.trimEnd().split("\n").at(-1)) + 1);
+  expect(rest.at(-1)).toBe("+200000");
 });
 
 it("commits with a message as it stands, and tells what went in", async () => {

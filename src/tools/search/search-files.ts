@@ -5,6 +5,8 @@ import { defineTool } from "../../catalog/tool.ts";
 import { showName } from "../files/file-row.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
+import type { RowBounds } from "../shown-rows.ts";
+import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { readRecords } from "./records.ts";
 import { INCLUDE_IGNORED, patternArgument, ripgrepArguments } from "./search-arguments.ts";
@@ -36,28 +38,28 @@ const Output = z.object({
 type Arguments = z.output<typeof Input>;
 
 export function createSearchFiles(config: Pick<ToolLimits, "listMax">, programs: SearchPrograms): Tool {
-  const filesMax = Math.min(config.listMax, FILES_MAX);
+  const bounds = { rows: Math.min(config.listMax, FILES_MAX), bytes: TEXT_MAX_BYTES };
   return defineTool({
     name: "search_files",
     title: "Find files by name",
     description: [
       "Finds files by a glob for their path, below a folder of your sandbox. Folders and links are not found; see list_directory for those.",
-      `What .gitignore leaves out is left out, unless it matches the glob itself. At most ${filesMax} files come back; the result says when there are more.`,
+      `What .gitignore leaves out is left out, unless it matches the glob itself. At most ${bounds.rows} files come back; the result says when there are more, and where to read them.`,
     ].join("\n"),
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: Input,
     output: Output,
-    run: (context, args) => searchFiles(context, args, { filesMax, programs }),
+    run: (context, args) => searchFiles(context, args, { bounds, programs }),
   });
 }
 
 interface Limits {
-  readonly filesMax: number;
+  readonly bounds: RowBounds;
   readonly programs: SearchPrograms;
 }
 
-async function searchFiles(context: ToolContext, args: Arguments, { filesMax, programs }: Limits): Promise<ToolResult> {
+async function searchFiles(context: ToolContext, args: Arguments, { bounds, programs }: Limits): Promise<ToolResult> {
   const { signal } = context;
   const { pattern, path } = splitPattern(args);
   const sandbox = await context.sandbox(args.sandbox);
@@ -65,15 +67,18 @@ async function searchFiles(context: ToolContext, args: Arguments, { filesMax, pr
   const options = ripgrepArguments({ globs: [pattern], includeIgnored: args.include_ignored === true });
   const run = { programs, name: "rg" as const, args: [...options, "--files", "--null", "--", target.argument], cwd: target.cwd, signal };
   await using program = await openSearch(sandbox, run);
-  const { files, truncated } = await collectPaths(program.stdout, filesMax);
-  const notes = truncated
-    ? ["[There are more files; search a smaller folder or use a narrower glob]"]
-    : describeEnd(await program.ended(), files.length);
-  const found = files.map((file) => target.toPath(file));
+  const { files, isFull } = await collectPaths(program.stdout, heldRows(bounds));
+  const all = files.map((file) => target.toPath(file));
+  const found = fitRows(all, bounds, (file) => file);
+  const lines = all.map(showName);
+  const notes = [
+    ...describeRest(context, { lines, shown: found.length, isFull }, "search a smaller folder or use a narrower glob"),
+    ...(isFull ? [] : describeEnd(await program.ended(), files.length)),
+  ];
   const heading = `${found.length} files match ${JSON.stringify(args.pattern)} in ${showName(target.absolute)}`;
   return {
-    content: [{ type: "text", text: [heading, ...found.map(showName), ...notes].join("\n") }],
-    structuredContent: { path: target.absolute, files: found, truncated: truncated || notes.length > 0 },
+    content: [{ type: "text", text: [heading, ...lines.slice(0, found.length), ...notes].join("\n") }],
+    structuredContent: { path: target.absolute, files: found, truncated: notes.length > 0 },
   };
 }
 
@@ -89,13 +94,13 @@ function splitPattern({ pattern, path }: Arguments): { readonly pattern: string;
   return { pattern: `/${names.slice(depth).join("/")}`, path: posix.join("/", ...names.slice(0, depth)) };
 }
 
-async function collectPaths(content: AsyncIterable<Buffer>, filesMax: number) {
+async function collectPaths(content: AsyncIterable<Buffer>, bounds: RowBounds) {
   const files: string[] = [];
   let bytes = 0;
   for await (const record of readRecords(content, { separator: NUL, maxBytes: PATH_MAX_BYTES })) {
     bytes += record?.length ?? 0;
-    if (files.length >= filesMax || bytes > TEXT_MAX_BYTES) return { files, truncated: true };
+    if (files.length >= bounds.rows || bytes > bounds.bytes) return { files, isFull: true };
     if (record) files.push(record.toString("utf8"));
   }
-  return { files, truncated: false };
+  return { files, isFull: false };
 }
