@@ -59,6 +59,14 @@ it("counts the bytes of results, and refuses once they are used up", async () =>
   await call(one);
 });
 
+it("goes on counting somebody when many others have come", async () => {
+  const { call } = openQuota();
+  const one = somebody({ callsPerMinute: 1 });
+  await call(one);
+  for (let index = 0; index < 3_000; index += 1) await call({ ...one, id: `other-${index}` });
+  await expect(call(one)).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+});
+
 it("counts nothing where there is no quota", async () => {
   const { call } = openQuota();
   for (let i = 0; i < 1000; i += 1) await call(somebody(), 1e9);

@@ -7,6 +7,8 @@ const MINUTE_MS = 60_000;
 /** Parts of a minute that are counted apart: memory for a principal does not grow with its calls. */
 const PARTS = 12;
 const PART_MS = MINUTE_MS / PARTS;
+/** Principals that are remembered although they did nothing in the last minute. */
+const IDLE_MAX = 1_000;
 
 export interface CallQuotaOptions {
   /** For a principal whose token names none. */
@@ -19,12 +21,16 @@ export interface CallQuotaOptions {
  * two servers on one home each give the whole quota.
  */
 export function createCallQuota({ defaults = {}, now = Date.now }: CallQuotaOptions = {}): Quota {
+  /** Least recently used first. */
   const windows = new Map<string, Window>();
-  const windowOf = (principal: Principal): Window => {
-    const known = windows.get(principal.id);
-    if (known) return known;
-    const window = new Window(now);
-    windows.set(principal.id, window);
+  const windowOf = ({ id }: Principal): Window => {
+    const window = windows.get(id) ?? new Window(now);
+    windows.delete(id);
+    windows.set(id, window);
+    for (const [oldest, { isEmpty }] of windows) {
+      if (windows.size <= IDLE_MAX || !isEmpty) break;
+      windows.delete(oldest);
+    }
     return window;
   };
   return {
@@ -54,6 +60,10 @@ class Window {
   constructor(now: () => number) {
     this.calls = new Counter(now);
     this.bytes = new Counter(now);
+  }
+
+  get isEmpty(): boolean {
+    return this.calls.total() === 0 && this.bytes.total() === 0;
   }
 }
 
