@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
+import type { Duplex } from "node:stream";
 import { connect } from "node:tls";
 import { expect, it } from "vitest";
 import { converse, openConnect, openEgressLab, openOrigin } from "../../../test/support/egress-lab.ts";
@@ -14,17 +15,22 @@ const PLACEHOLDER = createPlaceholder();
 const VALUE = "sk-the-real-value-0123456789";
 
 interface SecretLab extends AsyncDisposable {
-  /** The whole answer to a request with these headers. */
-  ask(path: string, ...headers: readonly string[]): Promise<string>;
+  /** The whole answer to a request with these headers: a path, or a method and a path. */
+  ask(what: string, ...headers: readonly string[]): Promise<string>;
   reason(): string | undefined;
 }
 
 /** A sandbox with a secret for a server that answers like this. */
-async function openSecretLab(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<SecretLab> {
+async function openSecretLab(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  upgrade?: (request: IncomingMessage, socket: Duplex) => void,
+): Promise<SecretLab> {
   const certificates = createServerCertificates(OUTSIDE);
   const SNICallback = (name: string, done: (error: null, context: ReturnType<typeof certificates.contextFor>) => void): void =>
     done(null, certificates.contextFor(name));
-  const origin = await openOrigin(createServer({ SNICallback }, answer));
+  const server = createServer({ SNICallback }, answer);
+  if (upgrade) server.on("upgrade", upgrade);
+  const origin = await openOrigin(server);
   const host = `good.test:${origin.port}`;
   const guard = createSecretGuard({
     owner: "local",
@@ -40,10 +46,17 @@ async function openSecretLab(answer: (request: IncomingMessage, response: Server
     upstreamCa: [OUTSIDE.certificatePem],
   });
   return {
-    async ask(path, ...headers) {
+    async ask(what, ...headers) {
       const client = connect({ socket: await openConnect(lab, host), servername: "good.test", ca: INSIDE.certificatePem });
       await once(client, "secureConnect");
-      const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, "Connection: close", ...headers, "", ""];
+      const lines = [
+        `${what.startsWith("/") ? "GET " : ""}${what} HTTP/1.1`,
+        `Host: ${host}`,
+        headers.some((line) => line.startsWith("Upgrade")) ? "Connection: upgrade" : "Connection: close",
+        ...headers,
+        "",
+        "",
+      ];
       return converse(client, lines.join("\r\n"));
     },
     reason: () => lab.records.at(-1)?.reason,
@@ -81,4 +94,24 @@ it("passes on no answer in a transfer coding that hides what it says", async () 
   });
   expect(await lab.ask("/", `Authorization: Bearer ${PLACEHOLDER}`)).toContain("x-belljar-error: bad-response");
   expect(lab.reason()).toBe("bad-response");
+});
+
+it("tells the length of a body that is only asked about", async () => {
+  await using lab = await openSecretLab((_request, response) => response.writeHead(200, { "content-length": 7 }).end("a body!"));
+  expect(await lab.ask("HEAD /")).toContain("content-length: 7");
+  expect(await lab.ask("/")).not.toContain("content-length");
+});
+
+it("masks what a server says on a WebSocket, also when its request held no placeholder", async () => {
+  await using lab = await openSecretLab(
+    (_request, response) => response.end(),
+    (request, socket) => {
+      socket.end(
+        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n${request.headers["sec-websocket-extensions"]} ${VALUE}`,
+      );
+    },
+  );
+  const answer = await lab.ask("/", "Upgrade: websocket", "Sec-WebSocket-Extensions: permessage-deflate");
+  expect(answer).toContain(`undefined ${"*".repeat(VALUE.length)}`);
+  expect(answer).not.toContain(VALUE);
 });

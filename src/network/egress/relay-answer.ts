@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { ResponseMask } from "../secrets/secret-guard.ts";
@@ -35,7 +35,7 @@ export function relayAnswer(incoming: IncomingMessage, { response, flow, mask, t
 
 function writeHead(response: ServerResponse, incoming: IncomingMessage, mask: ResponseMask | undefined): boolean {
   const headers = withoutHopByHop(incoming.headers);
-  const shown = mask ? without(mask.headers(headers), "content-length", "content-encoding") : headers;
+  const shown = mask ? maskHead(headers, mask, response.req.method) : headers;
   const phrase = incoming.statusMessage ?? "";
   response.sendDate = false;
   try {
@@ -45,6 +45,12 @@ function writeHead(response: ServerResponse, incoming: IncomingMessage, mask: Re
     // Bytes that Node's parser lets in and its writer does not let out.
     return false;
   }
+}
+
+/** Without what tells of a body that is changed on its way; where none comes the length is what a program asks for. */
+function maskHead(headers: IncomingHttpHeaders, mask: ResponseMask, method: string | undefined): OutgoingHttpHeaders {
+  const length = method === "HEAD" ? headers["content-length"] : undefined;
+  return { ...without(mask.headers(headers), "content-encoding"), ...(length !== undefined && { "content-length": length }) };
 }
 
 /** What makes a compressed body readable, though identity was asked for; undefined for what cannot be read. */
