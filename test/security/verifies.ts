@@ -3,6 +3,6 @@ import type { GuaranteeId } from "./guarantees.ts";
 import { GUARANTEES } from "./guarantees.ts";
 
 /** A test of one guarantee. It first shows the attack outside a sandbox, or says why it cannot, then the denial inside. */
-export function verifies(id: GuaranteeId, attack: () => Promise<void>): void {
-  it(`${id}: ${GUARANTEES[id]}`, attack);
+export function verifies(id: GuaranteeId, attack: () => Promise<void>, timeoutMs?: number): void {
+  it(`${id}: ${GUARANTEES[id]}`, attack, timeoutMs);
 }
