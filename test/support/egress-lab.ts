@@ -15,8 +15,8 @@ export interface ListeningGuest extends AsyncDisposable {
   readonly guest: Guest;
   /** What is listened on now, as `address:port`. */
   listening(): readonly string[];
-  /** Rejects when nobody listens there. */
-  dial(address: SocketAddress): Promise<Socket>;
+  /** Rejects when nobody listens there. `told`: what the guest says instead of the truth. */
+  dial(address: SocketAddress, told?: SocketAddress): Promise<Socket>;
   /** As a sandbox that ends: its listeners do, and its connections too. */
   end(): void;
 }
@@ -50,7 +50,7 @@ export async function openListeningGuest(): Promise<ListeningGuest> {
     guest: { listen } as Partial<Guest> as Guest,
     listening: () => [...listeners.keys()].toSorted(),
     end,
-    async dial(local) {
+    async dial(local, told = local) {
       const queue = listeners.get(keyOf(local));
       if (!queue) throw new TypeError(`nobody listens on ${keyOf(local)}`);
       const client = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true });
@@ -61,7 +61,7 @@ export async function openListeningGuest(): Promise<ListeningGuest> {
         if (known) resolve(known);
         else accepted.set(client.localPort ?? 0, resolve);
       });
-      queue.push({ stream, local });
+      queue.push({ stream, local: told });
       return client;
     },
     async [Symbol.asyncDispose]() {
