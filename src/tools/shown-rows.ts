@@ -43,5 +43,5 @@ export function describeRest(
   if (left <= 0) return isFull ? [`[There are more; ${advice}]`] : [];
   const offset = lines.slice(0, shown).reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
   const place = `read on with read_result, uri ${results.keep(`${lines.join("\n")}\n`)}?offset=${offset}`;
-  return [isFull ? `[${left} more are kept: ${place}. There are still more; ${advice}]` : `[${left} more: ${place}]`];
+  return [isFull ? `[${left} more lines: ${place}. There are still more; ${advice}]` : `[${left} more lines: ${place}]`];
 }

@@ -1,8 +1,8 @@
 import * as z from "zod";
+import type { RowBounds } from "../shown-rows.ts";
 import { readRecords } from "./records.ts";
 
 const PATH_MAX_BYTES = 16_384;
-const TEXT_MAX_BYTES = 98_304;
 const NUL = 0;
 
 export const FileCount = z.object({ path: z.string(), count: z.number().int().describe("Lines that match") });
@@ -10,12 +10,12 @@ export const FileCount = z.object({ path: z.string(), count: z.number().int().de
 export type FileCount = z.output<typeof FileCount>;
 
 export interface CountLimits {
-  readonly filesMax: number;
+  readonly bounds: RowBounds;
   readonly toPath: (printed: string) => string;
 }
 
 /** Reads what `rg --count --null` prints: a path, NUL, a number and a line end (with `--crlf` of two bytes); a path may hold line ends itself. */
-export async function countFiles(content: AsyncIterable<Buffer>, { filesMax, toPath }: CountLimits) {
+export async function countFiles(content: AsyncIterable<Buffer>, { bounds, toPath }: CountLimits) {
   const files: FileCount[] = [];
   let bytes = 0;
   let path: string | undefined;
@@ -23,7 +23,7 @@ export async function countFiles(content: AsyncIterable<Buffer>, { filesMax, toP
     const [, digits, next = ""] = /^(\d+)\r?\n(.*)$/s.exec(record?.toString("utf8") ?? "") ?? [];
     if (path !== undefined && digits !== undefined) {
       bytes += Buffer.byteLength(path);
-      if (files.length >= filesMax || bytes > TEXT_MAX_BYTES) return { files, isFull: true };
+      if (files.length >= bounds.rows || bytes > bounds.bytes) return { files, isFull: true };
       files.push({ path: toPath(path), count: Number(digits) });
     }
     path = path === undefined ? record?.toString("utf8") : next;

@@ -1,9 +1,9 @@
 import * as z from "zod";
+import type { RowBounds } from "../shown-rows.ts";
 
 const LINE_MAX = 500;
 /** How much of a long line is shown before the match. */
 const LINE_BEFORE = 100;
-const TEXT_MAX_BYTES = 98_304;
 
 export const Match = z.object({
   path: z.string(),
@@ -32,7 +32,7 @@ const Event = z.discriminatedUnion("type", [
 ]);
 
 export interface MatchLimits {
-  readonly matchesMax: number;
+  readonly bounds: RowBounds;
   readonly context: number;
   readonly toPath: (printed: string) => string;
 }
@@ -69,7 +69,8 @@ export class MatchCollector {
     if (this.#before.length > 0) match.before = this.#before;
     this.#before = [];
     this.#bytes += Buffer.byteLength(match.path) + Buffer.byteLength(text);
-    if (this.matches.length >= this.#limits.matchesMax || this.#bytes > TEXT_MAX_BYTES) return false;
+    const { rows, bytes } = this.#limits.bounds;
+    if (this.matches.length >= rows || this.#bytes > bytes) return false;
     this.matches.push(match);
     return true;
   }

@@ -4,6 +4,8 @@ import { defineTool } from "../../catalog/tool.ts";
 import { showName } from "../files/file-row.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
+import type { RowBounds } from "../shown-rows.ts";
+import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import { readRecords } from "./records.ts";
 import { globsArgument, INCLUDE_IGNORED, patternArgument, toGlobs } from "./search-arguments.ts";
 import type { SearchPrograms } from "./search-programs.ts";
@@ -75,12 +77,18 @@ async function searchCode(context: ToolContext, args: Arguments, programs: Searc
   const sandbox = await context.sandbox(args.sandbox);
   const target = await findSearchTarget(sandbox, args.path, signal);
   await using program = await openSearch(sandbox, { programs, name: "ast-grep", args: toArguments(args, target), cwd: target.cwd, signal });
-  const { found, isFull } = await collectMatches(program.stdout, args.limit ?? DEFAULT_LIMIT);
-  const notes = isFull ? ["[There are more; search a smaller folder or use include]"] : describeEnd(await program.ended(), found.length);
-  const matches = found.map((match) => ({ ...match, path: target.toPath(match.path) })).toSorted(comparePlaces);
+  const bounds = { rows: args.limit ?? DEFAULT_LIMIT, bytes: TEXT_MAX_BYTES };
+  const { found, isFull } = await collectMatches(program.stdout, heldRows(bounds));
+  const all = found.map((match) => ({ ...match, path: target.toPath(match.path) })).toSorted(comparePlaces);
+  const matches = fitRows(all, bounds, ({ path, text }) => path + text);
+  const lines = all.map(showMatch);
+  const notes = [
+    ...describeRest(context, { lines, shown: matches.length, isFull }, "search a smaller folder or use include"),
+    ...(isFull ? [] : describeEnd(await program.ended(), all.length)),
+  ];
   const heading = matches.length === 0 ? `No code matches in ${showName(target.absolute)}` : `${matches.length} places match`;
   return {
-    content: [{ type: "text", text: [heading, ...matches.map(showMatch), ...notes].join("\n") }],
+    content: [{ type: "text", text: [heading, ...lines.slice(0, matches.length), ...notes].join("\n") }],
     structuredContent: { path: target.absolute, matches, truncated: notes.length > 0 },
   };
 }
@@ -100,14 +108,14 @@ function toArguments(args: Arguments, target: SearchTarget): readonly string[] {
   ];
 }
 
-async function collectMatches(content: AsyncIterable<Buffer>, limit: number) {
+async function collectMatches(content: AsyncIterable<Buffer>, bounds: RowBounds) {
   const found: CodeMatch[] = [];
   let bytes = 0;
   for await (const record of readRecords(content, { separator: NEWLINE, maxBytes: RECORD_MAX_BYTES })) {
     const match = record && parseMatch(record);
     if (!match) continue;
     bytes += Buffer.byteLength(match.text) + Buffer.byteLength(match.path);
-    if (found.length >= limit || bytes > TEXT_MAX_BYTES) return { found, isFull: true };
+    if (found.length >= bounds.rows || bytes > bounds.bytes) return { found, isFull: true };
     found.push(match);
   }
   return { found, isFull: false };

@@ -3,7 +3,10 @@ import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { showName } from "../files/file-row.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import type { InnerProgram } from "../inner-program.ts";
 import { pathArgument } from "../sandbox-path.ts";
+import type { RowBounds } from "../shown-rows.ts";
+import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import { FileCount, countFiles } from "./file-counts.ts";
 import { Match, MatchCollector } from "./match-collector.ts";
 import { readRecords } from "./records.ts";
@@ -17,7 +20,8 @@ const DEFAULT_LIMIT = 200;
 const LIMIT_MAX = 1_000;
 const RECORD_MAX_BYTES = 1_048_576;
 const NEWLINE = 0x0a;
-const MORE = "[There are more; search a smaller folder, use include, or a narrower pattern]";
+const TEXT_MAX_BYTES = 98_304;
+const ADVICE = "search a smaller folder, use include, or a narrower pattern";
 
 const Input = z.strictObject({
   pattern: patternArgument("Regular expression (Rust's syntax: no look-around, no back-references), or plain text with literal"),
@@ -45,13 +49,11 @@ const Output = z.object({
 });
 
 type Arguments = z.output<typeof Input>;
-type Run = Parameters<typeof openSearch>[1];
 
 interface Search {
-  readonly run: Run;
   readonly target: SearchTarget;
   readonly args: Arguments;
-  readonly limit: number;
+  readonly bounds: RowBounds;
 }
 
 export function createSearchContent(programs: SearchPrograms): Tool {
@@ -75,9 +77,11 @@ async function searchContent(context: ToolContext, args: Arguments, programs: Se
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
   const target = await findSearchTarget(sandbox, args.path, signal);
-  const run: Run = { programs, name: "rg", args: toArguments(args, target), cwd: target.cwd, signal };
-  const search = { run, target, args, limit: args.limit ?? DEFAULT_LIMIT };
-  return args.mode === undefined || args.mode === "content" ? searchLines(sandbox, search) : searchCounts(sandbox, search, args.mode);
+  const run = { programs, name: "rg" as const, args: toArguments(args, target), cwd: target.cwd, signal };
+  const search = { target, args, bounds: { rows: args.limit ?? DEFAULT_LIMIT, bytes: TEXT_MAX_BYTES } };
+  await using program = await openSearch(sandbox, run);
+  const { mode = "content" } = args;
+  return mode === "content" ? await searchLines(context, program, search) : await searchCounts(context, program, { ...search, mode });
 }
 
 function toArguments(args: Arguments, target: SearchTarget): readonly string[] {
@@ -96,22 +100,26 @@ function toArguments(args: Arguments, target: SearchTarget): readonly string[] {
   ];
 }
 
-async function searchLines(sandbox: Parameters<typeof openSearch>[0], { run, target, args, limit }: Search): Promise<ToolResult> {
-  await using program = await openSearch(sandbox, run);
-  const collector = new MatchCollector({ matchesMax: limit, context: args.context ?? 0, toPath: target.toPath });
+async function searchLines(context: ToolContext, program: InnerProgram, { target, args, bounds }: Search): Promise<ToolResult> {
+  const collector = new MatchCollector({ bounds: heldRows(bounds), context: args.context ?? 0, toPath: target.toPath });
   let isFull = false;
   for await (const record of readRecords(program.stdout, { separator: NEWLINE, maxBytes: RECORD_MAX_BYTES })) {
     isFull = !collector.take(record);
     if (isFull) break;
   }
-  const { matches, dropped } = collector;
+  const { matches: all, dropped } = collector;
+  const matches = fitRows(all, bounds, ({ path, text, before = [], after = [] }) => [path, text, ...before, ...after].join());
+  const hasContext = (args.context ?? 0) > 0;
+  const lines = showMatches(all, hasContext);
+  const shown = showMatches(matches, hasContext);
   const notes = [
-    ...(isFull ? [MORE] : describeEnd(await program.ended(), matches.length + dropped)),
+    ...describeRest(context, { lines, shown: shown.length, isFull }, ADVICE),
+    ...(isFull ? [] : describeEnd(await program.ended(), all.length + dropped)),
     ...(dropped > 0 ? [`[${dropped} matches on lines of more than ${RECORD_MAX_BYTES} bytes are not shown]`] : []),
   ];
   const heading = matches.length === 0 ? `No line matches in ${showName(target.absolute)}` : `${matches.length} lines match`;
   return {
-    content: [{ type: "text", text: [heading, ...showMatches(matches, (args.context ?? 0) > 0), ...notes].join("\n") }],
+    content: [{ type: "text", text: [heading, ...shown, ...notes].join("\n") }],
     structuredContent: { mode: "content", path: target.absolute, matches, truncated: notes.length > 0 },
   };
 }
@@ -134,17 +142,20 @@ function showMatches(matches: readonly Match[], hasContext: boolean): readonly s
 }
 
 async function searchCounts(
-  sandbox: Parameters<typeof openSearch>[0],
-  { run, target, limit }: Search,
-  mode: "files" | "count",
+  context: ToolContext,
+  program: InnerProgram,
+  { target, bounds, mode }: Search & { readonly mode: "files" | "count" },
 ): Promise<ToolResult> {
-  await using program = await openSearch(sandbox, run);
-  const { files, isFull } = await countFiles(program.stdout, { filesMax: limit, toPath: target.toPath });
-  const notes = isFull ? [MORE] : describeEnd(await program.ended(), files.length);
+  const { files: all, isFull } = await countFiles(program.stdout, { bounds: heldRows(bounds), toPath: target.toPath });
+  const files = fitRows(all, bounds, ({ path }) => path);
+  const lines = all.map(({ path, count }) => (mode === "count" ? `${count}\t${showName(path)}` : showName(path)));
+  const notes = [
+    ...describeRest(context, { lines, shown: files.length, isFull }, ADVICE),
+    ...(isFull ? [] : describeEnd(await program.ended(), all.length)),
+  ];
   const heading = files.length === 0 ? `No file has a match in ${showName(target.absolute)}` : `${files.length} files have matches`;
-  const lines = files.map(({ path, count }) => (mode === "count" ? `${count}\t${showName(path)}` : showName(path)));
   return {
-    content: [{ type: "text", text: [heading, ...lines, ...notes].join("\n") }],
+    content: [{ type: "text", text: [heading, ...lines.slice(0, files.length), ...notes].join("\n") }],
     structuredContent: { mode, path: target.absolute, files, truncated: notes.length > 0 },
   };
 }

@@ -117,9 +117,25 @@ it("bounds long lines, long records and long results, and says so", async () => 
   expect(textOf(huge)).toContain("[1 matches on lines of more than 1048576 bytes are not shown]");
   const many = await tools.call("search_content", { pattern: "needle", path: "many" });
   expect(many.structuredContent).toMatchObject({ truncated: true, matches: { length: 200 } });
-  expect(textOf(many)).toContain("[There are more;");
+  expect(textOf(many)).toMatch(
+    /\n\[3800 more lines: read on with read_result, uri \S+\?offset=\d+\. There are still more; search a smaller/,
+  );
+  expect(await readRest(tools, many)).toEqual(Array.from({ length: 3_800 }, (_, index) => `${index + 201}: needle`));
   const more = await tools.call("search_content", { pattern: "needle", path: "many", limit: 300 });
   expect(more.structuredContent).toMatchObject({ matches: { length: 300 } });
+});
+
+it("keeps what it does not show of other searches too", async () => {
+  await using tools = await openToolCaller();
+  await tools.call("run_command", { command: "mkdir src; cd src; for i in $(seq 100 130); do echo 'log(1);' > $i.ts; done" });
+  for (const mode of ["files", "count"]) {
+    const found = await tools.call("search_content", { pattern: "log", mode, limit: 30 });
+    expect(found.structuredContent).toMatchObject({ truncated: true, files: { length: 30 } });
+    expect(await readRest(tools, found)).toEqual([`${mode === "count" ? "1\t" : ""}src/130.ts`]);
+  }
+  const code = await tools.call("search_code", { pattern: "log($A)", limit: 30 });
+  expect(code.structuredContent).toMatchObject({ truncated: true, matches: { length: 30 } });
+  expect(await readRest(tools, code)).toEqual(["", "src/130.ts:1 (column 1)", "log(1)"]);
 });
 
 it("bounds the list of files", async () => {
