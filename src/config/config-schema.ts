@@ -118,12 +118,18 @@ function networkSchema() {
   return z
     .strictObject({
       connections: integer(1, 100_000).default(256).describe("Connections that one sandbox may have open at once"),
-      connectionsPerSecond: integer(1, 100_000).default(200).describe("New connections of one sandbox in a second, on average"),
+      connectionsPerSecond: integer(1, 100_000)
+        .default(200)
+        .describe(
+          "New connections of one sandbox in a second, on average; of requests and name lookups on kept ones five times as many, more wait",
+        ),
       bytesPerDay: integer(1, Number.MAX_SAFE_INTEGER)
         .default(100 * GIB)
         .describe("What one sandbox may send and receive in a day"),
       ownerConnections: integer(1, 100_000).default(1024).describe("Connections that all sandboxes of one owner may have open at once"),
-      ownerConnectionsPerSecond: integer(1, 100_000).default(1000).describe("New connections of one owner in a second, on average"),
+      ownerConnectionsPerSecond: integer(1, 100_000)
+        .default(1000)
+        .describe("New connections of one owner in a second, on average, as those of one sandbox"),
       ownerBytesPerDay: integer(1, Number.MAX_SAFE_INTEGER)
         .default(500 * GIB)
         .describe("What all sandboxes of one owner may send and receive in a day"),
