@@ -40,7 +40,7 @@ export class NamespaceSandbox implements RunningSandbox {
   readonly #status: KeeperClient;
   readonly #watching = new AbortController();
   #hasAnswered: boolean;
-  readonly #watchTimer: NodeJS.Timeout;
+  #watchTimer: NodeJS.Timeout | undefined;
   #settle: (end: SandboxEnd) => void = () => {};
 
   constructor(options: NamespaceSandboxOptions) {
@@ -52,8 +52,13 @@ export class NamespaceSandbox implements RunningSandbox {
     this.#keeper = createKeeperClient(connectKeeper);
     this.#status = createKeeperClient(connectKeeper, { ended: this.ended });
     this.#hasAnswered = options.isUp;
+    if (options.isUp) this.#watchLater(WATCH_AFTER_MS);
+  }
+
+  /** Only for one whose keeper has answered: where none does yet, a watch would clear away what is just being made. */
+  #watchLater(afterMs: number): void {
     const watch = (): void => void this.#watchEnd().then((end) => end && this.#settle(end));
-    this.#watchTimer = setTimeout(watch, options.isUp ? WATCH_AFTER_MS : 0).unref();
+    this.#watchTimer = setTimeout(watch, afterMs).unref();
   }
 
   async connect(signal: AbortSignal): Promise<Duplex> {
@@ -62,6 +67,7 @@ export class NamespaceSandbox implements RunningSandbox {
 
   async usage(): Promise<Usage> {
     const usage = await this.#status.status(NEVER);
+    if (!this.#hasAnswered && !this.#watching.signal.aborted) this.#watchLater(0);
     this.#hasAnswered = true;
     if (this.#options.countsUsage || usage.phase !== "running") return usage;
     const { memoryBytes, processes } = await createGuest((signal) => this.connect(signal)).usage(NEVER);
