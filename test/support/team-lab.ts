@@ -67,7 +67,7 @@ export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {
         sandboxes,
         shells,
         config: limits,
-        portUrls: async () => ({ url: "http://x", pathUrl: "http://x" }) as never,
+        portUrls: async () => ({ url: "http://x", pathUrl: "http://x" }),
       }),
       ...(more.tools ?? []),
     ],

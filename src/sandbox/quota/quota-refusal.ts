@@ -7,7 +7,7 @@ const MEBIBYTE = 2 ** 20;
 
 export function sandboxesUsedUp({ sandboxes: most }: Quotas, live: readonly CountedSandbox[]): BelljarError | undefined {
   if (most === undefined || live.length < most) return undefined;
-  return refuse(`${most} sandboxes that live at once`, `${live.length} live`, live);
+  return refuse(`${most} sandboxes that live at once`, `${live.length} live or are just being made`, live);
 }
 
 /** A sandbox without a memory limit fits in no quota. */
