@@ -56,6 +56,15 @@ it("drops the oldest of an owner that has too much, and nobody else's", () => {
   expect(results.list(OTHER)).toHaveLength(1);
 });
 
+it("keeps no more than a number of an owner's, however small", () => {
+  const { results, keep } = open({ ownerTexts: 2 });
+  keep("", OTHER);
+  const [first, ...kept] = ["a", "b", "c"].map((text) => keep(text));
+  expect(results.list(LOCAL).map(({ id }) => id)).toEqual(kept);
+  expect(() => results.read(LOCAL, first ?? "", {})).toThrowError(/No result/);
+  expect(results.list(OTHER)).toHaveLength(1);
+});
+
 it("holds no more than its bound for all owners together", () => {
   const { results, keep } = open({ totalBytes: 10 });
   keep("a".repeat(6), OTHER);

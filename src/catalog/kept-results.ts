@@ -31,12 +31,13 @@ export interface KeptLimits {
   /** Of one text; what is longer loses its end. */
   readonly textBytes: number;
   readonly ownerBytes: number;
+  readonly ownerTexts: number;
   readonly totalBytes: number;
   readonly maxAgeMs: number;
 }
 
 const MIB = 1_048_576;
-const LIMITS: KeptLimits = { textBytes: 8 * MIB, ownerBytes: 16 * MIB, totalBytes: 64 * MIB, maxAgeMs: 3_600_000 };
+const LIMITS: KeptLimits = { textBytes: 8 * MIB, ownerBytes: 16 * MIB, ownerTexts: 1_000, totalBytes: 64 * MIB, maxAgeMs: 3_600_000 };
 /** What one read answers when it names no limit, and at most. */
 const PART_BYTES = 262_144;
 
@@ -91,16 +92,23 @@ class MemoryResults implements KeptResults {
 
   #dropOld(owner: string): void {
     this.#dropExpired();
-    this.#dropWhile(this.#limits.ownerBytes, (kept) => kept.owner === owner);
-    this.#dropWhile(this.#limits.totalBytes, () => true);
+    const own = (kept: Kept): boolean => kept.owner === owner;
+    this.#dropBeyond(this.#limits.ownerTexts, own, () => 1);
+    this.#dropBeyond(this.#limits.ownerBytes, own, ({ bytes }) => bytes.length);
+    this.#dropBeyond(
+      this.#limits.totalBytes,
+      () => true,
+      ({ bytes }) => bytes.length,
+    );
   }
 
-  #dropWhile(maxBytes: number, counts: (kept: Kept) => boolean): void {
+  /** The oldest of those that count, until the rest weighs no more than `most`. */
+  #dropBeyond(most: number, counts: (kept: Kept) => boolean, weigh: (kept: Kept) => number): void {
     const counted = [...this.#kept].filter(([, kept]) => counts(kept));
-    let sum = counted.reduce((bytes, [, kept]) => bytes + kept.bytes.length, 0);
+    let sum = counted.reduce((weight, [, kept]) => weight + weigh(kept), 0);
     for (const [id, kept] of counted) {
-      if (sum <= maxBytes) return;
-      sum -= kept.bytes.length;
+      if (sum <= most) return;
+      sum -= weigh(kept);
       this.#kept.delete(id);
     }
   }
