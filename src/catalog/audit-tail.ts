@@ -1,4 +1,4 @@
-import { watch } from "node:fs";
+import { readdirSync, statSync, watch } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { listSegments } from "./audit-reader.ts";
@@ -24,9 +24,9 @@ export async function readAuditTail(directory: string, count: number): Promise<r
     .slice(-count);
 }
 
-/** New lines as they are written, until the signal aborts. The folder must be there. */
+/** Lines that are written after the first one was asked for, until the signal aborts. The folder must be there. */
 export async function* followAudit(directory: string, signal: AbortSignal): AsyncGenerator<AuditLine> {
-  const read = new Map((await newestSegments(directory)).map(({ file, size }) => [file, size]));
+  const read = sizesNow(directory);
   const changes = new Changes(directory, signal);
   // What was written before the watch began.
   for (const file of await listSegments(directory)) changes.note(file);
@@ -35,6 +35,12 @@ export async function* followAudit(directory: string, signal: AbortSignal): Asyn
     read.set(file, end);
     yield* lines;
   }
+}
+
+/** At this very moment: what comes later is new. */
+function sizesNow(directory: string): Map<string, number> {
+  const files = readdirSync(directory).filter((name) => name.endsWith(".jsonl"));
+  return new Map(files.map((file) => [file, statSync(join(directory, file)).size]));
 }
 
 async function newestSegments(directory: string): Promise<readonly { readonly file: string; readonly size: number }[]> {
