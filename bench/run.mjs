@@ -13,10 +13,11 @@ const LIMIT_MS = 60_000;
 const NAMES = readdirSync(join(ROOT, "bench/measurements")).map((file) => file.replace(/\.mjs$/, ""));
 const OPTIONS = { only: { type: "string", multiple: true }, json: { type: "string" }, markdown: { type: "string" } };
 
-/** The rows of one measurement, made in a process of its own. Aborted after a minute. */
+/** The rows of one measurement, made in a process of its own. Aborted after a minute, or the time that it asks for. */
 async function measure(name, { checkout, options }) {
+  const { limitMs = LIMIT_MS } = await import(`./measurements/${name}.mjs`);
   const child = fork(join(checkout, "bench/measure.mjs"), [name], { stdio: ["ignore", 2, 2, "ipc"], ...options });
-  const timer = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
+  const timer = setTimeout(() => child.kill("SIGKILL"), limitMs);
   const [rows] = await Promise.all([firstMessage(child), ended(child)]);
   clearTimeout(timer);
   if (!rows) say(`${name} gave no figures`);

@@ -1,36 +1,27 @@
-import { fork, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { Agent, request } from "node:http";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { ROOT, compare, summarise } from "../harness.mjs";
+import { compare, summarise } from "../harness.mjs";
+import { CALL, META, SERVER, openToolServer } from "../mcp-client.mjs";
 
-const SERVER = join(ROOT, "bench/fixtures/tool-server.mjs");
-const VERSION = "2026-07-28";
 const AT_ONCE = 32;
 const BATCH = 320;
 const ROUNDS = 5;
-const META = {
-  "io.modelcontextprotocol/protocolVersion": VERSION,
-  "io.modelcontextprotocol/clientCapabilities": {},
-  "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1" },
-};
-const CALL = { name: "echo", arguments: { text: "hello" } };
 
 /** Tools over MCP, beside the official SDK's own low-level server with the same tool; raw bytes, so that no client's work counts. */
 export async function measure() {
   return [
-    await withServers(
+    ...(await withServers(
       measureParallel,
-      () => openHttp("bare"),
-      () => openHttp("belljar"),
-    ),
+      () => openToolServer("bare"),
+      () => openToolServer("belljar"),
+    )),
     await withServers(
       measureStdio,
       () => openStdio("bare"),
       () => openStdio("belljar"),
     ),
-    await withServers(measureList, () => openHttp("belljar", 1_000)),
+    await withServers(measureList, () => openToolServer("belljar", 1_000)),
   ];
 }
 
@@ -44,19 +35,24 @@ async function withServers(work, ...starts) {
   }
 }
 
-/** As a time per call, so that less is better in every row. */
+/** As a time per call, so that less is better in every row; the servers' own CPU time too, which a busy machine changes least. */
 async function measureParallel(bare, belljar) {
-  const perCall = async (server) => {
+  const cpu = { bare: [], belljar: [] };
+  const perCall = async (server, costs) => {
+    const before = await server.cost();
     const started = performance.now();
-    const queue = Array.from({ length: BATCH }, (_, id) => id);
-    const work = async () => {
-      while (queue.length > 0) await server.post("tools/call", CALL, queue.pop());
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-    return (performance.now() - started) / BATCH;
+    await server.callAll(BATCH, AT_ONCE);
+    const elapsedMs = performance.now() - started;
+    costs.push(((await server.cost()).cpuUs - before.cpuUs) / 1_000 / BATCH);
+    return elapsedMs / BATCH;
   };
-  const compared = await compare({ reference: () => perCall(bare), measured: () => perCall(belljar), blocks: ROUNDS, each: 4 });
-  return { what: `MCP tools/call over HTTP, ${AT_ONCE} at once`, goal: 1.11, beside: "the bare SDK server", ...compared };
+  const works = { reference: () => perCall(bare, cpu.bare), measured: () => perCall(belljar, cpu.belljar) };
+  const compared = await compare({ ...works, blocks: ROUNDS, each: 4 });
+  const about = { goal: 1.11, beside: "the bare SDK server" };
+  return [
+    { what: `MCP tools/call over HTTP, ${AT_ONCE} at once`, ...about, ...compared },
+    { what: "the same, CPU time of the server", ...about, reference: summarise(cpu.bare), measured: summarise(cpu.belljar) },
+  ];
 }
 
 async function measureStdio(bare, belljar) {
@@ -79,37 +75,6 @@ async function measureList(belljar) {
     if (i >= 50) samples.push(performance.now() - started);
   }
   return { what: "MCP tools/list of 1,000 tools over HTTP", most: 2, measured: summarise(samples) };
-}
-
-async function openHttp(who, count = 1) {
-  const child = fork(SERVER, [who, "http", String(count)], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-  const [{ port }] = await once(child, "message");
-  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
-  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", "mcp-protocol-version": VERSION };
-  return {
-    async post(method, params, id) {
-      const body = JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: META } });
-      const named = params.name ? { "mcp-name": params.name } : {};
-      const sent = request({
-        port,
-        host: "127.0.0.1",
-        path: "/mcp",
-        method: "POST",
-        agent,
-        headers: { ...headers, "mcp-method": method, ...named },
-      });
-      sent.end(body);
-      const [response] = await once(sent, "response");
-      let bytes = 0;
-      for await (const chunk of response) bytes += chunk.length;
-      if (response.statusCode !== 200 || bytes === 0) throw new Error(`${who} answered ${response.statusCode}`);
-    },
-    async close() {
-      agent.destroy();
-      child.kill();
-      await once(child, "exit");
-    },
-  };
 }
 
 function openStdio(who) {
