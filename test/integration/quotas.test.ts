@@ -19,7 +19,7 @@ it("two servers on one home give a token's quota once, however many ask at the s
     expect(made).toHaveLength(3);
     await made[0]?.kill();
     const next = await places[1]?.create(LOCAL, {}, signal);
-    await Promise.all([...made.slice(1), next].map((sandbox) => sandbox?.kill()));
+    await Promise.all([...made.slice(1), next].map(async (sandbox) => sandbox?.kill()));
   } finally {
     await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
   }

@@ -45,10 +45,12 @@ export async function openOAuthIssuer({ audience, algorithm = "ES256", claimsToB
       }
       return undefined;
     };
-    void answer().then((body) => {
+    const respond = async (): Promise<void> => {
+      const body = await answer();
       response.writeHead(failing ? 500 : body === undefined ? 404 : 200, { "content-type": "application/json" });
       response.end(JSON.stringify(body ?? {}));
-    });
+    };
+    void respond();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
