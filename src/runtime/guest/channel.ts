@@ -4,7 +4,7 @@ import { ReceiveWindow, SendWindow } from "../../protocol/credit.ts";
 import { malformed } from "../../protocol/fields.ts";
 import { GUEST_CREDIT_BYTES, HOST_CREDIT_BYTES, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
 import { ByteQueue } from "./byte-queue.ts";
-import { COPY_MAX_BYTES, ignore, type Operation, type Written } from "./operation.ts";
+import { ignore, type Operation, type Written } from "./operation.ts";
 
 export interface ChannelOptions {
   readonly readable: boolean;
@@ -13,12 +13,6 @@ export interface ChannelOptions {
   readonly onDrained?: () => void;
   /** The consumer destroyed the stream. */
   readonly onDestroyed?: () => void;
-}
-
-interface PendingWrite {
-  readonly pieces: Buffer[];
-  readonly isSmall: boolean;
-  readonly done: Written;
 }
 
 /**
@@ -42,7 +36,7 @@ export class Channel {
   #isDrained = false;
   #isDestroyed = false;
   #isDeaf = false;
-  #pending: PendingWrite | undefined;
+  #pending: { readonly bytes: Buffer; readonly done: Written } | undefined;
 
   constructor(operation: Operation, id: number, options: ChannelOptions) {
     this.#operation = operation;
@@ -55,8 +49,7 @@ export class Channel {
       readableHighWaterMark: 1,
       writableHighWaterMark: HOST_CREDIT_BYTES,
       read: () => this.#read(),
-      write: (chunk: Buffer, _encoding, done) => this.#write([chunk], done),
-      writev: (chunks, done) => this.#write(toPieces(chunks), done),
+      write: (chunk: Buffer, _encoding, done) => this.#write(chunk, done),
       final: (done) => this.#final(done),
       destroy: (error, done) => this.#destroy(error, done),
     };
@@ -155,31 +148,21 @@ export class Channel {
     this.#options.onDrained?.();
   }
 
-  #write(pieces: Buffer[], done: Written): void {
+  #write(bytes: Buffer, done: Written): void {
     if (this.#error) return done(this.#error);
-    this.#pending = { pieces, isSmall: pieces.length === 1 && areSmall(pieces), done };
+    this.#pending = { bytes, done };
     this.#flush();
   }
 
   #flush(): void {
-    if (!this.#pending) return;
-    if (this.#isDeaf) return this.#settleWrite(this.#pending.done);
-    this.#operation.together(() => {
-      while (this.#pending && this.#sendSome(this.#pending));
-    });
-  }
-
-  /** One frame; false when there is no credit for it. A small write is done once it is sent: its frame holds a copy. */
-  #sendSome({ pieces, isSmall, done }: PendingWrite): boolean {
-    const piece = pieces[0] ?? Buffer.alloc(0);
-    const size = this.#sent.take(Math.min(piece.length, PAYLOAD_MAX_BYTES));
-    if (size === 0 && piece.length > 0) return false;
-    if (size < piece.length) pieces[0] = piece.subarray(size);
-    else pieces.shift();
-    if (pieces.length === 0) this.#pending = undefined;
-    this.#operation.data(this.#id, piece.subarray(0, size), this.#pending || isSmall ? undefined : done);
-    if (!this.#pending && isSmall) done();
-    return true;
+    while (this.#pending) {
+      const { bytes, done } = this.#pending;
+      if (this.#isDeaf) return this.#settleWrite(done);
+      const size = this.#sent.take(Math.min(bytes.length, PAYLOAD_MAX_BYTES));
+      if (size === 0 && bytes.length > 0) return;
+      this.#pending = size < bytes.length ? { bytes: bytes.subarray(size), done } : undefined;
+      this.#operation.data(this.#id, bytes.subarray(0, size), this.#pending ? undefined : done);
+    }
   }
 
   #settleWrite(done: Written): void {
@@ -203,14 +186,4 @@ export class Channel {
     this.#options.onDestroyed?.();
     done(error);
   }
-}
-
-/** Small chunks go as one frame. */
-function toPieces(chunks: readonly { readonly chunk: Buffer }[]): Buffer[] {
-  const pieces = chunks.map(({ chunk }) => chunk);
-  return areSmall(pieces) ? [Buffer.concat(pieces)] : pieces;
-}
-
-function areSmall(pieces: readonly Buffer[]): boolean {
-  return pieces.reduce((sum, { length }) => sum + length, 0) <= COPY_MAX_BYTES;
 }

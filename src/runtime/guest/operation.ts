@@ -7,8 +7,8 @@ import { FRAME } from "../../protocol/wire.ts";
 import { asBelljarError, cancelled, guestError, sandboxEnded } from "./guest-errors.ts";
 import type { Link } from "./link.ts";
 
-/** Payloads up to this size are copied beside their header, and go out together once all that happened now is done. Larger ones go at once. */
-export const COPY_MAX_BYTES = 2_048;
+/** Payloads up to this size are copied beside their header; larger ones are written after it. */
+const COPY_MAX_BYTES = 2_048;
 
 export type Written = (error?: Error) => void;
 
@@ -44,8 +44,6 @@ export class Operation {
   readonly #decoder: FrameDecoder;
   readonly #forgetEnd: () => void;
   #isOpen = true;
-  /** Small frames wait for it; the stream is corked until then. */
-  #later: NodeJS.Immediate | undefined;
   #cause: unknown;
 
   constructor(link: Link, stream: Duplex, handler: FrameHandler, signal: AbortSignal) {
@@ -85,40 +83,19 @@ export class Operation {
 
   /** Sends a payload of at most `PAYLOAD_MAX_BYTES`; `done` is called when the transport took it, or when there is nobody to take it. */
   data(channel: number, payload: Uint8Array, done?: Written): void {
-    if (payload.length <= COPY_MAX_BYTES) return this.#writeSoon(encodeFrame(FRAME.DATA, channel, payload), done);
-    return this.together(() => {
-      this.write(encodeFrameHeader(FRAME.DATA, channel, payload.length));
-      this.write(payload, done);
-    });
+    if (payload.length <= COPY_MAX_BYTES) return this.write(encodeFrame(FRAME.DATA, channel, payload), done);
+    this.#stream.cork();
+    this.write(encodeFrameHeader(FRAME.DATA, channel, payload.length));
+    this.write(payload, done);
+    this.#stream.uncork();
   }
 
   end(channel: number, done?: Written): void {
-    this.#writeSoon(encodeFrame(FRAME.END, channel), done);
+    this.write(encodeFrame(FRAME.END, channel), done);
   }
 
   credit(channel: number, bytes: number): void {
     if (bytes > 0) this.write(encodeNumberFrame(FRAME.CREDIT, channel, bytes));
-  }
-
-  /** What `write` writes goes to the transport at once. */
-  together(write: () => void): void {
-    this.#stream.cork();
-    write();
-    this.#stream.uncork();
-  }
-
-  #writeSoon(frame: Uint8Array, done?: Written): void {
-    if (this.#isOpen && !this.#later) {
-      this.#stream.cork();
-      this.#later = setImmediate(() => this.#writeNow());
-    }
-    this.write(frame, done);
-  }
-
-  #writeNow(): void {
-    clearImmediate(this.#later);
-    this.#later = undefined;
-    this.#stream.uncork();
   }
 
   /** Ends the operation without a word to its handler. */
@@ -129,7 +106,6 @@ export class Operation {
     this.#forgetEnd();
     this.#signal.removeEventListener("abort", this.#onAbort);
     this.#stream.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone);
-    if (this.#later) this.#writeNow();
     this.#stream.destroy();
     this.#handler.closed?.();
   }
