@@ -366,3 +366,19 @@ it("refuses to listen on an address that others reach", async () => {
     await expect(openGateway({ host })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
   }
 });
+
+it("serves clients that ask for HTTP/2 with each request, bodies and all", async () => {
+  await using server = await openGateway();
+  const { hostname, port } = server.url;
+  const socket = connect(Number(port), hostname);
+  const asks = `Host: ${server.url.host}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n`;
+  const head = `POST /mcp HTTP/1.1\r\n${asks}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n`;
+  socket.write(`GET /health HTTP/1.1\r\n${asks}\r\n`);
+  const [health] = (await once(socket, "data")) as [Buffer];
+  expect(String(health)).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*\{"status":"ok"\}$/);
+  socket.write(`${head}Content-Length: ${INITIALIZE.length}\r\n\r\n${INITIALIZE.slice(0, 10)}`);
+  socket.write(INITIALIZE.slice(10));
+  const [initialized] = (await once(socket, "data")) as [Buffer];
+  expect(String(initialized)).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  socket.destroy();
+});

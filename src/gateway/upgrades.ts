@@ -8,6 +8,7 @@ import { serveGuestUpgrade } from "./routes/guest.ts";
 export function serveUpgrades(server: Server, ports: PortRouter, guest: GuestUpgradeOptions): { close(): void } {
   const sockets = new Set<Duplex>();
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (!ports.takes(request) && request.headers.upgrade?.toLowerCase() === "h2c") return serveAsBefore(server, { request, socket, head });
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     // Whatever breaks the socket also closes it, and both ends of what it was joined to.
@@ -20,4 +21,25 @@ export function serveUpgrades(server: Server, ports: PortRouter, guest: GuestUpg
       for (const socket of sockets) socket.destroy();
     },
   };
+}
+
+interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+const OF_THE_UPGRADE = new Set(["connection", "upgrade", "http2-settings"]);
+
+/**
+ * Some clients ask with every first request whether HTTP/2 may be spoken; who says nothing to that serves on. Node has left its parser
+ * by then, so the request is given to it once more without the question.
+ */
+function serveAsBefore(server: Server, { request, socket, head }: Upgrade): void {
+  const { method, url, httpVersion, rawHeaders } = request;
+  const lines = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 && !OF_THE_UPGRADE.has(name.toLowerCase()) ? [`${name}: ${rawHeaders[index + 1]}`] : [],
+  );
+  socket.unshift(Buffer.concat([Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+  server.emit("connection", socket);
 }
