@@ -134,7 +134,8 @@ class Door {
     };
     this.#options.audit?.record(audited);
     if (trail.sandbox !== undefined) this.#keeping.sandboxLog.note(trail.sandbox, audited);
-    if (outcome.code === "TOOL_NOT_FOUND") throw outcome.error;
+    // Of a name in its arguments a tool says so in its result.
+    if (outcome.code === "TOOL_NOT_FOUND" && !this.#registry.has(name)) throw outcome.error;
     return outcome.result;
   }
 

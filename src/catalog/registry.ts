@@ -50,6 +50,10 @@ export class ToolRegistry {
     };
   }
 
+  has(name: string): boolean {
+    return this.#tools.has(name);
+  }
+
   /** Throws `TOOL_NOT_FOUND`, or `FORBIDDEN` for one that the scope does not have. */
   find(name: string, scope: ToolScope): Tool {
     const tool = this.#tools.get(name);

@@ -177,6 +177,8 @@ describe("search_tools", () => {
 
 it("describes a tool that is not listed by its schema", async () => {
   const { call } = open(FEW);
+  const missing = await call("describe_tool", { name: "git_comit" });
+  expect(missing).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^TOOL_NOT_FOUND: No tool "git_comit"/) }] });
   expect((await call("describe_tool", { name: "git_commit" })).structuredContent).toMatchObject({
     name: "git_commit",
     input_schema: { type: "object", properties: { text: { type: "string" } } },
