@@ -11,6 +11,8 @@ import { summarise } from "./audit.ts";
 export interface AuditLog extends Audit, AsyncDisposable {
   /** One connection of a sandbox, as the network tells it: plain JSON. Never throws, and waits for nothing. */
   recordConnection(connection: Readonly<Record<string, unknown>>): void;
+  /** One request that was no tool call, as the gateway tells it: plain JSON. Never throws, and waits for nothing. */
+  recordRequest(request: Readonly<Record<string, unknown>>): void;
   /** Resolves when all that was recorded is on disk; rejects with `AUDIT_FAILED` when it cannot be. */
   close(): Promise<void>;
 }
@@ -67,6 +69,10 @@ class Segment implements AuditLog {
 
   recordConnection(connection: Readonly<Record<string, unknown>>): void {
     this.#append({ kind: "connection", ...connection });
+  }
+
+  recordRequest(request: Readonly<Record<string, unknown>>): void {
+    this.#append({ kind: "request", ...request });
   }
 
   async close(): Promise<void> {

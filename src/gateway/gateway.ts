@@ -14,6 +14,8 @@ import { findPortSandbox } from "../sandbox/port-sandbox.ts";
 import type { SecretVault } from "../network/secrets/secret-store.ts";
 import type { Principal, Sandboxes } from "../sandbox/sandbox.ts";
 import type { TokenVerifier } from "./auth/authenticate.ts";
+import type { RequestAudit } from "./audit-requests.ts";
+import { auditRequests } from "./audit-requests.ts";
 import { admit } from "./auth/admit.ts";
 import { assertRouteGranted } from "./auth/assert-route-granted.ts";
 import { createAuthenticate } from "./auth/authenticate.ts";
@@ -60,6 +62,8 @@ export interface GatewayOptions {
   readonly assertReady?: () => void;
   /** Who knows the holders of tokens. Without any only this machine is served. */
   readonly tokens?: readonly TokenVerifier[];
+  /** Where requests that are no tool calls are written down. */
+  readonly audit?: RequestAudit;
   /** Holders of an issuer's access tokens are served too. */
   readonly oauth?: ProtectedResource;
   readonly version: string;
@@ -93,7 +97,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     options.assertReady?.();
   };
   const app = createApp(options, { mcp, callers, ports, assertReady });
-  const upgrades = serveUpgrades(app.server, ports, { sandboxes: options.sandboxes, host: config.host, callers, log });
+  const upgrades = serveUpgrades(app.server, ports, {
+    sandboxes: options.sandboxes,
+    host: config.host,
+    callers,
+    log,
+    ...(options.audit && { audit: options.audit }),
+  });
   return {
     async listen() {
       assertListenable(config.host, verifiersOf(options).length > 0);
@@ -148,6 +158,7 @@ function createApp(options: GatewayOptions, { mcp, callers, ports, assertReady }
   });
   readJsonAlone(app);
   answerErrors(app, options.log);
+  if (options.audit) auditRequests(app, options.audit, callers);
   const { metrics, prepare } = options;
   if (metrics) observeRequests(app, metrics);
   app.addHook("onRequest", async (request, reply) => {

@@ -89,6 +89,7 @@ export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {
       facade: { tools: catalog, settings: createFacadeSettings(secrets) },
       isolation: () => Promise.reject(new Error("nobody asks")),
       tokens: [tokens],
+      audit,
       version: "1.2.3",
       log,
     }),

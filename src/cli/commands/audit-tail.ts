@@ -30,6 +30,6 @@ function toText({ at, text }: AuditLine): string {
   const what =
     line["kind"] === "connection"
       ? `${word("via")} ${word("host")}:${word("port")}${where}: ${word("verdict")} ${word("reason") || word("rule")}`
-      : `${word("tool")}${where}: ${word("outcome")} ${word("arguments")}`;
+      : `${word("tool") || word("request")}${where}: ${word("outcome")} ${word("arguments")}`;
   return printable(`${at} ${who} ${what}`.trimEnd());
 }

@@ -45,6 +45,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),
+    audit: stack.audit,
     version: readPackage().version,
     log,
   });

@@ -2,7 +2,7 @@ import { BelljarError } from "../../errors.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 
 /** Who may call tools here is the catalog's to say, call by call. */
-const DOORS: ReadonlySet<string> = new Set(["/mcp", "/messages", "/tools/call", "/mcp/tools/call"]);
+export const TOOL_DOORS: ReadonlySet<string> = new Set(["/mcp", "/messages", "/tools/call", "/mcp/tools/call"]);
 /** What these routes do is what the tools of this toolset do. */
 const SANDBOXES = /^\/v1\/(sandboxes|default-sandboxes)(\/|$)/;
 
@@ -12,7 +12,7 @@ const SANDBOXES = /^\/v1\/(sandboxes|default-sandboxes)(\/|$)/;
  */
 export function assertRouteGranted({ grants = {} }: Principal, method: string, route: string): void {
   const isReading = method === "GET" || method === "HEAD";
-  if (grants.readOnly && !isReading && !DOORS.has(route)) throw refused("may only read");
+  if (grants.readOnly && !isReading && !TOOL_DOORS.has(route)) throw refused("may only read");
   if (grants.toolsets && !grants.toolsets.includes("sandbox") && SANDBOXES.test(route)) throw refused("has no scope toolset:sandbox");
 }
 

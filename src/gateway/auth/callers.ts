@@ -6,6 +6,8 @@ import type { Authenticate } from "./authenticate.ts";
 export interface Callers {
   /** Rejects with `UNAUTHORIZED`; before anything else is done for a request. */
   admit(request: IncomingMessage): Promise<Principal>;
+  /** Undefined for a request that was not admitted. */
+  find(request: IncomingMessage): Principal | undefined;
   /** Of a request that was admitted. */
   of(request: IncomingMessage): Principal;
 }
@@ -18,6 +20,7 @@ export function createCallers(authenticate: Authenticate): Callers {
       admitted.set(request, principal);
       return principal;
     },
+    find: (request) => admitted.get(request),
     of(request) {
       const principal = admitted.get(request);
       // Fails closed: a route that forgot to admit its requests serves none.

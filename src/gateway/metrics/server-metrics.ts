@@ -53,6 +53,7 @@ export function createServerMetrics(): ServerMetrics {
         bytes.inc({ direction: "received" }, toBytes(receivedBytes));
         audit.recordConnection(connection);
       },
+      recordRequest: (request) => audit.recordRequest(request),
       close: () => audit.close(),
       [Symbol.asyncDispose]: () => audit[Symbol.asyncDispose](),
     }),

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { watchClient } from "../../network/ports/watch-client.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import type { RequestAudit } from "../audit-requests.ts";
 import { assertRouteGranted } from "../auth/assert-route-granted.ts";
 import type { Callers } from "../auth/callers.ts";
 import { toErrorAnswer } from "../error-answer.ts";
@@ -20,8 +21,11 @@ export interface GuestUpgradeOptions {
   /** The configured host, whose name requests may carry. */
   readonly host: string;
   readonly callers: Callers;
+  readonly audit?: RequestAudit;
   readonly log: GatewayLog;
 }
+
+const GUEST_ROUTE = "GET /v1/sandboxes/:id/guest";
 
 const PATH = /^\/v1\/sandboxes\/([^/?]+)\/guest$/;
 
@@ -48,7 +52,15 @@ async function joinGuest(options: GuestUpgradeOptions, { request, socket, head }
   const caller = await options.callers.admit(request);
   assertRouteGranted(caller, "POST", "/v1/sandboxes/:id/guest");
   const sandbox = await options.sandboxes.get(caller, id);
+  options.audit?.assertWritable();
   const guest = await sandbox.connect(client.gone);
+  options.audit?.recordRequest({
+    requestId: requestIdOf(request),
+    principal: caller.id,
+    request: GUEST_ROUTE,
+    outcome: "ok",
+    sandbox: sandbox.id,
+  });
   client.stop();
   if (client.gone.aborted) return void guest.destroy();
   socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${GUEST_PROTOCOL}\r\n\r\n`);

@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import { openTeamLab } from "../../test/support/team-lab.ts";
+import { openGuestStream } from "./client/server-connection.ts";
+
+interface Line {
+  readonly kind: string;
+  readonly request?: string;
+}
+
+const requestsIn = (audit: string): readonly Line[] =>
+  audit
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line)
+    .filter(({ kind }) => kind === "request");
+
+it("writes down who changed what, and to which sandbox a stream was opened", async () => {
+  await using lab = await openTeamLab();
+  const made = JSON.parse((await lab.ask(lab.alice, "POST /v1/sandboxes", {})).text) as { id: string };
+  await lab.ask(lab.alice, `GET /v1/sandboxes/${made.id}`);
+  await lab.ask(lab.bob, `DELETE /v1/sandboxes/${made.id}`);
+  (await openGuestStream({ url: lab.url, token: lab.alice.token }, made.id, AbortSignal.timeout(10_000))).destroy();
+  await lab.ask(lab.alice, "PUT /v1/secrets/openai", { value: "planted" });
+  await lab.ask(lab.alice, "POST /mcp/tools/call", { name: "todo_read", arguments: {} });
+  await fetch(`${lab.url}/v1/sandboxes`, {
+    method: "POST",
+    headers: { authorization: "Bearer wrong", "content-type": "application/json" },
+    body: "{}",
+  });
+  const audit = await lab.audit();
+  expect(requestsIn(audit)).toMatchObject([
+    { principal: "token:alice", request: "POST /v1/sandboxes", outcome: "ok" },
+    { principal: "token:bob", request: "DELETE /v1/sandboxes/:id", outcome: "404", sandbox: made.id },
+    { principal: "token:alice", request: "GET /v1/sandboxes/:id/guest", outcome: "ok", sandbox: made.id },
+    { principal: "token:alice", request: "PUT /v1/secrets/:name", outcome: "ok" },
+  ]);
+  expect(audit.match(/"tool":"todo_read"/g)).toHaveLength(1);
+  expect(audit).not.toContain("planted");
+});

@@ -1,0 +1,39 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { AuditLog } from "../catalog/audit-log.ts";
+import { TOOL_DOORS } from "./auth/assert-route-granted.ts";
+import type { Callers } from "./auth/callers.ts";
+
+export type RequestAudit = Pick<AuditLog, "recordRequest" | "assertWritable">;
+
+/**
+ * What changes anything is one line of the audit, told by its route and not by its words; tool calls have their own lines.
+ * While the audit cannot be written such requests are refused, as calls are. Whoever was not let in leaves no line.
+ */
+export function auditRequests(app: FastifyInstance, audit: RequestAudit, callers: Callers): void {
+  app.addHook("preHandler", async (request) => {
+    if (isAudited(request)) audit.assertWritable();
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    const principal = callers.find(request.raw);
+    if (!principal || !isAudited(request)) return;
+    const { method, routeOptions, id: requestId } = request;
+    const sandbox = sandboxOf(request);
+    audit.recordRequest({
+      requestId,
+      principal: principal.id,
+      request: `${method} ${routeOptions.url ?? ""}`,
+      outcome: reply.statusCode < 400 ? "ok" : String(reply.statusCode),
+      durationMs: Math.round(reply.elapsedTime * 1_000) / 1_000,
+      ...(sandbox !== undefined && { sandbox }),
+    });
+  });
+}
+
+function isAudited({ method, routeOptions: { url } }: FastifyRequest): boolean {
+  return method !== "GET" && method !== "HEAD" && url !== undefined && !TOOL_DOORS.has(url);
+}
+
+function sandboxOf({ params }: FastifyRequest): string | undefined {
+  const isNamed = typeof params === "object" && params !== null && "id" in params && typeof params.id === "string";
+  return isNamed ? String(params.id).slice(0, 20) : undefined;
+}
