@@ -265,7 +265,10 @@ class HomeSandboxes implements LocalSandboxes {
 }
 
 function unknown(id: string): BelljarError {
-  return new BelljarError("SANDBOX_NOT_FOUND", `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with the tool sandbox_list, or \`belljar sandbox list\``);
+  return new BelljarError(
+    "SANDBOX_NOT_FOUND",
+    `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with the tool sandbox_list, or \`belljar sandbox list\``,
+  );
 }
 
 function cancelled(signal: AbortSignal): BelljarError {
