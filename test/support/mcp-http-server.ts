@@ -19,7 +19,12 @@ export interface McpHttpServer extends AsyncDisposable {
 export async function openMcpHttpServer(options: Omit<McpHttpOptions, "version" | "onError">): Promise<McpHttpServer> {
   const errors: unknown[] = [];
   const mcp = createMcpHttp({ ...options, version: "1.2.3", onError: (error) => void errors.push(error) });
-  const server = createServer((request, response) => void serve(mcp, request, response));
+  const server = createServer((request, response) => {
+    serve(mcp, request, response).catch((error: unknown) => {
+      // A request that broke off has nobody who reads an answer.
+      if (!request.errored) errors.push(error);
+    });
+  });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {

@@ -119,3 +119,24 @@ it("stops the work of a client that dies in the middle of a call", async () => {
   socket.resetAndDestroy();
   await server.probe.cleaned;
 });
+
+it("takes no more from a client that never reads than fits on the way, and serves the others", async () => {
+  await using server = await open();
+  const text = "x".repeat(1_000_000);
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: { text }, _meta: META } });
+  const headers = { ...ACCEPT, "mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": "echo", host: server.url.host };
+  const head = Object.entries({ ...headers, "content-length": Buffer.byteLength(body) }).map((pair) => pair.join(": "));
+  const request = `POST /mcp HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n${body}`;
+  const socket = connect(Number(server.url.port), "127.0.0.1");
+  await once(socket, "connect");
+  // Its end with requests under way is no clean one.
+  socket.on("error", () => undefined);
+  socket.pause();
+  let taken = 0;
+  const ASKED = 100;
+  for (let asked = 0; asked < ASKED; asked += 1) socket.write(request, () => (taken += 1));
+  for (let other = 0; other < 20; other += 1) expect((await modernCall(server.url, "echo", '{"text":"served"}')).text).toContain("served");
+  expect(taken).toBeLessThan(ASKED);
+  socket.destroy();
+  expect((await modernCall(server.url, "echo", '{"text":"still here"}')).text).toContain("still here");
+});
