@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { showName } from "../files/file-row.ts";
 
 const STATES = { A: "added", M: "modified", D: "deleted", R: "renamed", C: "copied", T: "type_changed", U: "unmerged" } as const;
 type State = (typeof STATES)[keyof typeof STATES];
@@ -44,7 +45,7 @@ function toCount(digits: string): number | null {
 
 export function changeText({ path, from, status, added, removed }: FileChange): string {
   const lines = added === null ? "binary" : `+${added} -${removed}`;
-  return `${status} ${from === null ? path : `${from} -> ${path}`} (${lines})`;
+  return `${status} ${from === null ? showName(path) : `${showName(from)} -> ${showName(path)}`} (${lines})`;
 }
 
 export function sumLines(changes: readonly FileChange[]): { readonly insertions: number; readonly deletions: number } {

@@ -62,7 +62,9 @@ it("tells every kind of change, whatever the file is called", async () => {
     { path: "-n", from: null, index: "untracked", worktree: "untracked", conflict: false },
     { path: 'new\tline\n"x"', from: null, index: "untracked", worktree: "untracked", conflict: false },
   ]);
-  expect(textOf(await tools.call("git_status", { path: "work" }))).toContain("index renamed, worktree unmodified: c -> c2");
+  const text = textOf(await tools.call("git_status", { path: "work" }));
+  expect(text).toContain("index renamed, worktree unmodified: c -> c2");
+  expect(text).toContain('untracked: "new\\tline\\n\\"x\\""');
 });
 
 it("says of a repository without commits and of a clean one what they are", async () => {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { showName } from "../files/file-row.ts";
 import type { GitPlace } from "./run-git.ts";
 import { READ_ONLY, runGit } from "./run-git.ts";
 
@@ -98,7 +99,9 @@ export function statusText(status: RepositoryStatus): string {
     branch === null ? `No branch, at ${commit}` : `On branch ${branch}${commit === null ? ", no commits yet" : ` at ${commit}`}`;
   const tracking = upstream === null ? [] : [`Upstream ${upstream}${ahead === null ? " (gone)" : `: ${ahead} ahead, ${behind} behind`}`];
   const rows = entries.map(entryText);
-  const cut = status.truncated ? [`[Cut: ${entries.length} entries are shown, there are more]`] : [];
+  const cut = status.truncated
+    ? [`[Cut: ${entries.length} entries are shown, there are more; see a part with run_command, as: git status --short -- FOLDER]`]
+    : [];
   return [where, ...tracking, ...(rows.length > 0 ? rows : ["Nothing to commit, working tree clean"]), ...cut].join("\n");
 }
 
@@ -108,5 +111,5 @@ function entryText({ path, from, index, worktree, conflict }: StatusEntry): stri
     : index === "untracked"
       ? "untracked"
       : `index ${index}, worktree ${worktree}`;
-  return `${what}: ${from === null ? path : `${from} -> ${path}`}`;
+  return `${what}: ${from === null ? showName(path) : `${showName(from)} -> ${showName(path)}`}`;
 }
