@@ -29,6 +29,8 @@ export interface PageVisit {
 const TIMEOUT_MS = 60_000;
 const OUTPUT_BYTES = 16 * 1_048_576;
 const REASON_MAX = 1_000;
+/** A server of the sandbox's own is reached without a network. */
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 /** Pages are read by a program with a bounded heap, so that one of them costs itself and not the sandbox. */
 const HEAP = "--max-old-space-size=512";
 
@@ -65,9 +67,13 @@ async function failure(sandbox: Sandbox, url: string, answer: Exclude<z.output<t
   const why = answer.message.slice(0, REASON_MAX);
   if (answer.kind === "unreadable") return new BelljarError("FILE_NOT_TEXT", `${url} is no page to read. ${why}`);
   if (answer.kind === "refused") return new BelljarError("NETWORK_DENIED", why);
-  const { network } = await sandbox.info();
-  const advice = network === "none" ? ". This sandbox has no network: sandbox_network tells what it may be given" : "";
-  return new BelljarError("NETWORK_FAILED", `${url} could not be fetched: ${why}${advice}`);
+  if (!LOOPBACK.test(new URL(url).hostname) && (await sandbox.info()).network === "none") {
+    return new BelljarError(
+      "NETWORK_DENIED",
+      `This sandbox has no network, so ${url} is not reached: sandbox_network tells what it may be given`,
+    );
+  }
+  return new BelljarError("NETWORK_FAILED", `${url} could not be fetched: ${why}`);
 }
 
 function unreadable(url: string, why: string): BelljarError {
