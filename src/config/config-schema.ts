@@ -176,6 +176,11 @@ function oauthSchema() {
     .prefault({});
 }
 
+/** Absolute, or relative to where the command starts. */
+function anyPath() {
+  return z.string().min(1).max(4096).optional();
+}
+
 /** Every key of the configuration, with the defaults of this host. The docs and `--help` are made from it. */
 export function createConfigSchema(host: ConfigDefaults) {
   return z.strictObject({
@@ -203,12 +208,7 @@ export function createConfigSchema(host: ConfigDefaults) {
       .url({ protocol: /^https?$/ })
       .optional()
       .describe("Server that the CLI talks to; without it the CLI works on the home by itself"),
-    tokenFile: z
-      .string()
-      .min(1)
-      .max(4096)
-      .optional()
-      .describe("File with the token for that server; without it BELLJAR_TOKEN, then /etc/belljar/token"),
+    tokenFile: anyPath().describe("File with the token for that server; without it BELLJAR_TOKEN, then /etc/belljar/token"),
     logLevel: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
       .default("info")
@@ -216,8 +216,8 @@ export function createConfigSchema(host: ConfigDefaults) {
     logFile: absolutePath()
       .optional()
       .describe("File that `serve` and `mcp` log to, instead of stderr; it begins anew at midnight, and five days before stay beside it"),
-    workspace: z.string().min(1).max(4096).optional().describe("Host folder that default sandboxes see at /home/user: DIR[:copy|:ro|:rw]"),
-    snippetsDirectory: z.string().min(1).max(4096).optional().describe("Folder with the code snippets that `execute_code` can name"),
+    workspace: anyPath().describe("Host folder that default sandboxes see at /home/user: DIR[:copy|:ro|:rw]"),
+    snippetsDirectory: anyPath().describe("Folder with the code snippets that `execute_code` can name"),
     toolsets: names()
       .optional()
       .describe("Toolsets to serve, comma-separated: files, shell, search, code, git ...; `all` also lists every tool of them"),

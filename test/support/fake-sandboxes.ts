@@ -7,7 +7,9 @@ import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 
 /** The real domain on the fake runtime, in a home of its own. Disposing it kills what lives and removes the home. */
-export async function openFakeSandboxes(more: Partial<LocalSandboxesOptions> = {}): Promise<{ readonly sandboxes: LocalSandboxes } & AsyncDisposable> {
+export async function openFakeSandboxes(
+  more: Partial<LocalSandboxesOptions> = {},
+): Promise<{ readonly sandboxes: LocalSandboxes } & AsyncDisposable> {
   const home = await mkdtemp(join(tmpdir(), "belljar-fake-"));
   const config = { sandbox: { timeoutMs: 600_000 }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
   const sandboxes = createLocalSandboxes({ home, runtime: fakeRuntime(), config, ...more });
