@@ -31,35 +31,37 @@ const SHOWN_DEFAULTS: Readonly<Record<string, string>> = {
 };
 const MORE_VARIABLES: Readonly<Record<string, readonly string[]>> = { workspace: ["WORKSPACE_DIR"] };
 
-/** Every setting in the schema's order, with its environment variables. */
-export function configKeys(): readonly ConfigKey[] {
-  return KEYS;
+/** Every setting in the schema's order, with its environment variables. Walks the schema: every command does this as it starts. */
+export function configKeys(schema: z.ZodType = createConfigSchema(ANY_HOST)): readonly Pick<ConfigKey, "path" | "env">[] {
+  return keysBelow(schema, []);
+}
+
+function keysBelow(schema: unknown, path: readonly string[]): readonly Pick<ConfigKey, "path" | "env">[] {
+  const shape = shapeOf(schema);
+  if (!shape) return [{ path, env: [toVariable(path), ...(MORE_VARIABLES[path.join(".")] ?? [])] }];
+  return Object.entries(shape).flatMap(([name, inner]) => keysBelow(inner, [...path, name]));
+}
+
+/** Of an object, also below its default. */
+function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (schema instanceof z.ZodPrefault) return shapeOf(schema.unwrap());
+  return schema instanceof z.ZodObject ? schema.shape : undefined;
 }
 
 /** Everything that the reference page and `--help` say about the configuration. */
 export function describeConfig(): readonly ConfigKey[] {
-  return KEYS.map((key) => ({ ...key, default: SHOWN_DEFAULTS[key.path.join(".")] ?? key.default }));
+  const schema = createConfigSchema(ANY_HOST);
+  const described = z.toJSONSchema(schema, { io: "output", unrepresentable: "any" }) as Property;
+  return configKeys(schema).map((key) => describeKey(key, described));
 }
 
-const KEYS: readonly ConfigKey[] = describeProperties(toProperty(), []);
-
-function toProperty(): Property {
-  return z.toJSONSchema(createConfigSchema(ANY_HOST), { io: "output", unrepresentable: "any" }) as Property;
-}
-
-function describeProperties(property: Property, above: readonly string[]): readonly ConfigKey[] {
-  return Object.entries(property.properties ?? {}).flatMap(([name, inner]) => {
-    const path = [...above, name];
-    return inner.properties ? describeProperties(inner, path) : [describeKey(path, inner)];
-  });
-}
-
-function describeKey(path: readonly string[], property: Property): ConfigKey {
+function describeKey({ path, env }: Pick<ConfigKey, "path" | "env">, described: Property): ConfigKey {
+  const property = path.reduce<Property | undefined>((above, name) => above?.properties?.[name], described) ?? {};
   return {
     path,
-    env: [toVariable(path), ...(MORE_VARIABLES[path.join(".")] ?? [])],
+    env,
     type: toType(property),
-    default: property.default,
+    default: SHOWN_DEFAULTS[path.join(".")] ?? property.default,
     description: property.description ?? "",
   };
 }

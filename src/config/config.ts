@@ -52,7 +52,7 @@ export function loadConfig(options: LoadConfigOptions = {}): Config {
     throw new BelljarError("CONFIG_INVALID", "This user has no home folder: say with BELLJAR_HOME where sandboxes shall live");
   const file = named ?? readHomeSettings(resolve(home));
   const schema = createConfigSchema({ ...defaults, home: resolve(home) });
-  const settings = [file, environmentSettings(env), flags].reduce(merge, {});
+  const settings = [file, environmentSettings(env, schema), flags].reduce(merge, {});
   const parsed = schema.safeParse(typeof settings["home"] === "string" ? { ...settings, home: resolve(home) } : settings);
   if (!parsed.success) throw invalid(parsed.error.issues);
   return freeze(parsed.data);
@@ -122,8 +122,8 @@ function parseSettings(path: string, text: string): Settings {
 }
 
 /** An empty variable counts as not set. */
-function environmentSettings(env: Environment): Settings {
-  return configKeys().reduce<Settings>((settings, { path, env: names }) => {
+function environmentSettings(env: Environment, schema: z.ZodType): Settings {
+  return configKeys(schema).reduce<Settings>((settings, { path, env: names }) => {
     const text = names.map((name) => env[name]).find((value) => value !== undefined && value !== "");
     return text === undefined ? settings : merge(settings, nest(path, text));
   }, {});
