@@ -1,4 +1,3 @@
-import type { ClientRequest } from "node:http";
 import { Agent } from "node:http";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
@@ -25,11 +24,10 @@ export class PortConnections {
 
   constructor(onIdle: () => void) {
     this.#onIdle = onIdle;
-    // What Node's own agent does to TCP sockets there makes no sense for a stream of the guest.
+    // What Node's own agent asks of TCP sockets there makes no sense for a stream of the guest.
     this.#agent = Object.assign(new Agent({ keepAlive: true, maxFreeSockets: IDLE_MAX }), {
       createConnection: this.connect,
       keepSocketAlive: () => true,
-      reuseSocket: (_stream: Duplex, request: ClientRequest) => void (request.reusedSocket = true),
     });
   }
 
@@ -48,7 +46,8 @@ export class PortConnections {
     try {
       const stream = await this.#dial(this.#gone.signal);
       // An answer that ended before its request did ends both: nobody reads the rest.
-      done(null, Object.assign(stream, { destroySoon: () => stream.destroy() }));
+      // `ref` is what the agent asks for when it uses a kept one again.
+      done(null, Object.assign(stream, { destroySoon: () => stream.destroy(), ref: () => stream }));
     } catch (error) {
       (done as (error: unknown) => void)(error);
     }
