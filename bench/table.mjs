@@ -13,7 +13,6 @@ export function judge(row) {
   const { unit = "ms", measured, reference, goal, most, worst, added } = row;
   const ratio = reference && measured.p50 / reference.p50;
   if (goal !== undefined) return { ...row, unit, ratio, isReached: ratio <= goal };
-  if (row.more !== undefined) return { ...row, unit, ratio, isReached: measured.p50 - reference.p50 <= row.more };
   if (added !== undefined) return { ...row, unit, ratio, isReached: measured.p50 - reference.p50 <= added };
   return { ...row, unit, ratio, ...(most !== undefined && { isReached: (worst ?? measured.p50) <= most }) };
 }

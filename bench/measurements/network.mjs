@@ -39,7 +39,7 @@ export async function measure(home) {
     settleMs: 0,
   });
   const rows = [
-    { what: "GET of 1 KB through the policy", more: 1, beside: "straight", ...(await compare(small)) },
+    { what: "GET of 1 KB through the policy", added: 1, beside: "straight", ...(await compare(small)) },
     { what: "download of 1 GB through the policy", goal: 2, beside: "straight", ...(await compare(large(inside, "http"))) },
     { what: "download of 1 GB, TLS passed through", goal: 2, beside: "straight", ...(await compare(large(inside, "https"))) },
     { what: "download of 1 GB, TLS read for a secret", goal: 3.33, beside: "straight", ...(await compare(large(readable, "https"))) },
