@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
-import { mkdir, readdir, readlink, symlink, unlink } from "node:fs/promises";
+import { readlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { errnoOf, homeError, ifPresent } from "./home-error.ts";
+import { homeError, ifPresent } from "./home-error.ts";
+import { highest, listNumbers, placeLink } from "./numbered-links.ts";
 
 /** Which sandbox is the default one of an (owner, name); `number` counts up each time it is made anew. */
 export interface Claim {
@@ -39,7 +40,7 @@ export class DefaultClaims {
   /** Whether the claim holds; false when somebody else's does. */
   async take(owner: string, name: string, claim: Claim): Promise<boolean> {
     const folder = this.#folder(owner, name);
-    if (!(await placeLink(folder, claim))) return false;
+    if (!(await placeLink(folder, claim.number, claim.id))) return false;
     const numbers = await listNumbers(folder);
     const holds = highest(numbers) === claim.number;
     const outdated = holds ? numbers.filter((number) => number < claim.number) : [claim.number];
@@ -50,26 +51,6 @@ export class DefaultClaims {
   #folder(owner: string, name: string): string {
     return join(this.#directory, createHash("sha256").update(`${owner}\0${name}`).digest("hex"));
   }
-}
-
-async function placeLink(folder: string, { number, id }: Claim): Promise<boolean> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await symlink(id, join(folder, String(number)));
-    return true;
-  } catch (cause) {
-    if (errnoOf(cause) === "EEXIST") return false;
-    throw homeError(folder, cause);
-  }
-}
-
-async function listNumbers(folder: string): Promise<readonly number[]> {
-  const names = (await ifPresent(folder, readdir(folder))) ?? [];
-  return names.filter((name) => /^[1-9][0-9]{0,14}$/.test(name)).map(Number);
-}
-
-function highest(numbers: readonly number[]): number {
-  return numbers.reduce((most, number) => Math.max(most, number), 0);
 }
 
 async function removeLink(path: string): Promise<void> {

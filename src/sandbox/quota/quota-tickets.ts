@@ -1,8 +1,9 @@
-import { mkdir, readdir, readlink, rename, symlink, unlink } from "node:fs/promises";
+import { readlink, rename, symlink, unlink } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { mapLimit } from "../map-limit.ts";
-import { errnoOf, homeError, ifPresent } from "../home-error.ts";
+import { highest, listNumbers, placeLink } from "../numbered-links.ts";
+import { homeError, ifPresent } from "../home-error.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 
 /** One sandbox's place in the line of its owner: whoever comes later counts it. */
@@ -86,25 +87,4 @@ function parse(number: number, text: string): QuotaTicket | undefined {
   const [, id, ...rest] = TEXT.exec(text) ?? [];
   const [pid = 0, startedMs = 0, created = 0, memoryBytes = 0] = rest.map(Number);
   return id === undefined ? undefined : { number, id, creator: { pid, startedMs }, createdAt: new Date(created), memoryBytes };
-}
-
-/** False when somebody else has that number. */
-async function placeLink(folder: string, number: number, text: string): Promise<boolean> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await symlink(text, join(folder, String(number)));
-    return true;
-  } catch (cause) {
-    if (errnoOf(cause) === "EEXIST") return false;
-    throw homeError(folder, cause);
-  }
-}
-
-async function listNumbers(folder: string): Promise<readonly number[]> {
-  const names = (await ifPresent(folder, readdir(folder))) ?? [];
-  return names.filter((name) => /^[1-9][0-9]{0,14}$/.test(name)).map(Number);
-}
-
-function highest(numbers: readonly number[]): number {
-  return numbers.reduce((most, number) => Math.max(most, number), 0);
 }

@@ -1,0 +1,28 @@
+import { mkdir, readdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { errnoOf, homeError, ifPresent } from "./home-error.ts";
+
+/**
+ * Links named by a number, whose text is what they say. One appears whole and only once, so of several processes that place number n
+ * one wins, and nobody needs a lock. False when somebody else has that number.
+ */
+export async function placeLink(folder: string, number: number, text: string): Promise<boolean> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await symlink(text, join(folder, String(number)));
+    return true;
+  } catch (cause) {
+    if (errnoOf(cause) === "EEXIST") return false;
+    throw homeError(folder, cause);
+  }
+}
+
+/** None when there is no such folder. */
+export async function listNumbers(folder: string): Promise<readonly number[]> {
+  const names = (await ifPresent(folder, readdir(folder))) ?? [];
+  return names.filter((name) => /^[1-9][0-9]{0,14}$/.test(name)).map(Number);
+}
+
+export function highest(numbers: readonly number[]): number {
+  return numbers.reduce((most, number) => Math.max(most, number), 0);
+}
