@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { ensureHome } from "../config/private-directory.ts";
 import { createSecretStore } from "../network/secrets/create-secret-store.ts";
-import { openKeyring } from "../network/secrets/keyring.ts";
+import { openKeyring } from "../home/keyring.ts";
 import type { SecretStore } from "../network/secrets/secret-store.ts";
 
 export function openHomeSecrets({ home, secretsKey }: Config): SecretStore {

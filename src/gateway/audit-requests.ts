@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { AuditLog } from "../catalog/audit-log.ts";
+import type { AuditLog } from "../catalog/audit/audit-log.ts";
 import { TOOL_DOORS } from "./auth/assert-route-granted.ts";
 import type { Callers } from "./auth/callers.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createNoSandboxes } from "../../test/support/no-sandboxes.ts";
 import * as z from "zod";
-import { createAuditLog } from "../catalog/audit-log.ts";
+import { createAuditLog } from "../catalog/audit/audit-log.ts";
 import { createCatalog } from "../catalog/catalog.ts";
 import { defineTool } from "../catalog/tool.ts";
 import { BelljarError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { errnoOf } from "./home-error.ts";
+import { errnoOf } from "../home/home-error.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 
 /** Far longer than any create takes. */

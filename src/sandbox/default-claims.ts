@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { readlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { homeError, ifPresent } from "./home-error.ts";
-import { highest, listNumbers, placeLink } from "./numbered-links.ts";
+import { homeError, ifPresent } from "../home/home-error.ts";
+import { highest, listNumbers, placeLink } from "../home/numbered-links.ts";
 
 /** Which sandbox is the default one of an (owner, name); `number` counts up each time it is made anew. */
 export interface Claim {

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { homeError, ifPresent } from "./home-error.ts";
+import { homeError, ifPresent } from "../home/home-error.ts";
 import { createSandboxId, isSandboxId } from "./sandbox-id.ts";
 import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
 import { parseRecord, parseTombstone } from "./sandbox-record.ts";

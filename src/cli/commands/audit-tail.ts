@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { AuditLine } from "../../catalog/audit-tail.ts";
-import { followAudit, readAuditTail } from "../../catalog/audit-tail.ts";
+import type { AuditLine } from "../../catalog/audit/audit-tail.ts";
+import { followAudit, readAuditTail } from "../../catalog/audit/audit-tail.ts";
 import { ensurePrivateDirectory } from "../../config/private-directory.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { VerifiedSegment } from "../../catalog/audit-reader.ts";
-import { listSegments, verifySegment } from "../../catalog/audit-reader.ts";
+import type { VerifiedSegment } from "../../catalog/audit/audit-reader.ts";
+import { listSegments, verifySegment } from "../../catalog/audit/audit-reader.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { readConfig } from "../compose.ts";

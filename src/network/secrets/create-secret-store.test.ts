@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createSecretStore } from "./create-secret-store.ts";
-import type { Keyring } from "./keyring.ts";
+import type { Keyring } from "../../home/keyring.ts";
 import type { SecretStore } from "./secret-store.ts";
 
 const VALUE = "sk-planted-0123456789abcdef";

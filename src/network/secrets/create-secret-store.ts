@@ -2,10 +2,12 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import type { Keyring } from "./keyring.ts";
-import { ensurePrivateFolder, ifThere, readPrivateFile, removeFile, replacePrivateFile } from "./private-files.ts";
-import type { SecretKey } from "./secret-key.ts";
-import { loadSecretKey, openSecretKey } from "./secret-key.ts";
+import { ifPresent } from "../../home/home-error.ts";
+import type { HomeKey } from "../../home/home-key.ts";
+import { loadHomeKey, openHomeKey } from "../../home/home-key.ts";
+import type { HomeKeyPlace } from "../../home/home-key.ts";
+import type { Keyring } from "../../home/keyring.ts";
+import { ensurePrivateFolder, readPrivateFile, removeFile, replacePrivateFile } from "../../home/private-files.ts";
 import { assertSecretName, assertSecretValue, isSecretName } from "./secret-rules.ts";
 import type { SecretInfo, SecretStore } from "./secret-store.ts";
 
@@ -27,13 +29,18 @@ export function createSecretStore({ home, keyring }: SecretStoreOptions): Secret
 
 class HomeSecrets implements SecretStore {
   readonly #folder: string;
-  readonly #keyring: Keyring | undefined;
-  #key: SecretKey | undefined;
-  #loading: Promise<SecretKey | undefined> | undefined;
+  readonly #place: HomeKeyPlace;
+  #key: HomeKey | undefined;
+  #loading: Promise<HomeKey | undefined> | undefined;
 
   constructor(folder: string, keyring: Keyring | undefined) {
     this.#folder = folder;
-    this.#keyring = keyring;
+    this.#place = {
+      folder,
+      name: "the key of the secrets",
+      lastResort: `remove ${folder} and set your secrets anew`,
+      ...(keyring && { keyring }),
+    };
   }
 
   async set(owner: string, name: string, value: string): Promise<void> {
@@ -42,7 +49,7 @@ class HomeSecrets implements SecretStore {
     await ensurePrivateFolder(this.#folder);
     await ensurePrivateFolder(this.#ownerFolder(owner));
     await this.#assertRoom(owner, name);
-    this.#key = await openSecretKey(this.#folder, this.#keyring);
+    this.#key = await openHomeKey(this.#place);
     await replacePrivateFile(this.#path(owner, name), `${JSON.stringify(seal(this.#key, { owner, name }, value))}\n`);
   }
 
@@ -72,8 +79,8 @@ class HomeSecrets implements SecretStore {
   }
 
   /** One question to the keyring for all who wait. */
-  #loadKey(): Promise<SecretKey | undefined> {
-    this.#loading ??= loadSecretKey(this.#folder, this.#keyring).finally(() => (this.#loading = undefined));
+  #loadKey(): Promise<HomeKey | undefined> {
+    this.#loading ??= loadHomeKey(this.#place).finally(() => (this.#loading = undefined));
     return this.#loading;
   }
 
@@ -85,7 +92,7 @@ class HomeSecrets implements SecretStore {
 
   async #names(owner: string): Promise<readonly string[]> {
     const folder = this.#ownerFolder(owner);
-    const files = (await ifThere(folder, readdir(folder))) ?? [];
+    const files = (await ifPresent(folder, readdir(folder))) ?? [];
     return files
       .filter((file) => file.endsWith(SUFFIX))
       .map((file) => file.slice(0, -SUFFIX.length))
@@ -95,7 +102,7 @@ class HomeSecrets implements SecretStore {
 
   async #info(owner: string, name: string): Promise<SecretInfo | undefined> {
     const path = this.#path(owner, name);
-    const found = await ifThere(path, stat(path));
+    const found = await ifPresent(path, stat(path));
     return found && { name, changedAt: found.mtime };
   }
 
@@ -123,7 +130,7 @@ interface Sealed {
   readonly data: string;
 }
 
-function seal(key: SecretKey, belongs: Belongs, value: string): Sealed & { readonly version: 1 } {
+function seal(key: HomeKey, belongs: Belongs, value: string): Sealed & { readonly version: 1 } {
   const iv = randomBytes(12);
   const cipher = createCipheriv(CIPHER, key.bytes, iv).setAAD(toBoundData(belongs));
   const data = Buffer.concat([cipher.update(value, "utf8"), cipher.final()]);
@@ -131,7 +138,7 @@ function seal(key: SecretKey, belongs: Belongs, value: string): Sealed & { reado
   return { version: 1, key: key.id, iv: text(iv), tag: text(cipher.getAuthTag()), data: text(data) };
 }
 
-function unseal(key: SecretKey, path: string, belongs: Belongs, sealed: Sealed): string {
+function unseal(key: HomeKey, path: string, belongs: Belongs, sealed: Sealed): string {
   const bytes = (text: string): Buffer => Buffer.from(text, "base64");
   try {
     const decipher = createDecipheriv(CIPHER, key.bytes, bytes(sealed.iv), { authTagLength: 16 }).setAAD(toBoundData(belongs));

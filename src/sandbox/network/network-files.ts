@@ -3,7 +3,7 @@ import { mkdirSync, watch } from "node:fs";
 import { link, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import { errnoOf, homeError, ifPresent } from "../home-error.ts";
+import { errnoOf, homeError, ifPresent } from "../../home/home-error.ts";
 import { createSandboxId } from "../sandbox-id.ts";
 import type { NetworkState } from "./network-state.ts";
 import { CLOSED_STATE, parseState, serialiseState } from "./network-state.ts";

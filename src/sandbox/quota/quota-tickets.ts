@@ -2,8 +2,8 @@ import { readlink, rename, symlink, unlink } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { mapLimit } from "../map-limit.ts";
-import { highest, listNumbers, placeLink } from "../numbered-links.ts";
-import { homeError, ifPresent } from "../home-error.ts";
+import { highest, listNumbers, placeLink } from "../../home/numbered-links.ts";
+import { homeError, ifPresent } from "../../home/home-error.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 
 /** One sandbox's place in the line of its owner: whoever comes later counts it. */

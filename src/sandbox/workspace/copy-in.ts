@@ -2,7 +2,7 @@ import { open, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Stats } from "node:fs";
 import { BelljarError } from "../../errors.ts";
-import { errnoOf, homeError } from "../home-error.ts";
+import { errnoOf, homeError } from "../../home/home-error.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { copyTarget } from "./copy-target.ts";

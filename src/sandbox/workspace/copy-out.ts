@@ -2,7 +2,7 @@ import { mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, posix, resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
-import { errnoOf, homeError, ifPresent } from "../home-error.ts";
+import { errnoOf, homeError, ifPresent } from "../../home/home-error.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { copyContent } from "./copy-content.ts";

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { chmod, lchown, lstat, lutimes, mkdir, open, readdir, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { BelljarError } from "../../errors.ts";
-import { errnoOf, homeError, ifPresent } from "../home-error.ts";
+import { errnoOf, homeError, ifPresent } from "../../home/home-error.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { Entry, HostEntry } from "./entry.ts";
 import { isStagingName } from "./staging-name.ts";

@@ -32,7 +32,7 @@ it("stores, finds and clears a key that stands in no command line", async () => 
   await keyring.clear("id-1");
   expect(await keyring.lookup("id-1")).toBeUndefined();
   const argv = await readFile(join(made.folder, "argv"), "utf8");
-  expect(argv).toContain("store --label=Belljar secrets application belljar key id-1");
+  expect(argv).toContain("store --label=Belljar application belljar key id-1");
   expect(argv).not.toContain("the-key");
 });
 

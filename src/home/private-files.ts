@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { link, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../errors.ts";
+import { errnoOf, homeError, ifPresent } from "./home-error.ts";
 
 /** Makes the folder 0700, or checks that it is this user's alone. Throws `FILE_IO` when it is not. */
 export async function ensurePrivateFolder(path: string): Promise<void> {
@@ -13,10 +14,10 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
 
 /** Undefined when there is none. Throws `FILE_IO` for one that other users may read or write. */
 export async function readPrivateFile(path: string): Promise<string | undefined> {
-  const found = await ifThere(path, lstat(path));
+  const found = await ifPresent(path, lstat(path));
   if (found && (!found.isFile() || (found.mode & 0o077) !== 0))
     throw new BelljarError("FILE_IO", `${path} must be a file that this user alone can read: run chmod 600 on it, or remove it`);
-  return found && (await ifThere(path, readFile(path, "utf8")));
+  return found && (await ifPresent(path, readFile(path, "utf8")));
 }
 
 /** Readers see the old content or the new one. */
@@ -40,21 +41,11 @@ export async function createPrivateFile(path: string, text: string): Promise<boo
 /** Whether it was there. */
 export async function removeFile(path: string): Promise<boolean> {
   return (
-    (await ifThere(
+    (await ifPresent(
       path,
       rm(path).then(() => true),
     )) ?? false
   );
-}
-
-/** The result, or undefined when the path is not there. */
-export async function ifThere<T>(path: string, work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (errnoOf(cause) === "ENOENT") return undefined;
-    throw fileError(path, cause);
-  }
 }
 
 async function withFreshFile<T>(path: string, text: string, place: (fresh: string) => Promise<T>): Promise<T> {
@@ -63,7 +54,7 @@ async function withFreshFile<T>(path: string, text: string, place: (fresh: strin
     await writeFile(fresh, text, { mode: 0o600, flag: "wx", flush: true });
     return await place(fresh);
   } catch (cause) {
-    throw fileError(path, cause);
+    throw homeError(path, cause);
   } finally {
     await rm(fresh, { force: true });
   }
@@ -73,19 +64,6 @@ async function told<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
-    throw fileError(path, cause);
+    throw homeError(path, cause);
   }
-}
-
-function fileError(path: string, cause: unknown): BelljarError {
-  const code = errnoOf(cause);
-  if (code === "ENOSPC" || code === "EDQUOT")
-    return new BelljarError("DISK_FULL", `No space is left for ${path}: free some on that file system`, { cause });
-  return new BelljarError("FILE_IO", `Cannot use ${path} (${code ?? "unknown error"}): check that this user may read and write it`, {
-    cause,
-  });
-}
-
-function errnoOf(cause: unknown): string | undefined {
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { BelljarError } from "../errors.ts";
+import { BelljarError } from "../../errors.ts";
 import { FIRST_PREVIOUS, chain } from "./audit-chain.ts";
 import type { Audit, AuditedCall } from "./audit.ts";
 import { summarise } from "./audit.ts";

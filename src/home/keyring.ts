@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** Where the key of the secrets may lie: the keyring that a desktop unlocks with the user's login. */
+/** Where keys of the home may lie: the keyring that a desktop unlocks with the user's login. */
 export interface Keyring {
   /** False when there is none here, or it does not answer. */
   store(id: string, key: string): Promise<boolean>;
@@ -19,7 +19,7 @@ export function openKeyring(tool = "secret-tool", waitMs = WAIT_MS): Keyring {
   const attributes = (id: string): readonly string[] => ["application", "belljar", "key", id];
   const ask = (argv: readonly string[], input = "") => runTool([tool, ...argv], input, waitMs);
   return {
-    store: async (id, key) => (await ask(["store", "--label=Belljar secrets", ...attributes(id)], key)) !== undefined,
+    store: async (id, key) => (await ask(["store", "--label=Belljar", ...attributes(id)], key)) !== undefined,
     lookup: async (id) => (await ask(["lookup", ...attributes(id)])) || undefined,
     clear: async (id) => void (await ask(["clear", ...attributes(id)])),
   };
