@@ -26,7 +26,7 @@ export function parseCount(option: string, text: string): number {
 
 export function parseCores(option: string, text: string): number {
   const cores = Number(text);
-  if (!/^\d*\.?\d+$/.test(text) || !(cores > 0)) throw bad(option, text, "a number above 0, as 0.5 or 2");
+  if (!/^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) || !(cores > 0)) throw bad(option, text, "a number above 0, as 0.5 or 2");
   return cores;
 }
 

@@ -47,7 +47,7 @@ function sourceFiles(): string[] {
     .filter((file) => !file.startsWith("interpreter/kernels/") && !file.startsWith("dashboard/"));
 }
 
-const IMPORT = /(?:^|\n)\s*(import|export)\s+(type\s+)?(?:[\w*{}\s,$]+?\sfrom\s+)?["'](\.[^"']+)["']|\bimport\(\s*["'](\.[^"']+)["']\s*\)/g;
+const IMPORT = /^(import|export)\s(type\s)?(?:[\w*{}\s,$]*\sfrom\s)?["'](\.[^"']+)["']|\bimport\(\s*["'](\.[^"']+)["']\s*\)/gm;
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(SRC, file), "utf8");

@@ -35,7 +35,7 @@ const dial = (host: string, port: number): readonly string[] => [
 ];
 
 verifies("no-network", async () => {
-  const links = (out: string): readonly string[] => [...out.matchAll(/^\s*(\S+):/gm)].map(([, name]) => name ?? "");
+  const links = (out: string): readonly string[] => [...out.matchAll(/^[ \t]*([^\s:]+):/gm)].map(([, name]) => name ?? "");
   await using box = await lab.box();
   const { out } = await box.run(["cat", "/proc/net/dev"], { user: "root" });
   expect(links(out)).toEqual(["lo"]);

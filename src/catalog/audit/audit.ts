@@ -65,7 +65,7 @@ function redact(value: unknown, nodes: { left: number }, depth: number): unknown
 function shorten(value: string): string {
   if (value.length <= VALUE_MAX) return redactText(value);
   const start = redactText(value.slice(0, 4 * VALUE_MAX)).slice(0, VALUE_MAX);
-  return `${start.replace(/:\/\/[^\s/@[]*:[^\s/@]*$/, "://[redacted]")}... (${value.length} characters)`;
+  return `${start.replace(/:\/\/[^\s/@[:]*:[^\s/@]*$/, "://[redacted]")}... (${value.length} characters)`;
 }
 
 /** As many as the budget of the whole preview still allows. */

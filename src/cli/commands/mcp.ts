@@ -26,7 +26,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 async function bridge({ url, token }: ServerAddress, defaultName: string, { context, config }: Bridged): Promise<number> {
   const { bridgeStdio } = await import("../../mcp/bridge/stdio-bridge.ts");
   const log = createLog(context.stderr, config);
-  const address = new URL(`${url.replace(/\/+$/, "")}/mcp`);
+  const address = new URL(`${url.replace(/(?<!\/)\/+$/, "")}/mcp`);
   address.searchParams.set("sandbox", defaultName);
   const onError = (error: Error): void => log.error({ err: error }, "A message could not be carried");
   const bridged = bridgeStdio({ url: address, onError, ...(token !== undefined && { token }) });

@@ -66,7 +66,7 @@ interface RequestOptions {
 }
 
 function openRequest({ url, token }: ServerAddress, path: string, options: RequestOptions): ClientRequest {
-  const target = new URL(url.replace(/\/+$/, "") + path);
+  const target = new URL(url.replace(/(?<!\/)\/+$/, "") + path);
   const open = target.protocol === "https:" ? requestHttps : requestHttp;
   return open(target, { ...options, headers: { ...options.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) } });
 }

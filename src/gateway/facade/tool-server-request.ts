@@ -23,7 +23,7 @@ export interface ToolServerRequest {
  * Rejects with `NETWORK_DENIED` or `NETWORK_FAILED`.
  */
 export async function askToolServer(principal: Principal, url: string, request: ToolServerRequest): Promise<IncomingMessage> {
-  const target = new URL(`${url.replace(/\/+$/, "")}${request.path}`);
+  const target = new URL(`${url.replace(/(?<!\/)\/+$/, "")}${request.path}`);
   const address = await resolve(target);
   if (principal.id !== LOCAL.id && kindOfAddress(address) !== "public") {
     throw new BelljarError(

@@ -59,7 +59,7 @@ function transpile(path: string, source: string): string {
 /** Programs written for `require`, and with no sign of modules, are run as they were meant. */
 function isCommonJs(code: string): boolean {
   const usesRequire = /\brequire\s*[.(]|\bmodule\.exports\b|\bexports\.\w/.test(code);
-  return usesRequire && !/^\s*(?:import\s*[\w{*"']|export\s*[\w{*])|\bimport\.meta\b|^(?:.*[=(]\s*)?await\s/m.test(code);
+  return usesRequire && !/^[ \t]*(?:import\s*[\w{*"']|export\s*[\w{*])|\bimport\.meta\b|(?:^|[=(]\s*)await\s/m.test(code);
 }
 
 function toFileUrl(specifier: string, parent: string | undefined): URL | undefined {

@@ -94,7 +94,7 @@ function render(html: string): string {
   service.use(gfm);
   return service
     .turndown(html)
-    .replaceAll(/[ \t]+$/gm, "")
+    .replaceAll(/(?<![ \t])[ \t]+$/gm, "")
     .replaceAll(/\n{3,}/g, "\n\n")
     .trim();
 }

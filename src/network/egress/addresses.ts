@@ -52,7 +52,7 @@ export function kindOfAddress(address: string, own: ReadonlySet<string> = ownAdd
 
 export function ownAddresses(): ReadonlySet<string> {
   const rows = Object.values(networkInterfaces()).flatMap((row) => row ?? []);
-  return new Set(rows.flatMap(({ address }) => toCanonicalHost(address.replace(/%.*$/, "")) ?? []));
+  return new Set(rows.flatMap(({ address }) => toCanonicalHost(address.split("%", 1)[0] ?? "") ?? []));
 }
 
 /** What a translator would make of 64:ff9b::/96 is an IPv4 address, and is judged as that one. */

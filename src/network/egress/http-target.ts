@@ -12,7 +12,7 @@ export interface HttpTarget {
 
 export type HttpOrigin = Omit<HttpTarget, "path">;
 
-const ABSOLUTE = /^(https?):\/\/([^/?#]*)([^#]*)$/i;
+const ABSOLUTE = /^(https?):\/\/([^/?#]*)((?:[/?][^#]*)?)$/i;
 
 /** `fixed`: what a tunnel was opened to; without it the request must name its target, as proxies are asked. */
 export function readTarget(request: IncomingMessage, fixed: HttpOrigin | undefined): HttpTarget | Refusal {

@@ -91,7 +91,7 @@ export function pathStyleHeaders(request: IncomingMessage, answered: IncomingMes
 
 /** Where the program inside sends the browser: its own address, as it knows it, becomes ours. */
 function toOuterLocation(location: string, request: IncomingMessage, target: PortTarget): string {
-  const [, authority, rest = ""] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(location) ?? [];
+  const [, authority, rest = ""] = /^https?:\/\/([^/?#]*)((?:[/?#].*)?)$/is.exec(location) ?? [];
   if (authority === undefined) return location.startsWith("/") && !location.startsWith("//") ? below(target, location) : location;
   if (!isInner(authority, target.port) && (target.style === "host" || authority !== request.headers.host)) return location;
   return below(target, rest.startsWith("/") ? rest : `/${rest}`);
