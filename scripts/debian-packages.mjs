@@ -7,7 +7,8 @@ export const BUILD_PACKAGES = [
 
 export const TEST_PACKAGES = [
   ...BUILD_PACKAGES,
-  { shows: "clang", package: "clang", why: "builds the native binary a second way, and fuzzes it" },
+  { shows: "clang", package: "clang", why: "builds the fuzzers of the native binary" },
+  { shows: "/usr/share/doc/libclang-rt-dev", package: "libclang-rt-dev", why: "finds inputs that break the native readers" },
   { shows: "newuidmap", package: "uidmap", why: "gives an ordinary user's sandboxes two ids" },
   { shows: "mkfs.btrfs", package: "btrfs-progs", why: "makes the storage pool with its disk limits" },
   { shows: "/usr/bin/go", package: "golang-go", why: "Go programs that the tests run in sandboxes" },

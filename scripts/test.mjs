@@ -25,6 +25,14 @@ const REQUIRED_IN_CI = [
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 
+/** CI gives each fuzzer a minute; a run by hand only shows that they work. */
+async function fuzz() {
+  say("\n== fuzzers");
+  const argv = [process.execPath, "scripts/fuzz.mjs", "--seconds", process.env.CI ? "60" : "5"];
+  const { code, text } = await runAndRead(argv, { cwd: ROOT, env: cleanEnv() });
+  addUp("of the fuzzers", code, text);
+}
+
 async function check([name, argv]) {
   say(`\n== ${name}`);
   const { code } = await runAndRead(argv, { cwd: ROOT, env: cleanEnv({ PATH: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}` }) });
@@ -102,6 +110,7 @@ await main(async () => {
   const folder = mkdtempSync(join(tmpdir(), "belljar-test-"));
   try {
     for (const one of CHECKS) await check(one);
+    await fuzz();
     await runSuites(folder);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

@@ -1,0 +1,15 @@
+import type { FuzzTarget } from "./fuzz-target.ts";
+
+/** Everything that reads what strangers wrote and can be driven by bytes. Loaded one at a time: counting costs by the size of what is loaded. */
+export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
+  "client-hello": async () => (await import("./targets/client-hello.ts")).clientHello,
+  "dns-questions": async () => (await import("./targets/names.ts")).dnsQuestions,
+  "egress-proxy": async () => (await import("./targets/egress-proxy.ts")).egressProxy,
+  frames: async () => (await import("./targets/frames.ts")).frames,
+  "guest-answers": async () => (await import("./targets/guest-answers.ts")).guestAnswers,
+  hosts: async () => (await import("./targets/names.ts")).hosts,
+  "http-origin": async () => (await import("./targets/http-origin.ts")).httpOrigin,
+  paths: async () => (await import("./targets/names.ts")).paths,
+  "port-target": async () => (await import("./targets/port-target.ts")).portTarget,
+  "tool-arguments": async () => (await import("./targets/tool-arguments.ts")).toolArguments,
+};
