@@ -13,6 +13,7 @@ const COMMON = ["package-lock.json", "scripts/build.mjs"];
 const STEPS = [
   { name: "native binary", inputs: ["native"], skip: isBuilt, output: "native/build", build: buildNative },
   { name: "command line", inputs: ["src", ...COMMON], skip: isTest, output: "dist/cli/main.js", build: buildCli },
+  { name: "workers", inputs: ["src/text", "src/errors.ts", ...COMMON], skip: isTest, output: "dist/workers", build: buildWorkers },
   { name: "kernels", inputs: ["src/interpreter/kernels", ...COMMON], skip: isTest, output: "dist/kernels", build: buildKernels },
   {
     name: "library",
@@ -36,6 +37,11 @@ async function buildNative() {
 /** One entry, and a chunk for each command, so that `belljar mcp` loads no HTTP server. */
 async function buildCli() {
   await bundle({ main: "src/cli/main.ts" }, "dist/cli", { external: ["fastify"] });
+}
+
+/** Programs that a Belljar process starts for itself; each is one file, so that it starts fast. */
+async function buildWorkers() {
+  await bundle({ "text-worker": "src/text/text-worker.ts" }, "dist/workers", {});
 }
 
 async function buildKernels() {

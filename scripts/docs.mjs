@@ -59,7 +59,7 @@ async function toolsPage() {
   const sandboxes = { create: interpreter.runProgram, list: interpreter.runProgram };
   const shells = { run: interpreter.runProgram };
   const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
-  const tools = builtinTools({ interpreter, sandboxes, shells, web: { search: {} }, config }).map(describeTool);
+  const tools = builtinTools({ interpreter, sandboxes, shells, texts: shells, web: { search: {} }, config }).map(describeTool);
   const parts = tools.map((tool) =>
     [
       `## ${tool.name}`,

@@ -11,6 +11,8 @@ import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Egress } from "../network/egress.ts";
 import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
+import type { Texts } from "../text/texts.ts";
+import { createTexts } from "../text/texts.ts";
 import type { CommandCall, CommandContext } from "./command.ts";
 import { isSet, textOption } from "./command.ts";
 import { configuredPolicy } from "./configured-policy.ts";
@@ -154,6 +156,11 @@ export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config
   const { timeoutMs, network: _network, ...limits } = config.program;
   const network = await configuredPolicy(config, "program");
   return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes });
+}
+
+/** Edits, patches and diffs, made by processes of their own. Disposing it ends them. */
+export function openTexts(): Texts {
+  return createTexts(join(packageRoot(), "dist/workers/text-worker.js"));
 }
 
 /** Workspaces are folders of the machine that the sandboxes run on: throws `NOT_SUPPORTED` when the server is another one. */

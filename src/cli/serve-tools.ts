@@ -17,7 +17,7 @@ import { createShellSessions } from "../tools/shell/shell-sessions.ts";
 import type { WebSearch } from "../tools/web/web-search.ts";
 import { isDefaultTool, parseToolScope } from "../tools/toolsets.ts";
 import type { Stack } from "./compose.ts";
-import { openInterpreter, workspaceOption } from "./compose.ts";
+import { openInterpreter, openTexts, workspaceOption } from "./compose.ts";
 
 export interface ServedTools extends AsyncDisposable {
   readonly catalog: Catalog;
@@ -51,12 +51,14 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log, to
   const scope = parseToolScope(config);
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
   const shells = createShellSessions(config);
+  const texts = openTexts();
   const options: CreateOptions = workspace ? { workspace } : {};
   const catalog = createCatalog({
     tools: builtinTools({
       interpreter,
       sandboxes,
       shells,
+      texts,
       portUrls: async (link) => portUrls(await portOrigin(), link),
       ...(config.snippetsDirectory !== undefined && { snippetsDirectory: resolve(config.snippetsDirectory) }),
       web: { search: lazySearch(toolServers) },
@@ -81,6 +83,7 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log, to
     prompts: createBelljarPrompts(),
     resources: createBelljarResources({ changes, catalog, templates: TEMPLATES }),
     async [Symbol.asyncDispose]() {
+      texts[Symbol.dispose]();
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
     },

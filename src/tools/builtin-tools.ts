@@ -1,6 +1,7 @@
 import type { Tool } from "../catalog/tool.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
+import type { Texts } from "../text/texts.ts";
 import { createExecuteCode } from "./code/execute-code.ts";
 import { runCode } from "./code/run-code.ts";
 import { callTool } from "./discovery/call-tool.ts";
@@ -26,6 +27,7 @@ export interface BuiltinToolsOptions {
   readonly interpreter: Interpreter;
   readonly sandboxes: Pick<Sandboxes, "create" | "list">;
   readonly shells: ShellSessions;
+  readonly texts: Texts;
   /** The folder that `snippet_name` names files of; absent: there are no snippets. */
   readonly snippetsDirectory?: string;
   /** Where this process serves ports; absent: it does not, and makes no links. */
@@ -38,12 +40,12 @@ export interface BuiltinToolsOptions {
 
 /** The tools that come with Belljar, in the order in which they are listed. */
 export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
-  const { interpreter, sandboxes, shells, snippetsDirectory, programs, portUrls, web, config } = options;
+  const { interpreter, sandboxes, shells, texts, snippetsDirectory, programs, portUrls, web, config } = options;
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     runCode,
     ...shellTools(shells, config),
-    ...fileTools(config),
+    ...fileTools(config, texts),
     ...searchToolset(config, programs),
     ...sandboxTools(sandboxes, config),
     ...portTools(portUrls),

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { openToolCaller } from "../../test/support/tool-caller.ts";
 import { createInterpreter } from "../interpreter/interpreter.ts";
 import { createNoSandboxes } from "../../test/support/no-sandboxes.ts";
+import { createTestTexts } from "../../test/support/test-texts.ts";
 import { builtinTools } from "./builtin-tools.ts";
 import { createShellSessions } from "./shell/shell-sessions.ts";
 import { isDefaultTool, parseToolScope, TOOLSET_NAMES } from "./toolsets.ts";
@@ -10,7 +11,8 @@ import { isDefaultTool, parseToolScope, TOOLSET_NAMES } from "./toolsets.ts";
 function openTools() {
   const sandboxes = createNoSandboxes();
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
-  return builtinTools({ interpreter: createInterpreter({ sandboxes }), sandboxes, shells: createShellSessions(config), config });
+  const [interpreter, shells, texts] = [createInterpreter({ sandboxes }), createShellSessions(config), createTestTexts()];
+  return builtinTools({ interpreter, sandboxes, shells, texts, config });
 }
 
 it("shows at most 40 of the built-in tools unasked", () => {

@@ -10,6 +10,7 @@ import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { fileTools } from "../../src/tools/files/file-tools.ts";
 import { searchToolset } from "../../src/tools/search/search-toolset.ts";
+import { createTestTexts } from "../support/test-texts.ts";
 import { textOf } from "../support/tool-caller.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
@@ -28,11 +29,12 @@ async function openPlace() {
   const programs = findPackagedPrograms();
   const runtime = await openRuntime("namespace", { home, runtimeDirectory: join(root, "run"), storage: "home", binary, programs });
   const sandboxes = createLocalSandboxes({ home, runtime, config });
+  const texts = createTestTexts();
   const options = { env: { PATH: `${OWN_PROGRAMS}:/usr/local/bin:/usr/bin:/bin` } };
   // A catalog of its own has its own tools, as another server has.
   const open = () =>
     createCatalog({
-      tools: [...fileTools(limits), ...searchToolset(limits)],
+      tools: [...fileTools(limits, texts), ...searchToolset(limits)],
       sandboxes,
       defaultSandbox: () => ({ name: "default", options }),
     });
@@ -46,6 +48,7 @@ async function openPlace() {
       return stdout.toString();
     },
     async [Symbol.asyncDispose]() {
+      texts[Symbol.dispose]();
       await sandbox.kill();
       await sandboxes[Symbol.asyncDispose]();
       rmSync(root, { recursive: true });

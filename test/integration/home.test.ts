@@ -10,6 +10,7 @@ import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { applyWorkspace } from "../../src/sandbox/workspace/apply-workspace.ts";
 import { copyIn } from "../../src/sandbox/workspace/copy-in.ts";
 import { copyOut } from "../../src/sandbox/workspace/copy-out.ts";
+import { createTestTexts } from "../support/test-texts.ts";
 import { diffWorkspace } from "../../src/sandbox/workspace/workspace-diff.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
@@ -91,13 +92,14 @@ describe("a home on the namespace runtime", () => {
     mkdirSync(join(work, "src/deep"), { recursive: true });
     for (const name of ["README.md", "src/a.c", "src/deep/b.c"]) writeFileSync(join(work, name), `${name}\n`);
     const sandbox = await (await openHome()).create(LOCAL, { workspace: { path: work, mode: "copy" } }, signal);
-    expect((await diffWorkspace(sandbox, signal)).changes).toEqual([]);
+    using texts = createTestTexts();
+    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toEqual([]);
     await inside(
       sandbox,
       "echo more >> README.md; rm -r src/deep; mkdir new; echo x > new/x; chmod 755 new/x; ln -s new/x link; mv src/a.c src/c.c",
     );
     expect(readFileSync(join(work, "README.md"), "utf8")).toBe("README.md\n");
-    const diff = await diffWorkspace(sandbox, signal);
+    const diff = await diffWorkspace(sandbox, { texts, signal });
     expect(diff.changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
       "modified README.md",
       "added link",

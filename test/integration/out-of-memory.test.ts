@@ -11,6 +11,7 @@ import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
+import { createTestTexts } from "../support/test-texts.ts";
 import { textOf } from "../support/tool-caller.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
@@ -39,7 +40,7 @@ async function openPlace(): Promise<Place> {
   const toolLimits = { execTimeoutMs: 60_000, maxOutputBytes: MEBIBYTE, listMax: 100 };
   const shells = createShellSessions(toolLimits);
   const catalog: Catalog = createCatalog({
-    tools: builtinTools({ interpreter, sandboxes, shells, config: toolLimits }),
+    tools: builtinTools({ interpreter, sandboxes, shells, texts: createTestTexts(), config: toolLimits }),
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });

@@ -4,6 +4,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
+import { createTestTexts } from "../support/test-texts.ts";
 
 const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
 const interpreter = {
@@ -12,7 +13,8 @@ const interpreter = {
 };
 const search = { search: () => Promise.reject(new Error("nothing is searched here")) };
 const shells = createShellSessions(config);
-const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), shells, web: { search }, config }).map(describeTool);
+const texts = createTestTexts();
+const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), shells, texts, web: { search }, config }).map(describeTool);
 
 /** Models and their prompts know these names and arguments. */
 it("keeps every built-in tool with its arguments and results", () => {

@@ -23,6 +23,7 @@ import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { Principal } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
+import { createTestTexts } from "./test-texts.ts";
 
 export interface Member {
   readonly principal: Principal;
@@ -58,6 +59,7 @@ export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {
   const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const interpreter = createInterpreter({ sandboxes });
   const shells = createShellSessions(limits);
+  const texts = createTestTexts();
   let text = "";
   const log = createLog({ write: (chunk: string) => ((text += chunk), true) } as never, { logLevel: "trace" });
   const catalog = createCatalog({
@@ -66,6 +68,7 @@ export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {
         interpreter,
         sandboxes,
         shells,
+        texts,
         config: limits,
         portUrls: async () => ({ url: "http://x", pathUrl: "http://x" }),
       }),
@@ -124,6 +127,7 @@ export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {
     },
     async [Symbol.asyncDispose]() {
       await gateway.close(0);
+      texts[Symbol.dispose]();
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
       for (const { principal } of [alice, bob]) {

@@ -8,6 +8,7 @@ import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
 import { openFakeSandboxes } from "./fake-sandboxes.ts";
+import { createTestTexts } from "./test-texts.ts";
 
 export interface ToolCallerOptions {
   readonly snippetsDirectory?: string;
@@ -21,11 +22,13 @@ export async function openToolCaller({ snippetsDirectory, home }: ToolCallerOpti
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const interpreter = createInterpreter({ sandboxes: place.sandboxes });
   const shells = createShellSessions(config);
+  const texts = createTestTexts();
   const catalog = createCatalog({
     tools: builtinTools({
       interpreter,
       sandboxes: place.sandboxes,
       shells,
+      texts,
       programs: findPackagedPrograms(),
       config,
       ...(snippetsDirectory !== undefined && { snippetsDirectory }),
@@ -39,6 +42,7 @@ export async function openToolCaller({ snippetsDirectory, home }: ToolCallerOpti
     call: (name: string, args: unknown, options: Partial<CallOptions> = {}): Promise<ToolResult> =>
       catalog.call(LOCAL, name, args, { signal: new AbortController().signal, ...options }),
     async [Symbol.asyncDispose]() {
+      texts[Symbol.dispose]();
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
       await place[Symbol.asyncDispose]();

@@ -6,7 +6,7 @@ import type { WorkspaceDiff } from "../../sandbox/workspace/workspace-change.ts"
 import { diffWorkspace } from "../../sandbox/workspace/workspace-diff.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { assertSameMachine, openStack } from "../compose.ts";
+import { assertSameMachine, openStack, openTexts } from "../compose.ts";
 import { usage } from "../usage.ts";
 import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts";
 import { printJson, printLine, printable } from "../print.ts";
@@ -18,8 +18,9 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     throw usage("Nobody can be asked here: say --yes to write the changes", "belljar sandbox apply --help");
   await using stack = await openStack(call, context);
   assertSameMachine(stack.config);
+  using texts = openTexts();
   const sandbox = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
-  const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, context.signal));
+  const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, { texts, signal: context.signal }));
   show(call, context, diff);
   if (diff.changes.length === 0) return 0;
   if (!isSure && !(await confirm(context, diff))) return 1;

@@ -32,11 +32,13 @@ export function toDiffReport(diff: WorkspaceDiff): unknown {
   };
 }
 
-function describe({ kind, guest, host, isBinary }: WorkspaceChange): string {
+function describe({ kind, guest, host, isBinary, patch }: WorkspaceChange): string {
   if (kind === "mode_changed") return ` (${host.mode.toString(8)} -> ${guest.mode.toString(8)})`;
   if (kind === "type_changed") return ` (${host.type} -> ${guest.type})`;
   if (guest?.type === "directory") return "/";
-  return isBinary ? ` (binary, ${guest?.size ?? host?.size} bytes)` : "";
+  const entry = guest ?? host;
+  if (isBinary) return ` (binary, ${entry.size} bytes)`;
+  return patch === undefined && entry.type === "file" && entry.size > 0 ? ` (too large to show: ${entry.size} bytes)` : "";
 }
 
 function withoutControls(text: string): string {

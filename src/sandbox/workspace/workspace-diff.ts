@@ -1,5 +1,6 @@
 import { BelljarError } from "../../errors.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
+import type { Texts } from "../../text/texts.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { hashGuestFile, hashHostFile, insidePath } from "./compare-content.ts";
@@ -14,11 +15,16 @@ import { addPatches } from "./workspace-patches.ts";
 const MAX_ENTRIES = 500_000;
 const PARALLEL = 4;
 
+export interface DiffOptions {
+  readonly texts: Texts;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Compares `/home/user`, as its user sees it, with the workspace on the host. Links are compared, never followed.
  * Nothing for mode `ro`; `WORKSPACE_INVALID` for `rw`, whose changes are on the host already, and without a workspace.
  */
-export async function diffWorkspace(sandbox: Sandbox, signal: AbortSignal): Promise<WorkspaceDiff> {
+export async function diffWorkspace(sandbox: Sandbox, { texts, signal }: DiffOptions): Promise<WorkspaceDiff> {
   const { workspace } = await sandbox.info();
   if (!workspace)
     throw new BelljarError(
@@ -28,13 +34,12 @@ export async function diffWorkspace(sandbox: Sandbox, signal: AbortSignal): Prom
   if (workspace.mode === "rw")
     throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${sandbox.id} writes to ${workspace.path} itself: its changes are there already`);
   const empty = { sandboxId: sandbox.id, hostPath: workspace.path, changes: [], skipped: [] };
-  return workspace.mode === "ro" ? empty : compare({ sandbox, folder: new HostFolder(workspace.path), signal });
+  return workspace.mode === "ro" ? empty : compare({ sandbox, folder: new HostFolder(workspace.path), texts, signal });
 }
 
-interface Comparison {
+interface Comparison extends DiffOptions {
   readonly sandbox: Sandbox;
   readonly folder: HostFolder;
-  readonly signal: AbortSignal;
 }
 
 interface Pair {

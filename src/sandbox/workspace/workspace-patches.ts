@@ -1,21 +1,23 @@
+import { isUtf8 } from "node:buffer";
 import { BelljarError } from "../../errors.ts";
+import type { Texts } from "../../text/texts.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { hashOf, insidePath } from "./compare-content.ts";
 import type { Entry } from "./entry.ts";
-import { fromKey } from "./entry.ts";
+import { fromKey, showPath } from "./entry.ts";
 import type { HostFolder } from "./host-folder.ts";
-import { createTextPatch, isText } from "./text-patch.ts";
 import type { SkippedEntry, WorkspaceChange } from "./workspace-change.ts";
 import { orUnreadable } from "./workspace-change.ts";
 
 /** Larger files are named, not shown. */
 const MAX_FILE_BYTES = 256 * 1024;
-const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
+const MAX_TOTAL_BYTES = 8 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 export interface PatchSources {
   readonly sandbox: Sandbox;
   readonly folder: HostFolder;
+  readonly texts: Texts;
   readonly signal: AbortSignal;
 }
 
@@ -47,8 +49,28 @@ async function addPatch(sources: PatchSources, change: WorkspaceChange): Promise
   const [before, after] = await Promise.all([readHost(sources, change), readGuest(sources, change)]);
   const sha256 = change.guest?.type === "file" ? { sha256: hashOf(after) } : {};
   if (!isText(before) || !isText(after)) return { ...change, ...sha256, isBinary: true };
-  const patch = createTextPatch(fromKey(change.key), before, after);
-  return { ...change, ...sha256, ...(patch !== undefined && { patch }) };
+  const patch = await diff(sources, change, { before, after });
+  return { ...change, ...sha256, ...(patch !== undefined && patch !== "" && { patch }) };
+}
+
+/** Undefined for a change that is too large to show. */
+async function diff(
+  { sandbox, texts, signal }: PatchSources,
+  { key }: WorkspaceChange,
+  content: { readonly before: Buffer; readonly after: Buffer },
+): Promise<string | undefined> {
+  const name = showPath(fromKey(key));
+  try {
+    const request = { from: `a/${name}`, to: `b/${name}`, ...content };
+    return (await texts.run("diff", request, { owner: sandbox.id, signal })).diff;
+  } catch (error) {
+    if (error instanceof BelljarError && error.code === "FILE_TOO_LARGE") return undefined;
+    throw error;
+  }
+}
+
+function isText(bytes: Buffer): boolean {
+  return !bytes.includes(0) && isUtf8(bytes);
 }
 
 async function readHost({ folder }: PatchSources, { key, host }: WorkspaceChange): Promise<Buffer> {

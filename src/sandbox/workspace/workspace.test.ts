@@ -17,7 +17,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createTestTexts } from "../../../test/support/test-texts.ts";
 import { fakeRuntime } from "../../runtime/fake/fake-runtime.ts";
 import type { FileInfo, GuestFiles } from "../../runtime/guest/guest.ts";
 import type { LocalSandboxes } from "../local-sandboxes.ts";
@@ -29,6 +30,8 @@ import { renderDiff, toDiffReport } from "./render-diff.ts";
 import { diffWorkspace } from "./workspace-diff.ts";
 
 const signal = new AbortController().signal;
+const texts = createTestTexts();
+afterAll(() => texts[Symbol.dispose]());
 const config = { sandbox: { timeoutMs: 60_000 }, listMax: 10, tombstoneRetentionMs: 1000 };
 const withCode = (code: string) => expect.objectContaining({ name: "BelljarError", code });
 
@@ -121,7 +124,7 @@ describe("diffWorkspace", () => {
     symlinkSync("a/b.txt", join(work, "link"));
     const sandbox = await openSandbox();
     await inside(sandbox, "touch -d @5 a/b.txt");
-    expect(await diffWorkspace(sandbox, signal)).toMatchObject({ hostPath: work, changes: [], skipped: [] });
+    expect(await diffWorkspace(sandbox, { texts, signal })).toMatchObject({ hostPath: work, changes: [], skipped: [] });
   });
 
   it("tells added, modified, removed, changed type and changed mode apart", async () => {
@@ -131,7 +134,7 @@ describe("diffWorkspace", () => {
       sandbox,
       "echo new > added; mkdir folder; echo x >> changed; rm gone; rm retyped; ln -s kept retyped; chmod 755 moded; rm -r dir",
     );
-    const { changes } = await diffWorkspace(sandbox, signal);
+    const { changes } = await diffWorkspace(sandbox, { texts, signal });
     expect(changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
       "added added",
       "modified changed",
@@ -148,14 +151,14 @@ describe("diffWorkspace", () => {
     onHost("a", "one");
     const sandbox = await openSandbox();
     await inside(sandbox, "printf two > a");
-    expect((await diffWorkspace(sandbox, signal)).changes).toMatchObject([{ kind: "modified", path: "a" }]);
+    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toMatchObject([{ kind: "modified", path: "a" }]);
   });
 
   it("shows text as a unified diff and marks what is binary", async () => {
     onHost("text", "one\ntwo\n");
     const sandbox = await openSandbox();
     await inside(sandbox, "printf 'one\\nthree\\n' > text; printf 'a\\000b' > binary");
-    const { changes } = await diffWorkspace(sandbox, signal);
+    const { changes } = await diffWorkspace(sandbox, { texts, signal });
     expect(changes[0]).toMatchObject({ path: "binary", isBinary: true });
     expect(changes[1]?.patch).toContain("--- a/text\n+++ b/text\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n");
   });
@@ -163,7 +166,7 @@ describe("diffWorkspace", () => {
   it("names a large file without showing it", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "yes | head -c 2000000 > large");
-    const [change] = (await diffWorkspace(sandbox, signal)).changes;
+    const [change] = (await diffWorkspace(sandbox, { texts, signal })).changes;
     expect(change).toMatchObject({ path: "large", kind: "added" });
     expect(change).not.toHaveProperty("patch");
   });
@@ -171,29 +174,31 @@ describe("diffWorkspace", () => {
   it("leaves pipes and sockets out and says so", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "mkfifo pipe");
-    expect(await diffWorkspace(sandbox, signal)).toMatchObject({ changes: [], skipped: [{ path: "pipe" }] });
+    expect(await diffWorkspace(sandbox, { texts, signal })).toMatchObject({ changes: [], skipped: [{ path: "pipe" }] });
   });
 
   it("does not take for removed what the guest only does not list", async () => {
     onHost("folder/file", "x");
     const sandbox = await openSandbox();
     const blind = withFiles(sandbox, listing(row("folder", { type: "directory", mode: 0o755 })));
-    expect(await diffWorkspace(blind, signal)).toMatchObject({ changes: [], skipped: [{ path: "folder/file" }] });
+    expect(await diffWorkspace(blind, { texts, signal })).toMatchObject({ changes: [], skipped: [{ path: "folder/file" }] });
   });
 
   it("compares names that are no UTF-8 byte by byte", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "touch \"$(printf 'a\\377')\" \"$(printf 'a\\376')\" \"$(printf 'new\\nline')\"");
-    const { changes } = await diffWorkspace(sandbox, signal);
+    const { changes } = await diffWorkspace(sandbox, { texts, signal });
     expect(changes.map(({ key }) => key)).toEqual(["a\u00fe", "a\u00ff", "new\nline"]);
-    await applyWorkspace(sandbox, await diffWorkspace(sandbox, signal), signal);
-    expect((await diffWorkspace(sandbox, signal)).changes).toEqual([]);
+    await applyWorkspace(sandbox, await diffWorkspace(sandbox, { texts, signal }), signal);
+    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toEqual([]);
   });
 
   it("has nothing to say of a read-only workspace, and refuses one that is written directly", async () => {
-    expect((await diffWorkspace(await openSandbox("ro"), signal)).changes).toEqual([]);
-    await expect(diffWorkspace(await openSandbox("rw"), signal)).rejects.toThrow(/there already/);
-    await expect(diffWorkspace(await sandboxes.create(LOCAL, {}, signal), signal)).rejects.toThrow(withCode("WORKSPACE_INVALID"));
+    expect((await diffWorkspace(await openSandbox("ro"), { texts, signal })).changes).toEqual([]);
+    await expect(diffWorkspace(await openSandbox("rw"), { texts, signal })).rejects.toThrow(/there already/);
+    await expect(diffWorkspace(await sandboxes.create(LOCAL, {}, signal), { texts, signal })).rejects.toThrow(
+      withCode("WORKSPACE_INVALID"),
+    );
   });
 
   it.each([
@@ -208,13 +213,13 @@ describe("diffWorkspace", () => {
     ["a file in a link", [row("a", { type: "link", target: "/etc" }), row("a/passwd")]],
     ["a file in nothing", [row("a/b")]],
   ])("refuses a guest that names %s", async (_, rows) => {
-    await expect(diffWorkspace(lying(await openSandbox(), ...rows), signal)).rejects.toThrow(withCode("PATH_INVALID"));
+    await expect(diffWorkspace(lying(await openSandbox(), ...rows), { texts, signal })).rejects.toThrow(withCode("PATH_INVALID"));
   });
 
   it("shows names and patches that cannot steer a terminal", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "printf '\\033[2Jtext\\n' > \"$(printf '\\033[31mred')\"");
-    const diff = await diffWorkspace(sandbox, signal);
+    const diff = await diffWorkspace(sandbox, { texts, signal });
     expect(renderDiff(diff)).toContain("[2Jtext");
     expect(renderDiff(diff)).not.toContain("\u001b");
     expect(JSON.parse(JSON.stringify(toDiffReport(diff)))).toMatchObject({ changes: [{ kind: "added", type: "file" }] });
@@ -223,7 +228,7 @@ describe("diffWorkspace", () => {
 
 describe("applyWorkspace", () => {
   async function apply(sandbox: Sandbox) {
-    return applyWorkspace(sandbox, await diffWorkspace(sandbox, signal), signal);
+    return applyWorkspace(sandbox, await diffWorkspace(sandbox, { texts, signal }), signal);
   }
 
   it("makes the host's folder what the sandbox has", async () => {
@@ -243,7 +248,7 @@ describe("applyWorkspace", () => {
         encoding: "utf8",
       }).stdout;
     expect(state(work)).toBe(state(join(root, "home/sandboxes", sandbox.id, "root/home/user")));
-    expect((await diffWorkspace(sandbox, signal)).changes).toEqual([]);
+    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toEqual([]);
   });
 
   it("keeps the modification times, and drops setuid", async () => {
@@ -268,7 +273,7 @@ describe("applyWorkspace", () => {
     for (const name of ["a", "b", "c"]) onHost(name, name);
     const sandbox = await openSandbox();
     await inside(sandbox, "for name in a b new; do echo more >> $name; done; rm c");
-    const diff = await diffWorkspace(sandbox, signal);
+    const diff = await diffWorkspace(sandbox, { texts, signal });
     onHost("b", "mine");
     onHost("new", "mine too");
     utimesSync(join(work, "c"), 1, 1);
@@ -282,7 +287,7 @@ describe("applyWorkspace", () => {
   it("writes nothing when the sandbox changed since the diff", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "echo one > a; echo one > b");
-    const diff = await diffWorkspace(sandbox, signal);
+    const diff = await diffWorkspace(sandbox, { texts, signal });
     await inside(sandbox, "echo two > b");
     await expect(applyWorkspace(sandbox, diff, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     expect(readdirSync(work)).toEqual([]);
@@ -291,7 +296,7 @@ describe("applyWorkspace", () => {
   it("writes only the content that the diff showed, though size and time agree", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "printf good > a");
-    const diff = await diffWorkspace(sandbox, signal);
+    const diff = await diffWorkspace(sandbox, { texts, signal });
     const liar = lying(sandbox);
     const { mtimeNs } = await sandbox.guest.files.stat("a", { signal });
     const evil = withFiles(liar, {
@@ -314,7 +319,7 @@ describe("applyWorkspace", () => {
           ),
         }),
     });
-    const diff = await diffWorkspace(endless, signal);
+    const diff = await diffWorkspace(endless, { texts, signal });
     await expect(applyWorkspace(endless, diff, signal)).rejects.toThrow(withCode("FILE_TOO_LARGE"));
     expect(readdirSync(work)).toEqual([]);
   });
@@ -325,7 +330,7 @@ describe("applyWorkspace", () => {
     mkdirSync(outside);
     const sandbox = await openSandbox();
     await inside(sandbox, "echo evil > d/new");
-    const diff = await diffWorkspace(sandbox, signal);
+    const diff = await diffWorkspace(sandbox, { texts, signal });
     rmSync(join(work, "d"), { recursive: true });
     symlinkSync(outside, join(work, "d"));
     await expect(applyWorkspace(sandbox, diff, signal)).rejects.toThrow(withCode("PATH_INVALID"));
@@ -352,7 +357,7 @@ describe("applyWorkspace", () => {
   it("stops when the signal aborts, and leaves nothing behind", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "echo x > a");
-    const diff = await diffWorkspace(sandbox, signal);
+    const diff = await diffWorkspace(sandbox, { texts, signal });
     await expect(applyWorkspace(sandbox, diff, AbortSignal.abort())).rejects.toThrow(withCode("CANCELLED"));
     expect(readdirSync(work)).toEqual([]);
   });
@@ -361,7 +366,7 @@ describe("applyWorkspace", () => {
     const staging = join(work, `.belljar-${"a".repeat(20)}`);
     const sandbox = await openSandbox();
     mkdirSync(staging);
-    expect((await diffWorkspace(sandbox, signal)).changes).toEqual([]);
+    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toEqual([]);
     expect(existsSync(staging)).toBe(true);
   });
 });

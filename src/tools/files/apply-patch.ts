@@ -1,15 +1,16 @@
-import { posix } from "node:path";
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import type { KnownFile } from "../../text/patch/plan-patch.ts";
+import type { Texts } from "../../text/texts.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { ChangeResult, FileChanger } from "./file-changer.ts";
 import { UNDO_PROBLEM, undoField, undoText } from "./file-changer.ts";
 import { showName } from "./file-row.ts";
-import { parsePatch } from "./patch/parse-patch.ts";
-import type { PlannedChange } from "./patch/patch-plan.ts";
-import { planPatch, runPlan } from "./patch/patch-plan.ts";
+import type { FileState } from "./file-state.ts";
+import type { PlannedChange } from "./patch-files.ts";
+import { changeFiles, readFiles } from "./patch-files.ts";
 
 const PATCH_MAX = 3 * 1_048_576;
 
@@ -37,7 +38,7 @@ const Output = z.object({
 type Arguments = z.output<typeof Input>;
 type Row = z.output<typeof Output>["files"][number];
 
-export function createApplyPatch(changer: FileChanger): Tool {
+export function createApplyPatch(changer: FileChanger, texts: Texts): Tool {
   return defineTool({
     name: "apply_patch",
     title: "Apply a patch",
@@ -60,20 +61,33 @@ export function createApplyPatch(changer: FileChanger): Tool {
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: Input,
     output: Output,
-    run: (context, args) => applyPatch(context, args, changer),
+    run: (context, args) => applyPatch(context, args, { changer, texts }),
   });
 }
 
-async function applyPatch(context: ToolContext, args: Arguments, changer: FileChanger): Promise<ToolResult> {
+interface Means {
+  readonly changer: FileChanger;
+  readonly texts: Texts;
+}
+
+async function applyPatch(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<ToolResult> {
   const { signal } = context;
-  const patches = parsePatch(args.patch);
-  const base = toAbsolute(args.cwd ?? ".");
+  const call = { owner: context.principal.id, signal };
+  const request = { patch: args.patch, base: toAbsolute(args.cwd ?? ".") };
+  const paths = await texts.run("listPatchPaths", request, call);
   const sandbox = await context.sandbox(args.sandbox);
   return changer.alone(sandbox, signal, async () => {
-    const changes = await planPatch(sandbox, patches, { resolve: (path) => posix.resolve(base, path), signal });
-    const results = await runPlan(sandbox, changes, signal);
+    const files = await readFiles(sandbox, paths, signal);
+    const patched = await texts.run("planPatch", { ...request, files }, call);
+    const changes = patched.map((change) => ({ ...change, before: stateOf(files.get(change.path)) }));
+    const results = await changeFiles(sandbox, changes, signal);
     return toToolResult(changes, results.find(({ notKept }) => notKept !== undefined) ?? {});
   });
+}
+
+/** What has a problem is in no plan. */
+function stateOf(file: KnownFile | undefined): FileState {
+  return file && "content" in file ? file : { content: undefined };
 }
 
 function toToolResult(changes: readonly PlannedChange[], change: ChangeResult): ToolResult {

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import type { Texts } from "../../text/texts.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
-import { editText } from "./edit-text.ts";
 import type { FileChanger } from "./file-changer.ts";
 import { changeFile, UNDO_PROBLEM, undoField, undoText } from "./file-changer.ts";
 import { readEditable } from "./file-state.ts";
@@ -41,7 +41,7 @@ const Output = z.object({
 
 type Arguments = z.output<typeof Input>;
 
-export function createEditFile(changer: FileChanger): Tool {
+export function createEditFile(changer: FileChanger, texts: Texts): Tool {
   return defineTool({
     name: "edit_file",
     title: "Edit a file",
@@ -54,24 +54,29 @@ export function createEditFile(changer: FileChanger): Tool {
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: Input,
     output: Output,
-    run: (context, args) => editFile(context, args, changer),
+    run: (context, args) => editFile(context, args, { changer, texts }),
   });
 }
 
-async function editFile(context: ToolContext, args: Arguments, changer: FileChanger): Promise<ToolResult> {
+interface Means {
+  readonly changer: FileChanger;
+  readonly texts: Texts;
+}
+
+async function editFile(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<ToolResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
   const path = toAbsolute(args.path);
   return changer.alone(sandbox, signal, async () => {
     const before = await readEditable(sandbox.guest.files, path, signal);
-    const { content, replacements } = editText(before.content, args.edits, args.path);
+    const request = { content: before.content, edits: args.edits, name: args.path, path };
+    const { content, replacements, diff } = await texts.run("edit", request, { owner: context.principal.id, signal });
     const change = await changeFile(sandbox, { path, before, after: content }, signal);
-    const shown = showDiff(path, before.content, content);
     const count = replacements === 1 ? "1 replacement" : `${replacements} replacements`;
-    const text = `Edited ${path}: ${count}, ${content.length} bytes now${diffText(shown)}${undoText(change)}`;
+    const text = `Edited ${path}: ${count}, ${content.length} bytes now${diffText(diff)}${undoText(change)}`;
     return {
       content: [{ type: "text", text }],
-      structuredContent: { path, replacements, size: content.length, ...shown, ...undoField(change) },
+      structuredContent: { path, replacements, size: content.length, ...showDiff(diff), ...undoField(change) },
     };
   });
 }

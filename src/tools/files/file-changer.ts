@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
 import type { FileState, SandboxFiles } from "./file-state.ts";
-import { EDIT_MAX_BYTES, readState } from "./file-state.ts";
+import { readState } from "./file-state.ts";
 import { digestOf } from "./undo-entry.ts";
 import { removeUndoEntry, saveUndoEntry } from "./undo-store.ts";
 

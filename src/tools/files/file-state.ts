@@ -1,11 +1,9 @@
 import type { Readable } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { assertText, EDIT_MAX_BYTES } from "../../text/text-limits.ts";
 
 export type SandboxFiles = Sandbox["guest"]["files"];
-
-/** Larger files are edited by commands inside, not in the server's memory. */
-export const EDIT_MAX_BYTES = 8 * 1_048_576;
 
 /** A regular file as it is; `undefined` content: there is none at that path. */
 export interface FileState {
@@ -34,11 +32,6 @@ export async function readEditable(files: SandboxFiles, path: string, signal: Ab
     throw new BelljarError("FILE_NOT_FOUND", `No file "${path}"; make one with write_file, or find its name with list_directory`);
   assertText(path, content);
   return { content, ...(mode !== undefined && { mode }) };
-}
-
-export function assertText(path: string, content: Buffer): void {
-  if (!content.includes(0)) return;
-  throw new BelljarError("FILE_NOT_TEXT", `"${path}" holds NUL bytes, so it is no text; change it with a program, by run_command`);
 }
 
 async function collect(content: Readable, maxBytes: number): Promise<Buffer | undefined> {

@@ -1,4 +1,5 @@
 import type { Tool } from "../../catalog/tool.ts";
+import type { Texts } from "../../text/texts.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { createApplyPatch } from "./apply-patch.ts";
 import { createDirectory } from "./create-directory.ts";
@@ -13,14 +14,14 @@ import { createUndoEdit } from "./undo-edit.ts";
 import { createWriteFile } from "./write-file.ts";
 
 /** The tools that read and change a sandbox's files; those that change them take turns. */
-export function fileTools(config: ToolLimits): readonly Tool[] {
+export function fileTools(config: ToolLimits, texts: Texts): readonly Tool[] {
   const changer = createFileChanger();
   return [
     createReadFile(),
     createWriteFile(changer),
-    createEditFile(changer),
-    createApplyPatch(changer),
-    createUndoEdit(changer),
+    createEditFile(changer, texts),
+    createApplyPatch(changer, texts),
+    createUndoEdit(changer, texts),
     createListDirectory(config),
     createDirectory,
     moveFile,

@@ -1,11 +1,9 @@
-import { createTwoFilesPatch } from "diff";
 import { cutAtLine } from "../../catalog/result.ts";
+import type { DiffRequest, TextDiff } from "../../text/text-diff.ts";
 
 const DIFF_MAX_BYTES = 32_768;
-/** Beyond these, finding the least diff takes long and the diff helps nobody. */
-const MAX_EDITS = 2_000;
-const TIMEOUT_MS = 200;
 
+/** The fields of a result that show a change. */
 export interface ShownDiff {
   /** Unified; empty when nothing changed or there is none to show. */
   readonly diff: string;
@@ -13,24 +11,25 @@ export interface ShownDiff {
   readonly truncated: boolean;
 }
 
-/** How a file changed; `undefined` stands for no file. */
-export function showDiff(path: string, before: Buffer | undefined, after: Buffer | undefined): ShownDiff {
-  if (before && after && before.equals(after)) return { diff: "", truncated: false };
-  if (before?.includes(0) || after?.includes(0)) return { diff: "", truncated: true };
+const NOTHING = Buffer.alloc(0);
+
+/** How a file changes; `undefined` stands for no file. */
+export function diffRequest(path: string, before: Buffer | undefined, after: Buffer | undefined): DiffRequest {
   const [from, to] = [before ? `a${path}` : "/dev/null", after ? `b${path}` : "/dev/null"];
-  const patch = createTwoFilesPatch(from, to, before?.toString("utf8") ?? "", after?.toString("utf8") ?? "", undefined, undefined, {
-    context: 3,
-    maxEditLength: MAX_EDITS,
-    timeout: TIMEOUT_MS,
-  });
-  if (patch === undefined) return { diff: "", truncated: true };
-  const diff = patch.replace(/^=+\n/, "");
+  return { from, to, before: before ?? NOTHING, after: after ?? NOTHING };
+}
+
+/** A model is not shown a diff that says no more than the file does. */
+export function showDiff({ diff, isWhole }: TextDiff): ShownDiff {
+  if (diff === undefined || isWhole) return { diff: "", truncated: true };
   const cut = cutAtLine(diff, DIFF_MAX_BYTES);
   return { diff: cut, truncated: cut.length < diff.length };
 }
 
 /** As the model reads it, below a heading. */
-export function diffText({ diff, truncated }: ShownDiff): string {
-  const note = diff === "" ? "[The change is too large to show]" : "[The diff is cut here]";
+export function diffText(change: TextDiff): string {
+  const { diff, truncated } = showDiff(change);
+  const missing = `[The change is too large to show, or is no text: ${change.changedBytes} bytes; read the file]`;
+  const note = diff === "" ? missing : "[The diff is cut here]";
   return [...(diff === "" ? [] : [diff.trimEnd()]), ...(truncated ? [note] : [])].map((part) => `\n${part}`).join("");
 }

@@ -3,12 +3,15 @@ import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
+import type { TextDiff } from "../../text/text-diff.ts";
+import type { Texts } from "../../text/texts.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { FileChanger } from "./file-changer.ts";
 import type { FileState, SandboxFiles } from "./file-state.ts";
-import { EDIT_MAX_BYTES, readState } from "./file-state.ts";
-import { diffText, showDiff } from "./show-diff.ts";
+import { readState } from "./file-state.ts";
+import { diffRequest, diffText, showDiff } from "./show-diff.ts";
 import { digestOf } from "./undo-entry.ts";
 import { findUndoEntry, LEVELS_MAX, removeUndoEntry } from "./undo-store.ts";
 
@@ -32,7 +35,7 @@ const Output = z.object({
 type Arguments = z.output<typeof Input>;
 type Found = NonNullable<Awaited<ReturnType<typeof findUndoEntry>>>;
 
-export function createUndoEdit(changer: FileChanger): Tool {
+export function createUndoEdit(changer: FileChanger, texts: Texts): Tool {
   return defineTool({
     name: "undo_edit",
     title: "Undo an edit",
@@ -45,11 +48,16 @@ export function createUndoEdit(changer: FileChanger): Tool {
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: Input,
     output: Output,
-    run: (context, args) => undoEdit(context, args, changer),
+    run: (context, args) => undoEdit(context, args, { changer, texts }),
   });
 }
 
-async function undoEdit(context: ToolContext, args: Arguments, changer: FileChanger): Promise<ToolResult> {
+interface Means {
+  readonly changer: FileChanger;
+  readonly texts: Texts;
+}
+
+async function undoEdit(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<ToolResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
   const path = toAbsolute(args.path);
@@ -58,9 +66,11 @@ async function undoEdit(context: ToolContext, args: Arguments, changer: FileChan
     const now = await readIfSmall(files, path, signal);
     const found = await findEffective(files, { path, now, signal });
     if (!args.force && digestOf(now?.content) !== found.entry.after) throw changedSince(args.path);
+    const change = diffRequest(path, now?.content, found.entry.before.content);
+    const diff = now && (await texts.run("diff", change, { owner: context.principal.id, signal }));
     await restore(sandbox, found.entry, now, signal);
     await removeUndoEntry(files, found.name, signal);
-    return toResult(path, found, now);
+    return toResult(path, found, diff);
   });
 }
 
@@ -97,14 +107,15 @@ async function restore(
   else if (now === undefined || now.content) await guest.files.remove(path, { signal });
 }
 
-function toResult(path: string, { entry, levels }: Found, now: FileState | undefined): ToolResult {
-  const shown = now ? showDiff(path, now.content, entry.before.content) : { diff: "", truncated: true };
+function toResult(path: string, { entry, levels }: Found, change: TextDiff | undefined): ToolResult {
+  // What is there now was too large to be read.
+  const diff = change ?? { diff: undefined, isWhole: true, changedBytes: entry.before.content?.length ?? 0 };
   const existed = entry.before.content !== undefined;
   const left = levels - 1;
   const done = existed ? `${path} is as it was before its last change` : `${path} is gone, as it was before its last change`;
   return {
-    content: [{ type: "text", text: `${done}; ${left} more can be taken back${diffText(shown)}` }],
-    structuredContent: { path, existed, levels_left: left, ...shown },
+    content: [{ type: "text", text: `${done}; ${left} more can be taken back${diffText(diff)}` }],
+    structuredContent: { path, existed, levels_left: left, ...showDiff(diff) },
   };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import { EDIT_MAX_BYTES } from "./file-state.ts";
+import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
 import type { SandboxFiles } from "./file-state.ts";
 import type { UndoEntry } from "./undo-entry.ts";
 import { decodeUndoEntry, ENTRY_HEADER_MAX_BYTES, encodeUndoEntry } from "./undo-entry.ts";

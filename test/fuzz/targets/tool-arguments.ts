@@ -7,6 +7,7 @@ import { createInterpreter } from "../../../src/interpreter/interpreter.ts";
 import { builtinTools } from "../../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../../src/tools/shell/shell-sessions.ts";
 import { createNoSandboxes } from "../../support/no-sandboxes.ts";
+import { createTestTexts } from "../../support/test-texts.ts";
 import { BytesReader } from "../bytes-reader.ts";
 import type { FuzzTarget } from "../fuzz-target.ts";
 
@@ -28,7 +29,8 @@ export const toolArguments: FuzzTarget = {
     const sandboxes = createNoSandboxes();
     const interpreter = createInterpreter({ sandboxes });
     const shells = createShellSessions(LIMITS);
-    const tools = builtinTools({ interpreter, sandboxes, shells, config: LIMITS });
+    const texts = createTestTexts();
+    const tools = builtinTools({ interpreter, sandboxes, shells, texts, config: LIMITS });
     const schemas = tools.map((tool) => z.toJSONSchema(tool.input, { io: "input", unrepresentable: "any" }) as Json);
     return {
       run(input) {
@@ -38,6 +40,7 @@ export const toolArguments: FuzzTarget = {
         if (tool && schema) check(tool, makeValue(reader, schema, 0));
       },
       async [Symbol.asyncDispose]() {
+        texts[Symbol.dispose]();
         await shells[Symbol.asyncDispose]();
         await interpreter[Symbol.asyncDispose]();
       },

@@ -1,7 +1,7 @@
 import { createTwoFilesPatch } from "diff";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { BelljarError } from "../../../errors.ts";
+import { BelljarError } from "../../errors.ts";
 import { fromByteText, toByteText } from "../byte-text.ts";
 import { applyHunks } from "./apply-hunks.ts";
 import type { FilePatch } from "./file-patch.ts";

@@ -3,6 +3,9 @@ const SHOWN_COLUMNS = 200;
 /** Lines such as `}` are everywhere; a few places of each are enough to find where most of the text fits. */
 const PLACES_PER_LINE = 50;
 const COMPARED_CHARACTERS = 1_000_000;
+/** Of the file and of the wanted text: enough for every file that a person reads. */
+const LINES_MAX = 200_000;
+const WANTED_LINES_MAX = 2_000;
 const LINE_CHARACTERS = 400;
 const LIKENESS_MIN = 0.5;
 
@@ -16,10 +19,10 @@ export interface NearestLines {
   readonly shown: string;
 }
 
-/** Undefined when nothing in `text` is like `wanted`. Bounded work for any input. */
+/** Undefined when nothing in `text` is like `wanted`. Looks at so many lines of each; the work is bounded for any input. */
 export function findNearestLines(text: string, wanted: string): NearestLines | undefined {
-  const lines = toLines(text);
-  const wantedLines = toLines(wanted);
+  const lines = toLines(text, LINES_MAX);
+  const wantedLines = toLines(wanted, WANTED_LINES_MAX);
   const start = placeByEqualLines(lines, wantedLines) ?? placeByLikeness(lines, wantedLines);
   if (start === undefined) return undefined;
   const from = Math.max(0, start);
@@ -28,8 +31,8 @@ export function findNearestLines(text: string, wanted: string): NearestLines | u
   return { startLine: from + 1, endLine: to, differsInSpace, shown: show(lines.slice(from, to), from + 1) };
 }
 
-function toLines(text: string): readonly string[] {
-  const lines = text.split("\n");
+function toLines(text: string, most: number): readonly string[] {
+  const lines = text.split("\n", most);
   return lines.length > 1 && lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
 

@@ -1,4 +1,4 @@
-import { BelljarError } from "../../../errors.ts";
+import { BelljarError } from "../../errors.ts";
 
 /** What a patch does to one file. Texts are byte texts, paths are as the patch has them. */
 export type FilePatch =
@@ -28,9 +28,17 @@ export interface HunkLine {
 
 const FILES_MAX = 200;
 const HUNKS_MAX = 500;
+const LINES_MAX = 250_000;
+const ADVICE = "Split it, or write it to a file and run patch or git apply";
 
 export function invalidPatch(line: number, problem: string): BelljarError {
   return new BelljarError("ARGUMENTS_INVALID", `The patch is not valid, and nothing was changed: line ${line} ${problem}`);
+}
+
+/** Throws `ARGUMENTS_INVALID` before a patch of too many lines is read. */
+export function assertLineBound(lines: number): void {
+  if (lines <= LINES_MAX) return;
+  throw new BelljarError("ARGUMENTS_INVALID", `The patch has ${lines} lines; at most ${LINES_MAX} are applied at once. ${ADVICE}`);
 }
 
 /** Throws `ARGUMENTS_INVALID` for a patch that is more than one call should do. */
@@ -39,6 +47,6 @@ export function assertBounds(patches: readonly FilePatch[]): readonly FilePatch[
   if (patches.length <= FILES_MAX && hunks <= HUNKS_MAX) return patches;
   throw new BelljarError(
     "ARGUMENTS_INVALID",
-    `The patch has ${patches.length} files and ${hunks} hunks; at most ${FILES_MAX} and ${HUNKS_MAX} are applied at once. Split it, or write it to a file and run patch or git apply`,
+    `The patch has ${patches.length} files and ${hunks} hunks; at most ${FILES_MAX} and ${HUNKS_MAX} are applied at once. ${ADVICE}`,
   );
 }

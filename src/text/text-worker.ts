@@ -1,0 +1,16 @@
+import { BelljarError } from "../errors.ts";
+import { JOBS } from "./jobs.ts";
+import type { WorkerAnswer, WorkerRequest } from "./worker-process.ts";
+
+/** The program of a worker process: one request after the other, until its parent lets go of it. */
+process.on("message", (request: WorkerRequest) => process.send?.(answer(request)));
+
+function answer({ job, input }: WorkerRequest): WorkerAnswer {
+  try {
+    const work = JOBS[job as keyof typeof JOBS] as (input: unknown) => unknown;
+    return { value: work(input) };
+  } catch (error) {
+    if (error instanceof BelljarError) return { code: error.code, message: error.message };
+    return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}

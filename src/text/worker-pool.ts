@@ -1,0 +1,103 @@
+import type { WorkerOptions, WorkerRequest } from "./worker-process.ts";
+import { closing, WorkerProcess } from "./worker-process.ts";
+
+export interface WorkerPoolOptions extends WorkerOptions {
+  /** Most processes at once. */
+  readonly size: number;
+  /** An unused process ends after so long. */
+  readonly idleMs: number;
+}
+
+export interface WorkerCall {
+  /** Whose work it is: each owner has one job at a time, so that nobody's work keeps the others waiting. */
+  readonly owner: string;
+  readonly signal: AbortSignal;
+}
+
+interface Waiting {
+  readonly owner: string;
+  readonly enter: () => void;
+}
+
+/** Worker processes that are started when there is work, and the line in front of them. Disposing it ends them. */
+export class WorkerPool implements Disposable {
+  readonly #options: WorkerPoolOptions;
+  readonly #idle: WorkerProcess[] = [];
+  readonly #busy = new Map<string, WorkerProcess | undefined>();
+  readonly #waiting: Waiting[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects as the job does, with `FILE_TOO_LARGE` for one that takes too much, and with the signal's reason. */
+  async run(request: WorkerRequest, { owner, signal }: WorkerCall): Promise<unknown> {
+    await this.#enter(owner, signal);
+    try {
+      const worker = this.#take();
+      this.#busy.set(owner, worker);
+      return await worker.ask(request, signal);
+    } finally {
+      this.#leave(owner);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const worker of [...this.#idle.splice(0), ...this.#busy.values()]) worker?.[Symbol.dispose]();
+  }
+
+  async #enter(owner: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#mayEnter(owner)) {
+      this.#busy.set(owner, undefined);
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        reject(signal.reason as Error);
+      };
+      const enter = (): void => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      const waiting = { owner, enter };
+      signal.addEventListener("abort", leave, { once: true });
+      this.#waiting.push(waiting);
+    });
+  }
+
+  #mayEnter(owner: string): boolean {
+    return this.#busy.size < this.#options.size && !this.#busy.has(owner);
+  }
+
+  /** The place goes straight to the first in line whose owner has no other job. */
+  #leave(owner: string): void {
+    const worker = this.#busy.get(owner);
+    this.#busy.delete(owner);
+    if (worker?.isAlive) this.#idle.push(worker);
+    this.#restTimer();
+    const next = this.#waiting.findIndex((waiting) => this.#mayEnter(waiting.owner));
+    const [first] = next < 0 ? [] : this.#waiting.splice(next, 1);
+    if (!first) return;
+    this.#busy.set(first.owner, undefined);
+    first.enter();
+  }
+
+  #take(): WorkerProcess {
+    if (this.#isClosed) throw closing();
+    for (let worker = this.#idle.pop(); worker; worker = this.#idle.pop()) if (worker.isAlive) return worker;
+    return new WorkerProcess(this.#options);
+  }
+
+  #restTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      for (const worker of this.#idle.splice(0)) worker[Symbol.dispose]();
+    }, this.#options.idleMs).unref();
+  }
+}
