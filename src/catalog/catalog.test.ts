@@ -69,6 +69,12 @@ it("lists each bad field of the arguments", async () => {
   expect(calls).toMatchObject([{ outcome: "ARGUMENTS_INVALID" }]);
 });
 
+it("checks no arguments that hold more values than any call means", async () => {
+  const { catalog } = open(echo());
+  const result = await catalog.call(LOCAL, "echo_text", { text: Array(10_000).fill(0) }, { signal });
+  expect(JSON.stringify(result.content)).toContain("ARGUMENTS_INVALID: The arguments of echo_text hold more than 10000 values");
+});
+
 it("answers a foreseen failure with its code and message", async () => {
   const fail = () => {
     throw new BelljarError("QUOTA_EXCEEDED", "Too many; wait");

@@ -162,6 +162,13 @@ describe("/mcp", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: "2.0", id: null, error: { code: -32000 } });
   });
 
+  it("refuses a body of more values than any request means", async () => {
+    await using server = await openGateway();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: Array(10_000).fill(0) } });
+    const answer = await ask(server, { method: "POST", path: "/mcp", headers: MCP_HEADERS, body });
+    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining("more than 10000 values")]);
+  });
+
   it.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])("speaks the revision %s", async (protocolVersion) => {
     await using server = await openGateway();
     const body = INITIALIZE.replace("2025-06-18", protocolVersion);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { hasMoreValues, VALUES_MAX } from "../catalog/value-count.ts";
 import { BelljarError } from "../errors.ts";
 import type { Isolation } from "../runtime/runtime.ts";
 import { createMcpHttp } from "../mcp/server/http.ts";
@@ -209,8 +210,14 @@ function readJsonAlone(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
     if (body === "" && request.method !== "POST") return done(null, undefined);
-    return parse(request, String(body), done);
+    return parse(request, String(body), (error, json) => (error ? done(error) : takeJson(json, done)));
   });
+}
+
+/** Schemas, our own and the SDK's, are checked against what is parsed here, in a time that grows with its values. */
+function takeJson(json: unknown, done: (error: Error | null, json?: unknown) => void): void {
+  if (!hasMoreValues(json)) return done(null, json);
+  done(new BelljarError("ARGUMENTS_INVALID", `The request's body holds more than ${VALUES_MAX} values; send fewer at once`));
 }
 
 /** Resolves when the last connection has gone. */
