@@ -68,6 +68,7 @@ export const ERRORS = {
   RESOURCE_NOT_FOUND: { status: 404, retryable: false },
   PROMPT_NOT_FOUND: { status: 404, retryable: false },
   AUDIT_FAILED: { status: 503, retryable: true },
+  AUDIT_DAMAGED: { status: 500, retryable: false },
   WORKSPACE_INVALID: { status: 400, retryable: false },
   WORKSPACE_CONFLICT: { status: 409, retryable: false },
 } as const satisfies Record<string, { readonly status: number; readonly retryable: boolean }>;

@@ -6,6 +6,7 @@ import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/config.ts";
 import { ensureHome, ensurePrivateDirectory } from "../config/private-directory.ts";
 import { BelljarError } from "../errors.ts";
+import { printableText } from "../home/printable.ts";
 import type { ServerAddress } from "../gateway/client/server-connection.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Egress } from "../network/egress.ts";
@@ -17,6 +18,7 @@ import type { CommandCall, CommandContext } from "./command.ts";
 import { isSet, textOption } from "./command.ts";
 import { configuredPolicy } from "./configured-policy.ts";
 import { withNetworkCheck } from "./doctor/network-check.ts";
+import { keyedHome } from "./keyed-home.ts";
 import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
 import { findPackagedPrograms } from "./packaged-programs.ts";
@@ -86,14 +88,14 @@ export async function openLocalStack(
     import("../sandbox/local-sandboxes.ts"),
     import("./home-secrets.ts"),
   ]);
-  const report = (problem: string) => void stderr.write(`belljar: ${problem}\n`);
+  const report = (problem: string) => void stderr.write(`belljar: ${printableText(problem)}\n`);
   const written = createHomeAudit(config);
   const audit = counted?.(written) ?? written;
   let opened: Promise<Egress> | undefined;
   const egress = () => (opened ??= openHomeEgress(config, audit, report));
   const secrets = openHomeSecrets(config);
   const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, network, egress, secrets, quotas: config.quotas, report });
-  const upkeep = () => Promise.all([sandboxes.sweep(), sandboxes.serveNetworks()]);
+  const upkeep = () => Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
   return {
     config,
     sandboxes,
@@ -105,7 +107,7 @@ export async function openLocalStack(
       await sandboxes[Symbol.asyncDispose]();
       // Whoever needed it was told when it could not be opened.
       await (await opened?.catch(() => undefined))?.[Symbol.asyncDispose]();
-      await audit.close();
+      await closeAudit(audit, report);
     },
   };
 }
@@ -116,8 +118,13 @@ async function openHomeEgress(config: Config, audit: AuditLog, report: (problem:
   return openEgress(config, { record: (connection) => audit.recordConnection({ ...connection }), report });
 }
 
-function createHomeAudit({ home }: Config): AuditLog {
-  return createAuditLog({ directory: join(home, "audit") });
+function createHomeAudit(config: Config): AuditLog {
+  return createAuditLog({ ...keyedHome(config), ...config.audit });
+}
+
+/** The work is done, whatever became of its lines. */
+async function closeAudit(audit: AuditLog, report: (problem: string) => void): Promise<void> {
+  await audit.close().catch((cause: unknown) => report(cause instanceof Error ? cause.message : String(cause)));
 }
 
 /** Says on stderr what takes its time, as building the base template does. */

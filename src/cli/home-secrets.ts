@@ -1,10 +1,10 @@
 import type { Config } from "../config/config.ts";
 import { ensureHome } from "../config/private-directory.ts";
 import { createSecretStore } from "../network/secrets/create-secret-store.ts";
-import { openKeyring } from "../home/keyring.ts";
 import type { SecretStore } from "../network/secrets/secret-store.ts";
+import { keyedHome } from "./keyed-home.ts";
 
-export function openHomeSecrets({ home, secretsKey }: Config): SecretStore {
-  ensureHome(home);
-  return createSecretStore({ home, ...(secretsKey === "auto" && { keyring: openKeyring() }) });
+export function openHomeSecrets(config: Config): SecretStore {
+  ensureHome(config.home);
+  return createSecretStore(keyedHome(config));
 }

@@ -2,6 +2,7 @@ import type { Writable } from "node:stream";
 import { isSecretName, redactText } from "../catalog/redact.ts";
 import type { Config } from "../config/config.ts";
 import { BelljarError } from "../errors.ts";
+import { printableJson } from "../home/printable.ts";
 import { openRollingFile } from "./rolling-file.ts";
 
 export interface Log {
@@ -20,7 +21,8 @@ export function createLog(stderr: Writable, { logLevel, logFile }: Pick<Config, 
   const writeLine = logFile === undefined ? (line: string) => void stderr.write(line) : fileWriter(stderr, logFile);
   const write = (name: "info" | "error", fields: Readonly<Record<string, unknown>>, message: string) => {
     if (LEVELS.indexOf(name) < LEVELS.indexOf(logLevel)) return;
-    writeLine(`${JSON.stringify(clean({ level: name, time: new Date().toISOString(), msg: message, ...fields }, 0))}\n`);
+    const entry = clean({ level: name, time: new Date().toISOString(), msg: message, ...fields }, 0);
+    writeLine(`${printableJson(JSON.stringify(entry))}\n`);
   };
   return {
     info: (fields, message) => write("info", fields, message),

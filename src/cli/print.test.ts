@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { BelljarError } from "../errors.ts";
 import { toExitCode } from "./exit-code.ts";
-import { formatBytes, formatWhen, printTable, printable } from "./print.ts";
+import { formatBytes, formatWhen, printJson, printLine, printTable } from "./print.ts";
 import { reportFailure } from "./report-failure.ts";
 
 function readAll(stream: PassThrough): string {
@@ -18,8 +18,16 @@ it("lines columns up", () => {
   expect(readAll(out)).toBe("ID        STATE\nabcdefgh  running\n");
 });
 
-it("writes control characters out", () => {
-  expect(printable("a\u001b[2Jb\n")).toBe("a\\x1b[2Jb\\x0a");
+it("lets no word steer the terminal, whatever prints it", () => {
+  const out = new PassThrough();
+  const hostile = "a\u001b[2J\u202eb";
+  printLine(out, hostile);
+  printTable(out, [[`${hostile}\nc`]]);
+  printJson(out, { hostile: `${hostile}\u009b` });
+  reportFailure(new BelljarError("FILE_NOT_FOUND", hostile), { stderr: out, debug: true, failureCode: 1 });
+  const text = readAll(out);
+  expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+  expect(text.split("\n").slice(0, 2)).toEqual(["a\\u{1b}[2J\\u{202e}b", "a\\u{1b}[2J\\u{202e}b\\u{a}c"]);
 });
 
 it("says sizes and times for people", () => {

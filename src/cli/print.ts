@@ -1,16 +1,19 @@
 import type { Writable } from "node:stream";
+import { printable, printableJson, printableText } from "../home/printable.ts";
 
 /** One line for machines, indented for a person at a terminal. */
 export function printJson(stdout: Writable & { readonly isTTY?: boolean }, value: unknown): void {
-  stdout.write(`${JSON.stringify(value, null, stdout.isTTY ? 2 : 0)}\n`);
+  stdout.write(`${printableJson(JSON.stringify(value, null, stdout.isTTY ? 2 : 0))}\n`);
 }
 
+/** One line, or several; what else could steer the terminal is written out. */
 export function printLine(out: Writable, text: string): void {
-  out.write(`${text}\n`);
+  out.write(`${printableText(text)}\n`);
 }
 
-/** Columns as wide as what stands in them; the last one is free. */
-export function printTable(stdout: Writable, rows: readonly (readonly string[])[]): void {
+/** Columns as wide as what stands in them; the last one is free. No cell can begin a line. */
+export function printTable(stdout: Writable, cells: readonly (readonly string[])[]): void {
+  const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of rows)
     printLine(
@@ -20,12 +23,6 @@ export function printTable(stdout: Writable, rows: readonly (readonly string[])[
         .join("  ")
         .trimEnd(),
     );
-}
-
-/** Control characters could rewrite the terminal: names from a sandbox are hostile. */
-export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }
 
 export function formatBytes(bytes: number): string {

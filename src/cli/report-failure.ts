@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import { BelljarError } from "../errors.ts";
+import { printableText } from "../home/printable.ts";
 
 export interface ReportOptions {
   readonly stderr: Writable;
@@ -11,11 +12,11 @@ export interface ReportOptions {
 /** Says on stderr what went wrong and gives the exit code: 2 for usage, else `failureCode`. A stack is shown for bugs and on --debug. */
 export function reportFailure(error: unknown, { stderr, debug, failureCode }: ReportOptions): number {
   if (error instanceof BelljarError) {
-    stderr.write(`belljar: ${error.message} (${error.code})\n`);
-    if (debug) stderr.write(`${stackOf(error)}\n`);
+    stderr.write(`belljar: ${printableText(error.message)} (${error.code})\n`);
+    if (debug) stderr.write(`${printableText(stackOf(error))}\n`);
     return error.code === "USAGE" ? 2 : failureCode;
   }
-  stderr.write(`belljar: something went wrong that should not have. Please report this:\n${stackOf(error)}\n`);
+  stderr.write(`belljar: something went wrong that should not have. Please report this:\n${printableText(stackOf(error))}\n`);
   return failureCode;
 }
 

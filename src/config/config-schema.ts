@@ -147,6 +147,30 @@ function networkSchema() {
     .prefault({});
 }
 
+function auditSchema() {
+  const bytesPerHour = (bytes: number) => integer(16 * 1024, Number.MAX_SAFE_INTEGER).default(bytes);
+  return z
+    .strictObject({
+      keep: z
+        .strictObject({
+          ageMs: integer(HOUR_MS, 3650 * DAY_MS)
+            .default(90 * DAY_MS)
+            .describe("Minimum age at which audit lines are removed, in milliseconds; they are removed within two days after it"),
+          bytes: integer(MIB, Number.MAX_SAFE_INTEGER)
+            .default(4 * GIB)
+            .describe("Maximum size of the whole audit in bytes; beyond it the oldest lines are removed before their time"),
+        })
+        .prefault({}),
+      sandboxBytesPerHour: bytesPerHour(4 * MIB).describe(
+        "Bytes of audit lines per hour for the connections of one sandbox; beyond that they are counted, and one line per minute holds the counts",
+      ),
+      ownerBytesPerHour: bytesPerHour(32 * MIB).describe(
+        "Bytes of audit lines per hour for the calls and requests of one owner, and as much again for the connections of all its sandboxes; beyond that they are counted",
+      ),
+    })
+    .prefault({});
+}
+
 function quotasSchema() {
   const count = () => integer(1, Number.MAX_SAFE_INTEGER).optional();
   return z
@@ -201,7 +225,9 @@ export function createConfigSchema(host: ConfigDefaults) {
     secretsKey: z
       .enum(["auto", "file"])
       .default("auto")
-      .describe("Where the key of stored secrets lies: in the OS keyring where there is one, or always in a file of this user alone"),
+      .describe(
+        "Where the keys of stored secrets and of the audit lie: in the OS keyring where there is one, or always in a file of this user alone",
+      ),
     host: z.string().min(1).max(255).default("127.0.0.1").describe("Address that `serve` listens on"),
     port: integer(0, 65_535).default(6060).describe("Port that `serve` listens on; 0 takes a free one"),
     url: z
@@ -233,12 +259,19 @@ export function createConfigSchema(host: ConfigDefaults) {
     tombstoneRetentionMs: integer(0, 3650 * DAY_MS)
       .default(7 * DAY_MS)
       .describe("How long an ended sandbox stays listed"),
+    ...groups(host),
+  });
+}
+
+function groups(host: ConfigDefaults) {
+  return {
     program: programSchema(),
     sandbox: sandboxSchema(host.cpus),
     network: networkSchema(),
+    audit: auditSchema(),
     quotas: quotasSchema(),
     oauth: oauthSchema(),
-  });
+  };
 }
 
 export type ParsedConfig = z.output<ReturnType<typeof createConfigSchema>>;

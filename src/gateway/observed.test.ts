@@ -35,7 +35,7 @@ const JSON_TYPE = { "content-type": "application/json", accept: "application/jso
 
 async function openServer({ isReady }: { readonly isReady?: () => boolean } = {}) {
   const metrics = createServerMetrics();
-  const audit = metrics.counted(createAuditLog({ directory: home }));
+  const audit = metrics.counted(createAuditLog({ home }));
   const sandboxes = createNoSandboxes();
   const tools = createCatalog({ tools: [echo], sandboxes, audit, defaultSandbox: () => ({ name: "default", options: {} }) });
   const gateway = createGateway({

@@ -64,6 +64,7 @@ it("keeps every error code with its status", () => {
       "RESOURCE_NOT_FOUND 404",
       "PROMPT_NOT_FOUND 404",
       "AUDIT_FAILED 503 retryable",
+      "AUDIT_DAMAGED 500",
       "WORKSPACE_INVALID 400",
       "WORKSPACE_CONFLICT 409",
     ]

@@ -74,6 +74,9 @@ export const GUARANTEES = {
     "To everybody but its owner a sandbox, its processes and its results are unknown: every argument, route and resource answers as for an id that there is not.",
   "callers-secrets-unlogged":
     "What callers send as a secret, in arguments, variables, headers, tokens or credentials, is in no log, audit or error.",
+  "audit-tamper-evident":
+    "`audit verify` finds whatever was changed, cut, moved, added or removed in the audit's folder; without the key in its index too, but for a return of both to an earlier state.",
+  "audit-words-harmless": "No word of a caller or a sandbox breaks the check of the audit, or steers the terminal on which it is shown.",
 
   "guest-untouchable": "No program inside can trace, read, signal or impersonate the guest.",
   "bad-requests-harmless": "Malformed and oversized requests get an error, and the guest goes on.",

@@ -51,7 +51,7 @@ export async function openSecretLab(): Promise<SecretLab> {
   await Promise.all([home, join(folder, "run")].map((path) => mkdir(path, { mode: 0o700 })));
   const [records, reports, servers, made] = [[] as ConnectionRecord[], [] as string[], [] as Server[], [] as Sandbox[]];
   const names = new Map<string, readonly string[]>();
-  const audit = createAuditLog({ directory: join(home, "audit") });
+  const audit = createAuditLog({ home });
   const publicAuthority = createSandboxAuthority();
   const certificates = createServerCertificates(publicAuthority);
   const egress = createEgress({

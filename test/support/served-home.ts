@@ -24,7 +24,10 @@ export async function openTestHome(): Promise<TestHome> {
   const path = await mkdtemp(join(tmpdir(), "bjmcp-"));
   const env = { PATH: process.env["PATH"] ?? "", HOME: path };
   await mkdir(join(path, ".belljar"), { mode: 0o700 });
-  await writeFile(join(path, ".belljar/config.json"), JSON.stringify({ storage: "home", runtimeDirectory: join(path, "run") }));
+  await writeFile(
+    join(path, ".belljar/config.json"),
+    JSON.stringify({ storage: "home", secretsKey: "file", runtimeDirectory: join(path, "run") }),
+  );
   const belljar = async (...argv: string[]): Promise<string> => (await run(process.execPath, [CLI, ...argv], { env })).stdout;
   return {
     path,

@@ -1,9 +1,28 @@
-import { createHash } from "node:crypto";
+import { createHmac, createSecretKey } from "node:crypto";
+import type { HomeKey } from "../../home/home-key.ts";
 
-/** What the first line of a segment is chained to. */
-export const FIRST_PREVIOUS = "0".repeat(64);
+/** What the first line of a segment that continues no other one is chained to, and the first entry of the index. */
+export const FIRST_MAC = "0".repeat(64);
 
-/** The hash of a line: it covers all lines before it. */
-export function chain(previous: string, body: string): string {
-  return createHash("sha256").update(previous).update(body).digest("hex");
+/** The MAC of a text, which covers the one before it, and so all that stands before it. */
+export type Sign = (previous: string, text: string | Uint8Array) => string;
+
+/** One key for lines and one for the index, so that nothing of the one passes for the other. */
+export interface AuditSigner {
+  readonly keyId: string;
+  readonly line: Sign;
+  readonly index: Sign;
+}
+
+export function createSigner({ id, bytes }: HomeKey): AuditSigner {
+  return { keyId: id, line: signWith(derive(bytes, "line")), index: signWith(derive(bytes, "index")) };
+}
+
+function derive(bytes: Buffer, purpose: string): Buffer {
+  return createHmac("sha256", bytes).update(`belljar-audit-${purpose}-1`).digest();
+}
+
+function signWith(bytes: Buffer): Sign {
+  const key = createSecretKey(bytes);
+  return (previous, text) => createHmac("sha256", key).update(previous).update(text).digest("hex");
 }

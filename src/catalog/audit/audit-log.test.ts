@@ -1,50 +1,24 @@
-import { mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { AuditedCall } from "./audit.ts";
+import { CALL, openAuditHome, REFUSED } from "../../../test/support/audit-home.ts";
 import { summarise } from "./audit.ts";
-import { createAuditLog } from "./audit-log.ts";
-import { listSegments, verifySegment } from "./audit-reader.ts";
 
-const CALL: AuditedCall = {
-  requestId: "r",
-  principal: "local",
-  tool: "echo",
-  arguments: { a: 1 },
-  outcome: "ok",
-  resultBytes: 2,
-  durationMs: 1.23456,
-};
-
-async function openFolder() {
-  const path = await mkdtemp(join(tmpdir(), "belljar-audit-"));
-  const segments = async () => Promise.all((await readdir(join(path, "audit"))).map((name) => readFile(join(path, "audit", name), "utf8")));
-  return { path, directory: join(path, "audit"), segments, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
-}
-
-/** The first broken line of each segment. */
-async function verifyAll(directory: string): Promise<readonly (number | undefined)[]> {
-  const checked = await Promise.all((await listSegments(directory)).map((file) => verifySegment(directory, file)));
-  return checked.map(({ brokenLine }) => brokenLine);
-}
+const OWNED = { ...REFUSED, verdict: "allowed", reason: undefined, rule: "example.com" };
 
 it("writes a line a call, in order, and checks as a chain", async () => {
-  await using folder = await openFolder();
-  const log = createAuditLog({ directory: folder.directory, now: () => new Date(0) });
+  await using home = await openAuditHome();
+  const log = home.open({ now: () => new Date(0) });
   for (const tool of ["a", "b", "c"]) log.record({ ...CALL, tool });
   await log.close();
-  const [segment = ""] = await folder.segments();
-  const lines = segment
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  expect(lines.map(({ sequence, tool }) => [sequence, tool])).toEqual([
-    [1, "a"],
-    [2, "b"],
-    [3, "c"],
+  const entries = await home.entries();
+  expect(entries.map(({ sequence, fields }) => [sequence, fields["tool"]])).toEqual([
+    [2, "a"],
+    [3, "b"],
+    [4, "c"],
   ]);
-  expect(lines[0]).toMatchObject({
+  expect(entries[0]?.fields).toMatchObject({
+    kind: "call",
     at: "1970-01-01T00:00:00.000Z",
     principal: "local",
     outcome: "ok",
@@ -52,79 +26,139 @@ it("writes a line a call, in order, and checks as a chain", async () => {
     durationMs: 1.235,
     arguments: '{"a":1}',
   });
-  expect(await verifyAll(folder.directory)).toEqual([undefined]);
+  expect(await home.verify()).toMatchObject({ isIntact: true, segments: [{ lines: 4 }] });
 });
 
 it("chains a sandbox's connections with the calls", async () => {
-  await using folder = await openFolder();
-  const log = createAuditLog({ directory: folder.directory });
+  await using home = await openAuditHome();
+  const log = home.open();
   log.record(CALL);
-  log.recordConnection({ sandbox: "s", owner: "local", host: "example.com", port: 443, verdict: "refused", reason: "no-rule" });
+  log.recordConnection(REFUSED);
   await log.close();
-  const [segment = ""] = await folder.segments();
-  const [call, connection] = segment
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  expect(call).toMatchObject({ sequence: 1, kind: "call", tool: "echo" });
-  expect(connection).toMatchObject({ sequence: 2, kind: "connection", host: "example.com", verdict: "refused", reason: "no-rule" });
-  expect(await verifyAll(folder.directory)).toEqual([undefined]);
+  const [call, connection] = await home.entries();
+  expect(call).toMatchObject({ sequence: 2, kind: "call" });
+  expect(connection).toMatchObject({ sequence: 3, kind: "connection", fields: { host: "example.com", verdict: "refused" } });
+  expect(await home.verify()).toMatchObject({ isIntact: true });
 });
 
 it("gives each process's log a file of its own, for the owner alone", async () => {
-  await using folder = await openFolder();
+  await using home = await openAuditHome();
   for (let count = 0; count < 2; count += 1) {
-    await using log = createAuditLog({ directory: folder.directory });
+    await using log = home.open();
     log.record(CALL);
   }
-  const names = await readdir(folder.directory);
-  expect(names).toHaveLength(2);
-  expect((await stat(join(folder.directory, names[0] ?? ""))).mode & 0o777).toBe(0o600);
-  expect((await stat(folder.directory)).mode & 0o777).toBe(0o700);
+  const [file = "", ...others] = await home.files();
+  expect(others).toHaveLength(1);
+  const modes = [join(home.segments, file), join(home.index, "key.json"), home.segments, home.index].map(
+    async (path) => (await stat(path)).mode,
+  );
+  expect((await Promise.all(modes)).map((mode) => mode & 0o777)).toEqual([0o600, 0o600, 0o700, 0o700]);
 });
 
 it("makes no file before the first call", async () => {
-  await using folder = await openFolder();
-  await createAuditLog({ directory: folder.directory }).close();
-  await expect(readdir(folder.directory)).rejects.toMatchObject({ code: "ENOENT" });
+  await using home = await openAuditHome();
+  await home.open().close();
+  await expect(readdir(home.segments)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-it("shows a line that was changed, removed or cut", async () => {
-  await using folder = await openFolder();
-  const log = createAuditLog({ directory: folder.directory });
-  for (const tool of ["a", "b", "c"]) log.record({ ...CALL, tool });
+it("begins another segment when its own is removed under it", async () => {
+  await using home = await openAuditHome();
+  await using log = home.open();
+  log.record(CALL);
   await log.close();
-  const [segment = ""] = await folder.segments();
-  const [file = ""] = await readdir(folder.directory);
-  const verify = async (text: string) => {
-    await writeFile(join(folder.directory, file), text);
-    return verifySegment(folder.directory, file);
-  };
-  expect(await verify(segment)).toEqual({ file, lines: 3 });
-  expect(await verify(segment.replace('"tool":"b"', '"tool":"x"'))).toMatchObject({ brokenLine: 2 });
-  expect(await verify(segment.replace('"tool":"c"', '"tool":"x"'))).toMatchObject({ brokenLine: 3 });
-  expect(await verify(segment.split("\n").toSpliced(1, 1).join("\n"))).toMatchObject({ brokenLine: 2 });
-  expect(await verify(segment.slice(0, -5))).toEqual({ file, lines: 2, isCut: true });
-  expect(await verify(`${segment}not a line\n`)).toMatchObject({ brokenLine: 4 });
+  log.record(CALL);
+  await log.close();
+  expect(await home.files()).toHaveLength(2);
+  const writing = home.open();
+  writing.record({ ...CALL, tool: "a" });
+  await new Promise((resolve) => setImmediate(resolve));
+  await expect.poll(() => home.files().then(({ length }) => length)).toBe(3);
+  await rm(join(home.segments, (await home.files())[2] ?? ""));
+  writing.record({ ...CALL, tool: "b" });
+  await writing.close();
+  expect((await home.entries()).at(-1)?.fields).toMatchObject({ tool: "b" });
 });
 
-it("lets nothing run while the disk refuses, and writes all once it does not", async () => {
-  await using folder = await openFolder();
-  await writeFile(folder.directory, "not a folder");
-  const log = createAuditLog({ directory: folder.directory });
+it("lets nothing new run while the disk refuses, and writes all once it does not", async () => {
+  await using home = await openAuditHome();
+  await writeFile(home.segments, "not a folder");
+  const log = home.open();
   log.record(CALL);
   await expect(log.close()).rejects.toMatchObject({ code: "AUDIT_FAILED" });
   expect(() => log.assertWritable()).toThrowError(expect.objectContaining({ code: "AUDIT_FAILED" }));
   // The refusal has begun another try: it ends before the disk gets better.
   await expect(log.close()).rejects.toMatchObject({ code: "AUDIT_FAILED" });
-  await rm(folder.directory);
+  await rm(home.segments);
   log.record(CALL);
   await log.close();
   expect(() => log.assertWritable()).not.toThrow();
-  const [segment = ""] = await folder.segments();
-  expect(segment.split("\n")).toHaveLength(3);
-  expect(await verifyAll(folder.directory)).toEqual([undefined]);
+  expect(await home.entries()).toHaveLength(2);
+  expect(await home.verify()).toMatchObject({ isIntact: true });
 });
+
+it("writes the same refusal once, and then how often it came again", async () => {
+  await using home = await openAuditHome();
+  const log = home.open({ now: clock() });
+  for (let count = 0; count < 1_000; count += 1) log.recordConnection({ ...REFUSED, sentBytes: 2 });
+  log.recordConnection({ ...REFUSED, host: "other.example" });
+  log.recordConnection({ ...REFUSED, reason: "private-address" });
+  log.recordConnection(OWNED);
+  log.recordConnection(OWNED);
+  await log.close();
+  const fields = (await home.entries()).map((entry) => entry.fields);
+  expect(fields.map(({ host, reason, count }) => [host, reason, count])).toEqual([
+    ["example.com", "no-rule", undefined],
+    ["other.example", "no-rule", undefined],
+    ["example.com", "private-address", undefined],
+    ["example.com", undefined, undefined],
+    ["example.com", undefined, undefined],
+    ["example.com", "no-rule", 999],
+  ]);
+  expect(fields.at(-1)).toMatchObject({ sandbox: "s", owner: "local", port: 443, sentBytes: 1_998 });
+  expect(String(fields.at(-1)?.["first"]) < String(fields.at(-1)?.["last"])).toBe(true);
+});
+
+it("holds a sandbox to its budget, and counts what is beyond it", async () => {
+  await using home = await openAuditHome();
+  const log = home.open({ sandboxBytesPerHour: 16_384, now: clock() });
+  const sent = 20_000;
+  for (let count = 0; count < sent; count += 1) log.recordConnection({ ...REFUSED, host: `${count}.example`, sentBytes: 1 });
+  log.recordConnection({ ...REFUSED, sandbox: "other" });
+  await log.close();
+  const entries = await home.entries();
+  const listed = entries.filter(({ kind, fields }) => kind === "connection" && fields["sandbox"] === "s");
+  const summaries = entries.filter(({ kind }) => kind === "summary");
+  expect(listed.length).toBeLessThan(100);
+  expect(summaries.length).toBeLessThan(30);
+  expect(summaries[0]?.fields).toMatchObject({ of: "connection", sandbox: "s", owner: "local", outcome: "no-rule" });
+  expect(summaries.reduce((sum, { fields }) => sum + Number(fields["count"]), listed.length)).toBe(sent);
+  expect(summaries.reduce((sum, { fields }) => sum + Number(fields["sentBytes"]), listed.length)).toBe(sent);
+  expect(entries.filter(({ fields }) => fields["sandbox"] === "other")).toHaveLength(1);
+});
+
+it("holds an owner to its budget, and leaves that of its calls to them", async () => {
+  await using home = await openAuditHome();
+  const log = home.open({ ownerBytesPerHour: 16_384, now: clock() });
+  for (let count = 0; count < 1_000; count += 1) log.recordConnection({ ...OWNED, sandbox: `s${count}` });
+  for (let count = 0; count < 1_000; count += 1) log.record({ ...CALL, tool: "flood" });
+  log.record({ ...CALL, principal: "other" });
+  await log.close();
+  const entries = await home.entries();
+  const calls = entries.filter(({ fields }) => fields["tool"] === "flood");
+  expect(calls.length).toBeGreaterThan(20);
+  expect(calls.length).toBeLessThan(60);
+  const counted = entries.filter(({ fields }) => fields["kind"] === "summary" && fields["of"] === "call");
+  expect(counted.map(({ fields }) => [fields["owner"], fields["outcome"], fields["count"]])).toEqual([
+    ["local", "ok", 1_000 - calls.length],
+  ]);
+  expect(entries.filter(({ fields }) => fields["principal"] === "other")).toHaveLength(1);
+});
+
+/** A little time passes each time that it is read. */
+function clock(): () => Date {
+  let ms = Date.parse("2026-01-01T00:00:00Z");
+  return () => new Date((ms += 0.01));
+}
 
 it("keeps secrets' values out of the preview, at any depth", () => {
   const { preview } = summarise({ env: { API_KEY: "hunter2", nested: [{ password: "hunter2" }] }, accessToken: "hunter2", path: "a" });

@@ -1,48 +1,78 @@
-import { randomBytes } from "node:crypto";
-import { appendFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import { FIRST_PREVIOUS, chain } from "./audit-chain.ts";
+import { AuditBudget, DEFAULT_BUDGETS, type AuditBudgets } from "./audit-budget.ts";
+import { DEFAULT_KEEP, type AuditKeep } from "./audit-keep.ts";
+import { serialiseFields } from "./audit-line.ts";
+import { type AuditHome, segmentsFolder } from "./audit-place.ts";
+import { isDiskFull } from "./audit-reserve.ts";
+import { AuditStore } from "./audit-store.ts";
+import { AuditTally } from "./audit-tally.ts";
 import type { Audit, AuditedCall } from "./audit.ts";
 import { summarise } from "./audit.ts";
 
-/** An audit in a folder: one segment file for this process, each line chained to the one before. Close it to flush it. */
+/** An audit in the home: segments of this process, each line chained to the one before. Close it to flush it. */
 export interface AuditLog extends Audit, AsyncDisposable {
   /** One connection of a sandbox, as the network tells it: plain JSON. Never throws, and waits for nothing. */
-  recordConnection(connection: Readonly<Record<string, unknown>>): void;
+  recordConnection(connection: Fields): void;
   /** One request that was no tool call, as the gateway tells it: plain JSON. Never throws, and waits for nothing. */
-  recordRequest(request: Readonly<Record<string, unknown>>): void;
-  /** Resolves when all that was recorded is on disk; rejects with `AUDIT_FAILED` when it cannot be. */
+  recordRequest(request: Fields): void;
+  /** Makes what the first line needs, and removes old segments from now on. Never rejects: what is missing, `assertWritable` tells. */
+  prepare(): Promise<void>;
+  /** Resolves when all that was recorded is on disk; rejects with `DISK_FULL` or `AUDIT_FAILED` when it cannot be. */
   close(): Promise<void>;
 }
 
-export interface AuditLogOptions {
-  readonly directory: string;
+export interface AuditLogOptions extends AuditHome, Partial<AuditBudgets> {
+  readonly keep?: AuditKeep;
   readonly now?: () => Date;
 }
 
-/** Lines that wait while the disk does not take them; past it the log counts as failed at once. */
-const WAITING_MAX = 10_000;
+type Fields = Readonly<Record<string, unknown>>;
 
-/** The segment is made with its first line, for the owner alone. Calls of one tick are one append. */
-export function createAuditLog({ directory, now = () => new Date() }: AuditLogOptions): AuditLog {
-  return new Segment(directory, now);
+/** A line that waits to be written. */
+interface Waiting {
+  readonly text: string;
+  /** It tells of work that was done for a caller: the reserve is for these. */
+  readonly isOwed: boolean;
 }
 
-class Segment implements AuditLog {
-  readonly #directory: string;
+/** Whose budgets a line takes from. */
+interface Payer {
+  readonly owner: string;
+  readonly sandbox?: string;
+}
+
+/** Lines that wait while the disk does not take them; further ones are counted. */
+const WAITING_MAX = 10_000;
+/** Connections of one sandbox that fail again and again alike are one line in so long. */
+const REPEATS_MS = 5_000;
+const SUMMARIES_MS = 60_000;
+/** What sequence and MAC add to a line. */
+const CHAIN_BYTES = 100;
+
+/** The segment is made with its first line, for the owner alone. Lines of one tick are one append. */
+export function createAuditLog(options: AuditLogOptions): AuditLog {
+  return new HomeAudit(options);
+}
+
+class HomeAudit implements AuditLog {
   readonly #now: () => Date;
-  #path: string | undefined;
-  #previous = FIRST_PREVIOUS;
-  #sequence = 0;
-  #waiting: string[] = [];
+  readonly #folder: string;
+  readonly #store: AuditStore;
+  readonly #budgets: { readonly sandbox: AuditBudget; readonly connections: AuditBudget; readonly calls: AuditBudget };
+  readonly #repeats = new AuditTally();
+  readonly #summaries = new AuditTally();
+  #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
   #failure: unknown;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(directory: string, now: () => Date) {
-    this.#directory = directory;
+  constructor({ keep = DEFAULT_KEEP, now = () => new Date(), ...options }: AuditLogOptions) {
+    const budgets = { ...DEFAULT_BUDGETS, ...options };
     this.#now = now;
+    this.#folder = segmentsFolder(options.home);
+    this.#store = new AuditStore({ ...options, keep, now, removed: (fields) => this.#note({ kind: "removed", ...fields }) });
+    const ofOwner = (): AuditBudget => new AuditBudget(budgets.ownerBytesPerHour);
+    this.#budgets = { sandbox: new AuditBudget(budgets.sandboxBytesPerHour), connections: ofOwner(), calls: ofOwner() };
   }
 
   assertWritable(): void {
@@ -50,88 +80,160 @@ class Segment implements AuditLog {
     const cause = this.#failure;
     // The next call tries the disk again.
     this.#schedule();
-    throw new BelljarError("AUDIT_FAILED", "The audit log cannot be written, so no tool runs; free space in the home's audit folder", {
-      cause,
-    });
+    throw this.#toError(cause, "nothing new runs; listing and ending still work");
   }
 
   record({ arguments: args, ...call }: AuditedCall): void {
     const { digest, preview } = summarise(args);
-    this.#append({
-      kind: "call",
-      ...call,
-      tool: call.tool.slice(0, 100),
-      durationMs: Math.round(call.durationMs * 1_000) / 1_000,
-      argumentsSha256: digest,
-      arguments: preview,
-    });
+    const tool = call.tool.slice(0, 100);
+    const durationMs = Math.round(call.durationMs * 1_000) / 1_000;
+    const fields = { kind: "call", ...call, tool, durationMs, argumentsSha256: digest, arguments: preview };
+    this.#write({ owner: call.principal }, fields, call.outcome);
   }
 
-  recordConnection(connection: Readonly<Record<string, unknown>>): void {
-    this.#append({ kind: "connection", ...connection });
+  recordRequest(request: Fields): void {
+    this.#write({ owner: String(request["principal"]) }, { kind: "request", ...request }, request["outcome"]);
   }
 
-  recordRequest(request: Readonly<Record<string, unknown>>): void {
-    this.#append({ kind: "request", ...request });
+  recordConnection(connection: Fields): void {
+    const fields = { kind: "connection", ...connection };
+    const { verdict, reason, host, sandbox } = connection;
+    if (verdict === "allowed") return this.#write(payerOf(fields), fields, verdict);
+    const at = this.#now();
+    const key = JSON.stringify([sandbox, reason, host]);
+    if (this.#repeats.knows(key, at)) this.#repeats.add(key, fields, at);
+    else this.#write(payerOf(fields), fields, reason ?? verdict);
+    this.#counted(this.#repeats);
+  }
+
+  async prepare(): Promise<void> {
+    try {
+      await this.#store.prepare();
+      await this.#store.keep();
+    } catch (cause) {
+      this.#failure = cause;
+    }
   }
 
   async close(): Promise<void> {
+    this.#flush(this.#now(), this.#now());
+    clearInterval(this.#timer);
+    this.#timer = undefined;
     while (this.#waiting.length > 0 || this.#writing) {
       this.#schedule();
       await this.#writing;
-      if (this.#failure !== undefined) {
-        throw new BelljarError("AUDIT_FAILED", `The last ${this.#waiting.length} audit lines could not be written`, {
-          cause: this.#failure,
-        });
-      }
+      if (this.#failure !== undefined && this.#waiting.length > 0)
+        throw this.#toError(this.#failure, `the last ${this.#waiting.length} lines are not written`);
     }
+    await this.#store.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  #append(fields: Readonly<Record<string, unknown>>): void {
-    if (this.#waiting.length < WAITING_MAX) this.#waiting.push(this.#toLine(fields));
+  /** One line, or a count of those for which a budget or the disk has no room. `outcome` is what such ones are told apart by. */
+  #write(payer: Payer, fields: Fields, outcome: unknown): void {
+    const at = this.#now();
+    const text = serialiseFields({ at: at.toISOString(), ...fields });
+    const isOwed = fields["kind"] !== "connection";
+    if (this.#waiting.length < WAITING_MAX && this.#pay(payer, isOwed, text)) return this.#push({ text, isOwed });
+    const { kind: of, verdict, count, sentBytes, receivedBytes } = fields;
+    const summary = { kind: "summary", of, ...payer, outcome, verdict, count, sentBytes, receivedBytes };
+    this.#summaries.add(JSON.stringify([of, payer.owner, payer.sandbox, outcome]), summary, at);
+    this.#counted(this.#summaries);
+  }
+
+  /** What sandboxes do by themselves takes nothing from what is kept for their owner's own calls. */
+  #pay({ owner, sandbox }: Payer, isOwed: boolean, text: string): boolean {
+    const bytes = Buffer.byteLength(text) + CHAIN_BYTES;
+    const nowMs = this.#now().getTime();
+    const [owners, sandboxes] = [isOwed ? this.#budgets.calls : this.#budgets.connections, this.#budgets.sandbox];
+    if (!owners.has(owner, bytes, nowMs) || (sandbox !== undefined && !sandboxes.has(sandbox, bytes, nowMs))) return false;
+    owners.take(owner, bytes, nowMs);
+    if (sandbox !== undefined) sandboxes.take(sandbox, bytes, nowMs);
+    return true;
+  }
+
+  #counted(tally: AuditTally): void {
+    if (tally.isFull) this.#flush(this.#now(), this.#now());
+    this.#timer ??= setInterval(() => this.#flushDue(), REPEATS_MS).unref();
+  }
+
+  #flushDue(): void {
+    const nowMs = this.#now().getTime();
+    this.#flush(new Date(nowMs), new Date(nowMs - SUMMARIES_MS));
+    if (!this.#repeats.isEmpty || !this.#summaries.isEmpty) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** What was counted since then or earlier becomes lines; those of summaries are written whatever the budgets say. */
+  #flush(repeatsUntil: Date, summariesUntil: Date): void {
+    for (const fields of this.#repeats.take(repeatsUntil)) this.#write(payerOf(fields), fields, fields["reason"] ?? fields["verdict"]);
+    for (const fields of this.#summaries.take(summariesUntil)) this.#note(fields);
+  }
+
+  /** A line of our own. */
+  #note(fields: Fields): void {
+    this.#push({ text: serialiseFields({ at: this.#now().toISOString(), ...fields }), isOwed: false });
+  }
+
+  #push(line: Waiting): void {
+    this.#waiting.push(line);
     this.#schedule();
   }
 
-  #toLine(fields: Readonly<Record<string, unknown>>): string {
-    this.#sequence += 1;
-    const body = JSON.stringify({ sequence: this.#sequence, at: this.#now().toISOString(), ...fields });
-    this.#previous = chain(this.#previous, body);
-    return `${body.slice(0, -1)},"hash":"${this.#previous}"}\n`;
-  }
-
+  /** While the disk fails, each look at it tries again, though nothing waits. */
   #schedule(): void {
-    if (this.#writing || this.#waiting.length === 0) return;
-    this.#writing = this.#write().finally(() => {
+    if (this.#writing || (this.#waiting.length === 0 && this.#failure === undefined)) return;
+    this.#writing = this.#writeWaiting().finally(() => {
       this.#writing = undefined;
       if (this.#failure === undefined) this.#schedule();
     });
   }
 
-  /** One append of all that waits at the end of this tick. A failed batch stays first in line. */
-  async #write(): Promise<void> {
+  /** One append of all that waits at the end of this tick. What failed stays first in line. */
+  async #writeWaiting(): Promise<void> {
     await Promise.resolve();
-    const batch = this.#waiting;
-    this.#waiting = [];
     try {
-      const path = await this.#open();
-      // Into the page cache, in 10 us; the thread pool's three turns would cost a call more than all else at its door.
-      appendFileSync(path, batch.join(""), { mode: 0o600 });
+      if (this.#failure !== undefined) await this.#store.prepare();
+      await this.#append(() => true);
       this.#failure = undefined;
-    } catch (error) {
-      this.#failure = error;
-      this.#waiting = [...batch, ...this.#waiting];
+    } catch (cause) {
+      this.#failure = cause;
+      if (isDiskFull(cause)) await this.#appendFromReserve();
     }
   }
 
-  async #open(): Promise<string> {
-    if (this.#path !== undefined) return this.#path;
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    const stamp = this.#now().toISOString().replaceAll(/[-:.]/g, "");
-    this.#path = join(this.#directory, `${stamp}-${randomBytes(6).toString("hex")}.jsonl`);
-    return this.#path;
+  /** Gives a little of the reserve to the disk until it takes the lines that are owed. */
+  async #appendFromReserve(): Promise<void> {
+    const isOwed = (line: Waiting): boolean => line.isOwed;
+    while (this.#waiting.some(isOwed) && this.#store.reserve.take()) {
+      try {
+        return await this.#append(isOwed);
+      } catch (cause) {
+        if (!isDiskFull(cause)) return;
+      }
+    }
   }
+
+  async #append(isWanted: (line: Waiting) => boolean): Promise<void> {
+    if (this.#waiting.length === 0) return;
+    const segment = await this.#store.segment();
+    const wanted = this.#waiting.filter(isWanted);
+    segment.append(wanted.map(({ text }) => text));
+    this.#waiting = this.#waiting.filter((line) => !isWanted(line));
+    this.#store.noteWritten();
+  }
+
+  #toError(cause: unknown, effect: string): BelljarError {
+    const advice = `The audit in ${this.#folder} cannot be written, so ${effect}`;
+    if (isDiskFull(cause)) return new BelljarError("DISK_FULL", `${advice}: free space on that file system`, { cause });
+    return new BelljarError("AUDIT_FAILED", `${advice}: check that this user may write there`, { cause });
+  }
+}
+
+function payerOf(connection: Fields): Payer {
+  return { owner: String(connection["owner"]), sandbox: String(connection["sandbox"]) };
 }

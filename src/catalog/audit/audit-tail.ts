@@ -1,13 +1,21 @@
 import { readdirSync, statSync, watch } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { listSegments } from "./audit-reader.ts";
+import { BelljarError } from "../../errors.ts";
+import { parseAuditLine } from "./audit-line.ts";
+import { splitLines } from "./read-lines.ts";
+import { listSegments } from "./verify-audit.ts";
 
 /** One line of the audit, as its segment has it. */
 export interface AuditLine {
   readonly at: string;
+  readonly kind: string;
+  readonly fields: Readonly<Record<string, unknown>>;
   readonly text: string;
 }
+
+/** What segments say of themselves; all else tells what happened. */
+const OF_SEGMENTS = new Set(["segment", "next"]);
 
 /** Of each segment so much of its end is looked at. */
 const TAIL_BYTES = 262_144;
@@ -60,16 +68,18 @@ async function readLines(path: string, start: number): Promise<{ readonly lines:
   const { size } = await file.stat();
   const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.max(0, size - start)), 0, Math.max(0, size - start), start);
   const whole = buffer.subarray(0, buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1);
-  const lines = whole.toString("utf8").split("\n").flatMap(parseLine);
+  const lines = splitLines(whole).flatMap(parseLine);
   return { lines, end: start + whole.length };
 }
 
-function parseLine(text: string): readonly AuditLine[] {
+/** None for what is no line, as one that begins before the part that was read. */
+function parseLine(bytes: Uint8Array): readonly AuditLine[] {
   try {
-    const { at } = JSON.parse(text) as { readonly at?: unknown };
-    return typeof at === "string" ? [{ at, text }] : [];
-  } catch {
-    return [];
+    const { at, kind, fields } = parseAuditLine(bytes);
+    return OF_SEGMENTS.has(kind) ? [] : [{ at, kind, fields, text: new TextDecoder().decode(bytes) }];
+  } catch (error) {
+    if (error instanceof BelljarError) return [];
+    throw error;
   }
 }
 

@@ -1,26 +1,41 @@
-import { join } from "node:path";
-import type { VerifiedSegment } from "../../catalog/audit/audit-reader.ts";
-import { listSegments, verifySegment } from "../../catalog/audit/audit-reader.ts";
+import type { VerifiedAudit, VerifiedSegment } from "../../catalog/audit/verify-audit.ts";
+import { verifyAudit } from "../../catalog/audit/verify-audit.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { readConfig } from "../compose.ts";
+import { keyedHome } from "../keyed-home.ts";
 import { printJson, printLine } from "../print.ts";
 
-/** Ends with 1 when a line was changed. */
+const PROBLEMS: Record<NonNullable<VerifiedSegment["problem"]>, string> = {
+  changed: "does not fit what stands before it, or the key",
+  cut: "its last lines are missing",
+  missing: "it is not there, and Belljar has not removed it",
+  unknown: "it is not in the index",
+  apart: "it does not follow the segment before it",
+};
+
+/** Ends with 1 when anything was changed, cut, added or removed. */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  const directory = join(readConfig(call, context).home, "audit");
-  const segments: VerifiedSegment[] = [];
-  for (const file of await listSegments(directory)) segments.push(await verifySegment(directory, file));
-  const broken = segments.filter(({ brokenLine }) => brokenLine !== undefined);
-  const lines = segments.reduce((sum, segment) => sum + segment.lines, 0);
-  if (isSet(call, "json")) printJson(context.stdout, { segments, lines, isIntact: broken.length === 0 });
-  else {
-    for (const { file, brokenLine } of broken)
-      printLine(context.stdout, `${join(directory, file)}: line ${brokenLine} does not fit what stands before it`);
-    printLine(
-      context.stdout,
-      `${segments.length} files, ${lines} lines: ${broken.length === 0 ? "all fit" : `${broken.length} files were changed`}`,
-    );
-  }
-  return broken.length === 0 ? 0 : 1;
+  const audit = await verifyAudit(keyedHome(readConfig(call, context)));
+  if (isSet(call, "json")) printJson(context.stdout, { ...audit, lines: countLines(audit) });
+  else for (const line of toReport(audit)) printLine(context.stdout, line);
+  return audit.isIntact ? 0 : 1;
+}
+
+function toReport(audit: VerifiedAudit): readonly string[] {
+  const { segments, indexProblems, removed, isIntact } = audit;
+  const problems = segments.flatMap(({ file, problem, brokenLine }) =>
+    problem ? [`${file}${brokenLine === undefined ? "" : `, line ${brokenLine}`}: ${PROBLEMS[problem]}`] : [],
+  );
+  const notes = segments.flatMap(({ file, isTorn, problem }) =>
+    isTorn && !problem ? [`${file}: its last line is not whole, as when its process is killed while it writes`] : [],
+  );
+  const bad = segments.filter(({ problem }) => problem !== undefined).length;
+  const counts = `${segments.length} files, ${countLines(audit)} lines${removed > 0 ? `, and ${removed} files removed by their age or size` : ""}`;
+  const found = bad > 0 ? `${bad} files were changed` : "the index was changed";
+  return [...indexProblems, ...problems, ...notes, `${counts}: ${isIntact ? "all fit" : found}`];
+}
+
+function countLines({ segments }: VerifiedAudit): number {
+  return segments.reduce((sum, { lines }) => sum + lines, 0);
 }

@@ -4,7 +4,8 @@ import { copyOut } from "../../sandbox/workspace/copy-out.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openStack } from "../compose.ts";
 import { usage } from "../usage.ts";
-import { printLine, printable } from "../print.ts";
+import { printLine } from "../print.ts";
+import { printable } from "../../home/printable.ts";
 import { withProgress } from "../progress.ts";
 
 /** A side of a copy: in a sandbox, or on this machine. */

@@ -9,7 +9,8 @@ import { isSet } from "../command.ts";
 import { assertSameMachine, openStack, openTexts } from "../compose.ts";
 import { usage } from "../usage.ts";
 import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts";
-import { printJson, printLine, printable } from "../print.ts";
+import { printJson, printLine } from "../print.ts";
+import { printable } from "../../home/printable.ts";
 import { withProgress } from "../progress.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {

@@ -4,7 +4,7 @@ import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { openStack } from "../compose.ts";
-import { formatBytes, formatWhen, printJson, printTable, printable } from "../print.ts";
+import { formatBytes, formatWhen, printJson, printTable } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   await using stack = await openStack(call, context);
@@ -35,7 +35,7 @@ function toRows(info: SandboxInfo): readonly (readonly string[])[] {
     ...limitRows(info),
     ...Object.entries(info.metadata).map(([key, value]) => [`label ${key}`, value] as const),
   ];
-  return rows.filter((row): row is readonly [string, string] => row[1] !== undefined).map((row) => row.map(printable));
+  return rows.filter((row): row is readonly [string, string] => row[1] !== undefined);
 }
 
 function limitRows({ limits, unenforced }: SandboxInfo): readonly (readonly [string, string])[] {

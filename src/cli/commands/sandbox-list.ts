@@ -4,7 +4,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOptions } from "../command.ts";
 import { openStack } from "../compose.ts";
 import { usage } from "../usage.ts";
-import { formatWhen, printJson, printLine, printTable, printable } from "../print.ts";
+import { formatWhen, printJson, printLine, printTable } from "../print.ts";
 import { parsePairs } from "../values.ts";
 
 const STATES: readonly SandboxState[] = ["running", "paused", "ended"];
@@ -41,5 +41,5 @@ function toRow(info: SandboxInfo): readonly string[] {
       : "never";
   const labels = Object.entries(info.metadata).map(([key, value]) => `${key}=${value}`);
   const all = info.defaultName === undefined ? labels : [`default:${info.defaultName}`, ...labels];
-  return [info.id, info.state, formatWhen(info.createdAt), ends, printable(all.join(" "))];
+  return [info.id, info.state, formatWhen(info.createdAt), ends, all.join(" ")];
 }

@@ -54,6 +54,7 @@ export function createServerMetrics(): ServerMetrics {
         audit.recordConnection(connection);
       },
       recordRequest: (request) => audit.recordRequest(request),
+      prepare: () => audit.prepare(),
       close: () => audit.close(),
       [Symbol.asyncDispose]: () => audit[Symbol.asyncDispose](),
     }),

@@ -1,5 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import { BelljarError } from "../../errors.ts";
+import { printable } from "../../home/printable.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
 
 /** A file, folder or link as either side of a workspace has it. */
@@ -74,12 +75,8 @@ export function assertRelativePath(path: Buffer): void {
   throw new BelljarError("PATH_INVALID", `The sandbox names a path that the host does not take: ${showPath(path)}`);
 }
 
-/** For people: control characters, which could steer a terminal, are written out. */
+/** For people: what could steer a terminal is written out, and such a name stands in quotes. */
 export function showPath(path: Buffer): string {
   const text = path.toString().slice(0, 1000);
-  return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) ? JSON.stringify(text).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeCharacter) : text;
-}
-
-export function escapeCharacter(character: string): string {
-  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  return printable(text) === text ? text : printable(JSON.stringify(text));
 }

@@ -1,4 +1,4 @@
-import { escapeCharacter } from "./entry.ts";
+import { printableText } from "../../home/printable.ts";
 import type { WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 
 const LETTERS = { added: "A", modified: "M", removed: "D", type_changed: "T", mode_changed: "m" } as const satisfies Record<
@@ -10,7 +10,7 @@ const LETTERS = { added: "A", modified: "M", removed: "D", type_changed: "T", mo
 export function renderDiff(diff: WorkspaceDiff): string {
   const names = diff.changes.map((change) => `${LETTERS[change.kind]} ${change.path}${describe(change)}\n`);
   const skipped = diff.skipped.map(({ path, reason }) => `! ${path}: left out, ${reason}\n`);
-  const patches = diff.changes.flatMap(({ patch }) => (patch === undefined ? [] : ["\n", withoutControls(patch)]));
+  const patches = diff.changes.flatMap(({ patch }) => (patch === undefined ? [] : ["\n", printableText(patch)]));
   return [...names, ...skipped, ...patches].join("");
 }
 
@@ -39,8 +39,4 @@ function describe({ kind, guest, host, isBinary, patch }: WorkspaceChange): stri
   const entry = guest ?? host;
   if (isBinary) return ` (binary, ${entry.size} bytes)`;
   return patch === undefined && entry.type === "file" && entry.size > 0 ? ` (too large to show: ${entry.size} bytes)` : "";
-}
-
-function withoutControls(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u2069]/gu, escapeCharacter);
 }

@@ -1,0 +1,52 @@
+/** How much of the audit may be written down line by line. Beyond it lines are counted, and their counts are written down. */
+export interface AuditBudgets {
+  /** Of one sandbox's connections. */
+  readonly sandboxBytesPerHour: number;
+  /** Of the calls and requests of one owner; of the connections of all its sandboxes as much again. */
+  readonly ownerBytesPerHour: number;
+}
+
+const MIB = 1_048_576;
+export const DEFAULT_BUDGETS: AuditBudgets = { sandboxBytesPerHour: 4 * MIB, ownerBytesPerHour: 32 * MIB };
+
+const HOUR_MS = 3_600_000;
+const HOLDERS_MAX = 10_000;
+
+interface Purse {
+  left: number;
+  filledMs: number;
+}
+
+/** What is left of one kind of budget to each who has one: an hour's worth may be used at once, and it fills up again evenly. */
+export class AuditBudget {
+  readonly #bytesPerHour: number;
+  /** The least recently used first. */
+  readonly #purses = new Map<string, Purse>();
+
+  constructor(bytesPerHour: number) {
+    this.#bytesPerHour = bytesPerHour;
+  }
+
+  has(holder: string, bytes: number, nowMs: number): boolean {
+    return this.#purseOf(holder, nowMs).left >= bytes;
+  }
+
+  take(holder: string, bytes: number, nowMs: number): void {
+    this.#purseOf(holder, nowMs).left -= bytes;
+  }
+
+  #purseOf(holder: string, nowMs: number): Purse {
+    const purse = this.#purses.get(holder) ?? { left: this.#bytesPerHour, filledMs: nowMs };
+    this.#purses.delete(holder);
+    this.#purses.set(holder, purse);
+    purse.left = Math.min(this.#bytesPerHour, purse.left + (Math.max(0, nowMs - purse.filledMs) / HOUR_MS) * this.#bytesPerHour);
+    purse.filledMs = nowMs;
+    if (this.#purses.size > HOLDERS_MAX) this.#forgetOldest();
+    return purse;
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#purses.keys();
+    if (oldest !== undefined) this.#purses.delete(oldest);
+  }
+}

@@ -1,0 +1,99 @@
+import { readdir, rm, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { ifPresent } from "../../home/home-error.ts";
+import type { IndexEntry, Removal } from "./index-state.ts";
+import type { SegmentIndex } from "./segment-index.ts";
+
+/** How much of the audit stays. */
+export interface AuditKeep {
+  /** So long each line stays at least, and not much longer. */
+  readonly ageMs: number;
+  /** All segments together; the oldest go first, though their time has not come. */
+  readonly bytes: number;
+}
+
+const MIB = 1_048_576;
+const DAY_MS = 86_400_000;
+export const DEFAULT_KEEP: AuditKeep = { ageMs: 90 * DAY_MS, bytes: 4096 * MIB };
+
+/** A segment takes lines for so long. */
+export const SEGMENT_MS = DAY_MS;
+const SEGMENT_MAX_BYTES = 16 * MIB;
+const SEGMENTS_MAX = 10_000;
+/** What a segment counts at most: who makes one larger from outside does not push out the others. */
+const COUNTED_MAX_BYTES = 4 * SEGMENT_MAX_BYTES;
+/** A process that was killed as it began a segment leaves one with a single line that the index does not know. */
+const BEGUN_KEPT_MS = DAY_MS;
+const BEGUN_MAX_BYTES = 1_024;
+
+/** When a segment is full. */
+export function segmentBytes({ bytes }: AuditKeep): number {
+  return Math.min(SEGMENT_MAX_BYTES, Math.ceil(bytes / 8));
+}
+
+export interface Keeping {
+  /** With the segments. */
+  readonly folder: string;
+  readonly index: SegmentIndex;
+  readonly keep: AuditKeep;
+  /** The segment that is being written. */
+  readonly own: string | undefined;
+  readonly nowMs: number;
+}
+
+/**
+ * Removes the segments that are too old or too much, the oldest first. Each removal stands in the index before it is done. What a segment's
+ * age is the index says, by its name: the times that the file system shows are anybody's.
+ */
+export async function keepSegments(keeping: Keeping): Promise<readonly ({ readonly file: string } & Removal)[]> {
+  const { folder, index, nowMs } = keeping;
+  const state = await index.read();
+  const surplus = await findSurplus(keeping, state.entries);
+  for (const { entry, why } of surplus) {
+    await index.noteRemoval(entry, { atMs: nowMs, why });
+    await ifPresent(folder, rm(join(folder, entry.file), { force: true }));
+  }
+  await removeBegun(keeping, new Set(state.entries.map(({ file }) => file)));
+  await index.fold(await index.read(), nowMs);
+  return surplus.map(({ entry, why }) => ({ file: entry.file, why, atMs: nowMs }));
+}
+
+interface Surplus {
+  readonly entry: IndexEntry;
+  readonly why: Removal["why"];
+}
+
+async function findSurplus({ folder, keep, own, nowMs }: Keeping, entries: readonly IndexEntry[]): Promise<readonly Surplus[]> {
+  const living = entries.filter(({ removed, file }) => !removed && file !== own);
+  const sizes = await Promise.all(living.map(({ file }) => sizeOf(join(folder, file))));
+  let bytes = sizes.reduce((sum, size) => sum + size, 0);
+  let count = living.length;
+  return living.flatMap((entry, position): readonly Surplus[] => {
+    const isOld = nowMs - begunAt(entry.file) > keep.ageMs + SEGMENT_MS;
+    const isMuch = bytes > keep.bytes - segmentBytes(keep) || count > SEGMENTS_MAX;
+    if (!isOld && !isMuch) return [];
+    bytes -= sizes[position] ?? 0;
+    count -= 1;
+    return [{ entry, why: isOld ? "age" : "size" }];
+  });
+}
+
+async function sizeOf(path: string): Promise<number> {
+  const found = await ifPresent(path, stat(path));
+  return Math.min(COUNTED_MAX_BYTES, (found?.blocks ?? 0) * 512);
+}
+
+async function removeBegun({ folder, nowMs }: Keeping, known: ReadonlySet<string>): Promise<void> {
+  const names = (await ifPresent(folder, readdir(folder))) ?? [];
+  for (const name of names.filter((one) => one.endsWith(".jsonl") && !known.has(one) && nowMs - begunAt(one) > BEGUN_KEPT_MS)) {
+    const path = join(folder, name);
+    const found = await ifPresent(path, stat(path));
+    if (found && found.size <= BEGUN_MAX_BYTES) await ifPresent(path, unlink(path));
+  }
+}
+
+/** Milliseconds since 1970, by the name; NaN for a name of another shape. */
+function begunAt(file: string): number {
+  const [, year, month, day, hour, minute, second, ms] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-/.exec(file) ?? [];
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
+}

@@ -1,0 +1,30 @@
+import { join } from "node:path";
+import type { HomeKeyPlace } from "../../home/home-key.ts";
+import type { Keyring } from "../../home/keyring.ts";
+
+export interface AuditHome {
+  /** `$BELLJAR_HOME`, absolute. */
+  readonly home: string;
+  /** Where the key is kept when it works; without one the key is a file. */
+  readonly keyring?: Keyring;
+}
+
+/** Segments alone lie here, so that rights on this folder give none on the index and the key. */
+export function segmentsFolder(home: string): string {
+  return join(home, "audit");
+}
+
+/** The index, the key and the reserve. */
+export function indexFolder(home: string): string {
+  return join(home, "audit-index");
+}
+
+export function auditKeyPlace({ home, keyring }: AuditHome): HomeKeyPlace {
+  const folder = indexFolder(home);
+  return {
+    folder,
+    name: "the key of the audit",
+    lastResort: `move ${folder} and ${segmentsFolder(home)} away, which begins a new audit and leaves the old one unchecked`,
+    ...(keyring && { keyring }),
+  };
+}

@@ -1,0 +1,45 @@
+import { randomBytes } from "node:crypto";
+import { renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { errnoOf } from "../../home/home-error.ts";
+
+const BYTES = 1_048_576;
+const STEP_BYTES = 65_536;
+
+/** Room on the disk that the audit gives back to it when it is full, for the lines of what still runs then. All processes of a home share it. */
+export class AuditReserve {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Makes it whole again where it is not. Throws what the file system does, as when the disk is full. */
+  fill(): void {
+    if (this.#size() >= BYTES) return;
+    const fresh = `${this.#path}.${randomBytes(6).toString("hex")}`;
+    try {
+      // No file system stores random bytes in less room.
+      writeFileSync(fresh, randomBytes(BYTES), { mode: 0o600, flag: "wx" });
+      renameSync(fresh, this.#path);
+    } catch (cause) {
+      rmSync(fresh, { force: true });
+      throw cause;
+    }
+  }
+
+  /** Gives a part of it to the disk; false when nothing is left. */
+  take(): boolean {
+    const size = this.#size();
+    if (size === 0) return false;
+    truncateSync(this.#path, Math.max(0, size - STEP_BYTES));
+    return true;
+  }
+
+  #size(): number {
+    return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+  }
+}
+
+export function isDiskFull(cause: unknown): boolean {
+  return ["ENOSPC", "EDQUOT", "DISK_FULL"].includes(errnoOf(cause) ?? "");
+}

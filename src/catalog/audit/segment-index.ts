@@ -1,0 +1,117 @@
+import { readdir, readlink, rename, symlink, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { ifPresent, homeError, errnoOf } from "../../home/home-error.ts";
+import { highest, placeLink } from "../../home/numbered-links.ts";
+import type { Sign } from "./audit-chain.ts";
+import { FIRST_MAC } from "./audit-chain.ts";
+import type { IndexEntry, IndexState, Removal, SegmentMark } from "./index-state.ts";
+import { parseChained, readIndexState, toBaseText, toEntryText, toMarkText, toRemovalText } from "./index-state.ts";
+
+const BASE = /^base-([1-9][0-9]{0,14})$/;
+const NUMBER = /^[1-9][0-9]{0,14}$/;
+
+/**
+ * Which segments there are, as links in `<home>/audit-index` that several processes write without a lock:
+ * `N` names the N-th segment and is chained to the entry before; `N.mark` says how far its writer has come; `N.removed` says that it was
+ * removed and why; `base-N` stands for the entries up to N, when all of them are removed.
+ */
+export class SegmentIndex {
+  readonly folder: string;
+  readonly #sign: Sign;
+
+  constructor(folder: string, sign: Sign) {
+    this.folder = folder;
+    this.#sign = sign;
+  }
+
+  /** Adds a segment at the end; answers its number. */
+  async place(file: string): Promise<number> {
+    for (;;) {
+      const names = await this.#names();
+      const number = Math.max(highest(numbersOf(names)), baseOf(names)) + 1;
+      const previous = await this.#macOf(number - 1, names);
+      if (previous === undefined) continue;
+      if (!(await placeLink(this.folder, number, toEntryText(this.#sign, number, { file, previous })))) continue;
+      if (baseOf(await this.#names()) < number) return number;
+      // It came so late that its number was taken and removed meanwhile.
+      await this.#remove(String(number));
+    }
+  }
+
+  /** How far a segment's writer has come; in place of what it said before. Only its writer calls this. */
+  async mark(number: number, mark: SegmentMark): Promise<void> {
+    const path = join(this.folder, `${number}.mark`);
+    try {
+      await ifPresent(path, unlink(`${path}.new`));
+      await symlink(toMarkText(this.#sign, number, mark), `${path}.new`);
+      await rename(`${path}.new`, path);
+    } catch (cause) {
+      throw homeError(path, cause);
+    }
+  }
+
+  read(): Promise<IndexState> {
+    return readIndexState(this.folder, this.#sign);
+  }
+
+  /** To be called before the segment itself is removed. */
+  async noteRemoval(entry: IndexEntry, removal: Removal): Promise<void> {
+    const path = join(this.folder, `${entry.number}.removed`);
+    try {
+      await symlink(toRemovalText(this.#sign, entry, removal), path);
+    } catch (cause) {
+      if (errnoOf(cause) !== "EEXIST") throw homeError(path, cause);
+    }
+  }
+
+  /** Lets one base stand for the oldest entries, all of which are removed. The last entry always stays. */
+  async fold({ base, entries }: IndexState, atMs: number): Promise<void> {
+    const until = entries.findIndex(({ removed }) => removed === undefined);
+    const foldable = entries.slice(0, until < 0 ? -1 : until).filter((entry, position) => entry.number === base.number + position + 1);
+    const last = foldable.at(-1);
+    if (!last) return;
+    const path = join(this.folder, `base-${last.number}`);
+    try {
+      await symlink(toBaseText(this.#sign, last.number, { mac: last.mac, atMs }), path);
+    } catch (cause) {
+      if (errnoOf(cause) !== "EEXIST") throw homeError(path, cause);
+    }
+    await this.#clear();
+  }
+
+  /** Removes what the highest base stands for. */
+  async #clear(): Promise<void> {
+    const names = await this.#names();
+    const base = baseOf(names);
+    const isPast = (name: string): boolean => {
+      const number = Number(/^(?:base-)?(\d{1,15})(?:$|\.)/.exec(name)?.[1] ?? Infinity);
+      return name.startsWith("base-") ? number < base : number <= base;
+    };
+    for (const name of names.filter(isPast)) await this.#remove(name);
+  }
+
+  /** Undefined when it went meanwhile. */
+  async #macOf(number: number, names: readonly string[]): Promise<string | undefined> {
+    if (number === 0) return FIRST_MAC;
+    const name = baseOf(names) === number ? `base-${number}` : String(number);
+    const path = join(this.folder, name);
+    const text = await ifPresent(path, readlink(path));
+    return text === undefined ? undefined : (parseChained(text) ?? FIRST_MAC);
+  }
+
+  async #remove(name: string): Promise<void> {
+    await ifPresent(this.folder, unlink(join(this.folder, name)));
+  }
+
+  async #names(): Promise<readonly string[]> {
+    return (await ifPresent(this.folder, readdir(this.folder))) ?? [];
+  }
+}
+
+function numbersOf(names: readonly string[]): readonly number[] {
+  return names.filter((name) => NUMBER.test(name)).map(Number);
+}
+
+function baseOf(names: readonly string[]): number {
+  return highest(names.flatMap((name) => Number(BASE.exec(name)?.[1] ?? 0)));
+}

@@ -1,0 +1,149 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { BelljarError } from "../../errors.ts";
+import { errnoOf, ifPresent } from "../../home/home-error.ts";
+import { loadHomeKey } from "../../home/home-key.ts";
+import type { AuditSigner } from "./audit-chain.ts";
+import { createSigner } from "./audit-chain.ts";
+import type { AuditHome } from "./audit-place.ts";
+import { auditKeyPlace, indexFolder, segmentsFolder } from "./audit-place.ts";
+import type { IndexEntry } from "./index-state.ts";
+import { SegmentIndex } from "./segment-index.ts";
+import type { CheckedLines } from "./verify-segment.ts";
+import { checkLines } from "./verify-segment.ts";
+
+/** One segment as it was found. */
+export interface VerifiedSegment {
+  readonly file: string;
+  readonly lines: number;
+  /**
+   * `changed`: a line does not fit. `cut`: its end is missing. `missing`: the index has it and the folder has not.
+   * `unknown`: the index does not have it. `apart`: it does not follow the segment that it says it follows.
+   */
+  readonly problem?: "changed" | "cut" | "missing" | "unknown" | "apart";
+  /** Where it was changed, from 1. */
+  readonly brokenLine?: number;
+  /** The last line is not whole: its writer was killed as it wrote, or writes just now. */
+  readonly isTorn?: true;
+  /** Its writer has not closed it: it lives, or was killed and may have written lines that nobody can miss. */
+  readonly isOpen?: true;
+}
+
+export interface VerifiedAudit {
+  readonly segments: readonly VerifiedSegment[];
+  /** What is wrong with the index, in words. */
+  readonly indexProblems: readonly string[];
+  /** Segments that Belljar itself has removed as `audit.keep` says. */
+  readonly removed: number;
+  readonly isIntact: boolean;
+}
+
+/**
+ * Checks the whole audit of a home: each line, each segment and the index, by the key. Other processes may write meanwhile.
+ * Rejects with `AUDIT_DAMAGED` when there are segments and no key.
+ */
+export async function verifyAudit(place: AuditHome): Promise<VerifiedAudit> {
+  const folder = segmentsFolder(place.home);
+  const files = await listSegments(folder);
+  const key = await loadHomeKey(auditKeyPlace(place));
+  if (!key && files.length > 0)
+    throw new BelljarError(
+      "AUDIT_DAMAGED",
+      `The key in ${indexFolder(place.home)} is gone, so no line can be checked: put the folder back from a backup`,
+    );
+  return key ? new Verification(folder, createSigner(key), indexFolder(place.home)).run(files) : NOTHING;
+}
+
+const NOTHING: VerifiedAudit = { segments: [], indexProblems: [], removed: 0, isIntact: true };
+
+/** The segments by their names, which begin with their time; none when there is no folder. */
+export async function listSegments(folder: string): Promise<readonly string[]> {
+  const names = (await ifPresent(folder, readdir(folder))) ?? [];
+  return names.filter((name) => name.endsWith(".jsonl")).toSorted();
+}
+
+class Verification {
+  readonly #folder: string;
+  readonly #signer: AuditSigner;
+  readonly #index: SegmentIndex;
+  readonly #checked = new Map<string, CheckedLines>();
+
+  constructor(folder: string, signer: AuditSigner, index: string) {
+    this.#folder = folder;
+    this.#signer = signer;
+    this.#index = new SegmentIndex(index, signer.index);
+  }
+
+  /** `files` were listed before the index is read: what comes later is nobody's fault. */
+  async run(files: readonly string[]): Promise<VerifiedAudit> {
+    const state = await this.#index.read();
+    const living = state.entries.filter(({ removed }) => !removed);
+    const found: VerifiedSegment[] = [];
+    for (const entry of living) found.push(...(await this.#verify(entry)));
+    const known = new Set(state.entries.map(({ file }) => file));
+    for (const file of files.filter((name) => !known.has(name))) found.push(...(await this.#verifyUnknown(file)));
+    const segments = found.map((segment) => this.#withLink(segment)).toSorted((one, other) => (one.file < other.file ? -1 : 1));
+    const removed = state.base.number + state.entries.length - living.length;
+    const isIntact = state.problems.length === 0 && segments.every(({ problem }) => problem === undefined);
+    return { segments, indexProblems: state.problems, removed, isIntact };
+  }
+
+  async #verify(entry: IndexEntry): Promise<readonly VerifiedSegment[]> {
+    const { file, mark } = entry;
+    const checked = await this.#check(file, mark);
+    if (!checked) return (await this.#now(entry)) ? [{ file, lines: 0, problem: "missing" }] : [];
+    if (!mark && checked.lines > 1) {
+      const now = await this.#now(entry);
+      if (now?.mark) return this.#verify(now);
+    }
+    this.#checked.set(file, checked);
+    return [toVerified(entry, checked)];
+  }
+
+  /** A process that was killed as it began a segment has left one with its first line at most. */
+  async #verifyUnknown(file: string): Promise<readonly VerifiedSegment[]> {
+    const checked = await this.#check(file);
+    if (!checked) return [];
+    const isBegun = checked.brokenLine === undefined && checked.lines + Number(checked.isTorn) <= 1;
+    if (isBegun) return [{ file, lines: checked.lines, isOpen: true }];
+    const isKnownNow = (await this.#index.read()).entries.some((entry) => entry.file === file);
+    return isKnownNow ? [] : [{ file, lines: checked.lines, problem: "unknown" }];
+  }
+
+  /** Undefined when it is not there. */
+  #check(file: string, mark?: IndexEntry["mark"]): Promise<CheckedLines | undefined> {
+    const path = join(this.#folder, file);
+    return checkLines(path, file, { sign: this.#signer.line, ...(mark && { mark }) }).catch((cause: unknown) => {
+      if (errnoOf(cause) === "ENOENT") return undefined;
+      throw cause;
+    });
+  }
+
+  /** The entry as the index has it since; undefined when its segment was removed. */
+  async #now({ number }: IndexEntry): Promise<IndexEntry | undefined> {
+    return (await this.#index.read()).entries.find((entry) => entry.number === number && !entry.removed);
+  }
+
+  /** Of a segment that follows another one: the last line of that one must name it, and its first line must be chained to that. */
+  #withLink(segment: VerifiedSegment): VerifiedSegment {
+    const checked = this.#checked.get(segment.file);
+    const before = checked?.after === undefined ? undefined : this.#checked.get(checked.after);
+    if (!checked || !before || segment.problem || before.brokenLine !== undefined) return segment;
+    return before.next === segment.file && before.mac === checked.previous ? segment : { ...segment, problem: "apart" };
+  }
+}
+
+function toVerified({ file, mark }: IndexEntry, { lines, brokenLine, isTorn, hasMark }: CheckedLines): VerifiedSegment {
+  const isClosed = mark?.state === "closed";
+  /** The last line that may be there: none but the first before the first mark, none behind the mark of a closed one. */
+  const most = mark ? (isClosed ? mark.sequence : Infinity) : 1;
+  const firstBroken = brokenLine ?? (lines + Number(isTorn) > most ? most + 1 : undefined);
+  return {
+    file,
+    lines,
+    ...(firstBroken !== undefined && { problem: "changed", brokenLine: firstBroken }),
+    ...(firstBroken === undefined && mark && !hasMark && { problem: "cut" }),
+    ...(isTorn && { isTorn }),
+    ...(!isClosed && { isOpen: true }),
+  };
+}
