@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createNoSandboxes } from "../../test/support/no-sandboxes.ts";
 import * as z from "zod";
 import { createAuditLog } from "../catalog/audit/audit-log.ts";
+import { readAuditTail } from "../catalog/audit/audit-tail.ts";
 import { createCatalog } from "../catalog/catalog.ts";
 import { defineTool } from "../catalog/tool.ts";
 import { BelljarError } from "../errors.ts";
@@ -68,12 +69,7 @@ async function openServer({ isReady }: { readonly isReady?: () => boolean } = {}
     read: async (path: string) => (await fetch(new URL(path, url))).text(),
     async audited(): Promise<readonly string[]> {
       await audit.close();
-      const text = readdirSync(home).map((name) => readFileSync(join(home, name), "utf8"));
-      return text
-        .join("")
-        .trim()
-        .split("\n")
-        .map((line) => (JSON.parse(line) as { requestId: string }).requestId);
+      return (await readAuditTail(join(home, "audit"), 100)).map(({ fields }) => String(fields["requestId"]));
     },
     [Symbol.asyncDispose]: () => gateway.close(0),
   };
