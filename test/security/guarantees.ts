@@ -49,7 +49,8 @@ export const GUARANTEES = {
   "secrets-stay-outside": "A secret's value is in no process, variable or file of a sandbox that uses it, nor in any log, audit or error.",
   "placeholder-only-to-its-host":
     "A secret's value goes to its hosts alone and over TLS alone; its placeholder in any other request that the proxy can read is refused and audited.",
-  "echo-masked": "An answer that repeats a secret's value, as it is or encoded, reaches the sandbox without it.",
+  "echo-masked":
+    "An answer that repeats a secret's whole value, as it is or as an encoder writes it (escaped, also twice; in base64 or hex; in any case), reaches the sandbox without it.",
   "authority-trusted-inside-alone":
     "The authority that reads a sandbox's traffic is trusted in that sandbox alone, signs for its secrets' hosts alone, and its key stays outside.",
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { ExecProcess } from "../../src/runtime/guest/guest.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { encodeEverywhere, tellingPieces } from "../support/echo-encoders.ts";
 import type { Origin, SecretLab } from "../support/secret-lab.ts";
 import { openSecretLab } from "../support/secret-lab.ts";
 import { findInMemory, processesIn } from "./support/memory.ts";
@@ -193,6 +194,32 @@ verifies("echo-masked", async () => {
   expect(said).toContain('"form":');
   expect(foundIn(said)).toEqual([]);
   expect(said).toMatch(/x-echo: Basic /);
+});
+
+/** The same bytes in another order, but for the first and the last, of which base64 shows some bits. */
+const CONTROL_VALUE = VALUE.replace(
+  /^(.)(.*)(.)$/,
+  (_all, first: string, rest: string, last: string) => first + rest.split("").toReversed().join("") + last,
+);
+
+verifies("echo-masked", async () => {
+  const [ones = [], others = []] = encodeEverywhere([VALUE, CONTROL_VALUE]);
+  const controls = new Map(others.map(({ encoder, bytes }) => [encoder, bytes]));
+  const telling = ones.map(({ encoder, bytes }) => ({ encoder, pieces: tellingPieces(bytes, controls.get(encoder) ?? Buffer.alloc(0)) }));
+  expect(telling.filter(({ pieces }) => pieces.length === 0)).toEqual([]);
+  await using lab = await openSecretLab();
+  await lab.store.set("local", "api", VALUE);
+  const api = await lab.https("api.secret.test", (request, response) => void response.end(ones[Number(request.url?.slice(1))]?.bytes));
+  const sandbox = await lab.sandbox({
+    network: { allow: [api.authority] },
+    secrets: { API_KEY: { secret: "api", hosts: [api.authority] } },
+  });
+  await inside(sandbox, `mkdir /tmp/said; curl -sS --fail "${api.url}/[0-${ones.length - 1}]" -o "/tmp/said/#1"`);
+  for (const [index, { encoder, pieces }] of telling.entries()) {
+    const said = await sandbox.guest.files.read(`/tmp/said/${index}`, { user: "root", signal: AbortSignal.timeout(30_000) });
+    expect([encoder, said.length]).toEqual([encoder, expect.any(Number)]);
+    expect([encoder, pieces.filter((piece) => said.toString("latin1").includes(piece))]).toEqual([encoder, []]);
+  }
 });
 
 verifies("authority-trusted-inside-alone", async () => {

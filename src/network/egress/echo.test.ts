@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { connect } from "node:tls";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { converse, openConnect, openEgressLab, openOrigin } from "../../../test/support/egress-lab.ts";
 import { createSecretGuard } from "../secrets/create-secret-guard.ts";
@@ -102,16 +103,138 @@ it("tells the length of a body that is only asked about", async () => {
   expect(await lab.ask("/")).not.toContain("content-length");
 });
 
-it("masks what a server says on a WebSocket, also when its request held no placeholder", async () => {
+/** A frame as a server sends it. */
+function frame(text: string | Buffer, first = 0x81): Buffer {
+  const content = Buffer.from(text);
+  const head = content.length < 126 ? Buffer.of(first, content.length) : Buffer.of(first, 126, content.length >> 8, content.length & 255);
+  return Buffer.concat([head, content]);
+}
+
+async function askWebSocket(say: (socket: Duplex) => void, ...headers: readonly string[]): Promise<string> {
   await using lab = await openSecretLab(
     (_request, response) => response.end(),
     (request, socket) => {
-      socket.end(
-        `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n${request.headers["sec-websocket-extensions"]} ${VALUE}`,
-      );
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n");
+      socket.write(`X-Extensions: ${request.headers["sec-websocket-extensions"]}\r\n\r\n`);
+      say(socket);
+      socket.end();
     },
   );
-  const answer = await lab.ask("/", "Upgrade: websocket", "Sec-WebSocket-Extensions: permessage-deflate");
-  expect(answer).toContain(`undefined ${"*".repeat(VALUE.length)}`);
+  return await lab.ask("/", "Upgrade: websocket", ...headers);
+}
+
+const HALF = VALUE.length / 2;
+
+it("masks what a server says on a WebSocket, also when its request held no placeholder", async () => {
+  const answer = await askWebSocket((socket) => socket.write(frame(`the ${VALUE}!`)), "Sec-WebSocket-Extensions: permessage-deflate");
+  expect(answer.toLowerCase()).toContain("x-extensions: undefined");
+  expect(answer).toContain(frame(`the ${"*".repeat(VALUE.length)}!`).toString("latin1"));
+});
+
+it("masks a value that a server cuts into frames, with other frames between", async () => {
+  const pieces = [
+    frame(VALUE.slice(0, HALF), 0x01),
+    frame(`ping ${VALUE}`, 0x89),
+    frame("", 0x00),
+    frame(`${VALUE.slice(HALF)} after`, 0x80),
+  ];
+  const answer = await askWebSocket((socket) => {
+    for (const byte of Buffer.concat([...pieces, frame("next")])) socket.write(Buffer.of(byte));
+  });
+  const stars = "*".repeat(HALF);
+  const expected = [
+    frame(stars, 0x01),
+    frame(`ping ${stars}${stars}`, 0x89),
+    frame("", 0x00),
+    frame(`${stars} after`, 0x80),
+    frame("next"),
+  ];
+  expect(answer).toContain(Buffer.concat(expected).toString("latin1"));
+});
+
+it("lets a message pass as soon as it is whole, though it ends as a value begins", async () => {
+  const many = Array.from({ length: 3000 }, () => frame("s"));
+  const answer = await askWebSocket((socket) => socket.write(Buffer.concat(many)));
+  expect(answer).toContain(Buffer.concat(many).toString("latin1"));
+});
+
+it.each([
+  ["masked", Buffer.concat([Buffer.of(0x81, 0x80 | VALUE.length, 0, 0, 0, 0), Buffer.from(VALUE)])],
+  ["compressed", frame(VALUE, 0xc1)],
+  ["of no kind that there is", frame(VALUE, 0x83)],
+  ["no frames", Buffer.from(`GET / ${VALUE}`)],
+])("closes a WebSocket whose frames are %s", async (_what, bytes) => {
+  const answer = await askWebSocket((socket) => socket.write(bytes));
+  expect(answer.toLowerCase()).toMatch(/^http\/1.1 101 [^]*upgrade: websocket\r\n\r\n$/);
+});
+
+it("passes on no answer that switches to another protocol than was asked for", async () => {
+  await using lab = await openSecretLab(
+    (_request, response) => response.end(),
+    (_request, socket) => socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n${VALUE}`),
+  );
+  expect(await lab.ask("/", "Upgrade: websocket")).toContain("x-belljar-error: bad-response");
+});
+
+it.each([206, 226])("passes on no answer in pieces: %i", async (status) => {
+  await using lab = await openSecretLab((_request, response) => {
+    response.writeHead(status, { "content-range": "bytes 0-4/9" }).end(VALUE.slice(0, 5));
+  });
+  const answer = await lab.ask("/", "Range: bytes=0-4");
+  expect(answer).toContain("x-belljar-error: bad-response");
+  expect(answer).not.toContain(VALUE.slice(0, 5));
+});
+
+it.each(["Range", "Request-Range", "X-MS-Range", "If-Range", "A-IM"])("asks for the whole, whatever %s says", async (name) => {
+  const seen: string[] = [];
+  await using lab = await openSecretLab((request, response) => {
+    seen.push(...Object.keys(request.headers));
+    response.end("whole");
+  });
+  expect(await lab.ask("/", `${name}: bytes=0-4`)).toContain("whole");
+  expect(seen).not.toContain(name.toLowerCase());
+});
+
+it("masks trailers and early hints by leaving them out, and every header", async () => {
+  await using lab = await openSecretLab((_request, response) => {
+    response.writeEarlyHints({ link: `</${VALUE}>; rel=preload` });
+    response.writeHead(302, {
+      location: `/?k=${encodeURIComponent(VALUE)}`,
+      "set-cookie": [`a=${VALUE}`, "b=1"],
+      etag: `"${VALUE}"`,
+      trailer: "x-key",
+    });
+    response.addTrailers({ "x-key": VALUE });
+    response.end();
+  });
+  const answer = await lab.ask("/");
+  expect(answer).toContain(`location: /?k=${PLACEHOLDER}`);
   expect(answer).not.toContain(VALUE);
+  expect(answer.toLowerCase()).not.toContain("x-key");
+});
+
+it.each(["gzip", "br", "deflate"])("masks an answer in %s though identity was asked for", async (coding) => {
+  const compress = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }[coding] ?? gzipSync;
+  await using lab = await openSecretLab((_request, response) => {
+    response.writeHead(200, { "content-encoding": coding }).end(compress(`the ${VALUE}!`));
+  });
+  expect(await lab.ask("/", "Accept-Encoding: gzip, br, deflate")).toContain(`the ${PLACEHOLDER}!`);
+});
+
+it.each(["zstd", "gzip, gzip", "compress"])("passes on no answer in %s", async (coding) => {
+  await using lab = await openSecretLab((_request, response) => {
+    response.writeHead(200, { "content-encoding": coding }).end(VALUE);
+  });
+  expect(await lab.ask("/")).toContain("x-belljar-error: bad-response");
+});
+
+it("masks each part of an answer in many, and each event as it comes", async () => {
+  await using lab = await openSecretLab((_request, response) => {
+    response.writeHead(200, { "content-type": "multipart/mixed; boundary=b" });
+    response.write(`--b\r\ncontent-transfer-encoding: base64\r\n\r\n${Buffer.from(`a key: ${VALUE}`).toString("base64")}\r\n`);
+    response.end(`--b\r\n\r\ndata: ${VALUE}\n\n--b--`);
+  });
+  const answer = await lab.ask("/");
+  expect(answer).toContain(`data: ${PLACEHOLDER}\n\n`);
+  expect(answer).not.toContain(Buffer.from(`a key: ${VALUE}`).toString("base64").slice(12, 20));
 });

@@ -195,7 +195,7 @@ const WHAT_HAPPENED: Partial<Record<Reason, string>> = {
   "timed-out": "did not answer in time",
   reset: "closed the connection before it answered",
   "bad-certificate": "has a certificate that is not valid for it",
-  "bad-response": "answered with what is no valid HTTP",
+  "bad-response": "answered with what is no valid HTTP, or what cannot be searched for secrets",
 };
 
 export function unreachable(reason: Reason, { host, port }: Place): Refusal {

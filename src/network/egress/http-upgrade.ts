@@ -52,6 +52,10 @@ async function upgrade(visit: HttpVisit, { request, response, socket }: Upgrade)
   const relayed = { response, flow, mask: outgoing.filled?.mask, touch: () => visit.touch() };
   upstream.once("response", (incoming) => relayAnswer(incoming, relayed));
   upstream.once("upgrade", (incoming, other, head) => {
+    if (incoming.headers.upgrade?.toLowerCase() !== "websocket") {
+      other.destroy();
+      return flow.stop(unreachable("bad-response", flow.place));
+    }
     visit.leave();
     const mask = outgoing.filled?.mask;
     socket.write(switchingHead(incoming, mask));

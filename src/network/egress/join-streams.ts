@@ -30,6 +30,7 @@ export function joinStreams(flow: Flow, { inside, outside, idleMs, toOutside, to
     timer.refresh();
   };
   const isLent = !toInside && lendReads(outside, (bytes, done) => void (received(bytes), inside.write(bytes, done)));
+  for (const filter of [toOutside, toInside]) filter?.on("error", finish);
   for (const [stream, other] of [
     [inside, outside],
     [outside, inside],

@@ -53,8 +53,12 @@ function maskHead(headers: IncomingHttpHeaders, mask: ResponseMask, method: stri
   return { ...without(mask.headers(headers), "content-encoding"), ...(length !== undefined && { "content-length": length }) };
 }
 
+/** A piece of the whole, and what changed of it: nobody asked for these. */
+const IN_PIECES = new Set([206, 226]);
+
 /** What makes a compressed body readable, though identity was asked for; undefined for what cannot be read. */
 function decode(incoming: IncomingMessage): readonly Transform[] | undefined {
+  if (IN_PIECES.has(incoming.statusCode ?? 0)) return undefined;
   if ((incoming.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked") return undefined;
   const encoding = incoming.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   if (encoding === "identity" || encoding === "") return [];

@@ -5,8 +5,6 @@ import { toAuthority, toCanonicalHost } from "../host-name.ts";
 import type { SecretUse, SecretUses } from "../policy.ts";
 import type { SandboxAuthority, ServerCertificates } from "../tls/sandbox-authority.ts";
 import { createServerCertificates } from "../tls/sandbox-authority.ts";
-import type { Replacement } from "./byte-replacer.ts";
-import { echoForms } from "./echo-forms.ts";
 import type { Place, Visit } from "./fill-head.ts";
 import { fillHead } from "./fill-head.ts";
 import { createPlaceholderWatch, findPlaceholder } from "./placeholder.ts";
@@ -76,7 +74,7 @@ class SandboxGuard implements SecretGuard {
     const requestBody = this.#bodyWatch(target);
     const known = [...values, ...(await this.#otherValues(target, wanted))].map(([placeholder, value]) => ({ placeholder, value }));
     if (known.length === 0) return { ...filled, ...(requestBody && { requestBody }) };
-    const mask = createResponseMask([...known.flatMap(echoForms), ...basicForms(head, filled.headers)]);
+    const mask = createResponseMask(known);
     return { path: filled.path, headers: askReadable(filled.headers), ...(requestBody && { requestBody }), mask };
   }
 
@@ -174,21 +172,10 @@ function encode(value: string | undefined, place: Place): string | undefined {
   return place === "path" ? encodeURIComponent(value) : Buffer.from(value).toString("latin1");
 }
 
-/** An answer that is compressed could not be masked as it flows, and one in pieces could cut a value in two. */
+/** With one of these a server answers with a piece, which could cut a value in two, or compressed, which could not be masked as it flows. */
+const FOR_PIECES = new Set(["range", "request-range", "x-ms-range", "if-range", "a-im", "sec-websocket-extensions"]);
+
 function askReadable(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
-  const { range: _range, "if-range": _ifRange, "sec-websocket-extensions": _extensions, ...rest } = headers;
-  return { ...rest, "accept-encoding": "identity" };
-}
-
-/** The credentials that were sent, back to those that the program wrote. */
-function basicForms({ headers: before }: RequestHead, after: OutgoingHttpHeaders): readonly Replacement[] {
-  return Object.entries(before).flatMap(([name, value]) => {
-    const [written, sent] = [credentialsOf(value), credentialsOf(after[name])];
-    if (written === undefined || sent === undefined || written === sent) return [];
-    return [{ find: Buffer.from(sent), put: Buffer.from(written) }];
-  });
-}
-
-function credentialsOf(value: OutgoingHttpHeaders[string]): string | undefined {
-  return typeof value === "string" ? /^basic +(\S+)/i.exec(value)?.[1] : undefined;
+  const rest = Object.entries(headers).filter(([name]) => !FOR_PIECES.has(name));
+  return { ...Object.fromEntries(rest), "accept-encoding": "identity" };
 }

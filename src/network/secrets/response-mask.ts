@@ -1,23 +1,25 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
-import type { Replacement } from "./byte-replacer.ts";
-import { createReplaceStream, replaceBytes } from "./byte-replacer.ts";
-import { withStars } from "./echo-forms.ts";
+import { createMaskStream, maskEchoes } from "./echo-mask.ts";
+import { createFrameMaskStream } from "./frame-mask.ts";
+import type { KnownValue } from "./echo-patterns.ts";
+import { createEchoPatterns } from "./echo-patterns.ts";
+import { EchoScanner } from "./echo-scanner.ts";
 import type { ResponseMask } from "./secret-guard.ts";
 
 /** They speak of a body that the mask may change. */
 const OF_THE_BODY = new Set(["content-length", "content-md5", "digest", "content-digest", "repr-digest"]);
 
-/** Takes these texts out of a response. */
-export function createResponseMask(replacements: readonly Replacement[]): ResponseMask {
-  const maskText = (text: string): string => replaceBytes(replacements, Buffer.from(text, "latin1")).toString("latin1");
+/** Takes these values out of a response. */
+export function createResponseMask(values: readonly KnownValue[]): ResponseMask {
+  const scanner = new EchoScanner(createEchoPatterns(values));
+  const maskText = (text: string): string => maskEchoes(scanner, Buffer.from(text, "latin1")).toString("latin1");
   return {
     headers: (headers) => maskHeaders(headers, maskText),
     text: maskText,
-    body: () => createReplaceStream(replacements),
-    upgraded: () => createReplaceStream(withStars(replacements)),
+    body: () => createMaskStream(scanner),
+    upgraded: () => createFrameMaskStream(scanner),
   };
 }
-
 function maskHeaders(headers: IncomingHttpHeaders, maskText: (text: string) => string): OutgoingHttpHeaders {
   const masked: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(headers)) {

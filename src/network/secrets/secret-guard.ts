@@ -47,6 +47,6 @@ export interface ResponseMask {
   text(text: string): string;
   /** One for a body that is not compressed. It changes the length. */
   body(): Transform;
-  /** One for what the server sends after a 101. It keeps every length. */
+  /** One for what a WebSocket server says after a 101. It keeps the length of every frame, and breaks at what is none. */
   upgraded(): Transform;
 }

@@ -1,0 +1,103 @@
+import { Transform } from "node:stream";
+import type { EchoMatch } from "./echo-reader.ts";
+import { locateEchoes } from "./echo-reader.ts";
+import type { EchoScanner, ScanPlace } from "./echo-scanner.ts";
+
+/** Takes values out of bytes that come in chunks. It holds back only what may be the start of one, so that events pass as they come. */
+export class EchoMask {
+  readonly #scanner: EchoScanner;
+  readonly #keepsLength: boolean;
+  readonly #place: ScanPlace = { state: 0, start: 0 };
+  #held: Buffer = Buffer.alloc(0);
+  /** Everything in `held` before it is hidden already. */
+  #hiddenTo = 0;
+  /** Not written yet: by their starts, and none touches another. */
+  #matches: EchoMatch[] = [];
+
+  /** `keepsLength`: a value becomes stars, as many as it had bytes. */
+  constructor(scanner: EchoScanner, { keepsLength }: { readonly keepsLength: boolean }) {
+    this.#scanner = scanner;
+    this.#keepsLength = keepsLength;
+  }
+
+  /** What may go on now. */
+  push(chunk: Buffer): Buffer {
+    const from = this.#held.length;
+    const bytes = from === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    for (let end = this.#scanner.next(bytes, from, this.#place); end !== undefined; end = this.#scanner.next(bytes, end, this.#place)) {
+      const { matches, openFrom } = locateEchoes(this.#scanner.patterns, bytes, { start: this.#startFor(end), end });
+      for (const match of matches) this.#add(match);
+      this.#place.start = openFrom;
+    }
+    this.#held = bytes;
+    return this.#release(this.#place.start);
+  }
+
+  /** The rest: what was held back is the start of nothing, or whole by ending here. */
+  end(): Buffer {
+    const end = this.#held.length;
+    const { matches } = locateEchoes(this.#scanner.patterns, this.#held, { start: this.#startFor(end), end, isLast: true });
+    for (const match of matches) this.#add(match);
+    return this.#release(end);
+  }
+
+  #startFor(end: number): number {
+    return Math.max(this.#place.start, end - this.#scanner.patterns.holdBytes);
+  }
+
+  /** Values that overlap, as one that is part of another, are hidden as one. */
+  #add(match: EchoMatch): void {
+    let whole = match;
+    for (let last = this.#matches.at(-1); last && last.end > whole.start; last = this.#matches.at(-1)) {
+      const { put } = whole.start <= last.start ? whole : last;
+      whole = { start: Math.min(whole.start, last.start), end: Math.max(whole.end, last.end), put };
+      this.#matches.pop();
+    }
+    this.#matches.push(whole);
+  }
+
+  #release(to: number): Buffer {
+    const parts: Buffer[] = [];
+    let at = 0;
+    const pass = (end: number): void => {
+      const shownFrom = Math.min(Math.max(at, this.#hiddenTo), end);
+      if (this.#keepsLength && shownFrom > at) parts.push(stars(shownFrom - at));
+      if (end > shownFrom) parts.push(this.#held.subarray(shownFrom, end));
+      at = Math.max(at, end);
+    };
+    for (let next = this.#matches[0]; next && next.start < to; next = this.#matches[0]) {
+      pass(next.start);
+      if (!this.#keepsLength && next.start >= this.#hiddenTo) parts.push(next.put);
+      this.#hiddenTo = Math.max(this.#hiddenTo, next.end);
+      this.#matches.shift();
+    }
+    pass(to);
+    this.#held = Buffer.from(this.#held.subarray(to));
+    this.#hiddenTo = Math.max(0, this.#hiddenTo - to);
+    this.#place.start -= to;
+    this.#matches = this.#matches.map((match) => ({ ...match, start: match.start - to, end: match.end - to }));
+    return join(parts);
+  }
+}
+
+export function maskEchoes(scanner: EchoScanner, bytes: Buffer): Buffer {
+  const mask = new EchoMask(scanner, { keepsLength: false });
+  return Buffer.concat([mask.push(bytes), mask.end()]);
+}
+
+export function createMaskStream(scanner: EchoScanner): Transform {
+  const mask = new EchoMask(scanner, { keepsLength: false });
+  return new Transform({
+    transform: (chunk: Buffer, _encoding, done) => done(null, mask.push(chunk)),
+    flush: (done) => done(null, mask.end()),
+  });
+}
+
+function stars(length: number): Buffer {
+  return Buffer.alloc(length, "*");
+}
+
+function join(parts: readonly Buffer[]): Buffer {
+  const [first = Buffer.alloc(0), ...more] = parts;
+  return more.length === 0 ? first : Buffer.concat([first, ...more]);
+}

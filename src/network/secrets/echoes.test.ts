@@ -1,0 +1,155 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { encodeEverywhere } from "../../../test/support/echo-encoders.ts";
+import { EchoMask } from "./echo-mask.ts";
+import { createEchoPatterns } from "./echo-patterns.ts";
+import { EchoScanner } from "./echo-scanner.ts";
+
+/** The same characters in another order, so that only what is told of the value tells them apart. */
+const [ONE, OTHER] = [`sk-"<Aé'/+\\Zz0]]>q&7 ~=b9_.x`, `sk-9b=~ 7&q]]>0zZ\\+/'éA<"_.x`];
+const PLACEHOLDER = `belljar_secret_${"a".repeat(26)}`;
+
+function scannerFor(...values: readonly string[]): EchoScanner {
+  return new EchoScanner(createEchoPatterns(values.map((value) => ({ value, placeholder: PLACEHOLDER }))));
+}
+
+function maskWith(scanner: EchoScanner, chunks: readonly Buffer[], keepsLength = false): Buffer {
+  const mask = new EchoMask(scanner, { keepsLength });
+  return Buffer.concat([...chunks.map((chunk) => mask.push(chunk)), mask.end()]);
+}
+
+const [ones, others] = encodeEverywhere([ONE, OTHER]).map((forms) => new Map(forms.map(({ encoder, bytes }) => [encoder, bytes])));
+
+it("is held against at least twenty encoders", () => {
+  expect(ones?.size).toBeGreaterThanOrEqual(20);
+});
+
+it.each([...(ones ?? [])])("hides all of a value that %s wrote, wherever the answer is split", (encoder, bytes) => {
+  const other = others?.get(encoder) ?? Buffer.alloc(0);
+  expect(bytes.equals(other)).toBe(false);
+  const scanner = scannerFor(ONE);
+  const masked = maskWith(scanner, [bytes]);
+  // Nothing of the value is left when what is left is the same for another value.
+  expect(masked.toString("latin1")).toBe(maskWith(scannerFor(OTHER), [other]).toString("latin1"));
+  for (let at = 1; at < bytes.length; at++)
+    expect(maskWith(scanner, [bytes.subarray(0, at), bytes.subarray(at)]).toString("latin1")).toBe(masked.toString("latin1"));
+  expect(
+    maskWith(
+      scanner,
+      [...bytes].map((byte) => Buffer.of(byte)),
+    ).toString("latin1"),
+  ).toBe(masked.toString("latin1"));
+  expect(maskWith(scanner, [bytes], true)).toHaveLength(bytes.length);
+});
+
+const SPELLINGS: readonly ((character: string) => string)[] = [
+  (character) => character,
+  (character) => encodeURIComponent(character),
+  (character) => `%25${Buffer.from(character).toString("hex").match(/../g)?.join("%25")}`,
+  (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  (character) => `\\\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  (character) => `&#${character.charCodeAt(0)};`,
+  (character) => `&amp;#x0${character.charCodeAt(0).toString(16)};`,
+  (character) => character.toUpperCase(),
+];
+const PLAIN_VALUES = ["sk-3f+Ab/c9=Z", "sk-Z9=b/Ac+3f"] as const;
+
+it("hides a value of which each character is written in another way, whatever stands around it", () => {
+  const piece = fc.constantFrom(
+    "%",
+    "%2",
+    "%25",
+    "\\",
+    "\\u",
+    "\\u00",
+    "&",
+    "&#",
+    "&#0",
+    "&amp;",
+    "=",
+    "=\r\n",
+    "s",
+    "sk-",
+    "sk-3",
+    "\0",
+    "c2st",
+    "736b",
+    "a",
+  );
+  const around = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
+  const ways = fc.array(fc.nat(SPELLINGS.length - 1), { minLength: 13, maxLength: 13 });
+  const [scanner, other] = PLAIN_VALUES.map((value) => scannerFor(value)) as [EchoScanner, EchoScanner];
+  const write = (value: string, chosen: readonly number[]): string =>
+    value
+      .split("")
+      .map((character, index) => SPELLINGS[chosen[index] ?? 0]?.(character))
+      .join("");
+  fc.assert(
+    fc.property(around, ways, around, fc.nat(200), (before, chosen, after, cut) => {
+      const echo = Buffer.from(`${before}${write(PLAIN_VALUES[0], chosen)}.${after}`);
+      const masked = maskWith(scanner, [echo.subarray(0, cut), echo.subarray(cut)]).toString("latin1");
+      expect(masked).toContain(PLACEHOLDER);
+      expect(masked).not.toContain(write(PLAIN_VALUES[0], chosen).slice(0, 12));
+      const control = Buffer.from(`${before}${write(PLAIN_VALUES[1], chosen)}.${after}`);
+      expect(maskWith(other, [control]).toString("latin1")).toBe(masked);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it("changes nothing in which no value is, whatever it is", () => {
+  const scanner = scannerFor(ONE, "another-secret-value");
+  const bytes = fc.uint8Array({ maxLength: 300 });
+  const almost = fc.string({
+    unit: fc.constantFrom("%", "2", "5", "\\", "u", "0", "&", "#", ";", "=", "s", "k", "-", "\n", "\0"),
+    maxLength: 300,
+  });
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        bytes,
+        almost.map((text) => Buffer.from(text)),
+      ),
+      fc.nat(300),
+      (some, cut) => {
+        const whole = Buffer.from(some);
+        expect(maskWith(scanner, [whole.subarray(0, cut), whole.subarray(cut)]).equals(whole)).toBe(true);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+it("hides values that overlap, and one that holds another", () => {
+  const scanner = scannerFor("secret-key", "key-of-house", "my-secret-key-of-houses");
+  const mask = (text: string): string => maskWith(scanner, [Buffer.from(text)]).toString();
+  expect(mask("a secret-key-of-house b")).toBe(`a ${PLACEHOLDER} b`);
+  expect(mask("my-secret-key-of-houses")).toBe(PLACEHOLDER);
+  expect(mask("my-secret-key-of-house!")).toBe(`my-${PLACEHOLDER}!`);
+});
+
+it("hides a value that begins again within itself", () => {
+  const scanner = scannerFor("aabaabaac");
+  for (const text of ["aabaabaabaac", "aaabaabaac", "aabaabaacaabaabaac"]) {
+    expect(maskWith(scanner, [Buffer.from(text)]).toString()).not.toContain("aac");
+    expect(
+      maskWith(
+        scanner,
+        [...Buffer.from(text)].map((byte) => Buffer.of(byte)),
+      ).toString(),
+    ).toBe(maskWith(scanner, [Buffer.from(text)]).toString());
+  }
+});
+
+it("finds a value behind more ways to begin one than it keeps in mind", () => {
+  const numbers = Array.from({ length: 20_000 }, (_, index) => `&#38;#${index % 127}&#${(index * 7) % 127}`);
+  const masked = maskWith(scannerFor(ONE), [Buffer.from(numbers.join("")), Buffer.from(`.${JSON.stringify(ONE)}.`)]).toString();
+  expect(masked).toMatch(/\."belljar_secret_a{26}"\.$/);
+});
+
+it("lets the end of an event pass, and holds no more than a value takes", () => {
+  const mask = new EchoMask(scannerFor(ONE), { keepsLength: false });
+  expect(mask.push(Buffer.from("data: yes\n\n")).toString()).toBe("data: yes\n\n");
+  const pushed = Array.from({ length: 64 }, () => mask.push(Buffer.alloc(65_536, "\\")).length);
+  expect(64 * 65_536 - pushed.reduce((sum, length) => sum + length, 0)).toBeLessThan(16_384);
+});
