@@ -3,7 +3,7 @@ import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import { characterStart } from "./result.ts";
 
-/** What is kept of results that were cut, for their owners alone. */
+/** What is kept of results that were cut, for their owners alone, and of tokens of one owner for those that have no fewer toolsets. */
 export interface KeptResults {
   /** Answers the URI under which the text can be read. What no longer fits pushes the oldest out. */
   keep(principal: Principal, text: string): string;
@@ -43,6 +43,7 @@ const PART_BYTES = 262_144;
 
 interface Kept {
   readonly owner: string;
+  readonly toolsets?: readonly string[];
   readonly bytes: Buffer;
   readonly keptAt: Date;
 }
@@ -63,30 +64,31 @@ class MemoryResults implements KeptResults {
     this.#now = now;
   }
 
-  keep({ id: owner }: Principal, text: string): string {
+  keep({ id: owner, grants }: Principal, text: string): string {
     const whole = Buffer.from(text);
     const { textBytes } = this.#limits;
     const bytes = whole.length > textBytes ? Buffer.from(whole.subarray(0, characterStart(whole, textBytes))) : whole;
     const id = randomBytes(16).toString("hex");
-    this.#kept.set(id, { owner, bytes, keptAt: this.#now() });
+    this.#kept.set(id, { owner, bytes, keptAt: this.#now(), ...(grants?.toolsets && { toolsets: grants.toolsets }) });
     this.#dropOld(owner);
     return toUri(id);
   }
 
-  read({ id: owner }: Principal, id: string, { offset = 0, limit = PART_BYTES }: ByteRange): KeptPart {
+  read(principal: Principal, id: string, { offset = 0, limit = PART_BYTES }: ByteRange): KeptPart {
     this.#dropExpired();
     const kept = this.#kept.get(id);
-    if (kept?.owner !== owner) throw new BelljarError("RESOURCE_NOT_FOUND", `No result "${id.slice(0, 40)}"; results are kept for an hour`);
+    if (!kept || !mayRead(principal, kept))
+      throw new BelljarError("RESOURCE_NOT_FOUND", `No result "${id.slice(0, 40)}"; results are kept for an hour`);
     const { bytes } = kept;
     const start = characterEnd(bytes, offset);
     const end = characterEnd(bytes, Math.min(bytes.length, start + Math.min(limit, PART_BYTES)));
     return { text: bytes.toString("utf8", start, end), offset: start, bytes: end - start, total: bytes.length };
   }
 
-  list({ id: owner }: Principal) {
+  list(principal: Principal) {
     this.#dropExpired();
     return [...this.#kept]
-      .filter(([, kept]) => kept.owner === owner)
+      .filter(([, kept]) => mayRead(principal, kept))
       .map(([id, { bytes, keptAt }]) => ({ id, uri: toUri(id), bytes: bytes.length, keptAt }));
   }
 
@@ -120,6 +122,12 @@ class MemoryResults implements KeptResults {
       this.#kept.delete(id);
     }
   }
+}
+
+/** What another token's tools answered is not for one that may not call them. */
+function mayRead({ id, grants }: Principal, { owner, toolsets }: Kept): boolean {
+  if (id !== owner) return false;
+  return grants?.toolsets === undefined || (toolsets?.every((name) => grants.toolsets?.includes(name)) ?? false);
 }
 
 function toUri(id: string): string {

@@ -188,11 +188,23 @@ it("describes a tool that is not listed by its schema", async () => {
 
 it("narrows the server's scope by what a token grants, never wider", () => {
   expect(narrowScope({}, undefined)).toEqual({});
-  expect(narrowScope({}, { toolsets: ["files"], readOnly: true })).toEqual({ toolsets: ["files"], readOnly: true });
-  expect(narrowScope({ toolsets: "all" }, { toolsets: ["files"] })).toEqual({ toolsets: ["files"] });
+  expect(narrowScope({}, { toolsets: ["files"], readOnly: true })).toEqual({ toolsets: ["files"], granted: ["files"], readOnly: true });
+  expect(narrowScope({ toolsets: "all" }, { toolsets: ["files"] })).toEqual({ toolsets: ["files"], granted: ["files"] });
   expect(narrowScope({ toolsets: ["files", "code"], readOnly: true }, { toolsets: ["files", "shell"] })).toEqual({
     toolsets: ["files"],
+    granted: ["files", "shell"],
     readOnly: true,
   });
-  expect(narrowScope({ toolsets: ["code"] }, { toolsets: ["files"] })).toEqual({ toolsets: [] });
+  expect(narrowScope({ toolsets: ["code"] }, { toolsets: ["files"] })).toEqual({ toolsets: [], granted: ["files"] });
+});
+
+it("leaves tools of others out too, when the token does not name their toolset", async () => {
+  const own = tool("own_tool", "weather", { more: { origin: "dynamic" } });
+  const refused = open([...FEW, own], narrowScope({}, { toolsets: ["files"] }));
+  expect(refused.names()).toEqual(["read_file", "write_file"]);
+  expect(await refused.call("own_tool", {})).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining("toolset:weather") }],
+  });
+  expect(open([...FEW, own], narrowScope({}, { toolsets: ["weather"] })).names()).toEqual(["own_tool"]);
 });

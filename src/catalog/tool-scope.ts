@@ -9,6 +9,8 @@ export interface ToolScope {
    * shown. Only built-in tools are in toolsets; dynamic and proxied ones are there in every case.
    */
   readonly toolsets?: readonly string[] | "all";
+  /** The toolsets of the caller's token; absent: it has all. These narrow dynamic and proxied tools too. */
+  readonly granted?: readonly string[];
   /** Leaves the tools that only read. */
   readonly readOnly?: boolean;
   /** Tools that the caller cannot use now, each with the reason, as the end of a sentence. */
@@ -31,6 +33,9 @@ export function findRefusal(tool: Tool, scope: ToolScope): string | undefined {
   if (tool.role === "discovery") return undefined;
   if (scope.without && Object.hasOwn(scope.without, tool.name)) return scope.without[tool.name];
   if (scope.readOnly && !tool.annotations.readOnlyHint) return "only tools that read are allowed";
+  if (scope.granted && tool.role !== "support" && !scope.granted.includes(tool.toolset)) {
+    return `the token has no scope toolset:${tool.toolset}`;
+  }
   const isInToolset = tool.origin === undefined && tool.role !== "support";
   if (Array.isArray(scope.toolsets) && isInToolset && !scope.toolsets.includes(tool.toolset)) {
     return `the toolset "${tool.toolset}" is not switched on`;
@@ -58,7 +63,7 @@ export function describeInScope(tool: Tool, scope: ToolScope): ToolDescription {
 }
 
 /** The same text for scopes that show the same. */
-export function scopeKey({ toolsets, readOnly = false, without = {} }: ToolScope): string {
+export function scopeKey({ toolsets, granted, readOnly = false, without = {} }: ToolScope): string {
   const shown = toolsets === undefined || toolsets === "all" ? (toolsets ?? "") : [...toolsets].toSorted().join(",");
-  return `${readOnly}:${shown}:${Object.keys(without).toSorted().join(",")}`;
+  return `${readOnly}:${shown}:${granted?.toSorted().join(",") ?? "all"}:${Object.keys(without).toSorted().join(",")}`;
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { AuditLog } from "../catalog/audit/audit-log.ts";
-import { TOOL_DOORS } from "./auth/assert-route-granted.ts";
 import type { Callers } from "./auth/callers.ts";
 
 export type RequestAudit = Pick<AuditLog, "recordRequest" | "assertWritable">;
@@ -29,8 +28,8 @@ export function auditRequests(app: FastifyInstance, audit: RequestAudit, callers
   });
 }
 
-function isAudited({ method, routeOptions: { url } }: FastifyRequest): boolean {
-  return method !== "GET" && method !== "HEAD" && url !== undefined && !TOOL_DOORS.has(url);
+function isAudited({ method, routeOptions: { config } }: FastifyRequest): boolean {
+  return method !== "GET" && method !== "HEAD" && config.access?.kind === "scoped";
 }
 
 function sandboxOf({ params }: FastifyRequest): string | undefined {

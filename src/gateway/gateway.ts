@@ -18,7 +18,7 @@ import type { TokenVerifier } from "./auth/authenticate.ts";
 import type { RequestAudit } from "./audit-requests.ts";
 import { auditRequests } from "./audit-requests.ts";
 import { admit } from "./auth/admit.ts";
-import { assertRouteGranted } from "./auth/assert-route-granted.ts";
+import { assertDeclared, DOOR } from "./auth/access.ts";
 import { createAuthenticate } from "./auth/authenticate.ts";
 import type { Callers } from "./auth/callers.ts";
 import { createCallers } from "./auth/callers.ts";
@@ -32,14 +32,17 @@ import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { REQUEST_ID_HEADER, requestIdOf } from "./request-id.ts";
 import { doctorRoute } from "./routes/doctor.ts";
 import type { FacadeRouteOptions } from "./routes/facade.ts";
-import { facadeRoutes } from "./routes/facade.ts";
+import { facadeRoutes, openApiRoute } from "./routes/facade.ts";
+import { guestUpgrade } from "./routes/guest.ts";
 import { healthRoute } from "./routes/health.ts";
 import { mcpRoute } from "./routes/mcp.ts";
 import { mcpSseRoutes } from "./routes/mcp-sse.ts";
 import { metricsRoute } from "./routes/metrics.ts";
 import { networkRoutes } from "./routes/network.ts";
-import { METADATA_ROUTES, protectedResourceRoutes } from "./routes/protected-resource.ts";
+import { protectedResourceRoutes } from "./routes/protected-resource.ts";
 import { portRoutes } from "./routes/ports.ts";
+import type { RouteGroup, ServedRoute } from "./routes/routes.ts";
+import { addRoutes, requireAccess } from "./routes/routes.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
 import { secretRoutes } from "./routes/secrets.ts";
 import { serveUpgrades } from "./upgrades.ts";
@@ -75,14 +78,14 @@ export interface GatewayOptions {
 export interface Gateway {
   /** Resolves with the address once it accepts requests. Rejects with `CONFIG_INVALID` for an address that others reach. */
   listen(): Promise<URL>;
+  /** All that it serves, and what each asks of its caller; whole once it listens. Ports of sandboxes are asked for beside it, by their links. */
+  readonly routes: readonly ServedRoute[];
   /** Takes no new requests, lets calls in flight end for at most `graceMs`, then cuts them. */
   close(graceMs?: number): Promise<void>;
 }
 
 /** What a request may hold; one limit for every route. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
-/** What everybody may ask, as a load balancer does. */
-const OPEN_ROUTES: ReadonlySet<string> = new Set(["/health", "/mcp/health", "/ready", "/openapi.json", ...METADATA_ROUTES]);
 const GRACE_MS = 5_000;
 
 export function createGateway(options: GatewayOptions): Gateway {
@@ -97,15 +100,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (isClosing) throw new BelljarError("SERVER_UNREACHABLE", "The server is stopping");
     options.assertReady?.();
   };
-  const app = createApp(options, { mcp, callers, ports, assertReady });
-  const upgrades = serveUpgrades(app.server, ports, {
-    sandboxes: options.sandboxes,
-    host: config.host,
-    callers,
-    log,
-    ...(options.audit && { audit: options.audit }),
-  });
+  const { app, routes } = createApp(options, { mcp, callers, ports, assertReady });
+  const upgradeRoutes = [guestUpgrade({ sandboxes: options.sandboxes, ...(options.audit && { audit: options.audit }) })];
+  const upgrades = serveUpgrades(app.server, ports, { routes: upgradeRoutes, host: config.host, callers, log });
   return {
+    get routes() {
+      return [...routes, ...upgradeRoutes.map(({ path, access }) => ({ method: "GET", path, access }))];
+    },
     async listen() {
       assertListenable(config.host, verifiersOf(options).length > 0);
       return new URL(await app.listen({ host: config.host, port: config.port }));
@@ -136,6 +137,11 @@ function createGatewayPorts({ config, sandboxes, log }: GatewayOptions): PortRou
   });
 }
 
+interface App {
+  readonly app: FastifyInstance;
+  readonly routes: readonly ServedRoute[];
+}
+
 interface Served {
   readonly mcp: McpHttp;
   readonly callers: Callers;
@@ -147,7 +153,7 @@ function mcpDoors({ tools, resources, prompts }: GatewayOptions) {
   return { tools, ...(resources && { resources }), ...(prompts && { prompts }) };
 }
 
-function createApp(options: GatewayOptions, { mcp, callers, ports, assertReady }: Served): FastifyInstance {
+function createApp(options: GatewayOptions, { mcp, callers, ports, assertReady }: Served): App {
   const { oauth } = options;
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
@@ -157,6 +163,7 @@ function createApp(options: GatewayOptions, { mcp, callers, ports, assertReady }
     forceCloseConnections: false,
     frameworkErrors: (_error, request, reply) => answerUnreadablePath(request, reply, options.log),
   });
+  const routes = requireAccess(app);
   readJsonAlone(app);
   answerErrors(app, options.log);
   if (options.audit) auditRequests(app, options.audit, callers);
@@ -165,26 +172,36 @@ function createApp(options: GatewayOptions, { mcp, callers, ports, assertReady }
   app.addHook("onRequest", async (request, reply) => {
     nameRequest(request, reply);
     const { method, headers, routeOptions } = request;
+    // A path that is none is judged as a door: who asks is told so only once let in.
+    const access = request.is404 ? DOOR : assertDeclared(routeOptions.config.access, `${method} ${routeOptions.url ?? ""}`);
     assertOwnOrigin(headers, options.config.host);
     if (method === "POST" || method === "PUT") assertJson(headers);
-    if (OPEN_ROUTES.has(routeOptions.url ?? "")) return;
-    const caller = await admit(request, reply, { callers, ...(oauth && { metadataUrl: oauth.metadataUrl }) });
-    assertRouteGranted(caller, method, routeOptions.url ?? "");
+    if (access.kind === "open") return;
+    const caller = await admit({ request, reply, access }, { callers, ...(oauth && { metadataUrl: oauth.metadataUrl }) });
     await prepare?.(caller);
   });
-  void app.register(healthRoute(assertReady));
-  void app.register(metricsRoute(metrics));
-  void app.register(protectedResourceRoutes(oauth));
-  void app.register(mcpRoute({ mcp, callers, log: options.log }));
-  if (options.config.legacySse) void app.register(mcpSseRoutes({ mcp, callers, log: options.log }));
-  void app.register(doctorRoute(options.isolation));
-  void app.register(networkRoutes({ sandboxes: options.sandboxes, callers }));
-  void app.register(portRoutes({ sandboxes: options.sandboxes, callers }));
-  void app.register(sandboxRoutes({ sandboxes: options.sandboxes, callers, log: options.log }));
-  void app.register(secretRoutes({ secrets: options.secrets, callers }));
+  for (const group of groupsOf(options, { mcp, callers, ports, assertReady })) addRoutes(app, group);
   const { facade, sandboxes, version } = options;
-  if (facade) void app.register(facadeRoutes({ ...facade, sandboxes, callers, version }));
-  return app;
+  if (!facade) return { app, routes };
+  addRoutes(app, openApiRoute(version));
+  for (const prefix of ["", "/mcp"]) addRoutes(app, facadeRoutes({ ...facade, sandboxes, callers }), prefix);
+  return { app, routes };
+}
+
+function groupsOf(options: GatewayOptions, { mcp, callers, assertReady }: Served): readonly RouteGroup[] {
+  const { sandboxes, secrets, log, metrics, oauth, isolation, config } = options;
+  return [
+    healthRoute(assertReady),
+    metricsRoute(metrics),
+    protectedResourceRoutes(oauth),
+    mcpRoute({ mcp, callers, log }),
+    ...(config.legacySse ? [mcpSseRoutes({ mcp, callers, log })] : []),
+    doctorRoute(isolation),
+    networkRoutes({ sandboxes, callers }),
+    portRoutes({ sandboxes, callers }),
+    sandboxRoutes({ sandboxes, callers, log }),
+    secretRoutes({ secrets, callers }),
+  ];
 }
 
 /** On the raw response, as that of MCP is written by the SDK; and on the request, for what serves it. */

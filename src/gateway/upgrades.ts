@@ -1,11 +1,12 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { PortRouter } from "../network/ports/port-router.ts";
-import type { GuestUpgradeOptions } from "./routes/guest.ts";
-import { serveGuestUpgrade } from "./routes/guest.ts";
+import type { Upgrade, UpgradeOptions } from "./upgrade-route.ts";
+import { assertUpgradesDeclared, serveUpgrade } from "./upgrade-route.ts";
 
-/** The one place where connections leave HTTP: for a port of a sandbox, or for its guest. Closing ends those that did. */
-export function serveUpgrades(server: Server, ports: PortRouter, guest: GuestUpgradeOptions): { close(): void } {
+/** The one place where connections leave HTTP: for a port of a sandbox, or by a route of the server. Closing ends those that did. */
+export function serveUpgrades(server: Server, ports: PortRouter, options: UpgradeOptions): { close(): void } {
+  assertUpgradesDeclared(options.routes);
   const sockets = new Set<Duplex>();
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (!ports.takes(request) && request.headers.upgrade?.toLowerCase() === "h2c") return serveAsBefore(server, { request, socket, head });
@@ -14,19 +15,13 @@ export function serveUpgrades(server: Server, ports: PortRouter, guest: GuestUpg
     // Whatever breaks the socket also closes it, and both ends of what it was joined to.
     socket.on("error", () => socket.destroy());
     if (ports.takes(request)) ports.upgrade(request, socket, head);
-    else serveGuestUpgrade(guest, { request, socket, head });
+    else serveUpgrade(options, { request, socket, head });
   });
   return {
     close() {
       for (const socket of sockets) socket.destroy();
     },
   };
-}
-
-interface Upgrade {
-  readonly request: IncomingMessage;
-  readonly socket: Duplex;
-  readonly head: Buffer;
 }
 
 const OF_THE_UPGRADE = new Set(["connection", "upgrade", "http2-settings"]);

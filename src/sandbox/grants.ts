@@ -3,6 +3,11 @@ import type { NetworkPolicy } from "../network/policy.ts";
 import type { Limits } from "../runtime/runtime.ts";
 import type { Principal, Quotas } from "./sandbox.ts";
 
+/** Whether the principal may use a toolset: its tools, and what else tells of the same things. */
+export function hasToolset({ grants }: Principal, toolset: string): boolean {
+  return grants?.toolsets?.includes(toolset) ?? true;
+}
+
 /** What holds for the principal: its own quotas, and for the rest the configuration's. */
 export function quotasOf({ grants }: Principal, standard: Quotas = {}): Quotas {
   return { ...standard, ...grants?.quotas };

@@ -12,10 +12,15 @@ export interface Principal {
   readonly grants?: Grants;
 }
 
+/** Parts of a server that no toolset covers: the caller's secrets, its tool servers, and what the server counts. */
+export type Area = "secrets" | "settings" | "metrics";
+
 /** What a token's scopes leave of everything. An absent part is not narrowed. */
 export interface Grants {
-  /** The toolsets whose tools it may call. */
+  /** The toolsets whose tools, resources and routes it may use. */
   readonly toolsets?: readonly string[];
+  /** What it may use beside them once `toolsets` is set. */
+  readonly areas?: readonly Area[];
   /** Only tools that change nothing. */
   readonly readOnly?: boolean;
   /** It may show its sandboxes folders of the host. Absent: it may not. */

@@ -1,8 +1,7 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { FastifyInstance } from "fastify";
 import { expect, it } from "vitest";
+import type { Access } from "../../src/gateway/auth/access.ts";
 import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import { createSecretStore } from "../../src/network/secrets/create-secret-store.ts";
@@ -10,18 +9,9 @@ import { createCallProbe } from "../support/call-probe.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
 
 const REFERENCE = readFileSync(join(import.meta.dirname, "../../docs/reference/http-api.md"), "utf8");
-/** Served beside Fastify's routes, as it is no request with an answer. */
-const UPGRADE = "GET /v1/sandboxes/:id/guest";
-const CREATED = "fastify.initialization";
 
-/** What the real gateway adds to its Fastify, which tells of itself on a diagnostics channel. */
-async function collectRoutes(): Promise<readonly string[]> {
-  const routes: string[] = [];
-  const watch = (message: unknown): void => {
-    const { fastify } = message as { fastify: FastifyInstance };
-    fastify.addHook("onRoute", ({ method, url }) => void routes.push(...[method].flat().map((one) => `${one} ${url}`)));
-  };
-  subscribe(CREATED, watch);
+/** What the real gateway serves, with what each route asks of its caller. */
+async function collectRoutes(): Promise<ReadonlyMap<string, string>> {
   const { tools } = createCallProbe();
   const gateway = createGateway({
     config: { host: "127.0.0.1", port: 0 },
@@ -32,60 +22,67 @@ async function collectRoutes(): Promise<readonly string[]> {
     version: "1.2.3",
     log: { error: () => undefined },
   });
-  unsubscribe(CREATED, watch);
   await gateway.listen();
   await gateway.close(0);
-  return routes.filter((route) => !route.startsWith("HEAD ")).toSorted();
+  const routes = gateway.routes.filter(({ method }) => method !== "HEAD");
+  return new Map(routes.map(({ method, path, access }) => [`${method} ${path}`, needs(access)]));
+}
+
+function needs(access: Access): string {
+  if (access.kind === "open") return "nothing";
+  if (access.kind === "door") return "a caller";
+  return access.scopes.map((scope) => `\`${scope}\``).join(" ") + (access.changes ? ", changes" : "");
 }
 
 /** Scripts and clients of other versions call these. */
 it("keeps every route", async () => {
-  expect(await collectRoutes()).toMatchInlineSnapshot(`
+  expect([...(await collectRoutes()).entries()].map(([route, needed]) => `${route}: ${needed}`).toSorted()).toMatchInlineSnapshot(`
     [
-      "DELETE /mcp",
-      "DELETE /v1/sandboxes/:id",
-      "DELETE /v1/secrets/:name",
-      "GET /.well-known/oauth-protected-resource",
-      "GET /.well-known/oauth-protected-resource/mcp",
-      "GET /health",
-      "GET /mcp",
-      "GET /mcp/health",
-      "GET /mcp/tools",
-      "GET /metrics",
-      "GET /openapi.json",
-      "GET /ready",
-      "GET /tools",
-      "GET /v1/doctor",
-      "GET /v1/sandboxes",
-      "GET /v1/sandboxes/:id",
-      "GET /v1/sandboxes/:id/environment",
-      "GET /v1/sandboxes/:id/network",
-      "GET /v1/sandboxes/:id/ports",
-      "GET /v1/sandboxes/:id/usage",
-      "GET /v1/secrets",
-      "POST /credential",
-      "POST /custom-mcp",
-      "POST /mcp",
-      "POST /mcp/credential",
-      "POST /mcp/custom-mcp",
-      "POST /mcp/register-codex",
-      "POST /mcp/tool-server-url",
-      "POST /mcp/tools/call",
-      "POST /register-codex",
-      "POST /tool-server-url",
-      "POST /tools/call",
-      "POST /v1/default-sandboxes/:name",
-      "POST /v1/sandboxes",
-      "POST /v1/sandboxes/:id/extend",
-      "POST /v1/sandboxes/:id/ports",
-      "PUT /v1/sandboxes/:id/network",
-      "PUT /v1/secrets/:name",
+      "DELETE /mcp: a caller",
+      "DELETE /v1/sandboxes/:id: \`toolset:sandbox\`, changes",
+      "DELETE /v1/secrets/:name: \`secrets\`, changes",
+      "GET /.well-known/oauth-protected-resource/mcp: nothing",
+      "GET /.well-known/oauth-protected-resource: nothing",
+      "GET /health: nothing",
+      "GET /mcp/health: nothing",
+      "GET /mcp/tools: a caller",
+      "GET /mcp: a caller",
+      "GET /metrics: \`metrics\`",
+      "GET /openapi.json: nothing",
+      "GET /ready: nothing",
+      "GET /tools: a caller",
+      "GET /v1/doctor: \`toolset:sandbox\`",
+      "GET /v1/sandboxes/:id/environment: \`toolset:sandbox\`",
+      "GET /v1/sandboxes/:id/guest: \`toolset:sandbox\`, changes",
+      "GET /v1/sandboxes/:id/network: \`toolset:sandbox\`",
+      "GET /v1/sandboxes/:id/ports: \`toolset:sandbox\`",
+      "GET /v1/sandboxes/:id/usage: \`toolset:sandbox\`",
+      "GET /v1/sandboxes/:id: \`toolset:sandbox\`",
+      "GET /v1/sandboxes: \`toolset:sandbox\`",
+      "GET /v1/secrets: \`secrets\`",
+      "POST /credential: \`settings\`, changes",
+      "POST /custom-mcp: \`settings\`, changes",
+      "POST /mcp/credential: \`settings\`, changes",
+      "POST /mcp/custom-mcp: \`settings\`, changes",
+      "POST /mcp/register-codex: \`settings\` \`toolset:sandbox\`, changes",
+      "POST /mcp/tool-server-url: \`settings\`, changes",
+      "POST /mcp/tools/call: a caller",
+      "POST /mcp: a caller",
+      "POST /register-codex: \`settings\` \`toolset:sandbox\`, changes",
+      "POST /tool-server-url: \`settings\`, changes",
+      "POST /tools/call: a caller",
+      "POST /v1/default-sandboxes/:name: \`toolset:sandbox\`, changes",
+      "POST /v1/sandboxes/:id/extend: \`toolset:sandbox\`, changes",
+      "POST /v1/sandboxes/:id/ports: \`toolset:sandbox\`, changes",
+      "POST /v1/sandboxes: \`toolset:sandbox\`, changes",
+      "PUT /v1/sandboxes/:id/network: \`toolset:sandbox\`, changes",
+      "PUT /v1/secrets/:name: \`secrets\`, changes",
     ]
   `);
 });
 
-it("has a row in the reference for every route, and no other", async () => {
-  const rows = [...REFERENCE.matchAll(/^\| `(\w+ [^`]+)`/gm)].map(([, route]) => route);
-  const documented = new Set([...rows, "DELETE /mcp", "GET /mcp"]);
-  expect(documented).toEqual(new Set([...(await collectRoutes()), UPGRADE]));
+it("has a row in the reference for every route, with what it needs, and no other", async () => {
+  const rows = [...REFERENCE.matchAll(/^\| `(\w+ [^`]+)` \| ([^|]+) \|/gm)].map(([, route = "", needed = ""]) => [route, needed] as const);
+  const documented = new Map([...rows, ["DELETE /mcp", "a caller"] as const, ["GET /mcp", "a caller"] as const]);
+  expect(documented).toEqual(await collectRoutes());
 });

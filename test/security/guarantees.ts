@@ -73,6 +73,10 @@ export const GUARANTEES = {
 
   "owners-apart":
     "To everybody but its owner a sandbox, its processes and its results are unknown: every argument, route and resource answers as for an id that there is not.",
+  "routes-need-their-scope":
+    "Every route and every upgrade asks for a scope of its own, but for those that are open to all: a token of other toolsets, one that has run out and none at all are refused, and one that only reads changes nothing. A route that asks for none is not served.",
+  "tokens-see-their-toolsets":
+    "Over MCP a token is shown, told and completed what its toolsets cover and no more: tools by any name, resources, changes, kept results and sessions.",
   "callers-secrets-unlogged":
     "What callers send as a secret, in arguments, variables, headers, tokens or credentials, is in no log, audit or error.",
   "audit-tamper-evident":

@@ -9,9 +9,13 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { narrowScope } from "../../src/catalog/narrow-scope.ts";
 import type { Tool } from "../../src/catalog/tool.ts";
 import { createLog } from "../../src/cli/log.ts";
+import type { ProtectedResource } from "../../src/gateway/auth/oauth/protected-resource.ts";
+import type { TokenStore } from "../../src/gateway/auth/token-store.ts";
 import { createTokenStore } from "../../src/gateway/auth/token-store.ts";
 import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
+import type { Gateway } from "../../src/gateway/gateway.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
+import { createServerMetrics } from "../../src/gateway/metrics/server-metrics.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import { createBelljarResources } from "../../src/mcp/resources/belljar-resources.ts";
 import { SandboxChanges } from "../../src/mcp/resources/sandbox-changes.ts";
@@ -41,6 +45,9 @@ export interface TeamLab extends AsyncDisposable {
   readonly resources: ResourceDoor;
   /** `METHOD /path` of all that the gateway serves. */
   readonly routes: readonly string[];
+  /** The same, and what is upgraded, with what each asks of its caller. */
+  readonly gateway: Pick<Gateway, "routes">;
+  readonly tokens: TokenStore;
   /** What the server wrote to its log. */
   logged(): string;
   /** All lines of the audit so far. */
@@ -48,7 +55,14 @@ export interface TeamLab extends AsyncDisposable {
   ask(member: Member, route: string, body?: unknown): Promise<{ readonly status: number; readonly text: string }>;
 }
 
-export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {}): Promise<TeamLab> {
+export interface TeamLabOptions {
+  readonly tools?: readonly Tool[];
+  /** Default: loopback, where a caller without a token is the local user. */
+  readonly host?: string;
+  readonly oauth?: ProtectedResource;
+}
+
+export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
   const home = await mkdtemp(join(tmpdir(), "bj-team-"));
   const config = { sandbox: { timeoutMs: 600_000 }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
   const local = createLocalSandboxes({ home, runtime: fakeRuntime(), config });
@@ -84,20 +98,22 @@ export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {
   const tokens = createTokenStore(home);
   const { routes, gateway } = watchRoutes(() =>
     createGateway({
-      config: { host: "127.0.0.1", port: 0, legacySse: true },
+      config: { host: more.host ?? "127.0.0.1", port: 0, legacySse: true },
+      ...(more.oauth && { oauth: more.oauth }),
       sandboxes,
       secrets,
       tools: catalog,
       resources,
       facade: { tools: catalog, settings: createFacadeSettings(secrets) },
-      isolation: () => Promise.reject(new Error("nobody asks")),
+      isolation: async () => ({ checks: [] }) as never,
+      metrics: createServerMetrics(),
       tokens: [tokens],
       audit,
       version: "1.2.3",
       log,
     }),
   );
-  const { origin } = await gateway.listen();
+  const origin = `http://127.0.0.1:${(await gateway.listen()).port}`;
   const member = async (name: string): Promise<Member> => {
     const { token } = await tokens.create(name, []);
     return { token, principal: { id: `token:${name}`, name, grants: {} } };
@@ -112,6 +128,8 @@ export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {
     sandboxes: local,
     resources,
     routes,
+    gateway,
+    tokens,
     logged: () => text,
     async audit() {
       await audit.close();
@@ -143,7 +161,7 @@ export async function openTeamLab(more: { readonly tools?: readonly Tool[] } = {
 const CREATED = "fastify.initialization";
 
 /** Fastify tells of each instance on a diagnostics channel. */
-function watchRoutes<Gateway>(create: () => Gateway): { readonly gateway: Gateway; readonly routes: readonly string[] } {
+function watchRoutes<Made>(create: () => Made): { readonly gateway: Made; readonly routes: readonly string[] } {
   const routes: string[] = [];
   const watch = (message: unknown): void => {
     const { fastify } = message as { fastify: FastifyInstance };

@@ -3,7 +3,10 @@ import { JSON_OPTION, NONE, ONE } from "./shared-options.ts";
 
 /** Held by `src/gateway/auth/scopes.test.ts`: help loads none of the gateway. */
 export const SCOPES = `Scopes (a token without any may do all that the configuration allows):
-  toolset:NAME              tools of this toolset
+  toolset:NAME              this toolset: its tools, resources and routes
+  secrets                   the routes of its own secrets
+  settings                  the routes of its tool servers
+  metrics                   what the server counts (/metrics)
   read-only                 only tools that change nothing
   workspaces                sandboxes that see folders of the host
   network:none|all|RULE     the widest network of its sandboxes

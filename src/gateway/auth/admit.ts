@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { BelljarError } from "../../errors.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
+import type { Access } from "./access.ts";
+import { assertGranted } from "./access.ts";
 import type { Callers } from "./callers.ts";
 
 export interface AdmitOptions {
@@ -9,10 +11,19 @@ export interface AdmitOptions {
   readonly metadataUrl?: string;
 }
 
-/** Who sent the request. Whoever is refused is told, in the way of HTTP, what would let them in. */
-export async function admit(request: FastifyRequest, reply: FastifyReply, { callers, metadataUrl }: AdmitOptions): Promise<Principal> {
+export interface Asked {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Of the route that was found. */
+  readonly access: Access;
+}
+
+/** Who sent the request, and may. Whoever is refused is told, in the way of HTTP, what would let them in. */
+export async function admit({ request, reply, access }: Asked, { callers, metadataUrl }: AdmitOptions): Promise<Principal> {
   try {
-    return await callers.admit(request.raw);
+    const caller = await callers.admit(request.raw);
+    assertGranted(caller, access, `${request.method} ${request.routeOptions.url ?? ""}`);
+    return caller;
   } catch (error) {
     const failure = error instanceof BelljarError ? FAILURES[error.code] : undefined;
     const refusal = request.headers.authorization === undefined ? undefined : failure;

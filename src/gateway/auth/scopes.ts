@@ -3,7 +3,7 @@ import { BelljarError } from "../../errors.ts";
 import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
 import type { Limits } from "../../runtime/runtime.ts";
-import type { Grants, Quotas } from "../../sandbox/sandbox.ts";
+import type { Area, Grants, Quotas } from "../../sandbox/sandbox.ts";
 
 /** What one scope adds to the grants of those before it. */
 type Scope = (grants: Grants, value: string) => Grants;
@@ -15,9 +15,12 @@ type Scope = (grants: Grants, value: string) => Grants;
 const SCOPES: Readonly<Record<string, { readonly value?: string; readonly description: string; readonly apply: Scope }>> = {
   toolset: {
     value: "NAME",
-    description: "tools of this toolset",
+    description: "this toolset: its tools, resources and routes",
     apply: (grants, name) => ({ ...grants, toolsets: [...(grants.toolsets ?? []), parseName(name)] }),
   },
+  secrets: { description: "the routes of its own secrets", apply: area("secrets") },
+  settings: { description: "the routes of its tool servers", apply: area("settings") },
+  metrics: { description: "what the server counts (/metrics)", apply: area("metrics") },
   "read-only": { description: "only tools that change nothing", apply: (grants) => ({ ...grants, readOnly: true }) },
   workspaces: { description: "sandboxes that see folders of the host", apply: (grants) => ({ ...grants, workspaces: true }) },
   network: {
@@ -49,6 +52,11 @@ export function parseScopes(scopes: readonly string[]): Grants {
     if (!scope || (scope.value === undefined) !== (rest.length === 0)) throw unknown(text);
     return scope.apply(grants, rest.join(":"));
   }, {});
+}
+
+/** Naming one names no toolset: as with toolsets, what is not named is not there. */
+function area(name: Area): Scope {
+  return (grants) => ({ ...grants, toolsets: grants.toolsets ?? [], areas: [...(grants.areas ?? []), name] });
 }
 
 function limit(name: keyof Limits, parse: (text: string) => number): Scope {

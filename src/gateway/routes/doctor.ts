@@ -1,9 +1,10 @@
-import type { FastifyPluginAsync } from "fastify";
 import type { Isolation } from "../../runtime/runtime.ts";
+import { reads } from "../auth/access.ts";
+import type { RouteGroup } from "./routes.ts";
 
 /** What this server's host enforces. */
-export function doctorRoute(isolation: () => Promise<Isolation>): FastifyPluginAsync {
-  return async (app) => {
-    app.get("/v1/doctor", async () => isolation());
+export function doctorRoute(isolation: () => Promise<Isolation>): RouteGroup {
+  return (routes) => {
+    routes.get("/v1/doctor", reads("toolset:sandbox"), async () => isolation());
   };
 }

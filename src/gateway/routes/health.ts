@@ -1,11 +1,12 @@
-import type { FastifyPluginAsync } from "fastify";
+import { OPEN } from "../auth/access.ts";
+import type { RouteGroup } from "./routes.ts";
 
 /** `assertReady` throws, with the reason, while the server should be given no requests. */
-export function healthRoute(assertReady: () => void): FastifyPluginAsync {
-  return async (app) => {
-    app.get("/health", async () => ({ status: "ok" }));
-    app.get("/mcp/health", async () => ({ status: "ok" }));
-    app.get("/ready", async () => {
+export function healthRoute(assertReady: () => void): RouteGroup {
+  return (routes) => {
+    routes.get("/health", OPEN, async () => ({ status: "ok" }));
+    routes.get("/mcp/health", OPEN, async () => ({ status: "ok" }));
+    routes.get("/ready", OPEN, async () => {
       assertReady();
       return { status: "ready" };
     });

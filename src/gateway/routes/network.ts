@@ -1,4 +1,3 @@
-import type { FastifyPluginAsync } from "fastify";
 import * as z from "zod";
 import { assertWithin } from "../../sandbox/network-ceiling.ts";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
@@ -6,6 +5,11 @@ import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { Callers } from "../auth/callers.ts";
 import { parseRequest } from "../parse-request.ts";
 import { idParams } from "./sandbox-schemas.ts";
+import { changes, reads } from "../auth/access.ts";
+import type { RouteGroup } from "./routes.ts";
+
+const READS = reads("toolset:sandbox");
+const CHANGES = changes("toolset:sandbox");
 
 export interface NetworkRoutesOptions {
   readonly sandboxes: Sandboxes;
@@ -15,13 +19,13 @@ export interface NetworkRoutesOptions {
 const networkBody = z.strictObject({ policy: networkPolicySchema, capped: z.boolean().default(false) });
 
 /** What a sandbox may reach, and the variables that its commands get. */
-export function networkRoutes({ sandboxes, callers }: NetworkRoutesOptions): FastifyPluginAsync {
-  return async (app) => {
-    app.get("/v1/sandboxes/:id/network", async (request) => {
+export function networkRoutes({ sandboxes, callers }: NetworkRoutesOptions): RouteGroup {
+  return (routes) => {
+    routes.get("/v1/sandboxes/:id/network", READS, async (request) => {
       const { network: policy, networkCeiling: ceiling = policy } = await sandboxes.info(callers.of(request.raw), idOf(request));
       return { policy, ceiling };
     });
-    app.put("/v1/sandboxes/:id/network", async (request, reply) => {
+    routes.put("/v1/sandboxes/:id/network", CHANGES, async (request, reply) => {
       const { policy, capped } = parseRequest(networkBody, request.body);
       const caller = callers.of(request.raw);
       const sandbox = await sandboxes.get(caller, idOf(request));
@@ -29,7 +33,7 @@ export function networkRoutes({ sandboxes, callers }: NetworkRoutesOptions): Fas
       await sandbox.setNetwork(policy, { capped });
       return reply.code(204).send();
     });
-    app.get("/v1/sandboxes/:id/environment", async (request) => ({
+    routes.get("/v1/sandboxes/:id/environment", READS, async (request) => ({
       env: await (await sandboxes.get(callers.of(request.raw), idOf(request))).environment(),
     }));
   };

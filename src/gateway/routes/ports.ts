@@ -1,9 +1,13 @@
-import type { FastifyPluginAsync } from "fastify";
 import * as z from "zod";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { Callers } from "../auth/callers.ts";
 import { parseRequest } from "../parse-request.ts";
 import { idParams } from "./sandbox-schemas.ts";
+import { changes, reads } from "../auth/access.ts";
+import type { RouteGroup } from "./routes.ts";
+
+const READS = reads("toolset:sandbox");
+const CHANGES = changes("toolset:sandbox");
 
 export interface PortRoutesOptions {
   readonly sandboxes: Sandboxes;
@@ -16,10 +20,10 @@ const linkBody = z.strictObject({
 });
 
 /** What listens in a sandbox, and the links to it. The ports themselves are served beside these routes, by `PortRouter`. */
-export function portRoutes({ sandboxes, callers }: PortRoutesOptions): FastifyPluginAsync {
-  return async (app) => {
-    app.get("/v1/sandboxes/:id/ports", async (request) => (await sandboxes.get(callers.of(request.raw), idOf(request))).ports());
-    app.post("/v1/sandboxes/:id/ports", async (request, reply) => {
+export function portRoutes({ sandboxes, callers }: PortRoutesOptions): RouteGroup {
+  return (routes) => {
+    routes.get("/v1/sandboxes/:id/ports", READS, async (request) => (await sandboxes.get(callers.of(request.raw), idOf(request))).ports());
+    routes.post("/v1/sandboxes/:id/ports", CHANGES, async (request, reply) => {
       const { port, access } = parseRequest(linkBody, request.body);
       const sandbox = await sandboxes.get(callers.of(request.raw), idOf(request));
       return reply.code(201).send(await sandbox.registerPort(port, access));

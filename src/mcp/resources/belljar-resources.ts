@@ -1,8 +1,9 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { ResourceContent } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
+import { hasToolset } from "../../sandbox/grants.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
-import type { ResourceDescription, ResourceDoor, ResourceTemplate, WantedValue } from "../server/resource-door.ts";
+import type { Concerns, ResourceDescription, ResourceDoor, ResourceTemplate, WantedValue } from "../server/resource-door.ts";
 import { parseUri, TEMPLATES } from "./belljar-uri.ts";
 import type { BelljarUri } from "./belljar-uri.ts";
 import { completePath } from "./complete-path.ts";
@@ -26,6 +27,16 @@ const PAGE = 100;
 const JSON_TYPE = "application/json";
 const SANDBOXES = "belljar://sandboxes/";
 const TEMPLATE_LIST = "belljar://templates/";
+
+/** Whose tools tell the same. Results come with every toolset, as what their tools answered. */
+const TOOLSETS = {
+  sandboxes: "sandbox",
+  sandbox: "sandbox",
+  templates: "sandbox",
+  template: "sandbox",
+  file: "files",
+  result: undefined,
+} as const satisfies Record<BelljarUri["kind"], string | undefined>;
 
 const ROOTS: readonly ResourceDescription[] = [
   { uri: SANDBOXES, name: "sandboxes", title: "Your sandboxes", mimeType: JSON_TYPE },
@@ -65,7 +76,8 @@ class BelljarResources implements ResourceDoor {
 
   async list(principal: Principal, cursor = "0") {
     const start = /^[0-9]{1,9}$/.test(cursor) ? Number(cursor) : Number.NaN;
-    const all = [...ROOTS, ...(await this.#listSandboxes(principal)), ...this.#listResults(principal)];
+    const sandboxes = hasToolset(principal, TOOLSETS.sandboxes) ? [...ROOTS, ...(await this.#listSandboxes(principal))] : [];
+    const all = [...sandboxes, ...this.#listResults(principal)];
     if (!(start === 0 || start < all.length))
       throw new BelljarError("ARGUMENTS_INVALID", "There is no such cursor; list again from the start");
     const end = start + PAGE;
@@ -77,7 +89,7 @@ class BelljarResources implements ResourceDoor {
   }
 
   async read(principal: Principal, uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]> {
-    const named = parseUri(uri);
+    const named = parseGranted(principal, uri);
     try {
       if (named.kind === "result") return this.#result(principal, { ...named, uri });
       return [await this.#content(principal, { ...named, uri }, signal)];
@@ -92,7 +104,7 @@ class BelljarResources implements ResourceDoor {
   }
 
   async watch(principal: Principal, uri: string): Promise<void> {
-    const named = parseUri(uri);
+    const named = parseGranted(principal, uri);
     try {
       if (named.kind === "sandboxes") await this.#options.changes.watchAll(principal);
       if (named.kind === "sandbox" || named.kind === "file") await this.#options.changes.watch(principal, named.id);
@@ -101,15 +113,14 @@ class BelljarResources implements ResourceDoor {
     }
   }
 
-  onUpdate(listener: (principalId: string, uri: string) => void): () => void {
+  onUpdate(listener: (concerns: Concerns, uri: string) => void): () => void {
     return this.#options.changes.onChange(({ principalId, sandboxId }) => {
-      listener(principalId, SANDBOXES);
-      listener(principalId, `${SANDBOXES}${sandboxId}`);
+      for (const uri of [SANDBOXES, `${SANDBOXES}${sandboxId}`]) listener(concernsOf(principalId), uri);
     });
   }
 
-  onListChange(listener: (principalId: string) => void): () => void {
-    return this.#options.changes.onChange(({ principalId }) => listener(principalId));
+  onListChange(listener: (concerns: Concerns) => void): () => void {
+    return this.#options.changes.onChange(({ principalId }) => listener(concernsOf(principalId)));
   }
 
   /** What is left of it, if there is more than one read answers, is named by a content of its own. */
@@ -171,6 +182,8 @@ class BelljarResources implements ResourceDoor {
 
   async #candidates(principal: Principal, uriTemplate: string, { name, value, given = {} }: WantedValue): Promise<readonly string[]> {
     const { changes, catalog, templates } = this.#options;
+    const kind = KINDS.find((one) => TEMPLATES[one] === uriTemplate);
+    if (kind === undefined || !isGranted(principal, kind)) return [];
     if (uriTemplate === TEMPLATES.template) return templates.map((template) => template.name);
     if (uriTemplate === TEMPLATES.result && name === "id") return catalog.results.list(principal).map(({ id }) => id);
     if (uriTemplate === TEMPLATES.file && name === "path")
@@ -178,6 +191,27 @@ class BelljarResources implements ResourceDoor {
     const isSandbox = (uriTemplate === TEMPLATES.sandbox || uriTemplate === TEMPLATES.file) && name === "id";
     return isSandbox ? (await changes.sandboxes.list(principal, { state: ["running", "paused"] })).map(({ id }) => id) : [];
   }
+}
+
+const KINDS = ["sandbox", "file", "template", "result"] as const satisfies readonly (keyof typeof TEMPLATES)[];
+
+function isGranted(principal: Principal, kind: BelljarUri["kind"]): boolean {
+  const toolset = TOOLSETS[kind];
+  return toolset === undefined || hasToolset(principal, toolset);
+}
+
+function parseGranted(principal: Principal, uri: string): BelljarUri {
+  const named = parseUri(uri);
+  if (isGranted(principal, named.kind)) return named;
+  throw new BelljarError(
+    "FORBIDDEN",
+    `This token has no scope toolset:${TOOLSETS[named.kind]}, which ${uri.slice(0, 100)} needs: use one that has`,
+  );
+}
+
+/** Other tokens of the owner may be narrower than the one that made the change. */
+function concernsOf(principalId: string): Concerns {
+  return (principal) => principal.id === principalId && isGranted(principal, "sandboxes");
 }
 
 type Of<Kind> = Extract<BelljarUri, { readonly kind: Kind }>;

@@ -51,7 +51,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       const { caller, body } = exchange;
       const lists = new StoredLists();
       const method = methodOf(body);
-      const handler = method === "subscriptions/listen" ? listeners.open(caller.principal.id, exchange.response) : modern;
+      const handler = method === "subscriptions/listen" ? listeners.open(caller.principal, exchange.response) : modern;
       const fetch: McpHttpHandler["fetch"] = (request, extra) => {
         exchanges.set(request, { caller, calls, lists, ...(method !== undefined && { method }) });
         return handler.fetch(request, extra);
@@ -86,8 +86,8 @@ function announceChanges({ tools, prompts, resources }: McpServerOptions, listen
   const stops = [
     tools.onChange(() => listeners.publish({ kind: "tools_list_changed" })),
     prompts?.onChange(() => listeners.publish({ kind: "prompts_list_changed" })),
-    resources?.onListChange((principalId) => listeners.publishTo(principalId, { kind: "resources_list_changed" })),
-    resources?.onUpdate((principalId, uri) => listeners.publishTo(principalId, { kind: "resource_updated", uri })),
+    resources?.onListChange((concerns) => listeners.publish({ kind: "resources_list_changed" }, concerns)),
+    resources?.onUpdate((concerns, uri) => listeners.publish({ kind: "resource_updated", uri }, concerns)),
   ];
   return () => stops.forEach((stop) => stop?.());
 }

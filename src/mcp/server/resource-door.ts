@@ -19,6 +19,9 @@ export interface WantedValue {
   readonly given?: Readonly<Record<string, string>>;
 }
 
+/** Whether a change is one that this principal may know of. */
+export type Concerns = (principal: Principal) => boolean;
+
 /** What MCP needs to serve resources. A resource of another owner answers exactly as none. */
 export interface ResourceDoor {
   /** Rejects with `ARGUMENTS_INVALID` for an unknown cursor. */
@@ -27,12 +30,12 @@ export interface ResourceDoor {
     cursor?: string,
   ): Promise<{ readonly resources: readonly ResourceDescription[]; readonly nextCursor?: string }>;
   templates(): readonly ResourceTemplate[];
-  /** Rejects with `RESOURCE_NOT_FOUND`. */
+  /** Rejects with `RESOURCE_NOT_FOUND`, and with `FORBIDDEN` for what its grants leave out. */
   read(principal: Principal, uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]>;
   /** Values that start with `value` for a variable of one of the templates. */
   complete(principal: Principal, uriTemplate: string, argument: WantedValue): Promise<readonly string[]>;
-  /** From here on changes of this resource are told, if it is one that can change. */
+  /** From here on changes of this resource are told, if it is one that can change. Rejects as `read`. */
   watch(principal: Principal, uri: string): Promise<void>;
-  onUpdate(listener: (principalId: string, uri: string) => void): () => void;
-  onListChange(listener: (principalId: string) => void): () => void;
+  onUpdate(listener: (concerns: Concerns, uri: string) => void): () => void;
+  onListChange(listener: (concerns: Concerns) => void): () => void;
 }

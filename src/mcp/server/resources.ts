@@ -51,11 +51,11 @@ function tooMany(): BelljarError {
 /** Tells the client of a connection about changes of its own resources; undefined when there are none to tell of. */
 export function announceResources(server: Server, { resources }: McpServerOptions, { principal }: Caller): (() => void) | undefined {
   if (!resources) return undefined;
-  const stopUpdates = resources.onUpdate((principalId, uri) => {
-    if (principalId === principal.id && isFollowed(server, uri)) void server.sendResourceUpdated({ uri }).catch(() => undefined);
+  const stopUpdates = resources.onUpdate((concerns, uri) => {
+    if (concerns(principal) && isFollowed(server, uri)) void server.sendResourceUpdated({ uri }).catch(() => undefined);
   });
-  const stopList = resources.onListChange((principalId) => {
-    if (principalId === principal.id) void server.sendResourceListChanged().catch(() => undefined);
+  const stopList = resources.onListChange((concerns) => {
+    if (concerns(principal)) void server.sendResourceListChanged().catch(() => undefined);
   });
   return () => {
     stopUpdates();
