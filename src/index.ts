@@ -8,6 +8,8 @@ export type { ConnectionRecord } from "./network/connection-record.ts";
 export type { Egress } from "./network/egress.ts";
 export { createEgress } from "./network/egress/create-egress.ts";
 export type { EgressOptions } from "./network/egress/egress-options.ts";
+export { openOwnListeners } from "./network/own-listeners.ts";
+export type { OwnListeners } from "./network/own-listeners.ts";
 export type { NetworkPolicy, SecretUses } from "./network/policy.ts";
 export type { PortLink } from "./network/ports/port-link.ts";
 export { createSecretStore } from "./network/secrets/create-secret-store.ts";

@@ -7,6 +7,7 @@ import type { EgressLimits } from "../network/egress/egress-options.ts";
 import { DEFAULT_LIMITS } from "../network/egress/egress-options.ts";
 import { createDnsResolver } from "../network/egress/resolver.ts";
 import type { Egress } from "../network/egress.ts";
+import { openListeners } from "./open-listeners.ts";
 
 /** Who hears of connections, and of faults. */
 export interface EgressEars {
@@ -15,9 +16,11 @@ export interface EgressEars {
 }
 
 /** The way out of the home's sandboxes, as the configuration has it. The caller disposes it. */
-export async function openEgress({ network }: Config, { record, report }: EgressEars): Promise<Egress> {
+export async function openEgress(config: Config, { record, report }: EgressEars): Promise<Egress> {
+  const { network } = config;
   const { resolvers, certificates } = network;
   return createEgress({
+    listeners: openListeners(config),
     onFault: (error, sandbox) =>
       report(
         `A connection of sandbox ${sandbox} failed inside Belljar: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,

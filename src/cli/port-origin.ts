@@ -15,7 +15,7 @@ export function createPortOrigin({ config, sandboxes }: Pick<Stack, "config" | "
   return {
     async origin() {
       if (config.url !== undefined) return new URL(config.url);
-      listener ??= openListener(sandboxes, log);
+      listener ??= openListener({ config, sandboxes }, log);
       return (await listener).origin;
     },
     async [Symbol.asyncDispose]() {
@@ -25,13 +25,14 @@ export function createPortOrigin({ config, sandboxes }: Pick<Stack, "config" | "
 }
 
 /** What serves HTTP is loaded when it is needed. */
-async function openListener(sandboxes: Stack["sandboxes"], log: Log): Promise<PortListener> {
-  const [{ openPortListener }, { findPortSandbox }] = await Promise.all([
+async function openListener({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">, log: Log): Promise<PortListener> {
+  const [{ openPortListener }, { findPortSandbox }, { openListeners }] = await Promise.all([
     import("../network/ports/port-listener.ts"),
     import("../sandbox/port-sandbox.ts"),
+    import("./open-listeners.ts"),
   ]);
   const onFailure = (err: unknown, requestId: string): void => log.error({ err, requestId }, "A request for a port failed inside Belljar");
-  return openPortListener({ find: findPortSandbox(sandboxes), onFailure });
+  return openPortListener({ find: findPortSandbox(sandboxes), listeners: openListeners(config), onFailure });
 }
 
 /** Where the server of this configuration is, whether it runs or not. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import type { Catalog, CatalogLog } from "../catalog/catalog.ts";
+import type { Catalog, CatalogLog, CatalogOptions } from "../catalog/catalog.ts";
 import { createCatalog } from "../catalog/catalog.ts";
 import { createCallQuota } from "../catalog/call-quota.ts";
 import { narrowScope } from "../catalog/narrow-scope.ts";
@@ -11,7 +11,8 @@ import type { ToolServerOwners } from "../gateway/facade/tool-server-owners.ts";
 import type { PromptDoor } from "../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../mcp/server/resource-door.ts";
 import { portUrls } from "../network/ports/port-urls.ts";
-import type { CreateOptions, Sandboxes } from "../sandbox/sandbox.ts";
+import { workspaceWithin } from "../sandbox/grants.ts";
+import type { Sandboxes } from "../sandbox/sandbox.ts";
 import { builtinTools } from "../tools/builtin-tools.ts";
 import { createShellSessions } from "../tools/shell/shell-sessions.ts";
 import type { WebSearch } from "../tools/web/web-search.ts";
@@ -19,12 +20,16 @@ import { isDefaultTool, parseToolScope } from "../tools/toolsets.ts";
 import type { Stack } from "./compose.ts";
 import { openInterpreter, openTexts, workspaceOption } from "./compose.ts";
 
+type DefaultSandboxOf = CatalogOptions["defaultSandbox"];
+
 export interface ServedTools extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly resources: ResourceDoor;
   readonly prompts: PromptDoor;
   /** The stack's; what is made through them is told to those who follow the list of sandboxes. */
   readonly sandboxes: Sandboxes;
+  /** The workspace of the configuration is the local user's, and those callers' whom a scope grants it, as much of it as that says. */
+  readonly defaultSandbox: DefaultSandboxOf;
 }
 
 const TEMPLATES = [
@@ -52,7 +57,10 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log, to
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
   const shells = createShellSessions(config);
   const texts = openTexts();
-  const options: CreateOptions = workspace ? { workspace } : {};
+  const defaultSandbox: DefaultSandboxOf = (principal, caller) => {
+    const shown = workspace && workspaceWithin(workspace, principal);
+    return { name: caller.defaultName ?? defaultName, options: shown ? { workspace: shown } : {} };
+  };
   const catalog = createCatalog({
     tools: builtinTools({
       interpreter,
@@ -71,7 +79,7 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log, to
     },
     quota: createCallQuota({ defaults: config.quotas }),
     isDefault: isDefaultTool,
-    defaultSandbox: (_principal, caller) => ({ name: caller.defaultName ?? defaultName, options }),
+    defaultSandbox,
     audit,
     log,
   });
@@ -80,6 +88,7 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log, to
   return {
     catalog,
     sandboxes,
+    defaultSandbox,
     prompts: createBelljarPrompts(),
     resources: createBelljarResources({ changes, catalog, templates: TEMPLATES }),
     async [Symbol.asyncDispose]() {

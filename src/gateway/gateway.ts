@@ -9,6 +9,7 @@ import type { McpHttp } from "../mcp/server/http.ts";
 import type { PromptDoor } from "../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../mcp/server/resource-door.ts";
 import type { ToolDoor } from "../mcp/server/tool-door.ts";
+import type { ClaimedPort, OwnListeners } from "../network/own-listeners.ts";
 import { createPortRouter } from "../network/ports/port-router.ts";
 import type { PortRouter } from "../network/ports/port-router.ts";
 import { findPortSandbox } from "../sandbox/port-sandbox.ts";
@@ -56,7 +57,7 @@ export interface GatewayOptions {
   readonly prompts?: PromptDoor;
   readonly isolation: () => Promise<Isolation>;
   /** Tools over plain HTTP, and what callers told of their tool servers. Absent: not served. */
-  readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings">;
+  readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings" | "defaultSandbox">;
   /** Learns what must be known of a caller before it is served. Never rejects. */
   readonly prepare?: (principal: Principal) => Promise<void>;
   readonly metrics?: ServerMetrics;
@@ -66,6 +67,8 @@ export interface GatewayOptions {
   readonly assertReady?: () => void;
   /** Who knows the holders of tokens. Without any only this machine is served. */
   readonly tokens?: readonly TokenVerifier[];
+  /** Where it says on which port it listens, so that no sandbox is led there. */
+  readonly listeners?: Pick<OwnListeners, "claim">;
   /** Where requests that are no tool calls are written down. */
   readonly audit?: RequestAudit;
   /** Holders of an issuer's access tokens are served too. */
@@ -96,6 +99,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const callers = createCallers(createAuthenticate({ verifiers: verifiersOf(options), allowsLocal: isLoopback(config.host) }));
   const ports = createGatewayPorts(options);
   let isClosing = false;
+  let claimed: ClaimedPort | undefined;
   const assertReady = (): void => {
     if (isClosing) throw new BelljarError("SERVER_UNREACHABLE", "The server is stopping");
     options.assertReady?.();
@@ -109,7 +113,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     async listen() {
       assertListenable(config.host, verifiersOf(options).length > 0);
-      return new URL(await app.listen({ host: config.host, port: config.port }));
+      claimed = await options.listeners?.claim(config);
+      const port = claimed?.port ?? config.port;
+      return new URL(
+        await app.listen({ host: config.host, port }).catch(async (error: unknown) => {
+          await claimed?.[Symbol.asyncDispose]();
+          claimed = undefined;
+          throw error;
+        }),
+      );
     },
     async close(graceMs = GRACE_MS) {
       isClosing = true;
@@ -119,6 +131,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       ports.close();
       app.server.closeAllConnections();
       await stopped;
+      await claimed?.[Symbol.asyncDispose]();
     },
   };
 }

@@ -43,7 +43,7 @@ async function openServer({ isReady }: { readonly isReady?: () => boolean } = {}
     config: { host: "127.0.0.1", port: 0 },
     sandboxes,
     tools,
-    facade: { tools, settings: createNoSettings() },
+    facade: { defaultSandbox: () => ({ name: "default", options: {} }), tools, settings: createNoSettings() },
     isolation: () => Promise.reject(new Error("Nobody asks")),
     metrics,
     liveSandboxes: () => 3,

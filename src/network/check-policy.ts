@@ -1,4 +1,6 @@
 import { BelljarError } from "../errors.ts";
+import { kindOfAddress } from "./egress/addresses.ts";
+import { isAddress, toAuthority } from "./host-name.ts";
 import type { NetworkPolicy } from "./policy.ts";
 import { isBelow } from "./request-path.ts";
 import { type Grant, parseRule } from "./rules.ts";
@@ -37,6 +39,51 @@ export function narrows(policy: NetworkPolicy, ceiling: NetworkPolicy): boolean 
   if (policy === "all" || ceiling === "none") return false;
   const wide = grantsOf(ceiling);
   return grantsOf(policy).every((grant) => (ceiling === "all" ? !grant.isExact : wide.some((other) => covers(other, grant))));
+}
+
+/**
+ * The places, as `host:port`, that the policy's exact rules name and that are surely not of the public Internet, but for those that
+ * `within` names exactly too. What a name leads to is known only when it is connected to.
+ */
+export function namesInside(policy: NetworkPolicy, within: NetworkPolicy): readonly string[] {
+  return exactPlaces(policy)
+    .filter((place) => isInside(place) && !isNamed(within, place))
+    .map(write);
+}
+
+/**
+ * The places that the policy's exact rules may lead to though they are not of the public Internet, but for those that `within` names
+ * exactly too. `inside`: only what that names may lead there at all.
+ */
+export function reachesInside(
+  policy: NetworkPolicy,
+  { inside, within }: { readonly inside: NetworkPolicy | undefined; readonly within: NetworkPolicy },
+): readonly string[] {
+  const places = exactPlaces(policy).filter((place) => inside === undefined || isNamed(inside, place));
+  return places.filter((place) => !isPublicAddress(place) && !isNamed(within, place)).map(write);
+}
+
+type ExactPlace = Pick<Grant, "host" | "port">;
+
+function exactPlaces(policy: NetworkPolicy): readonly ExactPlace[] {
+  return grantsOf(policy).filter((grant) => grant.isExact);
+}
+
+function isNamed(policy: NetworkPolicy, { host, port }: ExactPlace): boolean {
+  return exactPlaces(policy).some((place) => place.host === host && place.port === port);
+}
+
+function isPublicAddress({ host }: ExactPlace): boolean {
+  return isAddress(host) && kindOfAddress(host) === "public";
+}
+
+/** A name without a dot is of this machine's own network, as is what ends in `localhost`. */
+function isInside({ host }: ExactPlace): boolean {
+  return isAddress(host) ? kindOfAddress(host) !== "public" : !host.includes(".") || host.endsWith(".localhost");
+}
+
+function write({ host, port }: ExactPlace): string {
+  return toAuthority(host, port);
 }
 
 function covers(wide: Grant, narrow: Grant): boolean {

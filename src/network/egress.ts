@@ -18,6 +18,8 @@ export interface EgressSandbox {
 /** What may change while it is served. */
 export interface EgressState {
   readonly policy: NetworkPolicy;
+  /** Rules lead to places that are not of the public Internet only where this names them exactly too. Absent: wherever they do so themselves. */
+  readonly inside?: NetworkPolicy;
   /** Present when the sandbox has secrets, or rules that need its traffic read. */
   readonly guard?: SecretGuard;
 }

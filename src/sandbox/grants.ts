@@ -1,7 +1,13 @@
 import { BelljarError } from "../errors.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
-import type { Limits } from "../runtime/runtime.ts";
+import type { Limits, Workspace } from "../runtime/runtime.ts";
+import type { NetworkState } from "./network/network-state.ts";
+import { assertWithin } from "./network-ceiling.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
 import type { Principal, Quotas } from "./sandbox.ts";
+
+/** The least first: a copy reads a folder once, `ro` lets programs look into it while it changes, `rw` lets them change it. */
+const MODES = ["copy", "ro", "rw"] as const satisfies readonly Workspace["mode"][];
 
 /** Whether the principal may use a toolset: its tools, and what else tells of the same things. */
 export function hasToolset({ grants }: Principal, toolset: string): boolean {
@@ -34,11 +40,85 @@ export function requiredByGrant({ grants }: Principal): readonly (keyof Limits)[
   return entries(grants?.limits ?? {}).map(([name]) => name);
 }
 
+/** A folder as the principal may have it: in the mode that is wanted, or the most that it was granted; undefined when that is nothing. */
+export function workspaceWithin({ path, mode }: Workspace, { grants }: Principal): Workspace | undefined {
+  if (grants === undefined) return { path, mode };
+  const folders = (grants.workspaces ?? []).filter((folder) => isBelow(path, folder.path));
+  const most = Math.max(-1, ...folders.map((folder) => MODES.indexOf(folder.mode)));
+  const allowed = MODES[Math.min(most, MODES.indexOf(mode), MODES.indexOf(grants.readOnly ? "ro" : "rw"))];
+  return allowed && { path, mode: allowed };
+}
+
+/** Throws `FORBIDDEN` and names the scope that is missing. */
+export function assertWorkspaceGranted(workspace: Workspace, principal: Principal): void {
+  if (workspaceWithin(workspace, principal)?.mode === workspace.mode) return;
+  throw new BelljarError("FORBIDDEN", `${workspaceRefusal(workspace, principal)}: use one that may, or name another folder`);
+}
+
+function workspaceRefusal({ path, mode }: Workspace, { grants }: Principal): string {
+  if (grants?.readOnly && mode === "rw") return `This token may only read (its scope read-only), so it has ${path} never as rw`;
+  return `This token has no scope workspace:${path}:${mode}, nor workspaces`;
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return folder === "/" || path === folder || path.startsWith(`${folder}/`);
+}
+
 /** A policy that nobody named, for a caller who was granted less of it the grant. */
 export async function policyWithin(policy: NetworkPolicy, { grants }: Principal): Promise<NetworkPolicy> {
   if (grants?.network === undefined || policy === "none") return policy;
   const { narrows } = await import("../network/check-policy.ts");
   return narrows(policy, grants.network) ? policy : grants.network;
+}
+
+/**
+ * Which exact rules of the principal's may lead to addresses that are not of the public Internet: those that a scope names.
+ * Undefined for one without grants, whose rules all may.
+ */
+export function insideOf({ grants }: Principal): NetworkPolicy | undefined {
+  return grants && (grants.network ?? "none");
+}
+
+/** Rejects with `FORBIDDEN` for a policy that goes beyond what the principal was granted, and names the scope that is missing. */
+export async function assertNetworkGranted(policy: NetworkPolicy, { grants }: Principal): Promise<void> {
+  if (grants === undefined || policy === "none") return;
+  const { network: most = "all" } = grants;
+  if (most !== "all") await assertWithin(policy, most);
+  const { namesInside } = await import("../network/check-policy.ts");
+  const missing = namesInside(policy, most)[0];
+  if (missing !== undefined) throw withoutNetwork(missing);
+}
+
+/** Why a principal may not use a sandbox of its own, as another token of the same owner may have made it; undefined when it may. */
+export async function findUseRefusal(
+  principal: Principal,
+  record: SandboxRecord,
+  network: NetworkState,
+): Promise<BelljarError | undefined> {
+  try {
+    if (record.workspace) assertWorkspaceGranted(record.workspace, principal);
+    await assertUsableNetwork(network, principal);
+    return undefined;
+  } catch (cause) {
+    if (!(cause instanceof BelljarError) || cause.code !== "FORBIDDEN") throw cause;
+    return new BelljarError("FORBIDDEN", `Sandbox ${record.id} was made with more than this token may have. ${cause.message}`, { cause });
+  }
+}
+
+async function assertUsableNetwork({ policy, inside }: NetworkState, { grants = {} }: Principal): Promise<void> {
+  if (policy === "none") return;
+  const { network: most = "all" } = grants;
+  if (most !== "all") await assertWithin(policy, most);
+  const { reachesInside } = await import("../network/check-policy.ts");
+  const missing = reachesInside(policy, { inside, within: most })[0];
+  if (missing !== undefined) throw withoutNetwork(missing);
+}
+
+function withoutNetwork(rule: string): BelljarError {
+  return new BelljarError(
+    "FORBIDDEN",
+    `This token has no scope network:${rule}, which a rule for a place that is not of the public Internet needs: use one that has`,
+  );
 }
 
 function least(limits: Limits, most: Limits): Limits {

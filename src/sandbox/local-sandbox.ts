@@ -12,7 +12,7 @@ import { registerLink } from "./network/port-links.ts";
 import type { ServedNetwork } from "./network/served-network.ts";
 import { changePolicy } from "./network/change-policy.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { Sandbox, SandboxInfo } from "./sandbox.ts";
+import type { Principal, Sandbox, SandboxInfo } from "./sandbox.ts";
 
 /** An extension is asked for only when less than this share of the time is left. */
 const EXTEND_BELOW = 0.9;
@@ -31,6 +31,11 @@ export interface LocalSandboxOptions {
   readonly keeping: SandboxKeeping;
   /** Set for one that was just made: what its network begins with. */
   readonly network?: NetworkState;
+}
+
+interface ChangeOptions {
+  readonly capped?: boolean;
+  readonly principal?: Principal;
 }
 
 /** A sandbox whose runtime handle this process holds. The handle belongs to it: `release` closes it. */
@@ -87,9 +92,15 @@ export class LocalSandbox implements Sandbox {
     return { ...this.#running.env, ...network, ...this.record.env, ...this.record.placeholders };
   }
 
-  async setNetwork(policy: NetworkPolicy, { capped = false }: { readonly capped?: boolean } = {}): Promise<void> {
+  /** `principal`: whose wish it is; absent: one without grants. */
+  async setNetwork(policy: NetworkPolicy, { capped = false, principal }: ChangeOptions = {}): Promise<void> {
     const { record, guest } = this;
-    await changePolicy({ networks: this.#keeping.networks, record, guest }, { policy, capped });
+    const wish = { policy, capped, ...(principal && { principal }) };
+    await changePolicy({ networks: this.#keeping.networks, record, guest }, wish);
+  }
+
+  networkState(): Promise<NetworkState> {
+    return this.#network.state();
   }
 
   async ports(): ReturnType<Sandbox["ports"]> {

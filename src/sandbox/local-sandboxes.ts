@@ -6,8 +6,8 @@ import type { EndReason, Runtime, RunningSandbox, SandboxSpec } from "../runtime
 import type { CreateRequest, SandboxDefaults } from "./create-request.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { CREATOR } from "./creator.ts";
-import { assertGranted, cutLimits, requiredByGrant } from "./grants.ts";
-import type { DefaultResult } from "./default-sandboxes.ts";
+import { grantedSandbox } from "./granted-sandbox.ts";
+import { assertGranted, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
 import { DefaultSandboxes } from "./default-sandboxes.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
@@ -92,12 +92,12 @@ class HomeSandboxes implements LocalSandboxes {
     });
   }
 
-  create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
-    return this.#make(principal, options, { signal });
+  async create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
+    return grantedSandbox(await this.#make(principal, options, { signal }), principal);
   }
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
-    return this.#open(await this.#find(principal, id));
+    return grantedSandbox(await this.#open(await this.#find(principal, id)), principal);
   }
 
   async getLinked(id: string): Promise<Sandbox> {
@@ -107,7 +107,7 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#open(entry);
   }
 
-  async #open({ record, end }: JournalEntry): Promise<Sandbox> {
+  async #open({ record, end }: JournalEntry): Promise<LocalSandbox> {
     if (end) throw ended(record, end.reason);
     const sandbox = await this.#live.open(record);
     if (sandbox) return sandbox;
@@ -132,8 +132,9 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   // eslint-disable-next-line max-params -- the contract's
-  default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<DefaultResult> {
-    return this.#defaults.get({ principal, name, options, signal });
+  async default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): ReturnType<Sandboxes["default"]> {
+    const { sandbox, created } = await this.#defaults.get({ principal, name, options, signal });
+    return { sandbox: await grantedSandbox(sandbox, principal), created };
   }
 
   sweep(): Promise<void> {
@@ -178,7 +179,10 @@ class HomeSandboxes implements LocalSandboxes {
     const limits = cutLimits(this.#options.config.sandbox, principal, quotas);
     const { required, ...request } = parseCreateOptions(options, limits);
     const network = await prepareNetwork(principal, options, { networks: this.#networks, standard });
-    if (request.workspace) await checkWorkspace(request.workspace, this.#options.home);
+    if (request.workspace) {
+      assertWorkspaceGranted(request.workspace, principal);
+      await checkWorkspace(request.workspace, this.#options.home);
+    }
     const record = this.#newRecord(principal, { ...request, ...network }, defaultName);
     const needed = [...new Set([...required, ...requiredByGrant(principal)])];
     return this.#quota.admit(principal, record, () => this.#build(record, needed, signal));

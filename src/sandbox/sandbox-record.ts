@@ -24,6 +24,8 @@ const recordSchema = z.object({
   network: networkPolicySchema,
   /** The most that a caller may give it on whom a model has a hand; absent: the same. */
   networkCeiling: networkPolicySchema.optional(),
+  /** What of it may lead to places that are not of the public Internet; absent: all of its exact rules. */
+  networkInside: networkPolicySchema.optional(),
   secrets: secretUsesSchema.optional(),
   /** What its variables hold in place of the secrets' values. */
   placeholders: texts.optional(),

@@ -23,9 +23,9 @@ export interface Grants {
   readonly areas?: readonly Area[];
   /** Only tools that change nothing. */
   readonly readOnly?: boolean;
-  /** It may show its sandboxes folders of the host. Absent: it may not. */
-  readonly workspaces?: boolean;
-  /** The widest network that its sandboxes may have. */
+  /** The folders of the host that it may show its sandboxes, with all below them, and the most that these may do there. Absent: none. */
+  readonly workspaces?: readonly Workspace[];
+  /** The widest network that its sandboxes may have. Absent: `all`, and no place that is not of the public Internet. */
   readonly network?: NetworkPolicy;
   /** The most that one of its sandboxes may have. */
   readonly limits?: Limits;

@@ -17,7 +17,11 @@ async function collectRoutes(): Promise<ReadonlyMap<string, string>> {
     config: { host: "127.0.0.1", port: 0 },
     sandboxes: createNoSandboxes(),
     tools,
-    facade: { tools, settings: createFacadeSettings(createSecretStore({ home: "/nowhere" })) },
+    facade: {
+      defaultSandbox: () => ({ name: "default", options: {} }),
+      tools,
+      settings: createFacadeSettings(createSecretStore({ home: "/nowhere" })),
+    },
     isolation: () => Promise.reject(new Error("nobody asks")),
     version: "1.2.3",
     log: { error: () => undefined },

@@ -77,6 +77,12 @@ export const GUARANTEES = {
     "Every route and every upgrade asks for a scope of its own, but for those that are open to all: a token of other toolsets, one that has run out and none at all are refused, and one that only reads changes nothing. A route that asks for none is not served.",
   "tokens-see-their-toolsets":
     "Over MCP a token is shown, told and completed what its toolsets cover and no more: tools by any name, resources, changes, kept results and sessions.",
+  "own-listeners-unreached":
+    "No rule, the local user's own neither, leads a sandbox to a port on which a Belljar process of its home listens, however the address is spelled and whatever name leads there.",
+  "private-places-need-their-scope":
+    "A token's rules lead to no loopback, private, link-local or metadata address that a scope of it does not name with its port, now or after a change, and it uses no sandbox of its owner whose rules do.",
+  "workspaces-need-their-scope":
+    "The workspace of a server is its local user's, and those tokens' that a scope grants it, in the mode of the scope at most; a token that only reads never has it as rw, and none uses a sandbox of its owner that shows more.",
   "callers-secrets-unlogged":
     "What callers send as a secret, in arguments, variables, headers, tokens or credentials, is in no log, audit or error.",
   "audit-tamper-evident":

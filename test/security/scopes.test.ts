@@ -26,7 +26,13 @@ const OPEN = [
 
 /** Any token may enter here; what it finds is judged by the next test. */
 const DOORS = [
-  ...["DELETE /mcp", "GET /mcp", "HEAD /mcp", "POST /mcp", "GET /sse", "HEAD /sse", "POST /messages"],
+  "DELETE /mcp",
+  "GET /mcp",
+  "HEAD /mcp",
+  "POST /mcp",
+  "GET /sse",
+  "HEAD /sse",
+  "POST /messages",
   ...["", "/mcp"].flatMap((prefix) => [`GET ${prefix}/tools`, `HEAD ${prefix}/tools`, `POST ${prefix}/tools/call`]),
 ];
 
@@ -71,10 +77,10 @@ async function send(url: string, { method, path }: { method: string; path: strin
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => {
     chunks.push(chunk);
-    const [head = "", body] = Buffer.concat(chunks).toString().split("\r\n\r\n", 2);
+    const [head = "", content] = Buffer.concat(chunks).toString().split("\r\n\r\n", 2);
     const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
     // Neither a stream nor a connection that is kept ends by itself.
-    if (body !== undefined && (method === "HEAD" || body.length >= length)) socket.destroy();
+    if (content !== undefined && (method === "HEAD" || content.length >= length)) socket.destroy();
   });
   socket.on("error", () => undefined);
   await once(socket, "close");

@@ -7,6 +7,7 @@ import { createEgress } from "../../src/network/egress/create-egress.ts";
 import type { EgressOptions } from "../../src/network/egress/egress-options.ts";
 import type { NetworkPolicy } from "../../src/network/policy.ts";
 import type { Guest, ListenedConnection, SocketAddress } from "../../src/runtime/guest/guest.ts";
+import { NO_LISTENERS } from "./no-listeners.ts";
 
 export const LAB_SANDBOX = "a1b2c3d4e5f6g7h8i9j0";
 
@@ -111,15 +112,18 @@ export interface EgressLab extends AsyncDisposable {
   update(state: Partial<EgressState>): void;
 }
 
-export interface EgressLabOptions extends Omit<EgressOptions, "record" | "resolver"> {
+export interface EgressLabOptions
+  extends Omit<EgressOptions, "record" | "resolver" | "listeners">, Partial<Pick<EgressOptions, "listeners">> {
   readonly policy: NetworkPolicy;
   /** What names lead to; all others lead nowhere. */
   readonly names?: Readonly<Record<string, readonly string[]>>;
   readonly guard?: EgressState["guard"];
+  /** What of the policy may lead inside. */
+  readonly within?: EgressState["inside"];
 }
 
 /** The way out of one sandbox whose programs are the test itself. */
-export async function openEgressLab({ policy, names = {}, guard, ...options }: EgressLabOptions): Promise<EgressLab> {
+export async function openEgressLab({ policy, names = {}, guard, within, ...options }: EgressLabOptions): Promise<EgressLab> {
   const inside = await openListeningGuest();
   const records: ConnectionRecord[] = [];
   const watchers = new Set<() => void>();
@@ -130,8 +134,11 @@ export async function openEgressLab({ policy, names = {}, guard, ...options }: E
   const resolver = {
     resolve: async (host: string): Promise<readonly string[]> => names[host] ?? Promise.reject(new TypeError("no such name")),
   };
-  const egress = createEgress({ ...options, record, resolver });
-  const service = egress.serve({ id: LAB_SANDBOX, owner: "local", guest: inside.guest }, { policy, ...(guard && { guard }) });
+  const egress = createEgress({ listeners: NO_LISTENERS, ...options, record, resolver });
+  const service = egress.serve(
+    { id: LAB_SANDBOX, owner: "local", guest: inside.guest },
+    { policy, ...(guard && { guard }), ...(within !== undefined && { inside: within }) },
+  );
   await service.ready;
   const local = (port: number): Promise<Socket> => inside.dial({ address: "127.0.0.1", port });
   return {

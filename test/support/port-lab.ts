@@ -8,6 +8,7 @@ import type { PortListener } from "../../src/network/ports/port-listener.ts";
 import { openPortListener } from "../../src/network/ports/port-listener.ts";
 import type { PortSandbox } from "../../src/network/ports/port-router.ts";
 import { BelljarError } from "../../src/errors.ts";
+import { NO_LISTENERS } from "./no-listeners.ts";
 
 /** A listener of ports for sandboxes that a test adds, and what it logged. */
 export interface PortLab extends AsyncDisposable {
@@ -28,6 +29,7 @@ export async function openPortLab(): Promise<PortLab> {
   const sandboxes = new Map<string, { dial: PortSandbox["dial"]; links: PortLink[]; error?: BelljarError }>();
   const failures: unknown[] = [];
   const listener: PortListener = await openPortListener({
+    listeners: NO_LISTENERS,
     find: async (id) => {
       const found = sandboxes.get(id);
       if (!found || found.error) throw found?.error ?? new BelljarError("SANDBOX_NOT_FOUND", "No such sandbox");

@@ -17,6 +17,7 @@ import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { CreateOptions, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { removeFolder } from "../security/support/outside.ts";
+import { NO_LISTENERS } from "./no-listeners.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const SANDBOX = { timeoutMs: 300_000, pids: 128 };
@@ -55,6 +56,7 @@ export async function openSecretLab(): Promise<SecretLab> {
   const publicAuthority = createSandboxAuthority();
   const certificates = createServerCertificates(publicAuthority);
   const egress = createEgress({
+    listeners: NO_LISTENERS,
     record: (record) => {
       records.push(record);
       audit.recordConnection({ ...record });

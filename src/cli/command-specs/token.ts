@@ -8,7 +8,8 @@ export const SCOPES = `Scopes (a token without any may do all that the configura
   settings                  the routes of its tool servers
   metrics                   what the server counts (/metrics)
   read-only                 only tools that change nothing
-  workspaces                sandboxes that see folders of the host
+  workspace:DIR[:MODE]      this folder of the host, or below; copy, ro or rw
+  workspaces                any folder of the host
   network:none|all|RULE     the widest network of its sandboxes
   max-memory:SIZE           the most memory of one sandbox
   max-disk:SIZE             the most disk of one sandbox

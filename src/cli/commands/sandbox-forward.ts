@@ -4,6 +4,7 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openStack } from "../compose.ts";
+import { openListeners } from "../open-listeners.ts";
 import { parseForward } from "../port-argument.ts";
 import { printLine } from "../print.ts";
 
@@ -15,6 +16,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   await using forward = await openPortForward({
     dial: (signal) => sandbox.guest.dial(port, signal),
     local,
+    listeners: openListeners(stack.config),
     onRefused: (error) => printLine(context.stderr, `belljar: ${describe(error)}`),
   });
   printLine(context.stdout, `127.0.0.1:${forward.port} is port ${port} of sandbox ${sandbox.id}. Stop with Ctrl+C.`);

@@ -11,6 +11,7 @@ import { createServerMetrics } from "../../gateway/metrics/server-metrics.ts";
 import type { Config } from "../../config/config.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openLocalStack, readConfig } from "../compose.ts";
+import { openListeners } from "../open-listeners.ts";
 import { openOAuth } from "../open-oauth.ts";
 import { createLog } from "../log.ts";
 import { openHomeSecrets } from "../home-secrets.ts";
@@ -33,7 +34,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     config,
     sandboxes: tools.sandboxes,
     secrets,
-    facade: { tools: tools.catalog, settings: toolServers.settings },
+    facade: { tools: tools.catalog, settings: toolServers.settings, defaultSandbox: tools.defaultSandbox },
     prepare: (principal) =>
       toolServers.load(principal).catch((err: unknown) => log.error({ err }, "The tool server of a caller cannot be looked up")),
     tools: tools.catalog,
@@ -46,6 +47,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),
     audit: stack.audit,
+    listeners: openListeners(config),
     version: readPackage().version,
     log,
   });

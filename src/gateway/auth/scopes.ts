@@ -1,8 +1,9 @@
+import { normalize } from "node:path/posix";
 import { toBytes } from "../../config/size.ts";
 import { BelljarError } from "../../errors.ts";
 import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
-import type { Limits } from "../../runtime/runtime.ts";
+import type { Limits, Workspace } from "../../runtime/runtime.ts";
 import type { Area, Grants, Quotas } from "../../sandbox/sandbox.ts";
 
 /** What one scope adds to the grants of those before it. */
@@ -22,7 +23,8 @@ const SCOPES: Readonly<Record<string, { readonly value?: string; readonly descri
   settings: { description: "the routes of its tool servers", apply: area("settings") },
   metrics: { description: "what the server counts (/metrics)", apply: area("metrics") },
   "read-only": { description: "only tools that change nothing", apply: (grants) => ({ ...grants, readOnly: true }) },
-  workspaces: { description: "sandboxes that see folders of the host", apply: (grants) => ({ ...grants, workspaces: true }) },
+  workspace: { value: "DIR[:MODE]", description: "this folder of the host, or below; copy, ro or rw", apply: folder(parseFolder) },
+  workspaces: { description: "any folder of the host", apply: folder(() => ({ path: "/", mode: "rw" })) },
   network: {
     value: "none|all|RULE",
     description: "the widest network of its sandboxes",
@@ -52,6 +54,25 @@ export function parseScopes(scopes: readonly string[]): Grants {
     if (!scope || (scope.value === undefined) !== (rest.length === 0)) throw unknown(text);
     return scope.apply(grants, rest.join(":"));
   }, {});
+}
+
+function folder(parse: (text: string) => Workspace): Scope {
+  return (grants, text) => ({ ...grants, workspaces: [...(grants.workspaces ?? []), parse(text)] });
+}
+
+/** The path as it is on the server, since links are followed when a workspace is named and not here. */
+function parseFolder(text: string): Workspace {
+  const [, path = "", mode = "copy"] = /^(.*?)(?::(copy|ro|rw))?$/s.exec(text) ?? [];
+  if (
+    path.startsWith("/") &&
+    path !== "/" &&
+    normalize(path) === path &&
+    !path.endsWith("/") &&
+    !path.includes("\0") &&
+    path.length <= 4096
+  )
+    return { path, mode: mode as Workspace["mode"] };
+  return refuse(text, "an absolute path without links, as /srv/project or /srv/project:ro");
 }
 
 /** Naming one names no toolset: as with toolsets, what is not named is not there. */

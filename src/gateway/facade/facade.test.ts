@@ -29,7 +29,7 @@ async function openServer() {
     sandboxes: createNoSandboxes(),
     secrets: undefined,
     tools,
-    facade: { tools, settings },
+    facade: { defaultSandbox: () => ({ name: "default", options: {} }), tools, settings },
     tokens: [createTokenStore(home)],
     isolation: () => Promise.reject(new Error("Nobody asks")),
     version: "1.2.3",

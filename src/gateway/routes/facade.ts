@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import type { Catalog } from "../../catalog/catalog.ts";
+import type { Catalog, CatalogOptions } from "../../catalog/catalog.ts";
 import type { Principal, Sandboxes } from "../../sandbox/sandbox.ts";
 import { BelljarError } from "../../errors.ts";
 import { changes, DOOR, OPEN } from "../auth/access.ts";
@@ -17,6 +17,8 @@ export interface FacadeRouteOptions {
   readonly tools: Pick<Catalog, "listAll" | "call">;
   readonly sandboxes: Pick<Sandboxes, "default">;
   readonly settings: FacadeSettings;
+  /** As tools have it. */
+  readonly defaultSandbox: CatalogOptions["defaultSandbox"];
   readonly callers: Callers;
 }
 
@@ -60,8 +62,9 @@ export function facadeRoutes(options: FacadeRouteOptions): RouteGroup {
       return SUCCESS;
     });
     routes.post("/register-codex", changes("settings", "toolset:sandbox"), async (request, reply) => {
-      const { principal, defaultName = "default" } = callerOf(request, who(request));
-      const { sandbox } = await options.sandboxes.default(principal, defaultName, {}, goneSignal(reply));
+      const { principal, ...caller } = callerOf(request, who(request));
+      const wanted = options.defaultSandbox(principal, caller);
+      const { sandbox } = await options.sandboxes.default(principal, wanted.name, wanted.options, goneSignal(reply));
       const url = new URL("/mcp", `${request.protocol}://${request.host}`).href;
       if (!(await hasCodex(sandbox, goneSignal(reply)))) {
         return { status: "error", url, message: "There is no codex command in the sandbox: install it there first" };

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { assertWithin } from "../../sandbox/network-ceiling.ts";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { Callers } from "../auth/callers.ts";
@@ -27,9 +26,7 @@ export function networkRoutes({ sandboxes, callers }: NetworkRoutesOptions): Rou
     });
     routes.put("/v1/sandboxes/:id/network", CHANGES, async (request, reply) => {
       const { policy, capped } = parseRequest(networkBody, request.body);
-      const caller = callers.of(request.raw);
-      const sandbox = await sandboxes.get(caller, idOf(request));
-      if (caller.grants?.network !== undefined) await assertWithin(policy, caller.grants.network);
+      const sandbox = await sandboxes.get(callers.of(request.raw), idOf(request));
       await sandbox.setNetwork(policy, { capped });
       return reply.code(204).send();
     });

@@ -54,9 +54,9 @@ export function sandboxRoutes({ sandboxes, callers, log }: SandboxRoutesOptions)
 
 /** Every user of this machine reaches a port on loopback, and a workspace shows a folder with this process's rights. */
 function assertMayShow<Options extends CreateOptions>({ grants }: Principal, options: Options): Options {
-  if (!options.workspace || grants?.workspaces) return options;
-  const advice = "name the workspace when the server starts (belljar serve --workspace DIR), or use a token with the scope `workspaces`";
-  throw new BelljarError("FORBIDDEN", `This caller may show its sandboxes no folder of the host: ${advice}`);
+  if (!options.workspace || grants) return options;
+  const advice = `name the workspace when the server starts (belljar serve --workspace DIR), or use a token with the scope workspace:${options.workspace.path}`;
+  throw new BelljarError("FORBIDDEN", `A caller without a token may show its sandboxes no folder of the host: ${advice}`);
 }
 
 function idOf(request: { readonly params: unknown }): string {

@@ -35,6 +35,8 @@ const CLOSED_IPV6 = [
 ];
 /** The only block that hosts of the Internet have addresses from. */
 const GLOBAL_IPV6 = toBlockList(["2000::/3"]);
+/** All of loopback, and what the kernel takes for it. Addresses of IPv4 in IPv6 are checked as those of IPv4. */
+const THIS_MACHINE = toBlockList(["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"]);
 const LISTS = {
   closed: toBlockList([...CLOSED_IPV4, ...CLOSED_IPV6]),
   private: toBlockList([...PRIVATE_IPV4, ...PRIVATE_IPV6]),
@@ -48,6 +50,13 @@ export function kindOfAddress(address: string, own: ReadonlySet<string> = ownAdd
   if (LISTS.closed.check(address, family)) return "closed";
   if (own.has(address) || LISTS.private.check(address, family)) return "private";
   return family === "ipv4" || GLOBAL_IPV6.check(address, family) ? "public" : "closed";
+}
+
+/** Whether a connection to this address stays on this machine. */
+export function isOwnAddress(address: string, own: ReadonlySet<string> = ownAddresses()): boolean {
+  const translated = isIPv4(address) ? undefined : fromTranslated(address);
+  if (translated !== undefined) return isOwnAddress(translated, own);
+  return own.has(address) || THIS_MACHINE.check(address, isIPv4(address) ? "ipv4" : "ipv6");
 }
 
 export function ownAddresses(): ReadonlySet<string> {

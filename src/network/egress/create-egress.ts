@@ -30,6 +30,7 @@ export function createEgress(options: EgressOptions): Egress {
         sandbox,
         resolver,
         limits,
+        listeners: options.listeners,
         allowances,
         record: options.record,
         ...(options.onFault && { onFault: options.onFault }),

@@ -1,10 +1,13 @@
 import type { ConnectionRecord } from "../connection-record.ts";
 import type { EgressBounds } from "./bounds.ts";
+import type { OwnListeners } from "../own-listeners.ts";
 import type { Resolver } from "./resolver.ts";
 
 export interface EgressOptions {
   /** Called once for each connection or request, when it is over. Must not throw. */
   readonly record: (record: ConnectionRecord) => void;
+  /** Belljar's own ports of this machine, which no rule opens. */
+  readonly listeners: Pick<OwnListeners, "has">;
   /** Told of a fault of ours, which has cost the connection that met it. Must not throw. */
   readonly onFault?: (error: unknown, sandbox: string) => void;
   /** Default: as the host resolves names. */

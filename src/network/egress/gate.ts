@@ -4,20 +4,33 @@ import type { ConnectionRecord } from "../connection-record.ts";
 import type { EgressState } from "../egress.ts";
 import { isAddress, toAuthority } from "../host-name.ts";
 import type { SecretGuard } from "../secrets/secret-guard.ts";
-import { kindOfAddress, ownAddresses } from "./addresses.ts";
+import type { OwnListeners } from "../own-listeners.ts";
+import { isOwnAddress, kindOfAddress, ownAddresses } from "./addresses.ts";
 import type { Allowance } from "./bounds.ts";
+import type { DialResult } from "./dial.ts";
 import { dialFirst } from "./dial.ts";
 import type { EgressLimits } from "./egress-options.ts";
 import { Flow, type FlowStart, type FlowSummary } from "./flow.ts";
 import { PinnedNames } from "./pinned-names.ts";
 import { type FoundGrant, forScheme, isConditional, PolicyTable } from "./policy-table.ts";
-import { closedAddress, mixedAddresses, noRule, type Place, privateAddress, type Reason, Refusal } from "./refusal.ts";
+import {
+  closedAddress,
+  mixedAddresses,
+  noRule,
+  notGrantedInside,
+  ownListener,
+  type Place,
+  privateAddress,
+  type Reason,
+  Refusal,
+} from "./refusal.ts";
 import type { Resolver } from "./resolver.ts";
 
 export interface GateOptions {
   readonly sandbox: { readonly id: string; readonly owner: string };
   readonly resolver: Resolver;
   readonly limits: EgressLimits;
+  readonly listeners: Pick<OwnListeners, "has">;
   /** The sandbox's own, and its owner's. */
   readonly allowances: readonly Allowance[];
   readonly record: (record: ConnectionRecord) => void;
@@ -36,6 +49,8 @@ export class Gate {
   readonly #flows = new Set<Flow>();
   readonly #closed = new AbortController();
   #table: PolicyTable;
+  /** What of it may lead to places that are not of the public Internet. */
+  #inside: PolicyTable;
   #guard: SecretGuard | undefined;
   #generation = 0;
   #own: { readonly addresses: ReadonlySet<string>; readonly until: number } | undefined;
@@ -46,6 +61,7 @@ export class Gate {
     this.sandboxId = options.sandbox.id;
     this.#names = new PinnedNames({ resolver: options.resolver, timeoutMs: options.limits.dialMs, pinMs: options.limits.pinMs });
     this.#table = new PolicyTable(state.policy);
+    this.#inside = insideTable(state) ?? this.#table;
     this.#guard = state.guard;
   }
 
@@ -65,6 +81,7 @@ export class Gate {
   /** From now on. Flows that are no longer allowed are cut. */
   update(state: EgressState): void {
     this.#table = new PolicyTable(state.policy);
+    this.#inside = insideTable(state) ?? this.#table;
     this.#guard = state.guard;
     this.#generation += 1;
     const refusal = new Refusal("policy-changed", "The sandbox's network policy changed and no longer allows this connection.");
@@ -141,29 +158,38 @@ export class Gate {
 
   /** Where a place leads to, judged: never to a private address unless a rule names the place exactly. */
   async resolve(place: Place): Promise<readonly string[] | Refusal> {
-    const isExact = this.find(place).some((grant) => grant.isExact);
     if (isAddress(place.host)) {
-      const isOpen = isExact || kindOfAddress(place.host, this.#ownAddresses()) === "public";
-      return isOpen ? [place.host] : privateAddress(this.sandboxId, place);
+      const isOpen = this.#mayLeadInside(place) || kindOfAddress(place.host, this.#ownAddresses()) === "public";
+      return isOpen ? [place.host] : this.#refuseInside(place);
     }
     const addresses = await this.#names.resolve(place.host).catch(() => []);
     if (addresses.length === 0) return new Refusal("no-address", `The name ${place.host} leads to no address.`);
-    return this.#judge(place, addresses, isExact) ?? addresses;
+    return this.#judge(place, addresses) ?? addresses;
   }
 
-  #judge(place: Place, addresses: readonly string[], isExact: boolean): Refusal | undefined {
+  #judge(place: Place, addresses: readonly string[]): Refusal | undefined {
     const own = this.#ownAddresses();
     const kinds = addresses.map((address) => kindOfAddress(address, own));
     if (kinds.every((kind) => kind === "public")) return undefined;
     if (kinds.includes("public")) return mixedAddresses(place);
     if (kinds.includes("closed")) return closedAddress(place);
-    return isExact ? undefined : privateAddress(this.sandboxId, place);
+    return this.#mayLeadInside(place) ? undefined : this.#refuseInside(place);
   }
 
   /** What leads to a private address needs a rule that names the place exactly, also after a change. */
   #mayStayAt({ place, address }: Flow): boolean {
     if (address === undefined || kindOfAddress(address, this.#ownAddresses()) === "public") return true;
-    return this.find(place).some((grant) => grant.isExact);
+    return this.#mayLeadInside(place);
+  }
+
+  #mayLeadInside({ host, port }: Place): boolean {
+    const isNamed = (table: PolicyTable): boolean => table.find(host, port).some((grant) => grant.isExact);
+    return isNamed(this.#table) && isNamed(this.#inside);
+  }
+
+  #refuseInside(place: Place): Refusal {
+    const isNamed = this.find(place).some((grant) => grant.isExact);
+    return isNamed ? notGrantedInside(place) : privateAddress(this.sandboxId, place);
   }
 
   /** Asking the kernel for each connection would cost more than judging it. */
@@ -173,21 +199,49 @@ export class Gate {
     return this.#own.addresses;
   }
 
+  #isOwn(address: string): boolean {
+    return isOwnAddress(address, this.#ownAddresses());
+  }
+
+  /** Asked once more when the connection stands: a listener is known before anybody can connect to it, but it may have come meanwhile. */
+  async #leadsToUs({ socket, address }: DialResult): Promise<boolean> {
+    // The kernel gives a connection that stays on this machine the address that it goes to, unless that is of loopback.
+    const stays = this.#isOwn(address) || socket.localAddress === socket.remoteAddress;
+    return stays && this.#isOurs(socket.remotePort ?? 0);
+  }
+
+  /** What cannot be told is taken for one of ours. */
+  #isOurs(port: number): Promise<boolean> {
+    return this.#options.listeners.has(port).catch((error: unknown) => {
+      this.#options.onFault?.(error, this.sandboxId);
+      return true;
+    });
+  }
+
   /** A connection to where the flow's place leads. The caller owns the socket. */
   async dial(flow: Flow): Promise<Socket | Refusal> {
     const { host, port } = flow.place;
     const addresses = await this.resolve(flow.place);
     if (addresses instanceof Refusal) return addresses;
     flow.address = addresses[0];
+    if (addresses.some((address) => this.#isOwn(address)) && (await this.#isOurs(port))) return ownListener(flow.place);
     const dialled = await dialFirst(addresses, port, AbortSignal.timeout(this.limits.dialMs));
     if (typeof dialled === "string") {
       this.#names.forget(host);
       return unreachable(dialled, flow.place);
     }
     flow.address = dialled.address;
+    if (await this.#leadsToUs(dialled)) {
+      dialled.socket.destroy();
+      return ownListener(flow.place);
+    }
     this.#names.prefer(host, dialled.address, addresses);
     return dialled.socket;
   }
+}
+
+function insideTable({ inside }: EgressState): PolicyTable | undefined {
+  return inside === undefined ? undefined : new PolicyTable(inside);
 }
 
 const WHAT_HAPPENED: Partial<Record<Reason, string>> = {

@@ -12,6 +12,7 @@ interface Row {
 export const REASONS = {
   "no-rule": { verdict: "refused", status: 403, socks: 2 },
   "private-address": { verdict: "refused", status: 403, socks: 2 },
+  "own-listener": { verdict: "refused", status: 403, socks: 2 },
   "mixed-addresses": { verdict: "refused", status: 403, socks: 2 },
   "sni-missing": { verdict: "refused", status: 403, socks: 2 },
   "sni-mismatch": { verdict: "refused", status: 403, socks: 2 },
@@ -99,6 +100,19 @@ export function privateAddress(sandbox: string, { host, port }: Place): Refusal 
 /** No rule for the name would help. */
 export function closedAddress({ host }: Place): Refusal {
   const text = `${host} leads to a link-local, metadata or reserved address, and no name is followed there. A rule for the address itself reaches it.`;
+  return new Refusal("private-address", text);
+}
+
+/** Where it is reached from a sandbox, that sandbox would be the user of this machine. */
+export function ownListener({ host, port }: Place): Refusal {
+  const text = `Belljar itself listens at ${toAuthority(host, port)}, and no rule leads a sandbox there. Reach another program, or give that one another port.`;
+  return new Refusal("own-listener", text);
+}
+
+/** The rule names it, but whoever wrote the rule may name only places of the public Internet. */
+export function notGrantedInside({ host, port }: Place): Refusal {
+  const what = isAddress(host) ? `${host} is` : `${host} leads to an address that is`;
+  const text = `${what} not of the public Internet, which only the user of this machine, and a token with the scope network:${toAuthority(host, port)}, may allow.`;
   return new Refusal("private-address", text);
 }
 

@@ -4,12 +4,14 @@ import { createServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
 import { BelljarError } from "../../errors.ts";
+import type { OwnListeners } from "../own-listeners.ts";
 
 export interface PortForwardOptions {
   /** A TCP connection to the port inside; the signal holds for its whole life. */
   readonly dial: (signal: AbortSignal) => Promise<Duplex>;
   /** The port of this machine's loopback; 0 takes a free one. */
   readonly local: number;
+  readonly listeners: Pick<OwnListeners, "claim">;
   /** Told why a connection could not be passed in; its client sees it closed. */
   readonly onRefused: (error: unknown) => void;
 }
@@ -23,7 +25,7 @@ const HOST = "127.0.0.1";
 const CONNECTIONS_MAX = 512;
 
 /** Rejects with `PORT_TAKEN`. */
-export async function openPortForward({ dial, local, onRefused }: PortForwardOptions): Promise<PortForward> {
+export async function openPortForward({ dial, local, listeners, onRefused }: PortForwardOptions): Promise<PortForward> {
   const gone = new AbortController();
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -38,8 +40,10 @@ export async function openPortForward({ dial, local, onRefused }: PortForwardOpt
     );
   });
   server.maxConnections = CONNECTIONS_MAX;
-  server.listen({ host: HOST, port: local });
-  await once(server, "listening").catch((cause: unknown) => {
+  const claimed = await listeners.claim({ host: HOST, port: local });
+  server.listen({ host: HOST, port: claimed.port });
+  await once(server, "listening").catch(async (cause: unknown) => {
+    await claimed[Symbol.asyncDispose]();
     throw taken(local, cause);
   });
   return {
@@ -50,6 +54,7 @@ export async function openPortForward({ dial, local, onRefused }: PortForwardOpt
       const closed = once(server, "close");
       server.close();
       await closed;
+      await claimed[Symbol.asyncDispose]();
     },
   };
 }

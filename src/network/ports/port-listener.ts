@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { createServer, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import type { OwnListeners } from "../own-listeners.ts";
 import { createPortRouter } from "./port-router.ts";
 import type { PortRouterOptions } from "./port-router.ts";
 
@@ -15,8 +16,12 @@ export interface PortListener extends AsyncDisposable {
 const HOST = "127.0.0.1";
 const HEADERS_TIMEOUT_MS = 60_000;
 
+export interface PortListenerOptions extends Omit<PortRouterOptions, "isOwnName"> {
+  readonly listeners: Pick<OwnListeners, "claim">;
+}
+
 /** Listens on a free port of the loopback address. */
-export async function openPortListener(options: Omit<PortRouterOptions, "isOwnName">): Promise<PortListener> {
+export async function openPortListener({ listeners, ...options }: PortListenerOptions): Promise<PortListener> {
   const router = createPortRouter({ ...options, isOwnName: (name) => name === HOST || name === "localhost" });
   // A body may take as long as it takes; a head may not.
   const server = createServer({ requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
@@ -30,7 +35,8 @@ export async function openPortListener(options: Omit<PortRouterOptions, "isOwnNa
     if (router.takes(request)) router.upgrade(request, socket, head);
     else socket.end(`HTTP/1.1 404 ${STATUS_CODES[404]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   });
-  server.listen({ host: HOST, port: 0 });
+  const claimed = await listeners.claim({ host: HOST, port: 0 });
+  server.listen({ host: HOST, port: claimed.port });
   await once(server, "listening");
   return {
     origin: new URL(`http://${HOST}:${(server.address() as AddressInfo).port}`),
@@ -41,6 +47,7 @@ export async function openPortListener(options: Omit<PortRouterOptions, "isOwnNa
       for (const socket of sockets) socket.destroy();
       server.closeAllConnections();
       await closed;
+      await claimed[Symbol.asyncDispose]();
     },
   };
 }

@@ -16,6 +16,7 @@ const stateSchema = z.object({
   version: z.literal(1),
   policy: networkPolicySchema,
   ceiling: networkPolicySchema,
+  inside: networkPolicySchema.optional(),
   links: z.array(link),
   authority: z.object({ certificatePem: z.string(), keyPem: z.string() }).optional(),
 });
@@ -25,6 +26,8 @@ export interface NetworkState {
   readonly policy: NetworkPolicy;
   /** What people gave it last: the most that a caller may set on whom a model has a hand. */
   readonly ceiling: NetworkPolicy;
+  /** Its rules lead to places that are not of the public Internet only where this names them exactly too. Absent: wherever they do so themselves. */
+  readonly inside?: NetworkPolicy;
   readonly links: readonly PortLink[];
   /** Whose certificates programs inside trust; only when some of its traffic is read. */
   readonly authority?: SandboxAuthority;
@@ -32,7 +35,8 @@ export interface NetworkState {
 
 /** What holds while nothing has changed since it was made. */
 export function firstState(record: SandboxRecord): NetworkState {
-  return { policy: record.network, ceiling: record.networkCeiling ?? record.network, links: [] };
+  const { network: policy, networkCeiling: ceiling = policy, networkInside: inside } = record;
+  return { policy, ceiling, links: [], ...(inside !== undefined && { inside }) };
 }
 
 /** What a damaged file counts as: nothing is reached, in or out, until a person sets it again. */

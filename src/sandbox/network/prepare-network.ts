@@ -3,13 +3,12 @@ import type { SandboxRecord } from "../sandbox-record.ts";
 import type { CreateOptions, Principal } from "../sandbox.ts";
 import type { NetworkPlace } from "./change-policy.ts";
 import type { HomeNetworks } from "./home-networks.ts";
-import { policyWithin } from "../grants.ts";
-import { assertWithin } from "../network-ceiling.ts";
+import { assertNetworkGranted, insideOf, policyWithin } from "../grants.ts";
 import type { NetworkState } from "./network-state.ts";
 import { firstState } from "./network-state.ts";
 import { readsTraffic, trustAuthority, TRUST_MS } from "./trust-authority.ts";
 
-export type NetworkRecord = Pick<SandboxRecord, "network" | "networkCeiling" | "secrets" | "placeholders">;
+export type NetworkRecord = Pick<SandboxRecord, "network" | "networkCeiling" | "networkInside" | "secrets" | "placeholders">;
 
 /** What a sandbox's maker wishes of its network, checked. Rejects with `ARGUMENTS_INVALID`, `FORBIDDEN`, `SECRET_NOT_FOUND` or `NOT_SUPPORTED`. */
 export async function prepareNetwork(
@@ -19,10 +18,14 @@ export async function prepareNetwork(
 ): Promise<NetworkRecord> {
   const network = await networks.check(options.network ?? (await policyWithin(standard, principal)));
   const networkCeiling = options.networkCeiling === undefined ? undefined : await networks.check(options.networkCeiling);
-  const most = principal.grants?.network;
-  if (most !== undefined) await assertWithin(network, most);
-  if (most !== undefined && networkCeiling !== undefined) await assertWithin(networkCeiling, most);
-  const policies = { network, ...(networkCeiling !== undefined && { networkCeiling }) };
+  await assertNetworkGranted(network, principal);
+  await assertNetworkGranted(networkCeiling ?? "none", principal);
+  const networkInside = insideOf(principal);
+  const policies = {
+    network,
+    ...(networkCeiling !== undefined && { networkCeiling }),
+    ...(networkInside !== undefined && { networkInside }),
+  };
   if (Object.keys(options.secrets ?? {}).length === 0) return policies;
   const { prepareSecrets } = await import("./prepare-secrets.ts");
   return { ...policies, ...(await prepareSecrets({ principal, network, store: networks.secrets }, options)) };

@@ -83,7 +83,8 @@ export class ServedNetwork implements AsyncDisposable {
     if (!state || !open) return;
     if (state.policy === "none") return this.#stop();
     const [egress, guard] = await Promise.all([open(), this.#guardOf(state)]);
-    const served = { policy: state.policy, ...(guard && { guard }) };
+    const { policy, inside } = state;
+    const served = { policy, ...(inside !== undefined && { inside }), ...(guard && { guard }) };
     if (this.#isOver) return;
     if (this.#service) return this.#service.update(served);
     const service = egress.serve({ id: record.id, owner: record.owner, guest }, served);
@@ -123,14 +124,16 @@ export class ServedNetwork implements AsyncDisposable {
   }
 }
 
-const UNSERVED: Pick<NetworkState, "policy" | "authority"> = { policy: "none" };
+type Served = Pick<NetworkState, "policy" | "inside" | "authority">;
+
+const UNSERVED: Served = { policy: "none" };
 
 async function loadTrust(): Promise<Readonly<Record<string, string>>> {
   return (await import("../../network/tls/trust.ts")).trustEnv();
 }
 
 /** Links are no matter of the way out. */
-function isServedAlike(...states: readonly Pick<NetworkState, "policy" | "authority">[]): boolean {
-  const [one, other] = states.map(({ policy, authority }) => JSON.stringify([policy, authority?.certificatePem]));
+function isServedAlike(...states: readonly Served[]): boolean {
+  const [one, other] = states.map(({ policy, inside, authority }) => JSON.stringify([policy, inside, authority?.certificatePem]));
   return one === other;
 }

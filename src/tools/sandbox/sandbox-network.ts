@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import type { ToolResult } from "../../catalog/tool.ts";
-import { assertWithin, formatPolicy } from "../../sandbox/network-ceiling.ts";
+import { formatPolicy } from "../../sandbox/network-ceiling.ts";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 
@@ -37,11 +37,7 @@ export const sandboxNetwork = defineTool({
   output: Output,
   async run(context, { allow, sandbox: id }) {
     const sandbox = await context.sandbox(id);
-    if (allow) {
-      const policy = toPolicy(allow);
-      if (context.principal.grants?.network !== undefined) await assertWithin(policy, context.principal.grants.network);
-      await sandbox.setNetwork(policy, { capped: true });
-    }
+    if (allow) await sandbox.setNetwork(toPolicy(allow), { capped: true });
     return toResult(await sandbox.info());
   },
 });

@@ -7,6 +7,8 @@ import { createEgress } from "../../../src/network/egress/create-egress.ts";
 import type { EgressService } from "../../../src/network/egress.ts";
 import type { NetworkPolicy } from "../../../src/network/policy.ts";
 import type { Box } from "./lab.ts";
+import type { OwnListeners } from "../../../src/network/own-listeners.ts";
+import { NO_LISTENERS } from "../../support/no-listeners.ts";
 
 export interface WayOut extends AsyncDisposable {
   readonly service: EgressService;
@@ -16,10 +18,15 @@ export interface WayOut extends AsyncDisposable {
 }
 
 /** Serves the way out of a box, with names of the test's own. */
-export async function openWayOut(box: Box, policy: NetworkPolicy, limits: Partial<EgressLimits> = {}): Promise<WayOut> {
+export async function openWayOut(
+  box: Box,
+  policy: NetworkPolicy,
+  { listeners = NO_LISTENERS, ...limits }: Partial<EgressLimits> & { readonly listeners?: OwnListeners } = {},
+): Promise<WayOut> {
   const records: ConnectionRecord[] = [];
   const names = new Map<string, readonly string[]>();
   const egress = createEgress({
+    listeners,
     record: (record) => void records.push(record),
     resolver: { resolve: async (host) => names.get(host) ?? Promise.reject(new TypeError("no such name")) },
     limits,

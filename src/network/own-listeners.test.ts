@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { openOwnListeners } from "./own-listeners.ts";
+
+const HOST = "127.0.0.1";
+let directory: string;
+beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "bj-own-"))));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Another process that holds a claim as Belljar does. */
+async function openHolder(port: number) {
+  const script = `require("node:net").createServer(() => {}).listen({ path: ${JSON.stringify(join(directory, `${port}-0123456789ab`))} }, () => console.log("ready"))`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  const exited = once(child, "exit");
+  return {
+    child,
+    async kill() {
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+it("knows a claim of any process that shares the folder, until it is given back", async () => {
+  const [one, other] = [openOwnListeners(directory), openOwnListeners(directory)];
+  const claimed = await one.claim({ host: HOST, port: 6060 });
+  expect([await one.has(6060), await other.has(6060), await other.has(606), await other.has(60_601)]).toEqual([true, true, false, false]);
+  await claimed[Symbol.asyncDispose]();
+  expect([await one.has(6060), await other.has(6060)]).toEqual([false, false]);
+});
+
+it("keeps the claim of a process that is frozen, and forgets that of one that was killed", async () => {
+  const holder = await openHolder(7070);
+  const listeners = openOwnListeners(directory);
+  holder.child.kill("SIGSTOP");
+  expect(await listeners.has(7070)).toBe(true);
+  await holder.kill();
+  expect(readdirSync(directory)).toHaveLength(1);
+  expect(await listeners.has(7070)).toBe(false);
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+it("holds a claim of its own when somebody clears the folder away", async () => {
+  const listeners = openOwnListeners(directory);
+  await using claimed = await listeners.claim({ host: HOST, port: 0 });
+  rmSync(directory, { recursive: true });
+  expect(await listeners.has(claimed.port)).toBe(true);
+});
+
+it("chooses a port that can be listened on when any will do", async () => {
+  await using claimed = await openOwnListeners(directory).claim({ host: HOST, port: 0 });
+  const server = createServer().listen(claimed.port, HOST);
+  await once(server, "listening");
+  server.close();
+});

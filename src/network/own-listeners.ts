@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+
+/** A port of this machine that is Belljar's until it is disposed. */
+export interface ClaimedPort extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** The ports on which the Belljar processes of one socket folder listen: none of them is reached from a sandbox. */
+export interface OwnListeners {
+  /** To be called before the port is listened on, so that nobody can connect to one that is not known; for 0 a free one is chosen. */
+  claim(wanted: { readonly host: string; readonly port: number }): Promise<ClaimedPort>;
+  /** Whether a process that lives has claimed it. Rejects when that cannot be told. */
+  has(port: number): Promise<boolean>;
+}
+
+/**
+ * A claim is a unix socket in the folder, named by its port, that is listened on. The kernel closes it with its process, however that
+ * ends; a process that is frozen still holds it. What is left of a dead one is taken away by whoever finds it.
+ */
+export function openOwnListeners(directory: string): OwnListeners {
+  /** Of this process, which needs no folder to know them. */
+  const own = new Set<string>();
+  return {
+    async claim({ host, port: wanted }) {
+      const port = wanted === 0 ? await findFreePort(host) : wanted;
+      const name = `${port}-${randomBytes(6).toString("hex")}`;
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      const server = createServer((socket) => socket.destroy());
+      server.listen({ path: join(directory, name) });
+      await once(server, "listening");
+      server.unref();
+      own.add(name);
+      return {
+        port,
+        async [Symbol.asyncDispose]() {
+          own.delete(name);
+          const closed = once(server, "close");
+          server.close();
+          await closed;
+        },
+      };
+    },
+    async has(port) {
+      const isThis = (name: string): boolean => name.startsWith(`${port}-`);
+      if ([...own].some(isThis)) return true;
+      const names = (await namesIn(directory)).filter(isThis);
+      const held = await Promise.all(names.map((name) => isHeld(join(directory, name))));
+      return held.includes(true);
+    },
+  };
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw cause;
+  }
+}
+
+/** Whatever else stands in the way, such as a full queue, is no sign of death. */
+async function isHeld(path: string): Promise<boolean> {
+  const socket = connect({ path });
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ECONNREFUSED") await rm(path, { force: true });
+    return code !== "ECONNREFUSED" && code !== "ENOENT";
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function findFreePort(host: string): Promise<number> {
+  const server = createServer();
+  server.listen({ host, port: 0 });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const closed = once(server, "close");
+  server.close();
+  await closed;
+  return port;
+}
