@@ -10,7 +10,7 @@ let directory: string;
 beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "bj-own-"))));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const openHost = () => openOrigin(createServer((_request, response) => void response.end("the host's own answer"))));
+const openHost = () => openOrigin(createServer((_request, response) => void response.end("the host's own answer")));
 const get = (place: string): string => `GET http://${place}/ HTTP/1.1\r\nHost: ${place}\r\nConnection: close\r\n\r\n`;
 const OWN = Object.values(networkInterfaces())
   .flatMap((rows) => rows ?? [])
