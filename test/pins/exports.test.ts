@@ -18,6 +18,7 @@ it("keeps what the library exports", () => {
       "createSecretStore",
       "defineTool",
       "loadConfig",
+      "openOwnListeners",
       "openRuntime",
       "parseNetworkPolicy",
     ]

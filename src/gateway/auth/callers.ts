@@ -1,4 +1,5 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { BelljarError } from "../../errors.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { Authenticate } from "./authenticate.ts";
 
@@ -16,7 +17,7 @@ export function createCallers(authenticate: Authenticate): Callers {
   const admitted = new WeakMap<IncomingMessage, Principal>();
   return {
     async admit(request) {
-      const principal = await authenticate(request.headers);
+      const principal = await authenticate(onlyOnce(request));
       admitted.set(request, principal);
       return principal;
     },
@@ -28,4 +29,10 @@ export function createCallers(authenticate: Authenticate): Callers {
       return principal;
     },
   };
+}
+
+/** Of two readers of a request, as a proxy in front and this server, each could believe another one of two. Throws `UNAUTHORIZED`. */
+function onlyOnce({ headers, headersDistinct }: IncomingMessage): IncomingHttpHeaders {
+  if ((headersDistinct["authorization"]?.length ?? 0) <= 1) return headers;
+  throw new BelljarError("UNAUTHORIZED", "Send one Authorization header");
 }

@@ -12,6 +12,30 @@ it("adds up scopes of one kind", () => {
   });
 });
 
+it("takes the least of a limit that is named twice", () => {
+  expect(parseScopes(["sandboxes:3", "sandboxes:9", "max-memory:2g", "max-memory:1g"])).toEqual({
+    limits: { memoryBytes: 2 ** 30 },
+    quotas: { sandboxes: 3 },
+  });
+});
+
+it("takes folders as they are, and in no other spelling", () => {
+  expect(parseScopes(["workspace:/srv/a", "workspace:/srv/b c:rw", "workspace:/srv/d:x"])).toEqual({
+    workspaces: [
+      { path: "/srv/a", mode: "copy" },
+      { path: "/srv/b c", mode: "rw" },
+      { path: "/srv/d:x", mode: "copy" },
+    ],
+  });
+  for (const folder of ["", "srv", "./srv", "/", "//srv", "/srv/", "/srv/../etc", "/srv//a", "/srv/.", ":rw", "/srv\0x"])
+    expect(() => parseScopes([`workspace:${folder}`]), folder).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
+});
+
+it("leaves out what is not named once something is", () => {
+  expect(parseScopes(["metrics"])).toEqual({ toolsets: [], areas: ["metrics"] });
+  expect(parseScopes(["secrets", "toolset:files", "settings"])).toEqual({ toolsets: ["files"], areas: ["secrets", "settings"] });
+});
+
 it("grants nothing beyond the rest for a network of none", () => {
   expect(parseScopes(["network:none"])).toEqual({ network: "none" });
   expect(parseScopes(["network:none", "network:npm"])).toEqual({ network: { allow: ["npm"] } });

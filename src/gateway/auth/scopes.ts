@@ -81,11 +81,16 @@ function area(name: Area): Scope {
 }
 
 function limit(name: keyof Limits, parse: (text: string) => number): Scope {
-  return (grants, text) => ({ ...grants, limits: { ...grants.limits, [name]: parse(text) } });
+  return (grants, text) => ({ ...grants, limits: { ...grants.limits, [name]: least(grants.limits?.[name], parse(text)) } });
 }
 
 function quota(name: keyof Quotas, parse: (text: string) => number): Scope {
-  return (grants, text) => ({ ...grants, quotas: { ...grants.quotas, [name]: parse(text) } });
+  return (grants, text) => ({ ...grants, quotas: { ...grants.quotas, [name]: least(grants.quotas?.[name], parse(text)) } });
+}
+
+/** A limit that is named twice is the narrower one, in whatever order. */
+function least(before: number | undefined, value: number): number {
+  return Math.min(before ?? value, value);
 }
 
 function widen(before: NetworkPolicy | undefined, more: NetworkPolicy): NetworkPolicy {

@@ -16,7 +16,8 @@ export interface OAuthVerifierOptions {
 /** Signatures with a public key alone: with a shared secret, a key that everybody may read would sign. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 const CLOCK_SKEW_S = 30;
-const SUBJECT = /^[^\p{Cc}]{1,255}$/u;
+/** Nothing that is not seen, or that shows as something else; half a character is stored as any other half. */
+const SUBJECT = /^[^\p{Cc}\p{Cf}\p{Cs}]{1,255}$/u;
 const TYPE = /^(application\/)?(at\+)?jwt$/i;
 
 /**
@@ -64,7 +65,8 @@ function isRefusal(cause: unknown): boolean {
 
 /** Undefined for one that names nobody, and for one that is bound to a key, which a bearer does not prove to have. */
 function toPrincipal({ sub, cnf, scope, scp }: JWTPayload): Principal | undefined {
-  if (sub === undefined || !SUBJECT.test(sub) || cnf !== undefined) return undefined;
+  // The library does not look at its type.
+  if (typeof sub !== "string" || !SUBJECT.test(sub) || cnf !== undefined) return undefined;
   const grants = readGrants([scope, scp].flatMap(toNames));
   return grants === "unknown" ? undefined : { id: `oauth:${sub}`, name: sub, grants };
 }
