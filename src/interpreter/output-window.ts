@@ -1,4 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
+import { GrowingBuffer } from "../text/growing-buffer.ts";
 
 /**
  * Keeps the first and the last half of a stream in bounded memory: a model needs how it began and how it ended.
@@ -7,8 +8,7 @@ import { StringDecoder } from "node:string_decoder";
 export class OutputWindow {
   readonly #headBytes: number;
   readonly #tailBytes: number;
-  readonly #head: Buffer[] = [];
-  #headSize = 0;
+  readonly #head = new GrowingBuffer();
   #tail: Buffer[] = [];
   #tailSize = 0;
   #total = 0;
@@ -24,12 +24,9 @@ export class OutputWindow {
 
   push(chunk: Buffer): void {
     this.#total += chunk.length;
-    const room = this.#headBytes - this.#headSize;
-    const first = chunk.subarray(0, room);
-    // Copies: a small slice must not keep a large chunk alive.
-    if (first.length > 0) this.#head.push(Buffer.from(first));
-    this.#headSize += first.length;
-    if (chunk.length > room) this.#pushTail(chunk.subarray(Math.max(room, 0)));
+    const room = this.#headBytes - this.#head.length;
+    this.#head.push(chunk.subarray(0, room));
+    if (chunk.length > room) this.#pushTail(chunk.subarray(room));
   }
 
   /** More is kept than so many bytes. */
@@ -44,7 +41,7 @@ export class OutputWindow {
 
   /** The two ends of it in at most so many bytes, cut between lines unless they are very long. `hint` goes into the mark. */
   excerpt(maxBytes: number, hint = ""): string {
-    const kept = Buffer.concat([...this.#head, this.#lastBytes()]);
+    const kept = Buffer.concat([this.#head.view(), this.#lastBytes()]);
     if (!this.truncated && kept.length <= maxBytes) return kept.toString("utf8");
     const half = Math.min(maxBytes, kept.length) / 2;
     const head = endAtLine(kept.subarray(0, Math.ceil(half)));

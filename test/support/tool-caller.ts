@@ -6,18 +6,21 @@ import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import type { LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import type { SearchPrograms } from "../../src/tools/search/search-programs.ts";
 import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
 import { openFakeSandboxes } from "./fake-sandboxes.ts";
 import { createTestTexts } from "./test-texts.ts";
 
 export interface ToolCallerOptions {
   readonly snippetsDirectory?: string;
+  /** The search programs, where they are not the packaged ones. */
+  readonly programs?: SearchPrograms;
   /** What the home has beyond the fake runtime. */
   readonly home?: Partial<LocalSandboxesOptions>;
 }
 
 /** The built-in tools behind their door, on the fake runtime. */
-export async function openToolCaller({ snippetsDirectory, home }: ToolCallerOptions = {}) {
+export async function openToolCaller({ snippetsDirectory, programs = findPackagedPrograms(), home }: ToolCallerOptions = {}) {
   const place = await openFakeSandboxes(home);
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const interpreter = createInterpreter({ sandboxes: place.sandboxes });
@@ -29,7 +32,7 @@ export async function openToolCaller({ snippetsDirectory, home }: ToolCallerOpti
       sandboxes: place.sandboxes,
       shells,
       texts,
-      programs: findPackagedPrograms(),
+      programs,
       config,
       ...(snippetsDirectory !== undefined && { snippetsDirectory }),
     }),

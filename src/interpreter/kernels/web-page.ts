@@ -4,7 +4,7 @@ import type { Fetched } from "./web-fetch.ts";
 import { FetchFailure, fetchPage } from "./web-fetch.ts";
 import { toMarkdown } from "./web-markdown.ts";
 
-/** Reads `{url, whole}` from stdin, fetches the page, and writes one JSON object: the page as text, or why there is none. */
+/** Reads `{url, whole}` from stdin, fetches the page, and writes a line of JSON: what the page is, and its text after it, or why there is none. */
 
 interface Request {
   readonly url: string;
@@ -26,6 +26,7 @@ type Answer =
 type Content = Pick<Extract<Answer, { kind: "page" }>, "title" | "text">;
 
 const MAX_BYTES = 10 * 1_048_576;
+const TITLE_MAX = 1_000;
 const TEXT_MAX = 2 * 1_048_576;
 const TIMEOUT_MS = 45_000;
 const HTML = /^(text\/html|application\/xhtml\+xml)$/;
@@ -37,7 +38,15 @@ async function visit({ url, whole }: Request): Promise<Answer> {
     const type = typeOf(fetched);
     const { title, text: read } = await readContent(fetched, type, whole);
     const cut = fetched.isCut || read.length > TEXT_MAX;
-    return { kind: "page", url: fetched.url.href, status: fetched.status, type, title, text: read.slice(0, TEXT_MAX), cut };
+    return {
+      kind: "page",
+      url: fetched.url.href,
+      status: fetched.status,
+      type,
+      title: title.slice(0, TITLE_MAX),
+      text: read.slice(0, TEXT_MAX),
+      cut,
+    };
   } catch (error) {
     if (error instanceof FetchFailure) return { kind: error.kind, message: error.message };
     if (error instanceof Unreadable) return { kind: "unreadable", message: error.message };
@@ -105,4 +114,5 @@ async function readPdf({ body, isCut }: Fetched): Promise<string> {
 
 const answer = await visit(JSON.parse(await text(process.stdin)) as Request);
 // Connections that were left behind must not keep it.
-process.stdout.write(JSON.stringify(answer), () => process.exit());
+const { text: page = "", ...head } = { text: undefined, ...answer };
+process.stdout.write(`${JSON.stringify(head)}\n${page}`, () => process.exit());

@@ -15,7 +15,7 @@ export async function listListening(guest: Guest, signal: AbortSignal): Promise<
   return tables
     .flatMap(parseListening)
     .filter((one) => !isOwn(one))
-    .toSorted((one, other) => one.port - other.port || one.address.localeCompare(other.address));
+    .toSorted((one, other) => one.port - other.port || (one.address < other.address ? -1 : 1));
 }
 
 /** Empty when the kernel knows no such protocol. */

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { Fields, malformed } from "../../protocol/fields.ts";
 import { FRAME, OPERATION } from "../../protocol/wire.ts";
+import { ByteQueue } from "./byte-queue.ts";
 import { fileInfo } from "./file-info.ts";
 import type { FileCall, FileInfo, FileRange, GuestPath } from "./guest.ts";
 import type { Link } from "./link.ts";
@@ -98,15 +99,13 @@ export async function readFile(
   const maxBytes = options.maxBytes ?? READ_DEFAULT_BYTES;
   const limit = Math.min(options.limit ?? maxBytes + 1, maxBytes + 1);
   const { content } = await openFile(link, path, { ...options, limit });
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const queue = new ByteQueue();
   for await (const chunk of content as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > limit) throw malformed("more bytes of a file than were asked for");
-    if (size > maxBytes) throw tooLarge(path, maxBytes);
+    queue.append(chunk);
+    if (queue.byteLength > limit) throw malformed("more bytes of a file than were asked for");
+    if (queue.byteLength > maxBytes) throw tooLarge(path, maxBytes);
   }
-  return Buffer.concat(chunks, size);
+  return queue.takeAll();
 }
 
 function tooLarge(path: GuestPath, maxBytes: number): BelljarError {

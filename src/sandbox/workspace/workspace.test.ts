@@ -163,6 +163,24 @@ describe("diffWorkspace", () => {
     expect(changes[1]?.patch).toContain("--- a/text\n+++ b/text\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n");
   });
 
+  it("shows changes of many files that have little in common", { timeout: 60_000 }, async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `f${index}`);
+    for (const name of names)
+      onHost(
+        name,
+        Array.from({ length: 100_000 }, (_, line) => `${(line * line) % 97}\n`)
+          .join("")
+          .slice(0, 250_000),
+      );
+    const sandbox = await openSandbox();
+    await inside(sandbox, "for f in f*; do tac $f > new; mv new $f; done");
+    const { changes } = await diffWorkspace(sandbox, { texts, signal });
+    expect(changes.map(({ kind }) => kind)).toEqual(names.map(() => "modified"));
+    const shown = changes.filter(({ patch }) => patch !== undefined);
+    expect(shown).toHaveLength(16);
+    expect(renderDiff({ sandboxId: "", hostPath: "", changes, skipped: [] })).toContain("M f9 (too large to show: 250000 bytes)\n");
+  });
+
   it("names a large file without showing it", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "yes | head -c 2000000 > large");

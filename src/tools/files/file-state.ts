@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { GrowingBuffer } from "../../text/growing-buffer.ts";
 import { assertText, EDIT_MAX_BYTES } from "../../text/text-limits.ts";
 
 export type SandboxFiles = Sandbox["guest"]["files"];
@@ -35,13 +36,12 @@ export async function readEditable(files: SandboxFiles, path: string, signal: Ab
 }
 
 async function collect(content: Readable, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const collected = new GrowingBuffer();
   for await (const chunk of content as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    size += chunk.length;
+    collected.push(chunk);
+    if (collected.length > maxBytes) return undefined;
   }
-  return size > maxBytes ? undefined : Buffer.concat(chunks);
+  return collected.take();
 }
 
 function tooLarge(path: string, maxBytes: number): BelljarError {

@@ -1,8 +1,8 @@
-/** Alternatives that braces may make of one pattern. */
+/** Alternatives that braces may make of one pattern, and the characters that they may have together. */
 const ALTERNATIVES_MAX = 64;
-const TOKENS_MAX = 512;
+const EXPANDED_MAX = 4_096;
 
-type Token =
+export type Token =
   | { readonly kind: "text"; readonly char: string }
   | { readonly kind: "one" }
   | { readonly kind: "star" }
@@ -10,24 +10,26 @@ type Token =
   | { readonly kind: "folders" }
   /** All that is left. */
   | { readonly kind: "rest" }
-  | { readonly kind: "set"; readonly has: (char: string) => boolean };
+  /** Code points from the first to the second of each pair; a slash is in no set. */
+  | { readonly kind: "set"; readonly isNegated: boolean; readonly ranges: readonly (readonly [number, number])[] };
 
-export interface Glob {
-  matches(path: string): boolean;
-}
+/** A pattern's alternatives. */
+export type Glob = readonly (readonly Token[])[];
 
 /**
  * A pattern for relative paths: `*` and `?` stay within a name, `**` crosses folders, `[a-z]`, `[!a-z]`, `{a,b}` and `\` as in shells.
- * Without a `/` it means the last name, at any depth. Matching takes time in proportion to path and pattern, whatever they are.
- * Undefined for a pattern that has too many alternatives or parts.
+ * Without a `/` it means the last name, at any depth. Undefined for a pattern that has too many alternatives or parts.
  */
 export function parseGlob(pattern: string): Glob | undefined {
-  const alternatives = expandBraces(pattern.replace(/\/+$/, ""));
+  const alternatives = expandBraces(pattern.replace(/(?<!\/)\/+$/, ""));
   if (!alternatives) return undefined;
   const anywhere = (alternative: string): string => (alternative.includes("/") ? alternative.replace(/^\//, "") : `**/${alternative}`);
-  const programs = alternatives.map((alternative) => tokenize(anywhere(alternative)));
-  if (programs.some((tokens) => tokens.length > TOKENS_MAX)) return undefined;
-  return { matches: (path) => programs.some((tokens) => run(tokens, path)) };
+  return alternatives.map((alternative) => tokenize(anywhere(alternative)));
+}
+
+/** How much work a glob is for each character of a path. */
+export function countParts(glob: Glob): number {
+  return glob.flat().reduce((sum, token) => sum + (token.kind === "set" ? token.ranges.length : 0), glob.length + glob.flat().length);
 }
 
 function expandBraces(pattern: string): readonly string[] | undefined {
@@ -35,14 +37,15 @@ function expandBraces(pattern: string): readonly string[] | undefined {
   const close = open < 0 ? -1 : findClosing(pattern, open);
   if (close < 0) return [pattern];
   const expanded: string[] = [];
+  let size = 0;
   for (const choice of splitChoices(pattern.slice(open + 1, close))) {
     const rest = expandBraces(pattern.slice(0, open) + choice + pattern.slice(close + 1));
-    if (!rest || expanded.length + rest.length > ALTERNATIVES_MAX) return undefined;
+    size += rest?.reduce((sum, one) => sum + one.length, 0) ?? 0;
+    if (!rest || expanded.length + rest.length > ALTERNATIVES_MAX || size > EXPANDED_MAX) return undefined;
     expanded.push(...rest);
   }
   return expanded;
 }
-
 function findUnescaped(pattern: string, char: string, from: number): number {
   for (let at = from; at < pattern.length; at += 1) {
     if (pattern[at] === "\\") at += 1;
@@ -78,7 +81,8 @@ function tokenize(pattern: string): readonly Token[] {
   const tokens: Token[] = [];
   for (let at = 0; at < pattern.length;) {
     const [token, length] = readToken(pattern, at);
-    tokens.push(token);
+    // Two of what may stand for nothing mean the same as one.
+    if (token.kind !== tokens.at(-1)?.kind || (token.kind !== "star" && token.kind !== "folders")) tokens.push(token);
     at += length;
   }
   return tokens;
@@ -98,58 +102,11 @@ function readToken(pattern: string, at: number): readonly [Token, number] {
 
 function toSet(body: string): Token {
   const isNegated = /^[!^]/.test(body);
-  const ranges = [...(isNegated ? body.slice(1) : body).matchAll(/(.)-(.)|(.)/gsu)].map(([, from, to, single]) => [
-    from ?? single ?? "",
-    to ?? single ?? "",
-  ]);
-  const isIn = (char: string): boolean => ranges.some(([from, to]) => char >= (from ?? "") && char <= (to ?? ""));
-  return { kind: "set", has: (char) => char !== "/" && isIn(char) !== isNegated };
+  const pairs = (isNegated ? body.slice(1) : body).matchAll(/(.)-(.)|(.)/gsu);
+  const ranges = [...pairs].map(([, from, to, single = ""]) => [codeOf(from ?? single), codeOf(to ?? single)] as const);
+  return { kind: "set", isNegated, ranges };
 }
 
-/** Keeps the set of places in the pattern that the text so far may have led to. */
-function run(tokens: readonly Token[], path: string): boolean {
-  let places = skipFree(tokens, [0], true);
-  for (const char of path) {
-    const next: number[] = [];
-    for (const place of places) step(tokens[place], { place, char }, next);
-    if (next.length === 0) return false;
-    places = skipFree(tokens, next, char === "/");
-  }
-  return places.has(tokens.length);
-}
-
-function step(token: Token | undefined, { place, char }: { readonly place: number; readonly char: string }, next: number[]): void {
-  switch (token?.kind) {
-    case "text":
-      if (token.char === char) next.push(place + 1);
-      break;
-    case "one":
-      if (char !== "/") next.push(place + 1);
-      break;
-    case "set":
-      if (token.has(char)) next.push(place + 1);
-      break;
-    case "star":
-      if (char !== "/") next.push(place);
-      break;
-    case "folders":
-    case "rest":
-      next.push(place);
-      break;
-    case undefined:
-      break;
-  }
-}
-
-/** Stars may stand for nothing; folders end where a name starts. */
-function skipFree(tokens: readonly Token[], places: Iterable<number>, startsName: boolean): Set<number> {
-  const reached = new Set<number>();
-  for (const place of places) {
-    for (let at = place; !reached.has(at); at += 1) {
-      reached.add(at);
-      const kind = tokens[at]?.kind;
-      if (kind !== "star" && kind !== "rest" && !(kind === "folders" && startsName)) break;
-    }
-  }
-  return reached;
+function codeOf(char: string): number {
+  return char.codePointAt(0) ?? 0;
 }

@@ -8,30 +8,39 @@ import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import type { FileInfo } from "./file-row.ts";
 import { showMode, showName, toIsoTime } from "./file-row.ts";
-import { parseGlob } from "./glob.ts";
+import { countParts, parseGlob } from "./glob.ts";
 import { createIgnore } from "./ignore.ts";
 
 const ENTRIES_MAX = 1_000;
 const TEXT_MAX_BYTES = 131_072;
 /** Of entries that are looked at, those that are left out too. */
 const SCANNED_MAX = 100_000;
+/** Characters, wildcards and ranges of all globs. */
+const GLOB_PARTS_MAX = 2_048;
 
 const Input = z.strictObject({
   path: pathArgument("Folder to list, by default the workspace").optional(),
   depth: z.number().int().min(1).max(32).optional().describe("1, the default, lists the folder itself; 2 its subfolders too, and so on"),
   ignore: z
-    .array(
-      z
-        .string()
-        .min(1)
-        .max(1_024)
-        .refine((pattern) => parseGlob(pattern) !== undefined, "has too many alternatives or parts"),
-    )
+    .array(z.string().min(1).max(1_024))
     .max(100)
+    .superRefine(checkGlobs)
     .optional()
     .describe('Globs of what to leave out, with all below it: ["node_modules", ".git", "*.pyc", "build/**/*.o"]'),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
+
+/** Together they bound what one entry of a listing costs. */
+function checkGlobs(patterns: readonly string[], context: z.RefinementCtx): void {
+  let parts = 0;
+  for (const [index, pattern] of patterns.entries()) {
+    const glob = parseGlob(pattern);
+    parts += glob ? countParts(glob) : 0;
+    if (glob && parts <= GLOB_PARTS_MAX) continue;
+    const message = glob ? `makes more than ${GLOB_PARTS_MAX} parts of all globs together; leave some out` : "has too many alternatives";
+    return context.addIssue({ code: "custom", path: [index], message });
+  }
+}
 
 const Entry = z.object({
   path: z.string().describe("Relative to the listed folder"),
@@ -72,7 +81,7 @@ async function listDirectory(context: ToolContext, args: Arguments, bounds: RowB
   const infos = sandbox.guest.files.list(path, { depth, signal: context.signal });
   const { rows, isFull } = await collectRows(infos, { bounds: heldRows(bounds), isIgnored });
   const folder = toAbsolute(path);
-  const all = rows.toSorted((a, b) => compareInTree(a.path, b.path));
+  const all = sortAsTree(rows);
   const entries = fitRows(all, bounds, nameOf);
   const truncated = isFull || entries.length < all.length;
   const heading = `${showName(folder)} (${entries.length} entries${truncated ? ", and more that are not shown" : ""})`;
@@ -110,9 +119,9 @@ function nameOf({ path, target = "" }: { readonly path: string; readonly target?
 }
 
 /** Each folder comes before what it holds, and all that it holds before the next. */
-function compareInTree(a: string, b: string): number {
-  const [keyA, keyB] = [a.replaceAll("/", "\0"), b.replaceAll("/", "\0")];
-  return keyA < keyB ? -1 : 1;
+function sortAsTree(rows: readonly Row[]): readonly Row[] {
+  const keyed = rows.map((row) => ({ row, key: row.path.replaceAll("/", "\0") }));
+  return keyed.toSorted((a, b) => (a.key < b.key ? -1 : 1)).map(({ row }) => row);
 }
 
 function toRow({ path, type, size, mode, mtimeNs, target }: FileInfo): Row {

@@ -1,3 +1,5 @@
+import { GrowingBuffer } from "../../text/growing-buffer.ts";
+
 export interface LineRange {
   /** From 1. */
   readonly startLine: number;
@@ -25,28 +27,15 @@ const NEWLINE = 0x0a;
 export async function readLines(content: AsyncIterable<Buffer>, range: LineRange): Promise<LineSlice> {
   const collector = new LineCollector(range);
   for await (const chunk of content) {
-    for (const piece of splitLines(chunk)) {
-      const slice = collector.take(piece);
-      if (slice) return slice;
-    }
+    const slice = collector.take(chunk);
+    if (slice) return slice;
   }
   return collector.end();
 }
 
-/** The chunk's lines with their newlines; the last one may go on in the next chunk. */
-function* splitLines(chunk: Buffer): Iterable<Buffer> {
-  for (let at = 0; at < chunk.length;) {
-    const newline = chunk.indexOf(NEWLINE, at);
-    const end = newline < 0 ? chunk.length : newline + 1;
-    yield chunk.subarray(at, end);
-    at = end;
-  }
-}
-
 class LineCollector {
   readonly #range: LineRange;
-  readonly #parts: Buffer[] = [];
-  #size = 0;
+  readonly #kept = new GrowingBuffer();
   #line = 1;
   #isLineOpen = false;
 
@@ -55,23 +44,34 @@ class LineCollector {
   }
 
   /** Answers the slice once nothing more is wanted. */
-  take(piece: Buffer): LineSlice | undefined {
+  take(chunk: Buffer): LineSlice | undefined {
     const { startLine, endLine, maxBytes } = this.#range;
-    if (this.#line >= startLine) {
-      this.#parts.push(piece.subarray(0, maxBytes - this.#size));
-      this.#size += piece.length;
-      if (this.#size > maxBytes) return cut(Buffer.concat(this.#parts), this.#range);
-    }
-    this.#isLineOpen = piece.at(-1) !== NEWLINE;
-    if (!this.#isLineOpen) this.#line += 1;
+    const start = this.#pass(chunk, 0, startLine);
+    const end = this.#pass(chunk, start, endLine + 1);
+    const room = maxBytes - this.#kept.length;
+    this.#kept.push(chunk.subarray(start, Math.min(end, start + room)));
+    if (end - start > room) return cut(this.#kept.take(), this.#range);
     if (this.#line <= endLine) return undefined;
-    return { bytes: Buffer.concat(this.#parts), lastLine: endLine, isCut: false, endsWithLine: true };
+    return { bytes: this.#kept.take(), lastLine: endLine, isCut: false, endsWithLine: true };
   }
 
   end(): LineSlice {
     const totalLines = this.#isLineOpen ? this.#line : this.#line - 1;
     const lastLine = Math.max(this.#range.startLine - 1, totalLines);
-    return { bytes: Buffer.concat(this.#parts), lastLine, isCut: false, endsWithLine: !this.#isLineOpen, totalLines };
+    return { bytes: this.#kept.take(), lastLine, isCut: false, endsWithLine: !this.#isLineOpen, totalLines };
+  }
+
+  /** Where that line starts in the chunk; its end when it starts later. */
+  #pass(chunk: Buffer, from: number, line: number): number {
+    let at = from;
+    while (this.#line < line) {
+      const newline = chunk.indexOf(NEWLINE, at);
+      this.#isLineOpen = newline < 0 && (at < chunk.length || this.#isLineOpen);
+      if (newline < 0) return chunk.length;
+      this.#line += 1;
+      at = newline + 1;
+    }
+    return at;
   }
 }
 

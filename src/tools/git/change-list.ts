@@ -14,9 +14,14 @@ export const Change = z.object({
 
 export type FileChange = z.output<typeof Change>;
 
+/** Of one list that is shown. */
+export const FILES_MAX = 1_000;
+/** Of what git prints about them; a file has up to six. */
+const PARTS_MAX = 100_000;
+
 /** Reads what `--raw --numstat -z` prints: first every file with its state, then every file with its lines. */
 export function parseChanges(text: string): readonly FileChange[] {
-  const parts = text.split("\0").slice(0, -1);
+  const parts = text.split("\0", PARTS_MAX).slice(0, -1);
   const changes = new Map<string, FileChange>();
   for (let at = 0; at < parts.length;) {
     const part = parts[at] ?? "";
@@ -29,8 +34,8 @@ export function parseChanges(text: string): readonly FileChange[] {
       at += hasTwo ? 3 : 2;
       continue;
     }
-    const [added = "", removed = "", ...rest] = part.split("\t");
-    const name = rest.join("\t");
+    const [added = "", removed = ""] = part.split("\t", 2);
+    const name = part.slice(added.length + removed.length + 2);
     const path = name === "" ? (parts[at + 2] ?? "") : name;
     const known = changes.get(path);
     if (known) changes.set(path, { ...known, added: toCount(added), removed: toCount(removed) });
@@ -46,6 +51,12 @@ function toCount(digits: string): number | null {
 export function changeText({ path, from, status, added, removed }: FileChange): string {
   const lines = added === null ? "binary" : `+${added} -${removed}`;
   return `${status} ${from === null ? showName(path) : `${showName(from)} -> ${showName(path)}`} (${lines})`;
+}
+
+/** The first files, and whether there are more. */
+export function changeLines(changes: readonly FileChange[]): readonly string[] {
+  const more = changes.length - FILES_MAX;
+  return [...changes.slice(0, FILES_MAX).map(changeText), ...(more > 0 ? [`[and ${more} more files]`] : [])];
 }
 
 export function sumLines(changes: readonly FileChange[]): { readonly insertions: number; readonly deletions: number } {

@@ -84,8 +84,8 @@ async function readBranches(place: GitPlace, hasRemotes: boolean): Promise<reado
   const format = FIELDS.map((field) => `%(${field})%00`).join("");
   const kinds = ["refs/heads", ...(hasRemotes ? ["refs/remotes"] : [])];
   const { stdout } = await runGit(place, ["for-each-ref", `--format=${format}`, `--count=${BRANCHES_MAX + 1}`, ...kinds], READ_ONLY);
-  return stdout.split("\0\n").flatMap((row) => {
-    const [head, ref = "", name, commit = "", upstream = "", subject = ""] = row.split("\0");
+  return stdout.split("\0\n", BRANCHES_MAX + 2).flatMap((row) => {
+    const [head, ref = "", name, commit = "", upstream = "", subject = ""] = row.split("\0", FIELDS.length);
     if (name === undefined) return [];
     return [{ name, remote: ref.startsWith("refs/remotes/"), current: head === "*", commit, upstream: upstream || null, subject }];
   });

@@ -7,7 +7,7 @@ import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import { branchArgument, NETWORK_TIMEOUT_MS, networkTimeoutArgument } from "./git-arguments.ts";
 import { credentialArgument, credentialSettings } from "./git-credential.ts";
 import { findAddressProblem } from "./remote-address.ts";
-import { READ_ONLY, runGit } from "./run-git.ts";
+import { LINE_BYTES, READ_ONLY, runGit } from "./run-git.ts";
 
 const Input = z
   .strictObject({
@@ -56,8 +56,12 @@ export const gitClone = defineTool({
       onOutput,
     });
     const place = { sandbox, path, signal };
-    const head = await runGit(place, ["rev-parse", "--verify", "--quiet", "HEAD"], { ...READ_ONLY, accept: [0, 1] });
-    const current = await runGit(place, ["branch", "--show-current"], READ_ONLY);
+    const head = await runGit(place, ["rev-parse", "--verify", "--quiet", "HEAD"], {
+      ...READ_ONLY,
+      accept: [0, 1],
+      maxOutputBytes: LINE_BYTES,
+    });
+    const current = await runGit(place, ["branch", "--show-current"], { ...READ_ONLY, maxOutputBytes: LINE_BYTES });
     const cloned = { path: toAbsolute(path), branch: current.stdout.trim() || null, commit: head.stdout.trim() || null, url };
     const at = cloned.commit === null ? "It is empty" : `At ${cloned.commit}${cloned.branch === null ? "" : ` on ${cloned.branch}`}`;
     return { content: [{ type: "text", text: `Cloned ${url} to ${cloned.path}\n${at}` }], structuredContent: cloned };

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
-import { Change, changeText, parseChanges, sumLines } from "./change-list.ts";
+import { Change, changeLines, FILES_MAX, parseChanges, sumLines } from "./change-list.ts";
 import { repositoryArgument } from "./git-arguments.ts";
 import { identityVariables } from "./git-identity.ts";
 import type { GitPlace } from "./run-git.ts";
-import { READ_ONLY, runGit } from "./run-git.ts";
+import { LINE_BYTES, READ_ONLY, runGit } from "./run-git.ts";
 
 const line = (description: string) =>
   z
@@ -63,22 +63,22 @@ export const gitCommit = defineTool({
     const made = await readLast(place);
     const { commit, branch, subject, author, files, insertions, deletions } = made;
     const head = `Committed ${commit}${branch === null ? "" : ` on ${branch}`}\n${subject}\n${author}`;
-    const text = `${head}\n${files.length} files, +${insertions} -${deletions}\n${files.map(changeText).join("\n")}`.trimEnd();
-    return { content: [{ type: "text", text }], structuredContent: made };
+    const text = `${head}\n${files.length} files, +${insertions} -${deletions}\n${changeLines(files).join("\n")}`.trimEnd();
+    return { content: [{ type: "text", text }], structuredContent: { ...made, files: files.slice(0, FILES_MAX) } };
   },
 });
 
 async function readLast(place: GitPlace): Promise<z.output<typeof Output>> {
   const [head, list, branch] = [
-    await runGit(place, ["log", "-1", "--format=%H%x00%s%x00%an <%ae>"], READ_ONLY),
+    await runGit(place, ["log", "-1", "--format=%H%x00%s%x00%an <%ae>"], { ...READ_ONLY, maxOutputBytes: LINE_BYTES }),
     await runGit(
       place,
       ["show", "--first-parent", "--no-ext-diff", "--format=", "--raw", "--numstat", "-z", "--find-renames", "HEAD"],
       READ_ONLY,
     ),
-    await runGit(place, ["branch", "--show-current"], READ_ONLY),
+    await runGit(place, ["branch", "--show-current"], { ...READ_ONLY, maxOutputBytes: LINE_BYTES }),
   ];
-  const [commit = "", subject = "", author = ""] = head.stdout.trimEnd().split("\0");
+  const [commit = "", subject = "", author = ""] = head.stdout.trimEnd().split("\0", 3);
   const files = parseChanges(list.stdout);
   return { commit, branch: branch.stdout.trim() || null, subject, author, files: [...files], ...sumLines(files) };
 }

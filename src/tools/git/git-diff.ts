@@ -2,13 +2,12 @@ import * as z from "zod";
 import { cutAtLine } from "../../catalog/result.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
-import { Change, changeText, parseChanges } from "./change-list.ts";
+import { Change, changeText, FILES_MAX, parseChanges } from "./change-list.ts";
 import { pathsArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
 import type { GitPlace } from "./run-git.ts";
 import { READ_ONLY, runGit } from "./run-git.ts";
 
 const PATCH_SHOWN_BYTES = 131_072;
-const FILES_MAX = 1_000;
 
 const Input = z
   .strictObject({

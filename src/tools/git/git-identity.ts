@@ -1,5 +1,5 @@
 import type { GitPlace } from "./run-git.ts";
-import { runGit } from "./run-git.ts";
+import { LINE_BYTES, runGit } from "./run-git.ts";
 
 const FALLBACK = { name: "Belljar user", email: "user@belljar.invalid" };
 
@@ -21,6 +21,6 @@ export async function identityVariables(place: GitPlace, author: Identity): Prom
 
 /** Exit code 1: there is no such setting. */
 async function readSetting(place: GitPlace, name: string): Promise<string> {
-  const { stdout } = await runGit(place, ["config", "--get", name], { accept: [0, 1] });
+  const { stdout } = await runGit(place, ["config", "--get", name], { accept: [0, 1], maxOutputBytes: LINE_BYTES });
   return stdout.trim();
 }

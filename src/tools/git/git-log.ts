@@ -4,7 +4,8 @@ import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathsArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
 import { READ_ONLY, runGit } from "./run-git.ts";
 
-const BODY_MAX = 4_000;
+/** Characters of one field that are shown. */
+const FIELD_MAX = 4_000;
 const FIELDS = ["%H", "%an", "%ae", "%aI", "%cI", "%P", "%D", "%s", "%b"] as const;
 
 const filter = (description: string) =>
@@ -64,7 +65,7 @@ export const gitLog = defineTool({
       ...(revision === undefined ? [] : [revision]),
     ];
     const { stdout, truncated: isCut } = await runGit(place, [...args, "--", ...paths], READ_ONLY);
-    const all = parseCommits(stdout);
+    const all = parseCommits(stdout, maxCount + 1);
     const commits = all.slice(0, maxCount);
     const truncated = isCut || all.length > maxCount;
     const more = truncated ? [`[There are more: go on with skip ${skip + commits.length}]`] : [];
@@ -74,12 +75,13 @@ export const gitLog = defineTool({
 });
 
 /** Each field ends with a NUL, and so does each commit; what a cut left unfinished is dropped. */
-function parseCommits(text: string): readonly z.output<typeof Commit>[] {
-  const parts = text.split("\0");
+function parseCommits(text: string, most: number): readonly z.output<typeof Commit>[] {
   const size = FIELDS.length + 1;
+  const parts = text.split("\0", most * size + 1);
   return Array.from({ length: Math.floor((parts.length - 1) / size) }, (_, index) => {
-    const [commit = "", name = "", email = "", authored = "", committed = "", parents = "", refs = "", subject = "", body = ""] =
-      parts.slice(index * size, (index + 1) * size);
+    const [commit = "", name = "", email = "", authored = "", committed = "", parents = "", refs = "", subject = "", body = ""] = parts
+      .slice(index * size, (index + 1) * size)
+      .map((field) => field.slice(0, FIELD_MAX));
     return {
       commit,
       author_name: name,
@@ -89,7 +91,7 @@ function parseCommits(text: string): readonly z.output<typeof Commit>[] {
       parents: parents.split(" ").filter((parent) => parent !== ""),
       refs: refs.split(", ").filter((ref) => ref !== ""),
       subject,
-      body: body.trimEnd().slice(0, BODY_MAX),
+      body: body.trimEnd(),
     };
   });
 }

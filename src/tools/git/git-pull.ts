@@ -3,14 +3,14 @@ import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
-import { Change, changeText, parseChanges } from "./change-list.ts";
+import { Change, changeLines, FILES_MAX, parseChanges } from "./change-list.ts";
 import { branchArgument, NETWORK_TIMEOUT_MS, networkTimeoutArgument, remoteArgument, repositoryArgument } from "./git-arguments.ts";
 import { credentialArgument } from "./git-credential.ts";
 import { identityVariables } from "./git-identity.ts";
 import { remoteSettings } from "./remote-credential.ts";
 import { readStatus } from "./repository-status.ts";
 import type { GitPlace } from "./run-git.ts";
-import { READ_ONLY, runGit } from "./run-git.ts";
+import { LINE_BYTES, READ_ONLY, runGit } from "./run-git.ts";
 
 const FLAGS = { ff_only: "--ff-only", merge: "--no-rebase", rebase: "--rebase" } as const;
 
@@ -50,16 +50,18 @@ export const gitPull = defineTool({
     );
     const after = (await readHead(place)) ?? "";
     const files = before === null || before === after ? [] : await readFiles(place, before, after);
-    const pulled = { before, after, updated: before !== after, files: [...files] };
-    const text = pulled.updated
-      ? [`From ${before ?? "nothing"} to ${after}`, ...files.map(changeText)].join("\n")
-      : `Up to date at ${after}`;
+    const pulled = { before, after, updated: before !== after, files: files.slice(0, FILES_MAX) };
+    const text = pulled.updated ? [`From ${before ?? "nothing"} to ${after}`, ...changeLines(files)].join("\n") : `Up to date at ${after}`;
     return { content: [{ type: "text", text }], structuredContent: pulled };
   },
 });
 
 async function readHead(place: GitPlace): Promise<string | null> {
-  const { stdout } = await runGit(place, ["rev-parse", "--verify", "--quiet", "HEAD"], { ...READ_ONLY, accept: [0, 1] });
+  const { stdout } = await runGit(place, ["rev-parse", "--verify", "--quiet", "HEAD"], {
+    ...READ_ONLY,
+    accept: [0, 1],
+    maxOutputBytes: LINE_BYTES,
+  });
   return stdout.trim() || null;
 }
 

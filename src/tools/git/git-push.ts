@@ -8,6 +8,7 @@ import { remoteSettings } from "./remote-credential.ts";
 import { runGit } from "./run-git.ts";
 
 const STATES = { " ": "updated", "+": "forced", "-": "deleted", "*": "created", "!": "rejected", "=": "up_to_date" } as const;
+const UPDATES_MAX = 10_000;
 type State = (typeof STATES)[keyof typeof STATES];
 
 const Update = z.object({
@@ -56,8 +57,8 @@ export const gitPush = defineTool({
 
 /** `FLAG TAB FROM:TO TAB SUMMARY` for each ref. */
 function parseUpdates(text: string): z.output<typeof Update>[] {
-  return text.split("\n").flatMap((line) => {
-    const [flag = "", refs, summary = ""] = line.split("\t");
+  return text.split("\n", UPDATES_MAX).flatMap((line) => {
+    const [flag = "", refs, summary = ""] = line.split("\t", 3);
     const colon = refs?.lastIndexOf(":") ?? -1;
     if (refs === undefined || colon < 0) return [];
     return [{ from: refs.slice(0, colon), to: refs.slice(colon + 1), status: STATES[flag as keyof typeof STATES] ?? "updated", summary }];

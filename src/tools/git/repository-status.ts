@@ -17,6 +17,8 @@ const STATES = {
 type State = (typeof STATES)[keyof typeof STATES];
 const NAMES = [...new Set(Object.values(STATES))] as [State, ...State[]];
 export const ENTRIES_MAX = 1_000;
+/** An entry has one or two, and the head some more. */
+const RECORDS_MAX = 2 * ENTRIES_MAX + 100;
 
 const Entry = z.object({
   path: z.string(),
@@ -44,9 +46,9 @@ type StatusEntry = z.output<typeof Entry>;
 export async function readStatus(place: GitPlace): Promise<RepositoryStatus> {
   const args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--find-renames"];
   const { stdout, truncated } = await runGit(place, args, READ_ONLY);
+  const all = stdout.split("\0", RECORDS_MAX + 1);
   // What was cut may have cut a record: the last one is not whole.
-  const records = stdout.split("\0").slice(0, -1);
-  return parseStatus(records, truncated);
+  return parseStatus(all.slice(0, -1), truncated || all.length > RECORDS_MAX);
 }
 
 function parseStatus(records: readonly string[], isCut: boolean): RepositoryStatus {
@@ -74,8 +76,8 @@ function parseStatus(records: readonly string[], isCut: boolean): RepositoryStat
 }
 
 function parseHead(record: string): [string, string] {
-  const [, name = "", ...value] = record.split(" ");
-  return [name, value.join(" ")];
+  const [mark = "", name = ""] = record.split(" ", 2);
+  return [name, record.slice(mark.length + name.length + 2)];
 }
 
 /** Columns before the path: 8 of a change, 9 of a rename, 10 of a conflict, 1 of what is untracked. */
@@ -83,10 +85,10 @@ const COLUMNS: Readonly<Record<string, number>> = { "1": 8, "2": 9, u: 10, "?": 
 
 function parseEntry(record: string, from: string | null): StatusEntry {
   const kind = record[0] ?? "";
-  const parts = record.split(" ");
   const columns = COLUMNS[kind] ?? 1;
+  const parts = record.split(" ", columns);
   const [x = "?", y = "?"] = kind === "?" ? "??" : (parts[1] ?? "??");
-  return { path: parts.slice(columns).join(" "), from, index: toState(x), worktree: toState(y), conflict: kind === "u" };
+  return { path: record.slice(parts.join(" ").length + 1), from, index: toState(x), worktree: toState(y), conflict: kind === "u" };
 }
 
 function toState(letter: string): State {

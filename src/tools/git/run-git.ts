@@ -59,6 +59,9 @@ const CONFIG = [
   ["gc.auto", "0"],
 ] as const;
 
+/** For what git answers in one line. */
+export const LINE_BYTES = 16_384;
+
 /** For tools that only read: no index is refreshed on disk. */
 export const READ_ONLY: GitSettings = { env: { GIT_OPTIONAL_LOCKS: "0" }, config: [["log.showSignature", "false"]] };
 
@@ -102,10 +105,19 @@ function configVariables(pairs: readonly (readonly [string, string])[]): Record<
   return Object.fromEntries([...variables, ["GIT_CONFIG_COUNT", String(pairs.length)]]) as Record<string, string>;
 }
 
-/** Addresses may hold a password that somebody wrote into a remote. */
+const ADDRESS = "://";
+
+/** Addresses may hold a password that somebody wrote into a remote. Each character is looked at once: a user's name has no slash. */
 export function withoutSecrets(text: string, secret?: string): string {
-  const clean = text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, (whole, scheme: string) =>
-    whole.includes(":", scheme.length) ? `${scheme}***@` : whole,
-  );
+  const user = /[^\s/@]*@/y;
+  const parts: string[] = [];
+  let done = 0;
+  for (let at = text.indexOf(ADDRESS); at >= 0; at = text.indexOf(ADDRESS, at + ADDRESS.length)) {
+    user.lastIndex = at + ADDRESS.length;
+    if (!user.exec(text)?.[0].includes(":")) continue;
+    parts.push(text.slice(done, at + ADDRESS.length), "***@");
+    done = user.lastIndex;
+  }
+  const clean = [...parts, text.slice(done)].join("");
   return secret === undefined ? clean : clean.replaceAll(secret, "***");
 }

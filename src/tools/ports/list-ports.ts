@@ -25,7 +25,8 @@ export function createListPorts(urls: PortUrls): Tool {
       const { listening, links } = await (await context.sandbox(id)).ports();
       const linked = new Map(await Promise.all(links.map(async (link) => [link.port, (await urls(link)).url] as const)));
       const open = listening.map(({ port, address }) => ({ port, address, url: linked.get(port) ?? null }));
-      const idle = [...linked].filter(([port]) => !listening.some((one) => one.port === port));
+      const heard = new Set(listening.map(({ port }) => port));
+      const idle = [...linked].filter(([port]) => !heard.has(port));
       const rows = [...open, ...idle.map(([port, url]) => ({ port, address: null, url }))];
       const ports = rows.slice(0, ROWS_MAX);
       const truncated = rows.length > ports.length;

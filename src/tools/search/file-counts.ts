@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { RowBounds } from "../shown-rows.ts";
-import { readRecords } from "./records.ts";
+import { BROKEN_MAX, readRecords } from "./records.ts";
 
 const PATH_MAX_BYTES = 16_384;
 const NUL = 0;
@@ -18,6 +18,7 @@ export interface CountLimits {
 export async function countFiles(content: AsyncIterable<Buffer>, { bounds, toPath }: CountLimits) {
   const files: FileCount[] = [];
   let bytes = 0;
+  let broken = 0;
   let path: string | undefined;
   for await (const record of readRecords(content, { separator: NUL, maxBytes: PATH_MAX_BYTES })) {
     const [, digits, next = ""] = /^(\d+)\r?\n(.*)$/s.exec(record?.toString("utf8") ?? "") ?? [];
@@ -26,6 +27,7 @@ export async function countFiles(content: AsyncIterable<Buffer>, { bounds, toPat
       if (files.length >= bounds.rows || bytes > bounds.bytes) return { files, isFull: true };
       files.push({ path: toPath(path), count: Number(digits) });
     }
+    if (path !== undefined && digits === undefined && (broken += 1) > BROKEN_MAX) return { files, isFull: true };
     path = path === undefined ? record?.toString("utf8") : next;
   }
   return { files, isFull: false };

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { RowBounds } from "../shown-rows.ts";
+import { BROKEN_MAX, copyPart, parseJson } from "./records.ts";
 
 const LINE_MAX = 500;
 /** How much of a long line is shown before the match. */
@@ -15,21 +16,14 @@ export const Match = z.object({
 
 export type Match = { -readonly [Key in keyof z.output<typeof Match>]: z.output<typeof Match>[Key] };
 
-/** A value that is text, or bytes where the file is no UTF-8. */
-const Text = z.union([z.object({ text: z.string() }), z.object({ bytes: z.base64() })]);
-const Line = z.object({
-  path: Text,
-  lines: Text,
-  line_number: z.number().int(),
-  submatches: z.array(z.object({ start: z.number().int() })),
-});
-const Event = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("match"), data: Line }),
-  z.object({ type: z.literal("context"), data: Line }),
-  z.object({ type: z.literal("begin") }),
-  z.object({ type: z.literal("end") }),
-  z.object({ type: z.literal("summary") }),
-]);
+/** One line that `rg --json` prints about a line of a file. */
+interface Line {
+  readonly path: string;
+  readonly text: string;
+  readonly number: number;
+  /** Where the first match begins, in bytes. */
+  readonly start: number;
+}
 
 export interface MatchLimits {
   readonly bounds: RowBounds;
@@ -45,6 +39,8 @@ export class MatchCollector {
   readonly #limits: MatchLimits;
   #bytes = 0;
   #before: string[] = [];
+  /** Context that nobody asked for. */
+  #excess = 0;
 
   constructor(limits: MatchLimits) {
     this.#limits = limits;
@@ -55,46 +51,68 @@ export class MatchCollector {
     const event = record && parseEvent(record);
     if (!event) {
       this.dropped += 1;
-      return true;
+      return this.dropped <= BROKEN_MAX;
     }
-    if (event.type === "match") return this.#match(event.data);
-    if (event.type === "context") this.#context(event.data);
-    if (event.type === "begin") this.#before = [];
+    if (event.type === "match") return this.#match(event.line);
+    if (event.type === "context") return this.#context(event.line);
+    this.#before = [];
     return true;
   }
 
-  #match({ path, lines, line_number: line, submatches }: z.output<typeof Line>): boolean {
-    const text = clip(toText(lines), submatches[0]?.start ?? 0);
-    const match: Match = { path: this.#limits.toPath(toText(path)), line, text };
+  #match({ path, text, number, start }: Line): boolean {
+    const match: Match = { path: this.#limits.toPath(path), line: number, text: clip(text, start) };
     if (this.#before.length > 0) match.before = this.#before;
     this.#before = [];
-    this.#bytes += Buffer.byteLength(match.path) + Buffer.byteLength(text);
-    const { rows, bytes } = this.#limits.bounds;
-    if (this.matches.length >= rows || this.#bytes > bytes) return false;
+    if (!this.#hasRoom(match.path + match.text) || this.matches.length >= this.#limits.bounds.rows) return false;
     this.matches.push(match);
     return true;
   }
 
-  #context({ path, lines, line_number: line }: z.output<typeof Line>): void {
-    const text = clip(toText(lines), 0);
-    this.#bytes += Buffer.byteLength(text);
+  /** No match has more lines around it than were asked for, however many come. */
+  #context({ path, text, number }: Line): boolean {
+    const { context, toPath } = this.#limits;
+    const line = clip(text, 0);
     const last = this.matches.at(-1);
-    const isAfter = last?.path === this.#limits.toPath(toText(path)) && line <= last.line + this.#limits.context;
-    if (isAfter) last.after = [...(last.after ?? []), text];
-    else this.#before.push(text);
+    const isAfter = last?.path === toPath(path) && number <= last.line + context;
+    const lines = isAfter ? (last.after ??= []) : this.#before;
+    if (lines.length >= context) return (this.#excess += 1) <= BROKEN_MAX;
+    lines.push(line);
+    return this.#hasRoom(line);
+  }
+
+  #hasRoom(text: string): boolean {
+    this.#bytes += Buffer.byteLength(text);
+    return this.#bytes <= this.#limits.bounds.bytes;
   }
 }
 
-function parseEvent(record: Buffer): z.output<typeof Event> | undefined {
-  try {
-    return Event.safeParse(JSON.parse(record.toString("utf8"))).data;
-  } catch {
-    return undefined;
-  }
+type Event = { readonly type: "match" | "context"; readonly line: Line } | { readonly type: "other" };
+
+/** Reads a few fields and passes over the rest: a line may have a hundred thousand matches. */
+function parseEvent(record: Buffer): Event | undefined {
+  const { type, data } = fieldsOf(parseJson(record));
+  if (type === "begin" || type === "end" || type === "summary") return { type: "other" };
+  const line = type === "match" || type === "context" ? toLine(data) : undefined;
+  return line && { type: type as "match" | "context", line };
 }
 
-function toText(value: z.output<typeof Text>): string {
-  return "text" in value ? value.text : Buffer.from(value.bytes, "base64").toString("utf8");
+function toLine(data: unknown): Line | undefined {
+  const { path, lines, line_number: number, submatches } = fieldsOf(data);
+  const [name, text] = [toText(path), toText(lines)];
+  if (name === undefined || text === undefined || !Number.isInteger(number)) return undefined;
+  const { start } = fieldsOf(Array.isArray(submatches) ? submatches[0] : undefined);
+  return { path: name, text, number: Number(number), start: Number.isInteger(start) ? Number(start) : 0 };
+}
+
+/** A value that is text, or bytes where the file is no UTF-8. */
+function toText(value: unknown): string | undefined {
+  const { text, bytes } = fieldsOf(value);
+  if (typeof text === "string") return text;
+  return typeof bytes === "string" ? Buffer.from(bytes, "base64").toString("utf8") : undefined;
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
 /** One line, without its end, bounded; `start` is where the match begins, in bytes. */
@@ -104,5 +122,5 @@ function clip(text: string, start: number): string {
   const at = Buffer.from(line).toString("utf8", 0, start).length;
   const from = at + LINE_BEFORE > LINE_MAX ? at - LINE_BEFORE : 0;
   const end = from + LINE_MAX;
-  return `${from > 0 ? "..." : ""}${line.slice(from, end)}${end < line.length ? "..." : ""}`;
+  return `${from > 0 ? "..." : ""}${copyPart(line, from, end)}${end < line.length ? "..." : ""}`;
 }

@@ -6,7 +6,7 @@ import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
 import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
-import { readRecords } from "./records.ts";
+import { BROKEN_MAX, copyPart, parseJson, readRecords } from "./records.ts";
 import { globsArgument, INCLUDE_IGNORED, patternArgument, toGlobs } from "./search-arguments.ts";
 import type { SearchPrograms } from "./search-programs.ts";
 import { describeEnd, openSearch } from "./search-programs.ts";
@@ -15,7 +15,7 @@ import { findSearchTarget } from "./search-target.ts";
 
 const DEFAULT_LIMIT = 100;
 const LIMIT_MAX = 1_000;
-const RECORD_MAX_BYTES = 4 * 1_048_576;
+const RECORD_MAX_BYTES = 1_048_576;
 const CODE_MAX = 2_000;
 const TEXT_MAX_BYTES = 98_304;
 const NEWLINE = 0x0a;
@@ -111,8 +111,10 @@ function toArguments(args: Arguments, target: SearchTarget): readonly string[] {
 async function collectMatches(content: AsyncIterable<Buffer>, bounds: RowBounds) {
   const found: CodeMatch[] = [];
   let bytes = 0;
+  let broken = 0;
   for await (const record of readRecords(content, { separator: NEWLINE, maxBytes: RECORD_MAX_BYTES })) {
     const match = record && parseMatch(record);
+    if (!match && (broken += 1) > BROKEN_MAX) return { found, isFull: true };
     if (!match) continue;
     bytes += Buffer.byteLength(match.text) + Buffer.byteLength(match.path);
     if (found.length >= bounds.rows || bytes > bounds.bytes) return { found, isFull: true };
@@ -126,16 +128,8 @@ function parseMatch(record: Buffer): CodeMatch | undefined {
   const found = Found.safeParse(parseJson(record)).data;
   if (!found) return undefined;
   const { start, end } = found.range;
-  const text = found.text.length > CODE_MAX ? `${found.text.slice(0, CODE_MAX)}...` : found.text;
+  const text = found.text.length > CODE_MAX ? `${copyPart(found.text, 0, CODE_MAX)}...` : found.text;
   return { path: found.file, line: start.line + 1, end_line: end.line + 1, column: start.column + 1, text };
-}
-
-function parseJson(record: Buffer): unknown {
-  try {
-    return JSON.parse(record.toString("utf8"));
-  } catch {
-    return undefined;
-  }
 }
 
 function comparePlaces(a: CodeMatch, b: CodeMatch): number {

@@ -34,7 +34,8 @@ const FIRST_LINE = "set +o history; unset HISTFILE\n";
 const SIGINT = 2;
 /** From the interrupt to the end of the session. */
 const INTERRUPT_MS = 2_000;
-const ANSWER_MAX_BYTES = 65_536;
+/** The longest path and a number fit. */
+const ANSWER_MAX_BYTES = 8_192;
 
 /** One bash that lives on between commands. It owns the exec; one command at a time. */
 export class ShellSession implements AsyncDisposable {

@@ -66,8 +66,10 @@ export function todoText(todos: readonly TodoEntry[]): string {
 function parse(bytes: Buffer): readonly TodoEntry[] {
   const hint = "the todo list was changed by a program and cannot be read; write it anew with todo_write";
   try {
-    const parsed = Todos.safeParse(JSON.parse(bytes.toString()));
-    if (parsed.success) return parsed.data;
+    const json: unknown = JSON.parse(bytes.toString());
+    // A schema has something to say of each of a million entries.
+    const parsed = Array.isArray(json) && json.length <= TODOS_MAX ? Todos.safeParse(json) : undefined;
+    if (parsed?.success) return parsed.data;
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
   }

@@ -9,14 +9,15 @@ const Answer = z.discriminatedUnion("kind", [
     url: z.string().max(8_192),
     status: z.number().int().min(0).max(999),
     type: z.string().max(1_024),
-    title: z.string().max(100_000),
-    text: z.string(),
+    title: z.string().max(1_000),
     cut: z.boolean(),
   }),
   z.object({ kind: z.enum(["refused", "failed", "unreadable"]), message: z.string().max(16_384) }),
 ]);
 
-export type Page = Extract<z.output<typeof Answer>, { kind: "page" }>;
+type Head = z.output<typeof Answer>;
+
+export type Page = Extract<Head, { kind: "page" }> & { readonly text: string };
 
 export interface PageVisit {
   readonly url: string;
@@ -27,7 +28,10 @@ export interface PageVisit {
 }
 
 const TIMEOUT_MS = 60_000;
-const OUTPUT_BYTES = 16 * 1_048_576;
+const OUTPUT_BYTES = 8 * 1_048_576;
+/** Only so much is parsed. */
+const HEAD_BYTES = 65_536;
+const NEWLINE = 0x0a;
 const REASON_MAX = 1_000;
 /** A server of the sandbox's own is reached without a network. */
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
@@ -54,16 +58,24 @@ export async function visitPage(sandbox: Sandbox, visit: PageVisit): Promise<Pag
   throw await failure(sandbox, url, answer);
 }
 
-function parseAnswer(stdout: Buffer): z.output<typeof Answer> | undefined {
+/** A line of JSON, and after it the text. */
+function parseAnswer(stdout: Buffer): Exclude<Head, { kind: "page" }> | Page | undefined {
+  const end = stdout.subarray(0, HEAD_BYTES).indexOf(NEWLINE);
+  if (end < 0) return undefined;
+  const head = parseHead(stdout.toString("utf8", 0, end));
+  return head?.kind === "page" ? { ...head, text: stdout.toString("utf8", end + 1) } : head;
+}
+
+function parseHead(text: string): Head | undefined {
   try {
-    return Answer.safeParse(JSON.parse(stdout.toString("utf8"))).data;
+    return Answer.safeParse(JSON.parse(text)).data;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-async function failure(sandbox: Sandbox, url: string, answer: Exclude<z.output<typeof Answer>, Page>): Promise<BelljarError> {
+async function failure(sandbox: Sandbox, url: string, answer: Exclude<Head, { kind: "page" }>): Promise<BelljarError> {
   const why = answer.message.slice(0, REASON_MAX);
   if (answer.kind === "unreadable") return new BelljarError("FILE_NOT_TEXT", `${url} is no page to read. ${why}`);
   if (answer.kind === "refused") return new BelljarError("NETWORK_DENIED", why);
@@ -81,6 +93,6 @@ function unreadable(url: string, why: string): BelljarError {
 }
 
 function firstLine(stderr: Buffer): string {
-  const lines = stderr.toString("utf8").split("\n");
+  const lines = stderr.toString("utf8", 0, HEAD_BYTES).split("\n");
   return (lines.find((line) => /error/i.test(line)) ?? lines[0] ?? "").slice(0, REASON_MAX);
 }

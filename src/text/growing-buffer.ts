@@ -1,0 +1,41 @@
+const LEAST_BYTES = 1_024;
+
+/** Bytes that come in pieces, as one buffer. A million pieces of one byte take no more memory than their bytes. */
+export class GrowingBuffer {
+  #bytes: Buffer = Buffer.alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(piece: Uint8Array): void {
+    const needed = this.#length + piece.length;
+    if (needed > this.#bytes.length) this.#grow(Math.max(needed, 2 * this.#bytes.length, LEAST_BYTES));
+    this.#bytes.set(piece, this.#length);
+    this.#length = needed;
+  }
+
+  /** All that came, which the caller must not change. */
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** All that came. It is empty then. */
+  take(): Buffer {
+    const taken = this.view();
+    this.clear();
+    return taken;
+  }
+
+  clear(): void {
+    this.#bytes = Buffer.alloc(0);
+    this.#length = 0;
+  }
+
+  #grow(capacity: number): void {
+    const bytes = Buffer.allocUnsafeSlow(capacity);
+    this.#bytes.copy(bytes, 0, 0, this.#length);
+    this.#bytes = bytes;
+  }
+}
