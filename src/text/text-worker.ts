@@ -5,6 +5,9 @@ import type { WorkerAnswer, WorkerRequest } from "./worker-process.ts";
 /** The program of a worker process: one request after the other, until its parent lets go of it. */
 process.on("message", (request: WorkerRequest) => process.send?.(answer(request)));
 
+// A signal to the whole group, as Ctrl-C sends it, is for the parent: it lets go of its workers when it ends.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+
 function answer({ job, input }: WorkerRequest): WorkerAnswer {
   try {
     const work = JOBS[job as keyof typeof JOBS] as (input: unknown) => unknown;

@@ -46,7 +46,10 @@ it("refuses edits that make a file too large, and changes nothing", { timeout: P
 it("looks for a text that repeats itself in one that does", { timeout: PATIENCE_MS }, async () => {
   await using tools = await openToolCaller();
   await make(tools, "a", 'b"a" * 8000000');
-  const result = await tools.call("edit_file", { path: "a", edits: [{ old_string: `${"a".repeat(500_000)}b${"a".repeat(500_000)}`, new_string: "c" }] });
+  const result = await tools.call("edit_file", {
+    path: "a",
+    edits: [{ old_string: `${"a".repeat(500_000)}b${"a".repeat(500_000)}`, new_string: "c" }],
+  });
   expect(textOf(result)).toMatch(/^EDIT_CONFLICT: Nothing was changed/);
 });
 

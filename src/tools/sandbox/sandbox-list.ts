@@ -2,9 +2,12 @@ import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { fitRows } from "../shown-rows.ts";
 import { Listed, toListed } from "./sandbox-results.ts";
 
 const LIMIT = 100;
+/** Labels of one sandbox may be long. */
+const TEXT_MAX_BYTES = 262_144;
 const STATES = ["running", "paused", "ended"] as const;
 
 const Input = z.strictObject({
@@ -28,8 +31,11 @@ export function createSandboxList(sandboxes: Pick<Sandboxes, "list">): Tool {
     async run(context, { state_filter: filter, limit = LIMIT }) {
       const state = filter === undefined ? (["running", "paused"] as const) : [filter].flat();
       const infos = await sandboxes.list(context.principal, { state });
-      const listed = infos.slice(0, limit).map(toListed);
-      return { content: [{ type: "text", text: JSON.stringify(listed) }], structuredContent: { sandboxes: listed } };
+      const listed = fitRows(infos.map(toListed), { rows: limit, bytes: TEXT_MAX_BYTES }, (row) => JSON.stringify(row));
+      const rest = infos.length - listed.length;
+      const text = JSON.stringify(listed);
+      const notes = rest > 0 ? [{ type: "text" as const, text: `[${rest} more that are not shown]` }] : [];
+      return { content: [{ type: "text", text }, ...notes], structuredContent: { sandboxes: listed } };
     },
   });
 }
