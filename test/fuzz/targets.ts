@@ -2,8 +2,10 @@ import type { FuzzTarget } from "./fuzz-target.ts";
 
 /** Everything that reads what strangers wrote and can be driven by bytes. Loaded one at a time: counting costs by the size of what is loaded. */
 export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
+  "audit-line": async () => (await import("./targets/audit-line.ts")).auditLine,
   "client-hello": async () => (await import("./targets/client-hello.ts")).clientHello,
   "dns-questions": async () => (await import("./targets/names.ts")).dnsQuestions,
+  "echo-mask": async () => (await import("./targets/echo-mask.ts")).echoMask,
   "egress-proxy": async () => (await import("./targets/egress-proxy.ts")).egressProxy,
   frames: async () => (await import("./targets/frames.ts")).frames,
   "guest-answers": async () => (await import("./targets/guest-answers.ts")).guestAnswers,
