@@ -25,6 +25,8 @@ export interface Tool<Input extends z.ZodType = z.ZodType> {
     readonly idempotentHint: boolean;
     readonly openWorldHint: boolean;
   };
+  /** Set: it only lists or ends, so it runs also while the audit cannot be written, as on a full disk. */
+  readonly listsOrEnds?: true;
   readonly input: Input;
   readonly output?: z.ZodObject;
   run(context: ToolContext, args: z.output<Input>): Promise<ToolResult>;

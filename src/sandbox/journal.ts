@@ -123,8 +123,13 @@ export class Journal {
   }
 
   async #replace(fresh: string, path: string, text: string): Promise<true> {
-    await writeFile(fresh, text, { mode: 0o600, flag: "wx" });
-    await rename(fresh, path);
+    try {
+      await writeFile(fresh, text, { mode: 0o600, flag: "wx" });
+      await rename(fresh, path);
+    } catch (cause) {
+      await rm(fresh, { force: true });
+      throw cause;
+    }
     return true;
   }
 

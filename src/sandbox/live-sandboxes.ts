@@ -7,7 +7,7 @@ import type { Journal } from "./journal.ts";
 import type { SandboxKeeping } from "./local-sandbox.ts";
 import { LocalSandbox } from "./local-sandbox.ts";
 import { toSandboxInfo } from "./sandbox-info.ts";
-import type { SandboxRecord } from "./sandbox-record.ts";
+import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
 import type { SandboxInfo } from "./sandbox.ts";
 
 export interface LiveSandboxesOptions {
@@ -75,9 +75,9 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   /** Clears what an ended sandbox left and writes its tombstone; what cannot be cleared yet is reported, and swept later. */
   bury(record: SandboxRecord, end: SandboxEnd): Promise<void> {
     return once(this.#burying, record.id, async () => {
-      await this.#reported(record, () => this.settle(record));
-      const isBuried = (await this.#journal.read(record.id))?.end !== undefined;
-      if (!isBuried) await this.#journal.writeEnd(record.id, { ...end, isCleared: false });
+      const settled = await this.#reported(record, () => this.settle(record));
+      const isBuried = settled !== undefined || (await this.#journal.read(record.id))?.end !== undefined;
+      if (!isBuried) await this.#noteEnd(record, { ...end, isCleared: false });
     });
   }
 
@@ -86,8 +86,8 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     return once(this.#settling, record.id, async () => {
       this.#assertOurs(record);
       const end = await this.#runtime.clear(record.id, this.#journal.folder(record.id));
-      if (end) await this.#journal.writeEnd(record.id, { ...end, isCleared: true });
       if (!end) return undefined;
+      await this.#noteEnd(record, { ...end, isCleared: true });
       await this.#letGo(record.id);
       await this.networks.remove(record.id);
       return end;
@@ -176,11 +176,22 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     await this.#reported(sandbox.record, () => this.bury(sandbox.record, end));
   }
 
-  async #reported(record: SandboxRecord, work: () => Promise<unknown>): Promise<void> {
+  /** It has ended, whether the disk has room to say so or not; whoever asks later tries to write it down again. */
+  async #noteEnd(record: SandboxRecord, end: Tombstone): Promise<void> {
     try {
-      await work();
+      await this.#journal.writeEnd(record.id, end);
+    } catch (cause) {
+      if (!(cause instanceof BelljarError && cause.code === "DISK_FULL")) throw cause;
+      this.#report(`Sandbox ${record.id} has ended, and its end is not written down yet: ${cause.message}`);
+    }
+  }
+
+  async #reported<T>(record: SandboxRecord, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
     } catch (cause) {
       this.#report(`Sandbox ${record.id} ended, but what it left cannot be cleared yet: ${String(cause)}`);
+      return undefined;
     }
   }
 

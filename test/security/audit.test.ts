@@ -1,9 +1,10 @@
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFile, cp, readdir, readFile, readlink, rename, symlink, unlink, writeFile } from "node:fs/promises";
+import { copyFile, cp, readdir, readFile, readlink, rename, stat, symlink, unlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { AuditTestHome } from "../support/audit-home.ts";
-import { CALL, openAuditHome } from "../support/audit-home.ts";
+import { CALL, openAuditHome, REFUSED } from "../support/audit-home.ts";
 import { verifies } from "./verifies.ts";
 
 /** Two processes have written: one closed segment, and three that follow each other by their size. */
@@ -202,4 +203,110 @@ verifies("audit-words-harmless", async () => {
       .filter((line) => !NAIVE.test(line)),
   ).toEqual([]);
   expect(text).not.toMatch(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u);
+});
+
+/** A little time passes each time that it is read. */
+function clock(stepMs: number): () => Date {
+  let ms = Date.parse("2026-01-01T00:00:00Z");
+  return () => new Date((ms += stepMs));
+}
+
+const REFUSED_MAX = 100_000;
+
+async function auditBytes({ segments }: AuditTestHome): Promise<number> {
+  const sizes = await Promise.all((await readdir(segments)).map(async (file) => (await stat(join(segments, file))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+verifies("audit-bounded", async () => {
+  await using home = await openAuditHome();
+  const log = home.open({ sandboxBytesPerHour: 262_144, now: clock(0.5) });
+  const host = (count: number): string => `${count}.${"x".repeat(200)}.example`;
+  const naiveBytes = REFUSED_MAX * JSON.stringify({ ...REFUSED, host: host(0) }).length;
+  for (let count = 0; count < REFUSED_MAX; count += 1)
+    log.recordConnection({ ...REFUSED, host: count % 2 === 0 ? host(count) : "same.example" });
+  await log.close();
+  expect(naiveBytes, "a line for each would be much").toBeGreaterThan(25_000_000);
+  expect(await auditBytes(home)).toBeLessThan(600_000);
+  const counts = (await home.entries()).map(({ fields }) => Number(fields["count"] ?? 1));
+  expect(
+    counts.reduce((sum, count) => sum + count, 0),
+    "none is left out",
+  ).toBe(REFUSED_MAX);
+});
+
+/** So many lines that the audit is many times as large as it may be; each batch is an append. */
+async function overflow(home: AuditTestHome, now: () => Date): Promise<void> {
+  const log = home.open({ keep: { ageMs: 86_400_000, bytes: 1_048_576 }, ownerBytesPerHour: 1e9, now });
+  for (let batch = 0; batch < 60; batch += 1) {
+    for (let count = 0; count < 200; count += 1) log.record({ ...CALL, arguments: { text: "x".repeat(150) }, tool: `${batch}` });
+    await written(home, `${batch}`);
+  }
+  await log.close();
+}
+
+verifies("audit-kept", async () => {
+  await using home = await openAuditHome();
+  await overflow(home, clock(1));
+  expect(await auditBytes(home)).toBeLessThan(1_048_576);
+  const checked = await home.verify();
+  expect(checked).toMatchObject({ isIntact: true });
+  expect(checked.removed).toBeGreaterThan(10);
+  const removals = (await home.entries()).filter(({ kind }) => kind === "removed");
+  expect(removals[0]?.fields).toMatchObject({ why: "size" });
+  expect((await readdir(home.index)).length, "the index is bounded too").toBeLessThan(40);
+  const [oldest = ""] = await home.files();
+  await unlink(join(home.segments, oldest));
+  expect(await home.verify(), "a removal that is none of Belljar's").toMatchObject({
+    isIntact: false,
+    segments: expect.arrayContaining([expect.objectContaining({ file: oldest, problem: "missing" })]),
+  });
+});
+
+verifies("audit-kept", async () => {
+  await using home = await openAuditHome();
+  const day = 86_400_000;
+  const at = (ms: number) => ({ keep: { ageMs: 3 * day, bytes: 1e9 }, now: () => new Date(Date.parse("2026-01-01T00:00:00Z") + ms) });
+  for (const age of [0, 1, 2, 3]) {
+    await using log = home.open(at(age * day));
+    log.record({ ...CALL, tool: `${age}` });
+  }
+  const [first = ""] = await home.files();
+  // Whoever writes the folder can make any file look old.
+  for (const file of await home.files()) await utimes(join(home.segments, file), new Date(0), new Date(0));
+  await using log = home.open(at(4.5 * day));
+  await log.prepare();
+  await log.close();
+  expect(await home.files()).not.toContain(first);
+  expect((await home.entries()).map(({ kind, fields }) => fields["tool"] ?? kind)).toEqual(["1", "2", "3", "removed"]);
+  expect(await home.verify()).toMatchObject({ isIntact: true, removed: 1 });
+});
+
+const WRITER = join(import.meta.dirname, "../fixtures/audit-writer.mjs");
+
+/** Killed after it has told so often that it goes on. */
+async function writeUntilKilled(home: string, tells: number): Promise<void> {
+  const child = spawn(process.execPath, [WRITER, home], { stdio: ["ignore", "pipe", "inherit"] });
+  let told = 0;
+  for await (const chunk of child.stdout) {
+    told += (chunk as Buffer).length;
+    if (told >= tells) child.kill("SIGKILL");
+  }
+}
+
+verifies("audit-tamper-evident", async () => {
+  await using home = await openAuditHome();
+  for (let round = 0; round < 3; round += 1) {
+    const writers = Promise.all([1, 2, 3, 4].map((tells) => writeUntilKilled(home.home, tells)));
+    expect(await home.verify(), "while four processes write").toMatchObject({ isIntact: true });
+    await writers;
+  }
+  const { isIntact, segments, removed } = await home.verify();
+  expect({ isIntact, problems: segments.filter(({ problem }) => problem) }).toEqual({ isIntact: true, problems: [] });
+  expect(segments.length + removed).toBeGreaterThanOrEqual(12);
+  const open = segments.find((segment) => segment.isOpen && segment.lines > 1)?.file ?? "";
+  await home.edit((text) => `${text}{"sequence":`, open);
+  const torn = await home.verify();
+  expect(torn, "a last line that is not whole is told, and no attack").toMatchObject({ isIntact: true });
+  expect(torn.segments.find(({ file }) => file === open)).toMatchObject({ isTorn: true });
 });

@@ -88,6 +88,11 @@ export const GUARANTEES = {
   "audit-tamper-evident":
     "`audit verify` finds whatever was changed, cut, moved, added or removed in the audit's folder; without the key in its index too, but for a return of both to an earlier state.",
   "audit-words-harmless": "No word of a caller or a sandbox breaks the check of the audit, or steers the terminal on which it is shown.",
+  "audit-bounded":
+    "What sandboxes and callers do costs a bounded amount of audit: what repeats or is beyond a budget is counted, and nothing is left out in silence.",
+  "audit-kept": "The audit keeps to its size and its age; what Belljar itself removes is told from what somebody else does.",
+  "full-disk-audited": "On a full disk nothing new runs, and each line of what has run, and of ends and lists, is written once and whole.",
+  "full-disk-ends": "On a full disk sandboxes are listed and ended as ever; new work is refused with DISK_FULL.",
 
   "guest-untouchable": "No program inside can trace, read, signal or impersonate the guest.",
   "bad-requests-harmless": "Malformed and oversized requests get an error, and the guest goes on.",

@@ -137,7 +137,7 @@ class HomeAudit implements AuditLog {
     const at = this.#now();
     const text = serialiseFields({ at: at.toISOString(), ...fields });
     const isOwed = fields["kind"] !== "connection";
-    if (this.#waiting.length < WAITING_MAX && this.#pay(payer, isOwed, text)) return this.#push({ text, isOwed });
+    if (this.#waiting.length < WAITING_MAX && this.#pay(payer, { isOwed, text }, at.getTime())) return this.#push({ text, isOwed });
     const { kind: of, verdict, count, sentBytes, receivedBytes } = fields;
     const summary = { kind: "summary", of, ...payer, outcome, verdict, count, sentBytes, receivedBytes };
     this.#summaries.add(JSON.stringify([of, payer.owner, payer.sandbox, outcome]), summary, at);
@@ -145,9 +145,8 @@ class HomeAudit implements AuditLog {
   }
 
   /** What sandboxes do by themselves takes nothing from what is kept for their owner's own calls. */
-  #pay({ owner, sandbox }: Payer, isOwed: boolean, text: string): boolean {
+  #pay({ owner, sandbox }: Payer, { isOwed, text }: Waiting, nowMs: number): boolean {
     const bytes = Buffer.byteLength(text) + CHAIN_BYTES;
-    const nowMs = this.#now().getTime();
     const [owners, sandboxes] = [isOwed ? this.#budgets.calls : this.#budgets.connections, this.#budgets.sandbox];
     if (!owners.has(owner, bytes, nowMs) || (sandbox !== undefined && !sandboxes.has(sandbox, bytes, nowMs))) return false;
     owners.take(owner, bytes, nowMs);
@@ -206,23 +205,23 @@ class HomeAudit implements AuditLog {
     }
   }
 
-  /** Gives a little of the reserve to the disk until it takes the lines that are owed. */
+  /** Writes the lines that are owed; until the disk takes them it is given a little of the reserve. */
   async #appendFromReserve(): Promise<void> {
     const isOwed = (line: Waiting): boolean => line.isOwed;
-    while (this.#waiting.some(isOwed) && this.#store.reserve.take()) {
+    do {
+      if (!this.#waiting.some(isOwed)) return;
       try {
         return await this.#append(isOwed);
       } catch (cause) {
         if (!isDiskFull(cause)) return;
       }
-    }
+    } while (this.#store.reserve.take());
   }
 
   async #append(isWanted: (line: Waiting) => boolean): Promise<void> {
     if (this.#waiting.length === 0) return;
     const segment = await this.#store.segment();
-    const wanted = this.#waiting.filter(isWanted);
-    segment.append(wanted.map(({ text }) => text));
+    segment.append(this.#waiting.filter(isWanted).map(({ text }) => text));
     this.#waiting = this.#waiting.filter((line) => !isWanted(line));
     this.#store.noteWritten();
   }

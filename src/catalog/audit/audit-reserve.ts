@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { BelljarError } from "../../errors.ts";
 import { errnoOf } from "../../home/home-error.ts";
 
 const BYTES = 1_048_576;
@@ -16,6 +18,7 @@ export class AuditReserve {
   /** Makes it whole again where it is not. Throws what the file system does, as when the disk is full. */
   fill(): void {
     if (this.#size() >= BYTES) return;
+    this.#assertRoom();
     const fresh = `${this.#path}.${randomBytes(6).toString("hex")}`;
     try {
       // No file system stores random bytes in less room.
@@ -33,6 +36,13 @@ export class AuditReserve {
     if (size === 0) return false;
     truncateSync(this.#path, Math.max(0, size - STEP_BYTES));
     return true;
+  }
+
+  /** Trying would take the last room from everybody else for a moment. */
+  #assertRoom(): void {
+    const folder = dirname(this.#path);
+    const { bavail, bsize } = statfsSync(folder);
+    if (bavail * bsize < 2 * BYTES) throw new BelljarError("DISK_FULL", `No space is left in ${folder}: free some on that file system`);
   }
 
   #size(): number {

@@ -34,6 +34,8 @@ interface Current {
 
 /** What a killed process may have written since it last said so in the index. */
 const MARK_MS = 1_000;
+/** A segment that was removed under its writer is given up after so long. */
+const LOOK_MS = 1_000;
 const KEEP_EVERY_MS = 3_600_000;
 /** A process that only begins a segment looks after the old ones this seldom: most live for one command. */
 const KEEP_EVERY_SEGMENTS = 16;
@@ -46,6 +48,7 @@ export class AuditStore {
   #opening: Promise<Opened> | undefined;
   #current: Current | undefined;
   #part = 0;
+  #seenMs = 0;
   #markTimer: NodeJS.Timeout | undefined;
   #keepTimer: NodeJS.Timeout | undefined;
   #marking: Promise<void> = Promise.resolve();
@@ -66,8 +69,9 @@ export class AuditStore {
   /** Where the next lines go: made with the first ones, and followed by another one when it is full or old. */
   async segment(): Promise<SegmentFile> {
     const current = this.#current;
-    if (!current?.file.isThere) return this.#begin();
-    if (current.file.size < segmentBytes(this.#options.keep) && this.#nowMs() - current.begunMs < SEGMENT_MS) return current.file;
+    const nowMs = this.#nowMs();
+    if (!current || this.#isLost(current, nowMs)) return this.#begin();
+    if (current.file.size < segmentBytes(this.#options.keep) && nowMs - current.begunMs < SEGMENT_MS) return current.file;
     // A disk without room for another one may still have some for lines.
     return this.#handOver(current).catch(() => current.file);
   }
@@ -100,6 +104,13 @@ export class AuditStore {
     await this.#mark("closed").catch(() => undefined);
     this.#current = undefined;
     current.file.close();
+  }
+
+  /** Asking the file system each time would cost as much as writing. */
+  #isLost({ file }: Current, nowMs: number): boolean {
+    if (nowMs - this.#seenMs < LOOK_MS) return false;
+    this.#seenMs = nowMs;
+    return !file.isThere;
   }
 
   #nowMs(): number {
@@ -143,6 +154,7 @@ export class AuditStore {
       const begun = { file, name, number: await index.place(name), begunMs: this.#nowMs() };
       await this.#markOf(begun, "open");
       this.#current = begun;
+      this.#seenMs = begun.begunMs;
     } catch (cause) {
       file.discard();
       throw cause;

@@ -94,7 +94,8 @@ class Verification {
     if (!checked) return (await this.#now(entry)) ? [{ file, lines: 0, problem: "missing" }] : [];
     if (!mark && checked.lines > 1) {
       const now = await this.#now(entry);
-      if (now?.mark) return this.#verify(now);
+      if (!now) return [];
+      if (now.mark) return this.#verify(now);
     }
     this.#checked.set(file, checked);
     return [toVerified(entry, checked)];

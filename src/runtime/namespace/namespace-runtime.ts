@@ -10,7 +10,7 @@ import { encodeClearSpec, encodeJailSpec, type JailPlace } from "./jail-spec.ts"
 import { NamespaceSandbox, type NamespaceSandboxOptions, readEnd } from "./running-sandbox.ts";
 import { Spawner } from "./spawner.ts";
 import { openStorage, type Storage, type StorageKind } from "./storage.ts";
-import { openBaseTemplate } from "./template/base-template.ts";
+import { baseEnvironment, openBaseTemplate } from "./template/base-template.ts";
 import type { Template } from "./template/template.ts";
 
 /** Layers on disk belong to ids from here on, which nothing ever runs as. The jail knows the same number. */
@@ -102,7 +102,7 @@ class NamespaceRuntime implements Runtime {
   }
 
   async open(id: string, folder: string): Promise<RunningSandbox | undefined> {
-    const sandbox = this.#running(id, folder, { env: (await this.#need("base")).env, isUp: false });
+    const sandbox = this.#running(id, folder, { env: baseEnvironment(), isUp: false });
     try {
       await sandbox.usage();
       return sandbox;

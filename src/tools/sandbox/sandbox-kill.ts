@@ -8,6 +8,7 @@ export const sandboxKill = defineTool({
   description: "Ends one of your sandboxes at once, with its processes and all its files. Nothing of it can be had back.",
   toolset: "sandbox",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  listsOrEnds: true,
   input: z.strictObject({ id: idArgument() }),
   output: z.object({ ok: z.literal(true) }),
   async run(context, { id }) {

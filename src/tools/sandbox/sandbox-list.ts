@@ -26,6 +26,7 @@ export function createSandboxList(sandboxes: Pick<Sandboxes, "list">): Tool {
       "Lists your sandboxes, the newest first, your default one among them: a JSON array with each one's id, state, template, limits and labels.",
     toolset: "sandbox",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    listsOrEnds: true,
     input: Input,
     output: z.object({ sandboxes: z.array(Listed) }),
     async run(context, { state_filter: filter, limit = LIMIT }) {

@@ -20,6 +20,7 @@ export const processList = defineTool({
   ].join("\n"),
   toolset: "shell",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  listsOrEnds: true,
   input: z.strictObject({ sandbox: sandboxArgument(DEFAULT_SANDBOX) }),
   output: z.object({ processes: z.array(Row) }),
   async run(context, { sandbox: id }) {

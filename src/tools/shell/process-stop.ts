@@ -22,6 +22,7 @@ export const processStop = defineTool({
   ].join("\n"),
   toolset: "shell",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  listsOrEnds: true,
   input: z.strictObject({
     process_id: processArgument,
     signal: z.enum(["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"]).optional().describe("The first signal; default SIGTERM"),

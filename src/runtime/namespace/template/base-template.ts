@@ -49,16 +49,21 @@ export async function openBaseTemplate(options: BaseTemplateOptions): Promise<Te
   const fingerprint = fingerprintHost(hostRoot, options);
   const folder = join(options.home, "templates", "base", fingerprint);
   if (!existsSync(folder)) await buildTemplate(folder, hostRoot, options);
-  const binds = nodeBinds(options.nodePath ?? process.execPath);
+  const { nodePath = process.execPath } = options;
   return {
     name: "base",
     fingerprint,
     rootLayers: [join(folder, "root")],
     usrLayers: [join(folder, "usr"), join(hostRoot, "usr")],
-    env: { PATH: binds.length > 0 ? `/opt/belljar/node/bin:${PATH}` : PATH, LANG: "C.UTF-8", ...CACHES },
-    binds,
+    env: baseEnvironment(nodePath),
+    binds: nodeBinds(nodePath),
     user: "user",
   };
+}
+
+/** What commands find in its sandboxes: known without building anything. */
+export function baseEnvironment(nodePath = process.execPath): Template["env"] {
+  return { PATH: nodeBinds(nodePath).length > 0 ? `/opt/belljar/node/bin:${PATH}` : PATH, LANG: "C.UTF-8", ...CACHES };
 }
 
 async function buildTemplate(folder: string, hostRoot: string, options: BaseTemplateOptions): Promise<void> {
