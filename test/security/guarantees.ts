@@ -24,6 +24,8 @@ export const GUARANTEES = {
     "A sandbox's mount table names no path of the host but a workspace given as ro or rw, and Node's own folder where it is not under /usr.",
   "host-files-unwritable": "What a sandbox writes stays in it: the host's /usr and a copied workspace stay as they are.",
   "workspace-as-given": "A workspace given as ro cannot be changed, and no workspace takes a setuid or setgid program.",
+  "apply-stays-inside":
+    "What `sandbox apply` takes out of a sandbox is written below its workspace alone, without setuid, devices or attributes, whatever is named, linked or swapped meanwhile.",
   "file-calls-stay-inside": "File calls follow no name, link, hard link or magic link out of the sandbox.",
   "file-calls-have-user-rights": "A file call can do what its user can do inside, and no more.",
   "odd-names-are-names":

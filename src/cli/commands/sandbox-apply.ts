@@ -46,8 +46,14 @@ async function confirm({ stdin, stderr, signal }: CommandContext, { changes, hos
   }
 }
 
-function report({ stderr }: CommandContext, { hostPath }: WorkspaceDiff, { written, removed, outsideLinks }: ApplyResult): void {
+function report(
+  { stderr }: CommandContext,
+  { hostPath }: WorkspaceDiff,
+  { written, removed, outsideLinks, gitPrograms }: ApplyResult,
+): void {
   printLine(stderr, `${hostPath}: ${written} written, ${removed} removed`);
   for (const { path, target } of outsideLinks)
     printLine(stderr, `Note: the link ${printable(path)} leads out of the workspace, to ${printable(target)}`);
+  for (const path of gitPrograms)
+    printLine(stderr, `Note: git here may run what ${printable(path)} says: look at it before you use git in that folder`);
 }

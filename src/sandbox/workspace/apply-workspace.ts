@@ -11,12 +11,16 @@ import { openStaging } from "./staging.ts";
 import type { WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 
 const MAX_NAMED = 20;
+/** Hooks, the configuration, and a file that says where a repository's own lie. */
+const GIT_PROGRAM = /(?:^|\/)\.git(?:$|\/(?:.*\/)?(?:hooks\/|config(?:\.worktree)?$))/;
 
 export interface ApplyResult {
   readonly written: number;
   readonly removed: number;
   /** Links that were made and lead out of the workspace, with their text. */
   readonly outsideLinks: readonly { readonly path: string; readonly target: string }[];
+  /** What git on the host runs, or takes its commands from, without being asked. */
+  readonly gitPrograms: readonly string[];
 }
 
 interface Apply {
@@ -141,6 +145,7 @@ function summarise(changes: readonly WorkspaceChange[]): ApplyResult {
   return {
     written: changes.length - removed,
     removed,
+    gitPrograms: changes.filter(({ key, guest }) => guest?.type !== "directory" && guest && GIT_PROGRAM.test(key)).map(({ path }) => path),
     outsideLinks: outside.map(({ path, guest }) => ({ path, target: showPath(guest?.target ?? Buffer.alloc(0)) })),
   };
 }

@@ -1,4 +1,4 @@
-import { open, stat } from "node:fs/promises";
+import { open, realpath, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Stats } from "node:fs";
 import { BelljarError } from "../../errors.ts";
@@ -22,7 +22,7 @@ export async function copyIn(sandbox: Sandbox, options: CopyOptions): Promise<Co
   const from = resolve(options.from);
   const source = await statSource(from);
   const to = await copyTarget(options.to, basename(from), (path) => isGuestFolder(sandbox, path, options));
-  if (source.isDirectory()) return copyFolder({ sandbox, options, folder: new HostFolder(from), to: Buffer.from(to) });
+  if (source.isDirectory()) return copyFolder({ sandbox, options, folder: new HostFolder(await realpath(from)), to: Buffer.from(to) });
   if (!source.isFile()) throw new BelljarError("NOT_SUPPORTED", `${from} is neither a file nor a folder`);
   await copyFile({ sandbox, options, to: Buffer.from(to) }, { from, mode: source.mode & 0o777 });
   return { to, files: 1, skipped: [] };

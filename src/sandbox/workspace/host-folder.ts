@@ -30,10 +30,12 @@ export class HostFolder {
 
   /** Undefined when it is not there. */
   async stat(path: Buffer): Promise<HostEntry | undefined> {
-    const full = this.#full(path);
-    const stats = await ifPresent(showPath(full), lstat(full, { bigint: true }));
-    if (!stats) return undefined;
-    return fromHost(stats, stats.isSymbolicLink() ? await ifPresent(showPath(full), readlink(full, { encoding: "buffer" })) : undefined);
+    if (path.length === 0) {
+      await using folder = await this.#openRoot();
+      return fromHost(await folder.stat({ bigint: true }));
+    }
+    await using folder = await this.#openParent(path);
+    return folder && (await this.#entryAt(this.#placeIn(folder, path), path));
   }
 
   /** Everything below, by key; links are not followed. Throws `FILE_TOO_LARGE` past `maxEntries`. */
@@ -108,17 +110,26 @@ export class HostFolder {
    */
   async #at<T>(path: Buffer, work: (place: Buffer) => Promise<T>): Promise<T> {
     await using folder = await this.#openParent(path);
-    if (!folder) throw new BelljarError("PATH_INVALID", `${showPath(path)} is refused: what lies above it is not a folder on the host`);
+    if (!folder) throw notAFolder(path);
     return await this.#named(path, work(this.#placeIn(folder, path)));
   }
 
   /** Undefined when something above is missing, or is no real folder. */
   async #openParent(path: Buffer): Promise<FileHandle | undefined> {
     assertRelativePath(path);
-    let folder: FileHandle | undefined = await this.#named(Buffer.alloc(0), open(this.#root, HELD | constants.O_DIRECTORY));
+    let folder: FileHandle | undefined = await this.#openRoot();
     for (let end = path.indexOf("/"); folder && end >= 0; end = path.indexOf("/", end + 1))
       folder = await this.#enter(folder, path.subarray(0, end));
     return folder;
+  }
+
+  /** Its path was a real one when it was chosen. A link in it now is somebody else's, as of a sandbox that may write the folder above. */
+  async #openRoot(): Promise<FileHandle> {
+    const folder = await this.#named(Buffer.alloc(0), open(this.#root, HELD | constants.O_DIRECTORY));
+    const real = IS_LINUX ? await readlink(`/proc/self/fd/${folder.fd}`, { encoding: "buffer" }) : this.#root;
+    if (real.equals(this.#root)) return folder;
+    await folder.close();
+    throw new BelljarError("PATH_INVALID", `${this.root} is refused: it leads to ${showPath(real)} now. Put the folder back where it was`);
   }
 
   /** Closes the folder that it leaves. */
@@ -139,17 +150,34 @@ export class HostFolder {
   }
 
   #full(path: Buffer): Buffer {
-    if (path.length === 0) return this.#root;
-    assertRelativePath(path);
     return Buffer.concat([this.#root, SLASH, path]);
   }
 
-  async #children(folder: string): Promise<readonly (readonly [string, HostEntry])[]> {
-    const path = fromKey(folder);
-    const names = await this.#named(path, readdir(this.#full(path), { encoding: "buffer" }));
-    const keys = names.map(toKey).flatMap((name) => (folder === "" ? (isStagingName(name) ? [] : [name]) : [`${folder}/${name}`]));
-    const entries = await mapLimit(keys, PARALLEL, async (key) => [key, await this.stat(fromKey(key))] as const);
-    return entries.flatMap(([key, entry]) => (entry ? [[key, entry] as const] : []));
+  async #children(key: string): Promise<readonly (readonly [string, HostEntry])[]> {
+    const path = fromKey(key);
+    const parent = key === "" ? await this.#openRoot() : await this.#openParent(path);
+    await using folder = key === "" || !parent ? parent : await this.#enter(parent, path);
+    if (!folder) throw notAFolder(path);
+    const itself = Buffer.from(key === "" ? "." : `${key}/.`, "latin1");
+    const names = await this.#named(path, readdir(this.#placeIn(folder, itself), { encoding: "buffer" }));
+    const kept = key === "" ? names.filter((name) => !isStagingName(toKey(name))) : names;
+    const entries = await mapLimit(kept, PARALLEL, async (name) => {
+      const below = key === "" ? name : Buffer.concat([path, SLASH, name]);
+      const entry = await this.#entryAt(this.#placeIn(folder, below), below);
+      return entry ? [[toKey(below), entry] as const] : [];
+    });
+    return entries.flat();
+  }
+
+  async #entryAt(place: Buffer, path: Buffer): Promise<HostEntry | undefined> {
+    const stats = await ifPresent(showPath(path), lstat(place, { bigint: true }));
+    if (!stats?.isSymbolicLink()) return stats && fromHost(stats);
+    try {
+      return fromHost(stats, await readlink(place, { encoding: "buffer" }));
+    } catch (cause) {
+      if (errnoOf(cause) !== "EINVAL") throw homeError(showPath(path), cause);
+      throw new BelljarError("PATH_INVALID", `${showPath(path)} changes while it is read: stop what writes it and try again`, { cause });
+    }
   }
 
   async #named<T>(path: Buffer, work: Promise<T>): Promise<T> {
@@ -165,4 +193,8 @@ export class HostFolder {
       throw homeError(shown, cause);
     }
   }
+}
+
+function notAFolder(path: Buffer): BelljarError {
+  return new BelljarError("PATH_INVALID", `${showPath(path)} is refused: it, or what lies above it, is not a folder on the host`);
 }

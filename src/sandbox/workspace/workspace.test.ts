@@ -8,6 +8,7 @@ import {
   readdirSync,
   readlinkSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -234,6 +235,24 @@ describe("diffWorkspace", () => {
     await expect(diffWorkspace(lying(await openSandbox(), ...rows), { texts, signal })).rejects.toThrow(withCode("PATH_INVALID"));
   });
 
+  it("refuses more names than fit into memory", async () => {
+    const folders = Array.from({ length: 15 }, (_, depth) =>
+      row(Array.from({ length: depth + 1 }, () => "d".repeat(250)).join("/"), { type: "directory" }),
+    );
+    const parent = folders.at(-1)?.path ?? "";
+    const files = (function* () {
+      for (let count = 0; count < 400_000; count++) yield row(`${parent}/${count}`);
+    })();
+    const list = (): AsyncIterable<FileInfo> =>
+      Readable.from(
+        (function* () {
+          yield* folders;
+          yield* files;
+        })(),
+      ) as AsyncIterable<FileInfo>;
+    await expect(diffWorkspace(withFiles(await openSandbox(), { list }), { texts, signal })).rejects.toThrow(withCode("FILE_TOO_LARGE"));
+  });
+
   it("shows names and patches that cannot steer a terminal", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "printf '\\033[2Jtext\\n' > \"$(printf '\\033[31mred')\"");
@@ -354,6 +373,34 @@ describe("applyWorkspace", () => {
     await expect(applyWorkspace(sandbox, diff, signal)).rejects.toThrow(withCode("PATH_INVALID"));
     expect(readdirSync(outside)).toEqual([]);
     expect(lstatSync(join(work, "d")).isSymbolicLink()).toBe(true);
+  });
+
+  it("writes, reads and removes nothing where a link leads that takes the workspace's own place", async () => {
+    onHost("a", "mine");
+    const outside = join(root, "outside");
+    mkdirSync(outside);
+    writeFileSync(join(outside, "a"), "theirs");
+    const sandbox = await openSandbox();
+    await inside(sandbox, "echo evil > new; rm a");
+    const before = await diffWorkspace(sandbox, { texts, signal });
+    renameSync(work, `${work}-moved`);
+    symlinkSync(outside, work);
+    await expect(applyWorkspace(sandbox, before, signal)).rejects.toThrow(withCode("PATH_INVALID"));
+    await expect(diffWorkspace(sandbox, { texts, signal })).rejects.toThrow(withCode("PATH_INVALID"));
+    expect(readdirSync(outside)).toEqual(["a"]);
+    rmSync(work);
+    mkdirSync(work);
+    await expect(applyWorkspace(sandbox, before, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
+    expect(readdirSync(work)).toEqual([]);
+  });
+
+  it("names what git on this machine runs by itself", async () => {
+    const sandbox = await openSandbox();
+    await inside(
+      sandbox,
+      "mkdir -p .git/hooks sub/.git/modules/m; touch .git/hooks/pre-commit .git/config .git/index; echo x > sub/.git/modules/m/config; echo y > hooks",
+    );
+    expect((await apply(sandbox)).gitPrograms).toEqual([".git/config", ".git/hooks/pre-commit", "sub/.git/modules/m/config"]);
   });
 
   it("keeps a sparse file sparse", async () => {
