@@ -10,6 +10,7 @@ import type { PromptDoor } from "../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../mcp/server/resource-door.ts";
 import type { ToolDoor } from "../mcp/server/tool-door.ts";
 import type { ClaimedPort, OwnListeners } from "../network/own-listeners.ts";
+import { assertOneHost } from "../network/ports/port-target.ts";
 import { createPortRouter } from "../network/ports/port-router.ts";
 import type { PortRouter } from "../network/ports/port-router.ts";
 import { findPortSandbox } from "../sandbox/port-sandbox.ts";
@@ -141,10 +142,11 @@ function verifiersOf({ tokens = [], oauth }: GatewayOptions): readonly TokenVeri
 }
 
 /** Ports are open to who holds a link, whoever that is. */
-function createGatewayPorts({ config, sandboxes, log }: GatewayOptions): PortRouter {
+function createGatewayPorts({ config, sandboxes, log, oauth }: GatewayOptions): PortRouter {
   return createPortRouter({
     find: findPortSandbox(sandboxes),
     // Beyond loopback a server has names that it does not know.
+    ...(oauth && { isOwnToken: (token) => oauth.isOurs(token) }),
     isOwnName: (name) => !isLoopback(config.host) || isOwnName(name, config.host),
     onFailure: (err, requestId) => log.error({ err, requestId }, "port request failed"),
   });
@@ -187,6 +189,7 @@ function createApp(options: GatewayOptions, { mcp, callers, ports, assertReady }
     const { method, headers, routeOptions } = request;
     // A path that is none is judged as a door: who asks is told so only once let in.
     const access = request.is404 ? DOOR : assertDeclared(routeOptions.config.access, `${method} ${routeOptions.url ?? ""}`);
+    assertOneHost(request.raw.rawHeaders);
     assertOwnOrigin(headers, options.config.host);
     if (method === "POST" || method === "PUT") assertJson(headers);
     if (access.kind === "open") return;

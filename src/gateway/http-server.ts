@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
-import { createServer } from "node:http";
+import { createPlainServer } from "../network/ports/plain-server.ts";
 import type { PortRouter } from "../network/ports/port-router.ts";
 
 /** For the head of a request to arrive, and for the whole of one that is not for a port. */
@@ -11,7 +11,7 @@ const KEEP_ALIVE_MS = 72_000;
  * parser, no time limit on an upload, and no route of the server under a port's name.
  */
 export function createHttpServer(ports: PortRouter, own: RequestListener): Server {
-  const server = createServer({ requestTimeout: 0, headersTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS });
+  const server = createPlainServer({ requestTimeout: 0, headersTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     if (ports.takes(request)) return ports.handle(request, response);
     limitTime(request);

@@ -7,14 +7,17 @@ import { createCallProbe } from "../../test/support/call-probe.ts";
 import { openFakeSandboxes } from "../../test/support/fake-sandboxes.ts";
 import { askPort, hostOf, openAnswer, tokenOf } from "../../test/support/port-lab.ts";
 import { LOCAL } from "../sandbox/sandbox.ts";
+import { openProtectedResource } from "./auth/oauth/protected-resource.ts";
 import { createGateway } from "./gateway.ts";
 
+const ISSUER = "https://id.example.com";
 const JSON_TYPE = { "content-type": "application/json" };
 
 /** A gateway over a sandbox of the fake runtime, whose loopback is the host's, with a program that listens. */
 async function openSite() {
   const site = createServer((request, response) => {
-    if (request.url === "/hang") response.writeHead(200).write("begun");
+    if (request.url === "/seen") response.end(JSON.stringify(request.rawHeaders));
+    else if (request.url === "/hang") response.writeHead(200).write("begun");
     else response.end(`${request.method} ${request.url}`);
   });
   site.on("upgrade", (_request, socket) => void socket.write("HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"));
@@ -26,6 +29,7 @@ async function openSite() {
     sandboxes: home.sandboxes,
     tools: createCallProbe().tools,
     isolation: () => Promise.reject(new Error("nobody asks")),
+    oauth: openProtectedResource({ issuer: ISSUER, audience: "https://belljar.example.com/mcp" }),
     version: "1.2.3",
     log: { error: () => undefined },
   });
@@ -75,6 +79,34 @@ describe("a port through the gateway", () => {
     for (const path of ["/mcp", "/v1/sandboxes", "/health"]) {
       expect((await askPort(site.origin, { host: hostOf(site.link), path })).status).toBe(401);
       expect((await askPort(site.origin, { host: "x.localhost", path })).status).toBe(404);
+    }
+  });
+
+  it("shows its program no token that lets into the server", async () => {
+    await using site = await openSite();
+    const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const jwt = (iss: string): string => `${encode({ alg: "ES256" })}.${encode({ iss })}.c2lnbmF0dXJl`;
+    const seen = async (authorization: string): Promise<string> => {
+      const headers = { ...tokenOf(site.link), authorization };
+      return (await askPort(site.origin, { host: hostOf(site.link), path: "/seen", headers })).text;
+    };
+    for (const own of [`Bearer ${jwt(ISSUER)}`, `bearer   ${jwt(ISSUER)}`, `Bearer belljar_aaaaaaaaaa_${"x".repeat(43)}`]) {
+      expect(await seen(own)).not.toMatch(/authorization|bearer/i);
+    }
+    // A program's own log-in goes on working.
+    for (const other of [`Bearer ${jwt("https://other.example")}`, "Bearer a.b.c", "Basic eDp5"])
+      expect(await seen(other)).toContain(other);
+  });
+
+  it("is told apart from the server by one name alone", async () => {
+    await using site = await openSite();
+    const names = [hostOf(site.link), site.origin.host];
+    for (const [first = "", second = ""] of [names, names.toReversed()]) {
+      const socket = connect(Number(site.origin.port), "127.0.0.1");
+      socket.write(`GET /v1/sandboxes HTTP/1.1\r\nHost: ${first}\r\nHost: ${second}\r\nConnection: close\r\n\r\n`);
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 /);
+      socket.destroy();
     }
   });
 

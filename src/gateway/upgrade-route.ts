@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../errors.ts";
+import { assertOneHost } from "../network/ports/port-target.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { Access } from "./auth/access.ts";
 import { assertDeclared, assertGranted } from "./auth/access.ts";
@@ -49,6 +50,7 @@ export function serveUpgrade(options: UpgradeOptions, upgrade: Upgrade): void {
 
 async function admitUpgrade({ routes, host, callers }: UpgradeOptions, upgrade: Upgrade): Promise<void> {
   const { request } = upgrade;
+  assertOneHost(request.rawHeaders);
   assertOwnOrigin(request.headers, host);
   const caller = await callers.admit(request);
   const { route, params } = findRoute(routes, request);

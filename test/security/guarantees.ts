@@ -79,6 +79,8 @@ export const GUARANTEES = {
     "Every route and every upgrade asks for a scope of its own, but for those that are open to all: a token of other toolsets, one that has run out and none at all are refused, and one that only reads changes nothing. A route that asks for none is not served.",
   "tokens-see-their-toolsets":
     "Over MCP a token is shown, told and completed what its toolsets cover and no more: tools by any name, resources, changes, kept results and sessions.",
+  "access-tokens-checked":
+    "An access token lets in only with a signature of its issuer's own keys, for this server, in its time and for a subject that is a text; nothing in its header names a key, and tokens that nobody signed make the issuer be asked no more often than once in a while.",
   "own-listeners-unreached":
     "No rule, the local user's own neither, leads a sandbox to a port on which a Belljar process of its home listens, however the address is spelled and whatever name leads there.",
   "private-places-need-their-scope":

@@ -4,6 +4,7 @@ import { BelljarError } from "../../errors.ts";
 import { cookiesOf, LINK_COOKIE } from "./port-cookies.ts";
 import type { PortLink } from "./port-link.ts";
 import type { PortTarget } from "./port-target.ts";
+import { onThisHost } from "./port-urls.ts";
 
 /** For programs, which keep no cookies. */
 export const TOKEN_HEADER = "belljar-port-token";
@@ -35,8 +36,7 @@ export function firstVisit(link: PortLink, request: IncomingMessage, target: Por
   if (target.queryToken === undefined && !isPageWithoutToken(request, target)) return undefined;
   const prefix = target.style === "host" ? "" : `${target.base}/~${link.token}`;
   const path = target.path === "" || target.path.startsWith("?") ? `/${target.path}` : target.path;
-  // A path that starts with two slashes would name another server.
-  const location = prefix === "" && path.startsWith("//") ? `/.${path}` : prefix + path;
+  const location = prefix === "" ? onThisHost(path) : prefix + path;
   return { location, cookie: `${LINK_COOKIE}=${link.token}; Path=${target.base}/; HttpOnly; SameSite=Lax` };
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { TOKEN_HEADER } from "./port-access.ts";
 import { toInnerCookies, toOuterCookie } from "./port-cookies.ts";
 import type { PortTarget } from "./port-target.ts";
+import { onThisHost, TOKEN_PARAMETER } from "./port-urls.ts";
 
 /** Names and values in turn, as Node reads and writes them raw. */
 export type RawHeaders = readonly string[];
@@ -54,8 +55,8 @@ export function toInnerHeaders({ rawHeaders, headers }: IncomingMessage, target:
   const inner = ["Host", target.style === "host" ? (headers.host ?? "") : `localhost:${target.port}`];
   for (const [name, value] of pairsOf(rawHeaders, headers.connection)) {
     if (isDropped(name, REQUEST_DROPPED, REQUEST_DROPPED_PREFIXES)) continue;
-    // The address that it would tell holds the token.
-    if (target.style === "path" && name.toLowerCase() === "referer") continue;
+    // The address that it would tell holds the token; in host style only that of a page which a form led to.
+    if (name.toLowerCase() === "referer" && (target.style === "path" || value.includes(`${TOKEN_PARAMETER}=`))) continue;
     if (name.toLowerCase() === "authorization" && OWN_TOKEN.test(value)) continue;
     inner.push(name, value);
   }
@@ -104,7 +105,7 @@ function isInner(authority: string, port: number): boolean {
 
 /** A program that honours X-Forwarded-Prefix has put it there itself. A path with two slashes would name another server. */
 function below({ style, base, prefix }: PortTarget, path: string): string {
-  if (style === "host") return path.startsWith("//") ? `/.${path}` : path;
+  if (style === "host") return onThisHost(path);
   return path.startsWith(`${base}/`) ? path : prefix + path;
 }
 

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
-import { createServer, STATUS_CODES } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { OwnListeners } from "../own-listeners.ts";
+import { createPlainServer } from "./plain-server.ts";
 import { createPortRouter } from "./port-router.ts";
 import type { PortRouterOptions } from "./port-router.ts";
 
@@ -24,7 +25,8 @@ export interface PortListenerOptions extends Omit<PortRouterOptions, "isOwnName"
 export async function openPortListener({ listeners, ...options }: PortListenerOptions): Promise<PortListener> {
   const router = createPortRouter({ ...options, isOwnName: (name) => name === HOST || name === "localhost" });
   // A body may take as long as it takes; a head may not.
-  const server = createServer({ requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
+  const server = createPlainServer({ requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT_MS });
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     if (router.takes(request)) router.handle(request, response);
     else response.writeHead(404, { "content-type": "text/plain" }).end("Only ports of sandboxes are served here\n");
   });

@@ -24,6 +24,8 @@ export interface PortRouterOptions {
   readonly find: (id: string) => Promise<PortSandbox>;
   /** Whether this server goes by that host name: under others it serves no paths, so that no rebound name reaches a port. */
   readonly isOwnName: (name: string) => boolean;
+  /** Whether a bearer token that no Belljar made lets its holder into this server too: no program inside is shown one. */
+  readonly isOwnToken?: (token: string) => boolean;
   readonly onFailure: OnPortFailure;
 }
 
@@ -109,7 +111,17 @@ async function admit({ options }: Router, request: IncomingMessage): Promise<Adm
   // Both are there: assertAccess lets nobody through without a link.
   if (!sandbox || !link) throw new TypeError("A port was opened without a link");
   const ours = ownAnswer(link, request, target);
+  if (options.isOwnToken) dropOwnTokens(request.rawHeaders, options.isOwnToken);
   return { target, sandbox, ...(ours && { ours }) };
+}
+
+/** From what is passed on: a program that sends its token with every request must not give it to a sandbox. */
+function dropOwnTokens(rawHeaders: string[], isOwnToken: (token: string) => boolean): void {
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
+    if (rawHeaders[at]?.toLowerCase() !== "authorization") continue;
+    const [, token] = /^bearer +(\S+)/i.exec(rawHeaders[at + 1] ?? "") ?? [];
+    if (token !== undefined && isOwnToken(token)) rawHeaders.splice(at, 2);
+  }
 }
 
 /** An unknown sandbox and one without a link are the same to who asks. */

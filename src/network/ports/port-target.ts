@@ -76,7 +76,8 @@ function splitToken(url: string): Pick<PortTarget, "path" | "queryToken"> {
   return { path: rest === "" ? url.slice(0, at) : `${url.slice(0, at)}?${rest}`, queryToken: first.slice(TOKEN_PARAMETER.length + 1) };
 }
 
-function assertOneHost(rawHeaders: readonly string[]): void {
+/** Of two names a proxy in front, and each reader here, could take another one. Throws `ARGUMENTS_INVALID`. */
+export function assertOneHost(rawHeaders: readonly string[]): void {
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
   if (hosts.length !== 1) throw new BelljarError("ARGUMENTS_INVALID", "Send exactly one Host header");
 }

@@ -20,3 +20,8 @@ export function portUrls(origin: URL, { sandbox, port, token }: PortLink): PortU
     pathUrl: `${origin.protocol}//${origin.host}/ports/${sandbox}/${port}/${query}`,
   };
 }
+
+/** A path that starts with two slashes would name another server; for browsers a backslash is one. */
+export function onThisHost(path: string): string {
+  return /^\/[/\\]/.test(path) ? `/.${path}` : path;
+}

@@ -1,3 +1,4 @@
+import { decodeJwt, errors } from "jose";
 import { BelljarError } from "../../../errors.ts";
 import type { TokenVerifier } from "../authenticate.ts";
 import { assertPrivate, createIssuerKeys } from "./issuer-keys.ts";
@@ -7,6 +8,8 @@ import { createOAuthVerifier } from "./oauth-verifier.ts";
 /** This server, as OAuth calls it: whoever holds an access token that the issuer made for it is served. */
 export interface ProtectedResource {
   readonly verifier: TokenVerifier;
+  /** Whether a token says that it is of this issuer, good or not: it is for nobody else to see. */
+  isOurs(token: string): boolean;
   /** The document of RFC 9728, from which a client learns where to get a token. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The address of that document. */
@@ -34,6 +37,7 @@ export function openProtectedResource(options: ProtectedResourceOptions): Protec
   });
   return {
     verifier: createOAuthVerifier({ issuer, audience, keys }),
+    isOurs: (token) => issuerOf(token) === issuer,
     metadata: {
       resource: options.resource ?? audience,
       authorization_servers: [issuer],
@@ -43,6 +47,15 @@ export function openProtectedResource(options: ProtectedResourceOptions): Protec
     },
     metadataUrl: new URL(METADATA_PATH + resource.pathname.replace(/\/$/, ""), resource).href,
   };
+}
+
+function issuerOf(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss;
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
 }
 
 function readResource(text: string): URL {

@@ -6,10 +6,11 @@ import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { createCallProbe } from "../../../../test/support/call-probe.ts";
-import { createNoSandboxes } from "../../../../test/support/no-sandboxes.ts";
-import { createGateway } from "../../gateway.ts";
-import { openProtectedResource } from "./protected-resource.ts";
+import { createCallProbe } from "../support/call-probe.ts";
+import { createNoSandboxes } from "../support/no-sandboxes.ts";
+import { createGateway } from "../../src/gateway/gateway.ts";
+import { verifies } from "./verifies.ts";
+import { openProtectedResource } from "../../src/gateway/auth/oauth/protected-resource.ts";
 
 const AUDIENCE = "https://belljar.example.com/mcp";
 const METADATA = "/.well-known/oauth-authorization-server";
@@ -94,50 +95,50 @@ async function raw(url: string, lines: readonly string[]): Promise<number> {
   return Number(/^HTTP\/1\.1 (\d+)/.exec(Buffer.concat(chunks).toString())?.[1] ?? 0);
 }
 
-describe("a forged token", () => {
-  it("is refused, whatever its header says of its key", async () => {
-    await using lab = await openLab();
-    await using stranger = await openLab();
-    const good = await lab.sign();
-    const [, payload = "", signature = ""] = good.split(".");
-    expect(await lab.ask(good)).toBe(200);
-    const secret = JSON.stringify({ keys: [lab.jwk] });
-    const forged = ["none", "None", "NONE", "nOnE", "", "HS256", "HS384", "HS512", "dir", "ES256K", "RS1"].flatMap((alg) => {
-      const head = `${encode({ alg, kid: "1", typ: "at+jwt" })}.${payload}`;
-      const hashes = alg.startsWith("HS") ? [secret, JSON.stringify(lab.jwk), lab.jwk.x ?? ""] : [];
-      return [
-        `${head}.`,
-        `${head}.${signature}`,
-        ...hashes.map(
-          (key) =>
-            `${head}.${createHmac(`sha${alg.slice(2)}`, key)
-              .update(head)
-              .digest("base64url")}`,
-        ),
-      ];
-    });
-    for (const token of forged) expect(await lab.ask(token), token.slice(0, 60)).toBe(401);
-    const theirs = { iss: lab.claims().iss };
-    const keys = `${stranger.url.replace(/\d+$/, "")}1/keys`;
-    for (const header of [
-      { jku: keys },
-      { x5u: keys },
-      { jwk: stranger.jwk },
-      { x5c: ["MIIB"] },
-      { kid: "../../../../dev/null" },
-      { kid: "/keys" },
-      { kid: keys },
-      { kid: "1' OR '1'='1" },
-      { kid: "1\0" },
-      { kid: ["1"] },
-      { kid: { $ne: null } },
-      { kid: undefined },
-    ])
-      expect(await lab.ask(await stranger.sign(theirs, header)), JSON.stringify(header)).toBe(401);
-    expect(stranger.asked).toEqual([]);
-    expect(new Set(lab.asked)).toEqual(new Set([METADATA, "/keys"]));
+verifies("access-tokens-checked", async () => {
+  await using lab = await openLab();
+  await using stranger = await openLab();
+  const good = await lab.sign();
+  const [, payload = "", signature = ""] = good.split(".");
+  expect(await lab.ask(good)).toBe(200);
+  const secret = JSON.stringify({ keys: [lab.jwk] });
+  const forged = ["none", "None", "NONE", "nOnE", "", "HS256", "HS384", "HS512", "dir", "ES256K", "RS1"].flatMap((alg) => {
+    const head = `${encode({ alg, kid: "1", typ: "at+jwt" })}.${payload}`;
+    const hashes = alg.startsWith("HS") ? [secret, JSON.stringify(lab.jwk), lab.jwk.x ?? ""] : [];
+    return [
+      `${head}.`,
+      `${head}.${signature}`,
+      ...hashes.map(
+        (key) =>
+          `${head}.${createHmac(`sha${alg.slice(2)}`, key)
+            .update(head)
+            .digest("base64url")}`,
+      ),
+    ];
   });
+  for (const token of forged) expect(await lab.ask(token), token.slice(0, 60)).toBe(401);
+  const theirs = { iss: lab.claims().iss };
+  const keys = `${stranger.url.replace(/\d+$/, "")}1/keys`;
+  for (const header of [
+    { jku: keys },
+    { x5u: keys },
+    { jwk: stranger.jwk },
+    { x5c: ["MIIB"] },
+    { kid: "../../../../dev/null" },
+    { kid: "/keys" },
+    { kid: keys },
+    { kid: "1' OR '1'='1" },
+    { kid: "1\0" },
+    { kid: ["1"] },
+    { kid: { $ne: null } },
+    { kid: undefined },
+  ])
+    expect(await lab.ask(await stranger.sign(theirs, header)), JSON.stringify(header)).toBe(401);
+  expect(stranger.asked).toEqual([]);
+  expect(new Set(lab.asked)).toEqual(new Set([METADATA, "/keys"]));
+});
 
+describe("a forged token", () => {
   it("is refused with an extension that nobody knows, or in another form", async () => {
     await using lab = await openLab();
     const good = await lab.sign();
@@ -314,7 +315,7 @@ describe("an issuer", () => {
 });
 
 it("an issuer of the Internet does not send this server to its own machine for keys", async () => {
-  const { assertKeysPlace } = await import("./issuer-keys.ts");
+  const { assertKeysPlace } = await import("../../src/gateway/auth/oauth/issuer-keys.ts");
   const far = new URL("https://id.example.com");
   const refused = expect.objectContaining({ code: "SERVER_UNREACHABLE" });
   for (const place of [
