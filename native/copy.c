@@ -31,7 +31,7 @@ static void copy_bytes(struct work *work, int from, int to, const char *name) {
     if (count < 0) work_fail(work, "read", name);
     if (count == 0) return;
     if (!write_whole(to, work->payload, (size_t)count)) work_fail(work, "write", name);
-    work_check_host(work);
+    work_go_on(work);
   }
 }
 
@@ -50,7 +50,7 @@ static void copy_stretch(struct work *work, int from, int to, off_t start, off_t
     }
     if (count < 0) work_fail(work, "copy", name);
     if (count == 0) return;
-    work_check_host(work);
+    work_go_on(work);
   }
 }
 
@@ -120,7 +120,7 @@ static void copy_folder(struct work *work, struct end source, struct end target,
 
 static void copy_entry(struct work *work, struct end source, struct end target, unsigned depth) {
   struct stat status;
-  work_check_host(work);
+  work_go_on(work);
   if (fstatat(source.folder, source.name, &status, AT_SYMLINK_NOFOLLOW) != 0) work_fail(work, "copy", source.name);
   if (S_ISDIR(status.st_mode)) copy_folder(work, source, target, depth);
   else if (S_ISREG(status.st_mode)) copy_file(work, source, target, O_NOFOLLOW);

@@ -138,7 +138,7 @@ static bool empty_folder(struct removal *removal) {
   for (struct dirent *entry = readdir(removal->folder); entry != NULL; entry = readdir(removal->folder)) {
     if (is_dots(entry->d_name)) continue;
     empty = false;
-    if (count++ % ENTRIES_PER_CHECK == 0) work_check_host(removal->work);
+    if (count++ % ENTRIES_PER_CHECK == 0) work_go_on(removal->work);
     if (!remove_entry(removal, entry->d_name)) {
       go_down(removal, entry->d_name);
       return false;

@@ -20,6 +20,7 @@
 
 #define WORK_FD 3
 #define LINGER_SECONDS 5
+#define BEAT_US 1000000
 
 static const struct {
   uint8_t operation;
@@ -77,6 +78,16 @@ void work_send(struct work *work, uint8_t frame, const struct field_writer *fiel
 void work_check_host(const struct work *work) {
   struct pollfd host = {.fd = work->fd, .events = POLLRDHUP};
   if (poll(&host, 1, 0) > 0 && (host.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) _exit(1);
+}
+
+void work_go_on(struct work *work) {
+  work_check_host(work);
+  int64_t now = now_us();
+  if (now - work->heard_us < BEAT_US) return;
+  struct field_writer none = work_fields(work);
+  work->heard_us = now;
+  work_send(work, FRAME_EVENT, &none);
+  work_flush(work);
 }
 
 /* A host that is still sending learns the answer before the stream breaks: what it sends is read and dropped, for a bounded time. */
@@ -139,6 +150,7 @@ static _Noreturn void work_child(const struct connection *connection, const stru
   work->options = connection->loop->options;
   work->oom_score = connection->loop->child_oom_score;
   work->started_us = connection->loop->started_us;
+  work->heard_us = now_us();
   become(work, OPERATIONS[operation].user);
   OPERATIONS[operation].serve(work);
   _exit(1);

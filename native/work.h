@@ -18,6 +18,8 @@ struct work {
   const struct guest_options *options;
   const char *oom_score;
   int64_t started_us;
+  /* When long work last said that it goes on. */
+  int64_t heard_us;
   struct user user;
   struct name_cache names;
   /* Frames on their way out: many small ones leave in one write. */
@@ -33,8 +35,10 @@ void work_start(struct connection *connection, const struct request *request);
 void work_send(struct work *work, uint8_t frame, const struct field_writer *fields);
 void work_flush(struct work *work);
 struct field_writer work_fields(struct work *work);
-/* Ends the child when the host has gone; for the steps of long work. */
+/* Ends the child when the host has gone. */
 void work_check_host(const struct work *work);
+/* The same for the steps of work that answers once, at its end: says each second that it goes on. */
+void work_go_on(struct work *work);
 
 /* The last frame; none returns. */
 _Noreturn void work_done(struct work *work, const struct field_writer *fields);

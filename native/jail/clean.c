@@ -2,13 +2,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +21,9 @@
 #include "jail.h"
 
 #define END_FILE "end.json"
+#define END_BYTES 128u
+/* How long a keeper that is killed may take to die. */
+#define KEEPER_DIES_MS 5000
 
 /* Whether somebody has written its end, or even forgotten it since. */
 bool has_ended(int folder) {
@@ -24,29 +31,52 @@ bool has_ended(int folder) {
   return faccessat(folder, END_FILE, F_OK, 0) == 0 || fstat(folder, &status) < 0 || status.st_nlink == 0;
 }
 
-/* One line of JSON, whole or not at all. An end that is already written stands. */
+/* As long as its room: blanks behind the line are nothing to a reader of JSON. */
+static bool write_over(int folder, const char *line) {
+  char text[END_BYTES];
+  memset(text, ' ', sizeof text);
+  memcpy(text, line, strlen(line));
+  text[sizeof text - 1] = '\n';
+  int fd = openat(folder, END_FILE ".new", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  bool written = fd >= 0 && write_whole(fd, text, sizeof text);
+  if (fd >= 0) close(fd);
+  return written;
+}
+
+void reserve_end(int folder) {
+  if (!write_over(folder, "")) die("reserve the room for the sandbox's end");
+}
+
+/* One line of JSON, whole or not at all, in the room that was reserved for it. An end that is already written stands. */
 void write_end(int folder, const char *reason) {
-  char text[128];
+  char line[END_BYTES - 1];
   struct timespec now;
   if (has_ended(folder)) return;
   clock_gettime(CLOCK_REALTIME, &now);
-  int length = snprintf(text, sizeof text, "{\"reason\":\"%s\",\"at\":%" PRId64 "}\n", reason, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
-  int fd = openat(folder, END_FILE ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return;
-  bool written = write_whole(fd, text, (size_t)length);
-  close(fd);
-  if (written) renameat(folder, END_FILE ".new", folder, END_FILE);
+  snprintf(line, sizeof line, "{\"reason\":\"%s\",\"at\":%" PRId64 "}", reason, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+  if (write_over(folder, line)) renameat(folder, END_FILE ".new", folder, END_FILE);
 }
 
 static void remove_sockets(const struct spec *spec) {
   int folder = open(spec->sockets, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
   unlinkat(folder, GUEST_SOCKET, 0);
+  unlinkat(folder, PAUSED_SOCKET, 0);
   unlinkat(folder, KEEPER_SOCKET, 0);
   unlinkat(folder, RECORD_FILE, 0);
   unlinkat(folder, RECORD_FILE ".new", 0);
   close(folder);
   rmdir(spec->sockets);
+}
+
+bool name_guest_socket(const struct spec *spec, bool running) {
+  int folder = open(spec->sockets, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
+  bool named = renameat(folder, running ? PAUSED_SOCKET : GUEST_SOCKET, folder, running ? GUEST_SOCKET : PAUSED_SOCKET) == 0;
+  int error = errno;
+  close(folder);
+  errno = error;
+  return named;
 }
 
 /* The record goes last: whoever is killed in between leaves it to the next. */
@@ -123,6 +153,27 @@ static bool is_this_boot(const struct spec *spec) {
   return length >= 36 && spec->boot_id != NULL && strncmp(now, spec->boot_id, 36) == 0;
 }
 
+/* Whoever listens at its socket: as long as the connection stands, the pid is nobody else's. */
+static int open_keeper(const struct spec *spec, int *connection) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  struct ucred keeper;
+  socklen_t length = sizeof keeper;
+  if (snprintf(address.sun_path, sizeof address.sun_path, "%s/" KEEPER_SOCKET, spec->sockets) >= (int)sizeof address.sun_path) return -1;
+  *connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (*connection < 0 || connect(*connection, (struct sockaddr *)&address, sizeof address) < 0) return -1;
+  if (getsockopt(*connection, SOL_SOCKET, SO_PEERCRED, &keeper, &length) < 0 || keeper.pid <= 0) return -1;
+  return (int)syscall(SYS_pidfd_open, keeper.pid, 0u);
+}
+
+/* With the keeper its sandbox ends too. One that is gone already is no failure: the lock tells. */
+static void end_keeper(const struct spec *spec) {
+  int connection = -1;
+  struct pollfd gone = {.fd = open_keeper(spec, &connection), .events = POLLIN};
+  if (gone.fd >= 0 && syscall(SYS_pidfd_send_signal, gone.fd, SIGKILL, NULL, 0u) == 0) poll(&gone, 1, KEEPER_DIES_MS);
+  if (gone.fd >= 0) close(gone.fd);
+  if (connection >= 0) close(connection);
+}
+
 /*
  * Clears a folder whose keeper is gone and writes why it ended. Reads a specification of which the folders, the storage and
  * the id map count; the groups come from the keeper's record. EXIT_ALIVE: its keeper lives. The folder stays locked until
@@ -133,13 +184,17 @@ int clear_main(void) {
   parse_spec(read_spec(STDIN_FILENO), &asked);
   int folder = open(asked.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) die("open the sandbox's folder");
+  if (asked.end_keeper) {
+    end_keeper(&asked);
+    if (read_record(&asked, &recorded) && is_this_boot(&recorded)) end_cgroups(&recorded);
+  }
   if (!take_lock(folder)) {
-    if (!asked.keeper_is_gone && faccessat(folder, END_FILE, F_OK, 0) < 0) return EXIT_ALIVE;
+    if (!asked.keeper_is_gone && !asked.end_keeper && faccessat(folder, END_FILE, F_OK, 0) < 0) return EXIT_ALIVE;
     if (flock(folder, LOCK_EX) < 0) die("wait for the keeper to finish");
   }
   bool was_built = read_record(&asked, &recorded);
   if (was_built && is_this_boot(&recorded)) end_cgroups(&recorded);
   if (!clean_kernel_objects(was_built ? &recorded : &asked)) die("remove the sandbox's control groups");
-  write_end(folder, was_built && is_this_boot(&recorded) ? "keeper_lost" : "host_lost");
+  write_end(folder, asked.end_keeper ? "killed" : was_built && is_this_boot(&recorded) ? "keeper_lost" : "host_lost");
   return remove_writable_layers(was_built ? &recorded : &asked) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

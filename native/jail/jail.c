@@ -59,6 +59,7 @@ static void take_folder(void) {
   if (jail.kept.folder < 0) die("open the sandbox's folder");
   if (!take_lock(jail.kept.folder)) refuse("the sandbox's folder is in use");
   if (has_ended(jail.kept.folder)) refuse("the sandbox was cleared away before it was made: whoever asked for it has gone");
+  reserve_end(jail.kept.folder);
 }
 
 /* What there is to clear is on record before it is made. */
@@ -67,6 +68,7 @@ static void make_outside(struct spec_bytes record) {
   write_record(&jail.spec, record);
   jail.guest_fd = listen_at(jail.spec.sockets, GUEST_SOCKET);
   jail.kept.control = listen_at(jail.spec.sockets, KEEPER_SOCKET);
+  jail.kept.timer = open_deadline(&jail.spec);
   make_cgroups(&jail.spec);
   make_layers(&jail.spec);
 }

@@ -52,6 +52,8 @@ enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CP
 #define JAIL_EPHEMERAL 1u
 /* For `clear`: its keeper has been waited for, and whoever still holds the lock is dying. */
 #define JAIL_KEEPER_IS_GONE 2u
+/* For `clear`: its keeper says nothing, and is ended first. */
+#define JAIL_END_KEEPER 4u
 #define SETUP_WRITABLE 1u
 
 #define CGROUPS_MAX 6
@@ -94,7 +96,7 @@ struct spec {
   enum storage storage;
   uint64_t memory, disk, deadline_ms;
   uint32_t cpu_milli, pids, files;
-  bool ephemeral, keeper_is_gone;
+  bool ephemeral, keeper_is_gone, end_keeper;
   struct cgroup cgroups[CGROUPS_MAX];
   struct step steps[STEPS_MAX];
   struct source sources[SOURCES_MAX];
@@ -163,6 +165,8 @@ bool remove_tree(int parent, const char *name);
 
 /* clean.c */
 #define GUEST_SOCKET "guest"
+/* What the guest's socket is called while the sandbox is paused. */
+#define PAUSED_SOCKET "paused"
 #define KEEPER_SOCKET "keeper"
 #define RECORD_FILE "record"
 #define EXIT_ALIVE 3
@@ -170,10 +174,14 @@ bool remove_tree(int parent, const char *name);
 bool take_lock(int folder);
 void write_record(const struct spec *spec, struct spec_bytes record);
 bool has_ended(int folder);
+/* Takes the room that the end will be written in, so that a full disk cannot take the reason. */
+void reserve_end(int folder);
 void write_end(int folder, const char *reason);
 /* False when a control group could not be removed; the record is then still there. */
 bool clean_kernel_objects(const struct spec *spec);
 bool remove_writable_layers(const struct spec *spec);
+/* Gives the guest's socket the name that hosts connect to, or that of a paused one. */
+bool name_guest_socket(const struct spec *spec, bool running);
 
 /* inside.c: the sandbox's first process. */
 /* `argv`: the host's command line, which /proc shows inside until it is overwritten. */
@@ -193,8 +201,11 @@ struct kept {
   int pidfd;
   pid_t pid;
   int control; /* listening */
+  int timer;   /* goes off at the deadline */
   int leash;   /* -1, or ends when the process that made an ephemeral sandbox ends */
 };
+/* The switch that works when everybody else is gone: without it no sandbox begins. */
+int open_deadline(const struct spec *spec);
 _Noreturn void keep(struct kept *kept);
 
 int jail_main(char **argv);

@@ -17,8 +17,12 @@
 #include "io.h"
 #include "jail.h"
 
-/* Every process of a home that has the sandbox in its hands waits here for its end. Requests are a number or a word. */
-#define CLIENTS_MAX 128
+/* Whoever comes when all places are taken waits in the listener's queue. Requests are a number or a word. */
+#define CLIENTS_MAX 1024u
+/* Every process of a home that has the sandbox in its hands waits here for its end: they leave places for what is short. */
+#define WAITERS_MAX 768u
+/* The end of the year 9999. */
+#define DEADLINE_MAX_MS 253402300799999u
 #define REQUEST_MAX 64
 #define REPLY_MAX 256
 #define REASON_MAX 32
@@ -26,7 +30,8 @@
 enum waiting { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_REMOVAL };
 
 struct client {
-  int fd; /* -1: free */
+  bool open;
+  int fd;
   enum waiting waiting;
   size_t length;
   uint8_t request[HEAD_BYTES + REQUEST_MAX];
@@ -37,17 +42,26 @@ enum phase { PHASE_RUNNING = 1, PHASE_PAUSED = 2, PHASE_ENDING = 3 };
 struct keeper {
   struct kept *kept;
   enum phase phase;
-  int timer;
   uint64_t deadline_ms;
   char reason[REASON_MAX];
+  /* There was no descriptor for a client: the listener rests until one goes. */
+  bool rests;
+  size_t client_count, waiter_count;
+  /* Those behind it were never used: their memory is not touched. */
+  size_t clients_end;
   struct client clients[CLIENTS_MAX];
 };
 
+/* One a process. */
+static struct keeper keeper_state;
+
 static void drop(struct client *client) {
+  struct keeper *keeper = &keeper_state;
   close(client->fd);
-  client->fd = -1;
-  client->waiting = WAITS_NOT;
-  client->length = 0;
+  if (client->waiting == WAITS_FOR_END) keeper->waiter_count--;
+  keeper->client_count--;
+  keeper->rests = false;
+  client->open = false;
 }
 
 /* A reply is small: a client whose socket has no room for it does not read, and is let go. */
@@ -67,20 +81,26 @@ static void reply_failure(struct client *client, uint16_t code, int error, const
   drop(client);
 }
 
-static void set_deadline(struct keeper *keeper, uint64_t deadline_ms) {
+/* When it fails the deadline that was set before stands. */
+static bool set_timer(int timer, uint64_t deadline_ms) {
   struct itimerspec when = {.it_value = {.tv_sec = (time_t)(deadline_ms / 1000), .tv_nsec = (long)(deadline_ms % 1000) * 1000000}};
-  keeper->deadline_ms = deadline_ms;
-  timerfd_settime(keeper->timer, TFD_TIMER_ABSTIME, &when, NULL);
+  errno = EOVERFLOW;
+  return deadline_ms <= DEADLINE_MAX_MS && timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL) == 0;
 }
 
-/* SIGKILL waits for the thaw on v1: all are killed first, then thawed. */
+int open_deadline(const struct spec *spec) {
+  int timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (timer < 0 || !set_timer(timer, spec->deadline_ms)) die("set the sandbox's deadline");
+  return timer;
+}
+
+/* SIGKILL waits for the thaw on v1, whoever froze the group: all are killed first, then thawed. */
 static void begin_end(struct keeper *keeper, const char *reason) {
   if (keeper->phase == PHASE_ENDING) return;
-  bool was_paused = keeper->phase == PHASE_PAUSED;
   keeper->phase = PHASE_ENDING;
   strncpy(keeper->reason, reason, sizeof keeper->reason - 1);
   syscall(SYS_pidfd_send_signal, keeper->kept->pidfd, SIGKILL, NULL, 0u);
-  if (was_paused) freeze_cgroups(keeper->kept->spec, false);
+  freeze_cgroups(keeper->kept->spec, false);
 }
 
 static void answer_status(struct keeper *keeper, struct client *client) {
@@ -104,12 +124,39 @@ static void answer_freeze(struct keeper *keeper, struct client *client, bool fre
     reply_failure(client, GUEST_ERROR_NOT_SUPPORTED, 0, "the sandbox is ending");
     return;
   }
-  if (!freeze_cgroups(keeper->kept->spec, freeze)) {
-    reply_failure(client, GUEST_ERROR_NOT_SUPPORTED, errno, "this host has no freezer for the sandbox");
+  bool is_paused = keeper->phase == PHASE_PAUSED;
+  /* Whoever connects to a paused guest must learn of it, and not wait for it: its socket has another name meanwhile. */
+  if (freeze && !is_paused && !name_guest_socket(keeper->kept->spec, false)) {
+    reply_failure(client, GUEST_ERROR_IO, errno, "the guest's socket cannot be taken away");
     return;
   }
+  if (freeze != is_paused && !freeze_cgroups(keeper->kept->spec, freeze)) {
+    int error = errno;
+    if (freeze) name_guest_socket(keeper->kept->spec, true);
+    reply_failure(client, GUEST_ERROR_NOT_SUPPORTED, error, "this host has no freezer for the sandbox");
+    return;
+  }
+  if (!freeze && is_paused) name_guest_socket(keeper->kept->spec, true);
   keeper->phase = freeze ? PHASE_PAUSED : PHASE_RUNNING;
   reply(client, NULL);
+}
+
+static void answer_extend(struct keeper *keeper, struct client *client, uint64_t deadline_ms) {
+  if (!set_timer(keeper->kept->timer, deadline_ms)) {
+    reply_failure(client, GUEST_ERROR_IO, errno, "the deadline cannot be set; the one before stands");
+    return;
+  }
+  keeper->deadline_ms = deadline_ms;
+  reply(client, NULL);
+}
+
+static void begin_wait(struct keeper *keeper, struct client *client) {
+  if (keeper->waiter_count >= WAITERS_MAX) {
+    reply_failure(client, GUEST_ERROR_TOO_MANY, 0, "as many processes as can wait for the sandbox's end already");
+    return;
+  }
+  client->waiting = WAITS_FOR_END;
+  keeper->waiter_count++;
 }
 
 struct request {
@@ -144,13 +191,10 @@ static void serve(struct keeper *keeper, struct client *client, struct head head
   }
   switch (head.operation) {
     case OPERATION_KEEPER_STATUS: answer_status(keeper, client); return;
-    case OPERATION_KEEPER_EXTEND:
-      set_deadline(keeper, request.deadline_ms);
-      reply(client, NULL);
-      return;
+    case OPERATION_KEEPER_EXTEND: answer_extend(keeper, client, request.deadline_ms); return;
     case OPERATION_KEEPER_PAUSE: answer_freeze(keeper, client, true); return;
     case OPERATION_KEEPER_RESUME: answer_freeze(keeper, client, false); return;
-    case OPERATION_KEEPER_WAIT: client->waiting = WAITS_FOR_END; return;
+    case OPERATION_KEEPER_WAIT: begin_wait(keeper, client); return;
     case OPERATION_KEEPER_KILL:
       client->waiting = WAITS_FOR_REMOVAL;
       begin_end(keeper, request.reason);
@@ -184,13 +228,15 @@ static void read_client(struct keeper *keeper, struct client *client) {
 
 static void accept_client(struct keeper *keeper) {
   int fd = accept4(keeper->kept->control, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) return;
-  for (size_t i = 0; i < CLIENTS_MAX; i++) {
-    if (keeper->clients[i].fd >= 0) continue;
-    keeper->clients[i] = (struct client){.fd = fd};
+  if (fd < 0) {
+    keeper->rests = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
     return;
   }
-  close(fd);
+  size_t i = 0;
+  while (keeper->clients[i].open) i++;
+  keeper->clients[i] = (struct client){.open = true, .fd = fd};
+  keeper->client_count++;
+  if (i >= keeper->clients_end) keeper->clients_end = i + 1;
 }
 
 /* Why the guest ended when nobody here asked for it. */
@@ -203,8 +249,8 @@ static void name_end(struct keeper *keeper, int status) {
 }
 
 static void tell(struct keeper *keeper, enum waiting waiting) {
-  for (size_t i = 0; i < CLIENTS_MAX; i++) {
-    if (keeper->clients[i].fd < 0 || keeper->clients[i].waiting != waiting) continue;
+  for (size_t i = 0; i < keeper->clients_end; i++) {
+    if (!keeper->clients[i].open || keeper->clients[i].waiting != waiting) continue;
     uint8_t bytes[REPLY_MAX];
     struct field_writer fields;
     field_writer_init(&fields, bytes, sizeof bytes);
@@ -230,14 +276,16 @@ enum slot { SLOT_GUEST, SLOT_CONTROL, SLOT_TIMER, SLOT_LEASH, SLOT_CLIENTS };
 
 static void turn(struct keeper *keeper) {
   struct pollfd fds[SLOT_CLIENTS + CLIENTS_MAX];
+  size_t count = keeper->clients_end;
+  bool takes = keeper->client_count < CLIENTS_MAX && !keeper->rests;
   fds[SLOT_GUEST] = (struct pollfd){.fd = keeper->kept->pidfd, .events = POLLIN};
-  fds[SLOT_CONTROL] = (struct pollfd){.fd = keeper->kept->control, .events = POLLIN};
-  fds[SLOT_TIMER] = (struct pollfd){.fd = keeper->timer, .events = POLLIN};
+  fds[SLOT_CONTROL] = (struct pollfd){.fd = takes ? keeper->kept->control : -1, .events = POLLIN};
+  fds[SLOT_TIMER] = (struct pollfd){.fd = keeper->kept->timer, .events = POLLIN};
   fds[SLOT_LEASH] = (struct pollfd){.fd = keeper->kept->leash, .events = POLLIN};
-  for (size_t i = 0; i < CLIENTS_MAX; i++) fds[SLOT_CLIENTS + i] = (struct pollfd){.fd = keeper->clients[i].fd, .events = POLLIN};
-  if (poll(fds, SLOT_CLIENTS + CLIENTS_MAX, -1) < 0) return;
+  for (size_t i = 0; i < count; i++) fds[SLOT_CLIENTS + i] = (struct pollfd){.fd = keeper->clients[i].open ? keeper->clients[i].fd : -1, .events = POLLIN};
+  if (poll(fds, SLOT_CLIENTS + count, -1) < 0) return;
   if (fds[SLOT_GUEST].revents != 0) end(keeper);
-  for (size_t i = 0; i < CLIENTS_MAX; i++)
+  for (size_t i = 0; i < count; i++)
     if (fds[SLOT_CLIENTS + i].revents != 0) read_client(keeper, &keeper->clients[i]);
   if (fds[SLOT_CONTROL].revents != 0) accept_client(keeper);
   if (fds[SLOT_LEASH].revents != 0) {
@@ -245,19 +293,16 @@ static void turn(struct keeper *keeper) {
     keeper->kept->leash = -1;
   }
   uint64_t expirations;
-  if (fds[SLOT_TIMER].revents != 0 && read(keeper->timer, &expirations, sizeof expirations) > 0) begin_end(keeper, "deadline");
+  if (fds[SLOT_TIMER].revents != 0 && read(keeper->kept->timer, &expirations, sizeof expirations) > 0) begin_end(keeper, "deadline");
 }
 
 void keep(struct kept *kept) {
-  static struct keeper keeper;
-  keeper.kept = kept;
-  keeper.phase = PHASE_RUNNING;
-  for (size_t i = 0; i < CLIENTS_MAX; i++) keeper.clients[i].fd = -1;
-  keeper.timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (keeper.timer < 0) begin_end(&keeper, "create_failed");
-  set_deadline(&keeper, kept->spec->deadline_ms);
+  struct keeper *keeper = &keeper_state;
+  keeper->kept = kept;
+  keeper->phase = PHASE_RUNNING;
+  keeper->deadline_ms = kept->spec->deadline_ms;
   close(STDIN_FILENO);
-  if (chdir("/") < 0) begin_end(&keeper, "create_failed");
+  if (chdir("/") < 0) begin_end(keeper, "create_failed");
   prctl(PR_SET_NAME, "belljar-keeper", 0, 0, 0);
-  for (;;) turn(&keeper);
+  for (;;) turn(keeper);
 }

@@ -109,6 +109,7 @@ static void parse_field(struct spec *spec, const struct field *field) {
     case TAG_FLAGS:
       spec->ephemeral = (field->number & JAIL_EPHEMERAL) != 0;
       spec->keeper_is_gone = (field->number & JAIL_KEEPER_IS_GONE) != 0;
+      spec->end_keeper = (field->number & JAIL_END_KEEPER) != 0;
       break;
     case TAG_CGROUP: parse_cgroup(spec, field); break;
     case TAG_SETUP: parse_step(spec, field); break;

@@ -8,14 +8,20 @@ export interface Signals extends Disposable {
 }
 
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** What has not ended by itself then waits for somebody who does not answer: whoever sends the signal does not wait for them. */
+export const ENDS_WITHIN_MS = 900;
 
-/** Turns the first ending signal, and the loss of stdout's reader, into an abort. A second signal ends the process at once. */
+/**
+ * Turns the first ending signal, and the loss of stdout's reader, into an abort; the process ends within a second of it, whatever
+ * still goes on. A second signal ends it at once.
+ */
 export function openSignals({ catchInterrupts }: { readonly catchInterrupts: boolean }): Signals {
   const controller = new AbortController();
   let exitCode: number | undefined;
   const abort = (name: NodeJS.Signals) => {
     if (exitCode !== undefined) process.exit(exitCode);
     exitCode = 128 + constants.signals[name];
+    setTimeout(() => process.exit(exitCode), ENDS_WITHIN_MS).unref();
     controller.abort(new BelljarError("CANCELLED", `Stopped by ${name}`));
   };
   const onOutputError = (error: NodeJS.ErrnoException) => {

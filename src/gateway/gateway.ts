@@ -90,7 +90,8 @@ export interface Gateway {
 
 /** What a request may hold; one limit for every route. */
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
-const GRACE_MS = 5_000;
+/** Below the second within which a signal ends the server. */
+const GRACE_MS = 500;
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log } = options;

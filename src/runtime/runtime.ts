@@ -40,14 +40,18 @@ export interface RunningSandbox extends AsyncDisposable {
   readonly id: string;
   /** The template's environment, for every command inside. */
   readonly env: Readonly<Record<string, string>>;
-  /** Opens one stream to the guest: one stream, one operation, with the kernel's own back-pressure. The caller destroys it. */
+  /**
+   * Opens one stream to the guest: one stream, one operation, with the kernel's own back-pressure. The caller destroys it. Streams
+   * that the guest cannot take yet wait in line. Rejects with `SANDBOX_PAUSED`, and with `SANDBOX_UNRESPONSIVE` when the line stands still.
+   */
   connect(signal: AbortSignal): Promise<Duplex>;
+  /** Within seconds, as all below: rejects with `SANDBOX_UNRESPONSIVE`. What only its guest knows is 0 when that does not answer. */
   usage(): Promise<Usage>;
   /** Moves the moment at which the keeper acts by itself, whether or not this process still lives; undefined takes it away. */
   extend(deadline: Date | undefined): Promise<void>;
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Ends the sandbox; resolves when its processes are gone and the reason is written. Killing an ended one is no error. */
+  /** Ends the sandbox whether or not anybody in it answers; resolves when its processes are gone and the reason is written. Killing an ended one is no error. */
   kill(reason: EndReason): Promise<SandboxEnd>;
   /** Settles once, when the sandbox has ended; never rejects. */
   readonly ended: Promise<SandboxEnd>;

@@ -1,11 +1,13 @@
 import { BelljarError } from "../errors.ts";
-import type { Runtime, RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import type { Runtime, RunningSandbox, SandboxEnd } from "../runtime/runtime.ts";
 import { mayBeInTheMaking } from "./creator.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import type { Journal } from "./journal.ts";
 import type { SandboxKeeping } from "./local-sandbox.ts";
 import { LocalSandbox } from "./local-sandbox.ts";
+import { type LiveHandle, lifeOf, usageOf } from "./life.ts";
+import type { Life } from "./sandbox-info.ts";
 import { toSandboxInfo } from "./sandbox-info.ts";
 import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
 import type { SandboxInfo } from "./sandbox.ts";
@@ -107,16 +109,22 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
   /** Undefined when it is in the making, or its end is known to nobody yet. */
   async findInfo(record: SandboxRecord): Promise<SandboxInfo | undefined> {
-    const [{ limits }, life] = await Promise.all([this.#runtime.probe(), this.findLife(record)]);
+    const [{ limits }, life] = await Promise.all([this.#runtime.probe(), this.#findSeen(record)]);
     if (!life) return undefined;
     const network = "reason" in life ? undefined : (await this.networks.read(record)).state;
     return toSandboxInfo(record, { life, enforced: limits, ...(network && { network }) });
   }
 
-  /** How it ended, or how it is now; undefined when it is in the making, or its end is known to nobody yet. */
-  async findLife(record: SandboxRecord): Promise<SandboxEnd | Usage | undefined> {
+  /** How it ended, or how it is now as its keeper says; undefined when it is in the making, or its end is known to nobody yet. */
+  async findLife(record: SandboxRecord): Promise<Life | undefined> {
     const known = await this.#knownEnd(record);
-    return known ?? (await this.#usageOrEnd(record)) ?? (await this.#findEnd(record));
+    return known ?? (await this.#lifeNow(record, usageOf)) ?? (await this.#findEnd(record));
+  }
+
+  /** The same for those who look at it: its guest must answer too. */
+  async #findSeen(record: SandboxRecord): Promise<Life | undefined> {
+    const known = await this.#knownEnd(record);
+    return known ?? (await this.#lifeNow(record, lifeOf)) ?? (await this.#findEnd(record));
   }
 
   /** Whether this process's runtime made it and can speak of it. */
@@ -145,12 +153,11 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
    * Undefined when it lives no more. While it is being taken down its end is waited for: whoever asks because a stream broke
    * is told the reason. A handle opened for this one question is closed again.
    */
-  async #usageOrEnd(record: SandboxRecord): Promise<Usage | SandboxEnd | undefined> {
+  async #lifeNow(record: SandboxRecord, look: (handle: LiveHandle) => Promise<Life>): Promise<Life | undefined> {
     const held = this.held(record.id);
     const handle = held ?? (await this.#openHandle(record));
     try {
-      const usage = await handle?.usage();
-      return usage?.phase === "ending" ? await handle?.ended : usage;
+      return handle && (await look(handle));
     } catch (cause) {
       if (cause instanceof BelljarError && cause.code === "SANDBOX_ENDED") return undefined;
       throw cause;

@@ -4,6 +4,7 @@ import { listListening } from "../network/ports/listening-ports.ts";
 import type { PortLink } from "../network/ports/port-link.ts";
 import { createGuest } from "../runtime/guest/create-guest.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
+import { connectAwake } from "../runtime/guest/link.ts";
 import type { RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
 import { parseTimeout } from "./create-request.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
@@ -53,7 +54,12 @@ export class LocalSandbox implements Sandbox {
     this.#running = running;
     this.#keeping = keeping;
     this.#deadlineMs = record.deadline.getTime();
-    this.guest = createGuest((signal) => running.connect(signal), { env: () => this.environment(), ended: running.ended });
+    this.guest = createGuest((signal) => running.connect(signal), {
+      env: () => this.environment(),
+      ended: running.ended,
+      isPaused: async () => (await running.usage()).phase === "paused",
+      wake: () => running.resume(),
+    });
     this.#network = keeping.networks.hold(record, this.guest, network);
     void running.ended.then((end) => {
       this.#end = end;
@@ -75,8 +81,14 @@ export class LocalSandbox implements Sandbox {
     return this.#running.ended;
   }
 
+  /** Wakes a paused one: whoever uses it needs it. */
   connect(signal: AbortSignal): Promise<Duplex> {
-    return this.#running.connect(signal);
+    const running = this.#running;
+    return connectAwake(
+      (one) => running.connect(one),
+      () => running.resume(),
+      signal,
+    );
   }
 
   info(): Promise<SandboxInfo> {

@@ -27,6 +27,8 @@ import { checkWorkspace } from "./workspace/parse-workspace.ts";
 
 /** How many folders are looked at together. */
 const PARALLEL = 16;
+/** How many sandboxes are asked together: those that do not answer must not hold the others up. */
+const LOOKS = 64;
 const SWEEP_EVERY_MS = 3_600_000;
 
 export interface LocalSandboxesOptions {
@@ -124,7 +126,7 @@ class HomeSandboxes implements LocalSandboxes {
     const entries = await mapLimit(await this.#journal.ids(), PARALLEL, (id) => this.#listed(id, () => this.#journal.read(id)));
     const records = entries.flatMap((entry) => (entry && entry.record.owner === principal.id ? [entry.record] : []));
     const wanted = records.filter((record) => matchesMetadata(record, filter));
-    const infos = await mapLimit(wanted, PARALLEL, (record) => this.#listed(record.id, () => this.#live.findInfo(record)));
+    const infos = await mapLimit(wanted, LOOKS, (record) => this.#listed(record.id, () => this.#live.findInfo(record)));
     return infos
       .flatMap((info) => (info && matchesState(info, filter) ? [info] : []))
       .toSorted((one, other) => other.createdAt.getTime() - one.createdAt.getTime())

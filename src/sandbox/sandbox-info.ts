@@ -6,9 +6,18 @@ import type { ListFilter, SandboxInfo } from "./sandbox.ts";
 import { toShortId } from "./sandbox-id.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 
+/** Of a sandbox that lives and does not answer. */
+export interface Silence {
+  /** Who owes the answer. */
+  readonly silent: "its keeper does not answer" | "its guest does not answer" | "it is being taken down, which takes long";
+  readonly deadline?: Date;
+}
+
+/** How a sandbox ended, or how it is now. */
+export type Life = SandboxEnd | Usage | Silence;
+
 export interface SandboxFacts {
-  /** Its end, or how it is now. */
-  readonly life: SandboxEnd | Usage;
+  readonly life: Life;
   /** The limits that this host enforces. */
   readonly enforced: readonly (keyof Limits)[];
   /** Of one that lives. */
@@ -39,9 +48,11 @@ function toNetwork({ policy, ceiling }: NetworkState): Pick<SandboxInfo, "networ
   return { network: policy, ...(formatPolicy(policy) !== formatPolicy(ceiling) && { networkCeiling: ceiling }) };
 }
 
-function toState(life: SandboxEnd | Usage): Pick<SandboxInfo, "state" | "deadline" | "endedAt" | "endReason"> {
+function toState(life: Life): Pick<SandboxInfo, "state" | "stateReason" | "deadline" | "endedAt" | "endReason"> {
   if ("reason" in life) return { state: "ended", endedAt: life.at, endReason: life.reason };
-  return { state: life.phase === "paused" ? "paused" : "running", ...(life.deadline && { deadline: life.deadline }) };
+  const deadline = life.deadline && { deadline: life.deadline };
+  if ("silent" in life) return { state: "unresponsive", stateReason: life.silent, ...deadline };
+  return { state: life.phase === "paused" ? "paused" : "running", ...deadline };
 }
 
 function unenforced(limits: Limits, enforced: readonly (keyof Limits)[]): (keyof Limits)[] {

@@ -125,13 +125,19 @@ export interface ListFilter {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-export type SandboxState = "running" | "paused" | "ended";
+/** `unresponsive`: it lives, and its keeper or its guest does not answer in time. It can be killed. */
+export const SANDBOX_STATES = ["running", "paused", "unresponsive", "ended"] as const;
+export type SandboxState = (typeof SANDBOX_STATES)[number];
+/** Those of a sandbox that has not ended. */
+export const LIVE_STATES = ["running", "paused", "unresponsive"] as const satisfies readonly SandboxState[];
 
 export interface SandboxInfo {
   readonly id: string;
   readonly shortId: string;
   readonly owner: string;
   readonly state: SandboxState;
+  /** Why it is in that state, where that is not plain: who does not answer. */
+  readonly stateReason?: string;
   readonly template: string;
   readonly runtime: string;
   readonly createdAt: Date;

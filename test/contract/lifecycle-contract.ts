@@ -139,6 +139,55 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
       expect((await run(sandbox.guest, "exit 5")).exitCode).toBe(5);
     });
 
+    itNeeds(features, "pause")("that is paused takes no call, and none waits for ever", async () => {
+      await using sandbox = await createSandbox(open);
+      const { guest, running } = sandbox;
+      await running.pause();
+      const refused = { code: "SANDBOX_PAUSED", message: expect.stringContaining("resume") };
+      await expect(run(guest, "true")).rejects.toMatchObject(refused);
+      await expect(guest.files.read("/etc/hosts", { signal: soon() })).rejects.toMatchObject(refused);
+      await expect(guest.dial(80, soon())).rejects.toMatchObject(refused);
+      await expect(guest.ping(soon())).rejects.toMatchObject(refused);
+      await running.pause();
+      await running.resume();
+      expect((await run(guest, "exit 6")).exitCode).toBe(6);
+      await running.resume();
+      await guest.ping(soon());
+    });
+
+    itNeeds(features, "pause")("that is paused is woken by a call of a guest that may wake it, and by no listener", async () => {
+      await using sandbox = await createSandbox(open);
+      const { running } = sandbox;
+      const guest = createGuest((signal) => running.connect(signal), { ended: running.ended, wake: () => running.resume() });
+      await running.pause();
+      await expect(guest.listen([{ address: "127.0.0.1", port: 4_711 }], { signal: soon() })).rejects.toMatchObject({
+        code: "SANDBOX_PAUSED",
+      });
+      await expect(guest.ping(soon())).rejects.toMatchObject({ code: "SANDBOX_PAUSED" });
+      expect((await running.usage()).phase).toBe("paused");
+      expect((await run(guest, "exit 5")).exitCode).toBe(5);
+      expect((await running.usage()).phase).toBe("running");
+    });
+
+    itNeeds(features, "pause")("that is paused keeps its commands, however long it says nothing", async () => {
+      await using sandbox = await createSandbox(open);
+      const { running } = sandbox;
+      let looks = 0;
+      let looked = (): void => {};
+      const lookedTwice = new Promise<void>((resolve) => (looked = resolve));
+      const isPaused = async (): Promise<boolean> => {
+        if (++looks === 2) looked();
+        return (await running.usage()).phase === "paused";
+      };
+      const guest = createGuest((signal) => running.connect(signal), { ended: running.ended, answerMs: 200, isPaused });
+      await using command = await guest.exec(execOptions("while read line; do echo got $line; done"));
+      await running.pause();
+      await lookedTwice;
+      await running.resume();
+      command.stdin.write("word\n");
+      expect(await readUntil(command.stdout, "\n")).toBe("got word\n");
+    });
+
     itNeeds(features, "pause")("that is paused can be killed", async () => {
       await using sandbox = await createSandbox(open);
       await sandbox.guest.exec(execOptions("exec sleep 600"));

@@ -45,7 +45,7 @@ export const SANDBOX: readonly CommandSpec[] = [
     positionals: NONE,
     options: {
       all: { type: "boolean", short: "a", description: "Also those that have ended" },
-      state: { type: "string", multiple: true, value: "STATE", description: "running, paused or ended; may be repeated" },
+      state: { type: "string", multiple: true, value: "STATE", description: "running, paused, unresponsive or ended; may be repeated" },
       metadata: {
         type: "string",
         multiple: true,

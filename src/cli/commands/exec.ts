@@ -8,6 +8,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption, textOptions } from "../command.ts";
 import { openStack } from "../compose.ts";
 import { toExitCode } from "../exit-code.ts";
+import { ENDS_WITHIN_MS } from "../signals.ts";
 import { usage } from "../usage.ts";
 import { parseDuration, parsePairs } from "../values.ts";
 
@@ -20,7 +21,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   await using stack = await openStack(call, context);
   const sandbox = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
   await using command = await sandbox.guest.exec({ ...options, signal: context.signal });
-  using _forwarded = forwardSignals(command);
+  using _forwarded = forwardSignals(command, sandbox);
   const output = Promise.all([carry(command.stdout, context.stdout), carry(command.stderr, context.stderr)]);
   feed(context.stdin, command.stdin);
   const [exit] = await Promise.all([command.exited, output]);
@@ -53,12 +54,25 @@ function feed(from: Readable, to: Writable): void {
   from.pipe(to);
 }
 
-function forwardSignals(command: ExecProcess): Disposable {
-  const forward = (name: NodeJS.Signals) => command.kill(constants.signals[name]);
+/**
+ * The command gets the signal. An interrupt is its own affair as long as its guest answers; whatever else asks us to end ends us
+ * within a second, and with us the command.
+ */
+function forwardSignals(command: ExecProcess, { guest }: Sandbox): Disposable {
+  const forward = (name: NodeJS.Signals): void => {
+    const exit = (): void => process.exit(128 + constants.signals[name]);
+    command.kill(constants.signals[name]);
+    if (name === "SIGINT") guest.ping(AbortSignal.timeout(ENDS_WITHIN_MS)).catch((cause: unknown) => isCancelled(cause) && exit());
+    else if (name !== "SIGQUIT") setTimeout(exit, ENDS_WITHIN_MS).unref();
+  };
   for (const name of FORWARDED) process.on(name, forward);
   return {
     [Symbol.dispose]() {
       for (const name of FORWARDED) process.off(name, forward);
     },
   };
+}
+
+function isCancelled(cause: unknown): boolean {
+  return cause instanceof BelljarError && cause.code === "CANCELLED";
 }

@@ -1,4 +1,4 @@
-import { LOCAL } from "../../sandbox/sandbox.ts";
+import { LIVE_STATES, LOCAL, SANDBOX_STATES } from "../../sandbox/sandbox.ts";
 import type { ListFilter, SandboxInfo, SandboxState } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOptions } from "../command.ts";
@@ -6,8 +6,6 @@ import { openStack } from "../compose.ts";
 import { usage } from "../usage.ts";
 import { formatWhen, printJson, printLine, printTable } from "../print.ts";
 import { parsePairs } from "../values.ts";
-
-const STATES: readonly SandboxState[] = ["running", "paused", "ended"];
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const filter = toFilter(call);
@@ -23,13 +21,13 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 function toFilter(call: CommandCall): ListFilter {
   const named = textOptions(call, "state").map(toState);
   const metadata = parsePairs("metadata", textOptions(call, "metadata"));
-  const state = named.length > 0 ? named : isSet(call, "all") ? STATES : STATES.slice(0, 2);
+  const state = named.length > 0 ? named : isSet(call, "all") ? SANDBOX_STATES : LIVE_STATES;
   return { state, ...(Object.keys(metadata).length > 0 && { metadata }) };
 }
 
 function toState(text: string): SandboxState {
-  const state = STATES.find((one) => one === text);
-  if (!state) throw usage(`--state "${text}" is none of ${STATES.join(", ")}`, "belljar sandbox list --help");
+  const state = SANDBOX_STATES.find((one) => one === text);
+  if (!state) throw usage(`--state "${text}" is none of ${SANDBOX_STATES.join(", ")}`, "belljar sandbox list --help");
   return state;
 }
 

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { BelljarError, ERRORS } from "../../errors.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { networkPolicySchema, secretUsesSchema } from "../../sandbox/network-schema.ts";
+import { SANDBOX_STATES } from "../../sandbox/sandbox.ts";
 
 const limits = z.object({
   memoryBytes: z.number().optional(),
@@ -15,7 +16,8 @@ export const sandboxInfo = z.object({
   id: z.string(),
   shortId: z.string(),
   owner: z.string(),
-  state: z.enum(["running", "paused", "ended"]),
+  state: z.enum(SANDBOX_STATES),
+  stateReason: z.string().optional(),
   template: z.string(),
   runtime: z.string(),
   createdAt: z.coerce.date(),

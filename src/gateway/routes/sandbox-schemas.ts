@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { networkPolicySchema, secretUsesSchema } from "../../sandbox/network-schema.ts";
+import { SANDBOX_STATES } from "../../sandbox/sandbox.ts";
 
 const positive = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
 const pairs = z
@@ -42,7 +43,7 @@ export const extendBody = z.strictObject({ timeoutMs: positive });
 export const idParams = z.object({ id: z.string().regex(/^[a-z0-9]{1,20}$/, "must be an id or a short id") });
 export const nameParams = z.object({ name: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/) });
 
-const state = z.enum(["running", "paused", "ended"]);
+const state = z.enum(SANDBOX_STATES);
 const many = <Schema extends z.ZodType>(schema: Schema) => z.union([z.array(schema).max(8), schema.transform((one) => [one])]);
 
 /** `?state=running&state=paused&metadata.key=value`. */
@@ -51,7 +52,7 @@ export const listQuery = z.record(z.string(), z.unknown()).transform((query, con
   const metadata = pairs.safeParse(metadataOf(query));
   const unknown = Object.keys(query).filter((key) => key !== "state" && !key.startsWith(METADATA));
   if (states.success && metadata.success && unknown.length === 0) return { state: states.data, metadata: metadata.data };
-  context.addIssue({ code: "custom", message: "filter with state=running|paused|ended and metadata.KEY=VALUE" });
+  context.addIssue({ code: "custom", message: `filter with state=${SANDBOX_STATES.join("|")} and metadata.KEY=VALUE` });
   return z.NEVER;
 });
 

@@ -2,7 +2,7 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import type { ResourceContent } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { hasToolset } from "../../sandbox/grants.ts";
-import type { Principal } from "../../sandbox/sandbox.ts";
+import { LIVE_STATES, type Principal } from "../../sandbox/sandbox.ts";
 import type { Concerns, ResourceDescription, ResourceDoor, ResourceTemplate, WantedValue } from "../server/resource-door.ts";
 import { parseUri, TEMPLATES } from "./belljar-uri.ts";
 import type { BelljarUri } from "./belljar-uri.ts";
@@ -162,7 +162,7 @@ class BelljarResources implements ResourceDoor {
   }
 
   async #listSandboxes(principal: Principal): Promise<readonly ResourceDescription[]> {
-    const live = await this.#options.changes.sandboxes.list(principal, { state: ["running", "paused"] });
+    const live = await this.#options.changes.sandboxes.list(principal, { state: LIVE_STATES });
     return live.map(({ id, shortId, state, defaultName }) => ({
       uri: `${SANDBOXES}${id}`,
       name: defaultName === undefined ? `sandbox ${shortId}` : `sandbox ${shortId} (${defaultName})`,
@@ -189,7 +189,7 @@ class BelljarResources implements ResourceDoor {
     if (uriTemplate === TEMPLATES.file && name === "path")
       return completePath(changes.sandboxes, principal, { id: given["id"], start: value });
     const isSandbox = (uriTemplate === TEMPLATES.sandbox || uriTemplate === TEMPLATES.file) && name === "id";
-    return isSandbox ? (await changes.sandboxes.list(principal, { state: ["running", "paused"] })).map(({ id }) => id) : [];
+    return isSandbox ? (await changes.sandboxes.list(principal, { state: LIVE_STATES })).map(({ id }) => id) : [];
   }
 }
 

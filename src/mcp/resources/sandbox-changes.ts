@@ -1,4 +1,4 @@
-import type { CreateOptions, Principal, Sandbox, SandboxInfo, Sandboxes } from "../../sandbox/sandbox.ts";
+import { type CreateOptions, LIVE_STATES, type Principal, type Sandbox, type SandboxInfo, type Sandboxes } from "../../sandbox/sandbox.ts";
 
 /** A sandbox of the principal was made or has ended. */
 export interface SandboxChange {
@@ -44,7 +44,7 @@ export class SandboxChanges {
 
   /** From here on the end of each of its sandboxes is told; one that ends meanwhile needs no telling. */
   async watchAll(principal: Principal): Promise<void> {
-    const live = await this.#inner.list(principal, { state: ["running", "paused"] });
+    const live = await this.#inner.list(principal, { state: LIVE_STATES });
     await Promise.allSettled(live.map(({ id }: SandboxInfo) => this.watch(principal, id)));
   }
 

@@ -6,6 +6,7 @@ export function toDetail(info: SandboxInfo) {
     id: info.id,
     short_id: info.shortId,
     state: info.state,
+    state_reason: info.stateReason ?? null,
     template: info.template,
     runtime: info.runtime,
     created_at: info.createdAt.toISOString(),

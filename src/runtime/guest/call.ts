@@ -4,6 +4,9 @@ import { cancelled } from "./guest-errors.ts";
 import type { Link } from "./link.ts";
 import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
 
+/** What says that it goes on goes on for so long at most. */
+const LONGEST_MS = 3_600_000;
+
 /** An operation whose whole answer is one REPLY. */
 export async function call(link: Link, operation: number, fields: readonly Field[], signal: AbortSignal): Promise<Fields> {
   const reply = new Reply();
@@ -16,6 +19,7 @@ class Reply implements FrameHandler {
   #operation: Operation | undefined;
   #resolve: (fields: Fields) => void = ignore;
   #reject: (error: Error) => void = ignore;
+  readonly #endsAt = performance.now() + LONGEST_MS;
 
   constructor() {
     this.promise = new Promise((resolve, reject) => {
@@ -29,10 +33,15 @@ class Reply implements FrameHandler {
   }
 
   frame(type: number, _channel: number, payload: Buffer): void {
+    if (type === FRAME.EVENT) return this.#goesOn();
     if (type !== FRAME.REPLY) throw unexpected(type);
     const answer = Fields.parse(payload);
     this.#operation?.close();
     this.#resolve(answer);
+  }
+
+  #goesOn(): void {
+    if (performance.now() > this.#endsAt) throw malformed("work without end");
   }
 
   failed(error: Error): void {

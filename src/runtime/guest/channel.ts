@@ -62,6 +62,11 @@ export class Channel {
     return this.#isDrained;
   }
 
+  /** Bytes came that nobody here has taken yet. */
+  get isUnread(): boolean {
+    return this.#queue.byteLength > 0 || this.stream.readableLength > 0;
+  }
+
   /** Both sides have said that they are done. */
   get isOver(): boolean {
     return this.#endCame && this.#endSent;

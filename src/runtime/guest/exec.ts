@@ -60,6 +60,10 @@ class ExecSession implements FrameHandler {
     this.#channels.push(new Channel(operation, this.#channels.length, { ...options, onDrained: () => this.#settle() }));
   }
 
+  isOurTurn(): boolean {
+    return this.#channels.some((channel) => channel.isUnread);
+  }
+
   #channel(id: number): Channel {
     const channel = this.#channels[id];
     if (!channel) throw malformed(`a frame on channel ${id}, which was not asked for`);

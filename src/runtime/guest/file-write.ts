@@ -43,6 +43,7 @@ interface StreamWrite extends Request {
 async function writeStream(link: Link, { content, signal, ...request }: StreamWrite, session: WriteSession): Promise<WriteResult> {
   const stop = (): void => void content.destroy();
   try {
+    session.awaitContent();
     await openOperation(link, request, session, signal);
     void session.written.catch(stop);
     for await (const chunk of content) await session.send(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
@@ -80,6 +81,8 @@ class WriteSession implements FrameHandler {
   #operation: Operation | undefined;
   #settle: { readonly resolve: (result: WriteResult) => void; readonly reject: (error: Error) => void } | undefined;
   #wake: () => void = ignore;
+  /** The source has no bytes for now, and the guest has all that came. */
+  #awaitsContent = false;
 
   constructor() {
     this.written = new Promise((resolve, reject) => {
@@ -112,10 +115,20 @@ class WriteSession implements FrameHandler {
 
   /** Resolves when the transport took it, so no more than one piece waits here; at once when the operation is over. */
   async send(bytes: Uint8Array): Promise<void> {
+    this.#awaitsContent = false;
     for (let at = 0; at < bytes.length && this.#operation?.isOpen; at += PAYLOAD_MAX_BYTES) {
       await this.#sendPiece(bytes.subarray(at, at + PAYLOAD_MAX_BYTES));
     }
+    this.awaitContent();
     if (this.error) throw this.error;
+  }
+
+  awaitContent(): void {
+    this.#awaitsContent = true;
+  }
+
+  isOurTurn(): boolean {
+    return this.#awaitsContent;
   }
 
   #sendPiece(piece: Uint8Array): Promise<void> {
@@ -126,6 +139,7 @@ class WriteSession implements FrameHandler {
   }
 
   finish(): Promise<WriteResult> {
+    this.#awaitsContent = false;
     this.#operation?.end(CONTENT);
     return this.written;
   }

@@ -73,6 +73,13 @@ export function cancelled(signal?: AbortSignal): BelljarError {
   return new BelljarError("CANCELLED", "The call was cancelled before it was done", { cause: signal?.reason });
 }
 
+export function unresponsive(afterMs: number): BelljarError {
+  return new BelljarError(
+    "SANDBOX_UNRESPONSIVE",
+    `The sandbox does not answer: it owed one for ${afterMs / 1_000} s. Try again; if it stays so, kill it and make a new one`,
+  );
+}
+
 export function connectionLost(cause?: unknown): BelljarError {
   return new BelljarError("GUEST_PROTOCOL", "The connection to the sandbox was lost. Try again; if it stays so, make a new sandbox", {
     cause,

@@ -1,3 +1,4 @@
+import { BelljarError } from "../../errors.ts";
 import { malformed } from "../../protocol/fields.ts";
 import { OPERATION } from "../../protocol/wire.ts";
 import type { EndReason, SandboxEnd, Usage } from "../runtime.ts";
@@ -32,13 +33,17 @@ const REASONS: readonly string[] = [
   "create_failed",
 ] satisfies EndReason[];
 
+/** A keeper does nothing that takes time, and nothing inside can hold it up. */
+export const KEEPER_ANSWER_MS = 3_000;
+/** The end of the year 9999, as the keeper has it. */
+const DEADLINE_MAX_MS = 253_402_300_799_999;
+
 /** With `ended`, a call that the sandbox's end cuts short rejects with `SANDBOX_ENDED`. */
-export function createKeeperClient(connect: Connect, options: Pick<LinkOptions, "ended"> = {}): KeeperClient {
-  const link = new Link(connect, options);
+export function createKeeperClient(connect: Connect, options: Pick<LinkOptions, "ended" | "answerMs"> = {}): KeeperClient {
+  const link = new Link(connect, { answerMs: KEEPER_ANSWER_MS, ...options });
   return {
     status: (signal) => keeperStatus(link, signal),
-    extend: async (deadline, signal) =>
-      void (await call(link, OPERATION.KEEPER_EXTEND, [["DEADLINE_MS", deadline?.getTime() ?? 0]], signal)),
+    extend: async (deadline, signal) => void (await call(link, OPERATION.KEEPER_EXTEND, [["DEADLINE_MS", deadlineMs(deadline)]], signal)),
     kill: async (reason, signal) => void (await call(link, OPERATION.KEEPER_KILL, [["REASON", reason]], signal)),
     pause: async (signal) => void (await call(link, OPERATION.KEEPER_PAUSE, [], signal)),
     resume: async (signal) => void (await call(link, OPERATION.KEEPER_RESUME, [], signal)),
@@ -46,11 +51,19 @@ export function createKeeperClient(connect: Connect, options: Pick<LinkOptions, 
   };
 }
 
+/** On the wire 0 means none. */
+export function deadlineMs(deadline: Date | undefined): number {
+  if (deadline === undefined) return 0;
+  const ms = deadline.getTime();
+  if (ms >= 1 && ms <= DEADLINE_MAX_MS) return ms;
+  throw new BelljarError("ARGUMENTS_INVALID", "A deadline is a date from 1970 to the year 9999");
+}
+
 async function keeperStatus(link: Link, signal: AbortSignal): Promise<Usage> {
   const fields = await call(link, OPERATION.KEEPER_STATUS, [], signal);
   const phase = PHASES.get(fields.needNumber("PHASE"));
   if (!phase) throw malformed("an unknown phase");
-  const deadlineMs = fields.number("DEADLINE_MS") ?? 0;
+  const atMs = fields.number("DEADLINE_MS") ?? 0;
   return {
     memoryBytes: fields.needNumber("MEMORY"),
     memoryPeakBytes: fields.needNumber("MEMORY_PEAK"),
@@ -58,7 +71,7 @@ async function keeperStatus(link: Link, signal: AbortSignal): Promise<Usage> {
     processes: fields.needNumber("PROCESSES_COUNT"),
     oomKills: fields.needNumber("OOM_KILLS"),
     phase,
-    ...(deadlineMs > 0 && { deadline: new Date(deadlineMs) }),
+    ...(atMs > 0 && { deadline: new Date(atMs) }),
   };
 }
 

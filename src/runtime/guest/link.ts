@@ -1,7 +1,16 @@
+import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
+import { OPERATION } from "../../protocol/wire.ts";
 import type { SandboxEnd } from "../runtime.ts";
-import { cancelled, connectionLost, sandboxEnded } from "./guest-errors.ts";
+import { call } from "./call.ts";
+import { cancelled, connectionLost, sandboxEnded, unresponsive } from "./guest-errors.ts";
+import { ANSWER_MS } from "./patience.ts";
+
+const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
+/** Neither what the host holds ready for programs inside nor a look at how a sandbox is wakes a paused one. */
+const SLEEPS_ON: ReadonlySet<number> = new Set([OPERATION.LISTEN, OPERATION.ACCEPT, OPERATION.PING]);
 
 /** How long a broken stream waits to be told that the sandbox ended, and why. */
 const END_GRACE_MS = 2_000;
@@ -17,23 +26,45 @@ export interface LinkOptions {
   readonly ended?: Promise<SandboxEnd>;
   /** Asked when a stream broke, by a connection that nobody tells of the end. Never rejects. */
   readonly findEnd?: () => Promise<SandboxEnd | undefined>;
+  /** How long the other side may owe a word. Default: what an honest guest never needs. */
+  readonly answerMs?: number;
+  /** Whether the sandbox is frozen on purpose: then nobody's silence counts. */
+  readonly isPaused?: () => Promise<boolean>;
+  /** Called when a call meets a paused sandbox; without it the call rejects with `SANDBOX_PAUSED`. */
+  readonly wake?: () => Promise<void>;
 }
 
 function ignore(): void {}
 
+/** Connects to a sandbox that `wake` wakes first when it is paused. */
+export async function connectAwake(connect: Connect, wake: () => Promise<void>, signal: AbortSignal): Promise<Duplex> {
+  try {
+    return await connect(signal);
+  } catch (cause) {
+    if (!(cause instanceof BelljarError && cause.code === "SANDBOX_PAUSED")) throw cause;
+    await wake();
+    return connect(signal);
+  }
+}
+
 /** Opens streams to one sandbox, and tells all that waits on it when it ends. One reaction to `ended`, however many operations. */
 export class Link {
   readonly secret: string | undefined;
+  readonly answerMs: number;
+  readonly #options: LinkOptions;
   readonly #env: LinkOptions["env"];
   readonly #connect: Connect;
   readonly #watchesEnd: boolean;
   readonly #findEnd: LinkOptions["findEnd"];
   readonly #waiting = new Set<(end: SandboxEnd) => void>();
   #end: SandboxEnd | undefined;
+  #life: Promise<void> | undefined;
 
   constructor(connect: Connect, options: LinkOptions = {}) {
     this.#connect = connect;
     this.secret = options.secret;
+    this.answerMs = options.answerMs ?? ANSWER_MS;
+    this.#options = options;
     this.#env = options.env;
     this.#findEnd = options.findEnd;
     this.#watchesEnd = options.ended !== undefined;
@@ -69,16 +100,36 @@ export class Link {
   }
 
   /** Rejects with `CANCELLED`, `SANDBOX_ENDED`, what the runtime rejects with, or `GUEST_PROTOCOL`. */
-  async connect(signal: AbortSignal): Promise<Duplex> {
+  async connect(signal: AbortSignal, operation: number): Promise<Duplex> {
     if (signal.aborted) throw cancelled(signal);
     if (this.#end) throw sandboxEnded(this.#end);
     try {
-      return await this.#connect(signal);
+      const { wake } = this.#options;
+      return await (wake && !SLEEPS_ON.has(operation) ? connectAwake(this.#connect, wake, signal) : this.#connect(signal));
     } catch (cause) {
       if (signal.aborted) throw cancelled(signal);
       if (cause instanceof BelljarError) throw cause;
       throw await this.explain(cause);
     }
+  }
+
+  /** Never rejects: who cannot say is not paused. */
+  async isPaused(): Promise<boolean> {
+    return (await this.#options.isPaused?.().catch(() => false)) ?? false;
+  }
+
+  /** A sign of life, asked for once however many wait for it. Rejects with `SANDBOX_UNRESPONSIVE`. */
+  findLife(): Promise<void> {
+    this.#life ??= call(this, OPERATION.PING, [], NEVER)
+      .then(ignore)
+      .finally(() => {
+        this.#life = undefined;
+      });
+    return this.#life;
+  }
+
+  unresponsive(): BelljarError {
+    return unresponsive(this.answerMs);
   }
 
   /** Why a stream broke: the sandbox's end when that is told in time. */

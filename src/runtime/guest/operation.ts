@@ -6,6 +6,7 @@ import { encodeHead } from "../../protocol/head.ts";
 import { FRAME } from "../../protocol/wire.ts";
 import { asBelljarError, cancelled, guestError, sandboxEnded } from "./guest-errors.ts";
 import type { Link } from "./link.ts";
+import { Patience } from "./patience.ts";
 
 /** Payloads up to this size are copied beside their header; larger ones are written after it. */
 const COPY_MAX_BYTES = 2_048;
@@ -30,11 +31,13 @@ export interface FrameHandler {
   isOver?(): boolean;
   /** Called once, when the operation has given its stream back. */
   closed?(): void;
+  /** Whether the guest waits for the host, so that its silence says nothing. */
+  isOurTurn?(): boolean;
 }
 
 /**
- * One stream, one operation. It owns the stream: whatever ends the operation (the last frame, an abort, a fault, the sandbox's end)
- * destroys it and takes every listener away.
+ * One stream, one operation. It owns the stream: whatever ends the operation (the last frame, an abort, a fault, too long a silence,
+ * the sandbox's end) destroys it and takes every listener away.
  */
 export class Operation {
   readonly #link: Link;
@@ -43,14 +46,23 @@ export class Operation {
   readonly #signal: AbortSignal;
   readonly #decoder: FrameDecoder;
   readonly #forgetEnd: () => void;
+  readonly #patience: Patience;
   #isOpen = true;
   #cause: unknown;
 
-  constructor(link: Link, stream: Duplex, handler: FrameHandler, signal: AbortSignal) {
+  constructor({ link, stream, handler, request, signal }: OperationOptions) {
     this.#link = link;
     this.#stream = stream;
     this.#handler = handler;
     this.#signal = signal;
+    this.#patience = new Patience({
+      ...request,
+      answerMs: link.answerMs,
+      isOurTurn: () => stream.isPaused() || (handler.isOurTurn?.() ?? false),
+      isPaused: () => link.isPaused(),
+      findLife: () => link.findLife(),
+      onSilent: () => this.fail(link.unresponsive()),
+    });
     this.#decoder = new FrameDecoder((type, channel, payload) => this.#receive(type, channel, payload));
     this.#forgetEnd = link.onEnd((end) => this.fail(sandboxEnded(end)));
     signal.addEventListener("abort", this.#onAbort);
@@ -67,11 +79,13 @@ export class Operation {
   }
 
   resume(): void {
+    this.#patience.renew();
     this.#stream.resume();
   }
 
   /** `done` gets an error of the table, with the sandbox's reason, when the transport broke under an operation that goes on. */
   write(bytes: Uint8Array, done?: Written): void {
+    this.#patience.renew();
     if (!this.#isOpen) done?.();
     else this.#stream.write(bytes, done && ((cause) => (cause && this.#isOpen ? void this.#broken(cause, done) : done())));
   }
@@ -102,6 +116,7 @@ export class Operation {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#patience.stop();
     this.#decoder.stop();
     this.#forgetEnd();
     this.#signal.removeEventListener("abort", this.#onAbort);
@@ -117,6 +132,7 @@ export class Operation {
   }
 
   #receive(type: number, channel: number, payload: Buffer): void {
+    this.#patience.heard();
     if (type === FRAME.ERROR) this.fail(guestError(payload));
     else this.#handler.frame(type, channel, payload);
   }
@@ -143,16 +159,24 @@ export class Operation {
   };
 }
 
+interface OperationOptions {
+  readonly link: Link;
+  readonly stream: Duplex;
+  readonly handler: FrameHandler;
+  readonly request: Request;
+  readonly signal: AbortSignal;
+}
+
 /** Connects, sends the request in one write and hands every frame to `handler`. Rejects only when there is no connection to be had. */
 export async function openOperation(link: Link, request: Request, handler: FrameHandler, signal: AbortSignal): Promise<void> {
   const fields = link.secret === undefined ? request.fields : [["SECRET", link.secret] as const, ...request.fields];
   const head = encodeHead(request.operation, fields);
-  const stream = await link.connect(signal);
+  const stream = await link.connect(signal, request.operation);
   if (signal.aborted) {
     stream.on("error", ignore).destroy();
     throw cancelled(signal);
   }
-  const operation = new Operation(link, stream, handler, signal);
+  const operation = new Operation({ link, stream, handler, request, signal });
   handler.opened(operation);
   operation.write(request.frames ? Buffer.concat([head, ...request.frames]) : head);
 }

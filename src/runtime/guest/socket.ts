@@ -57,6 +57,10 @@ class SocketSession implements FrameHandler {
     return this.#channel?.isOver ?? false;
   }
 
+  isOurTurn(): boolean {
+    return this.#channel?.isUnread ?? false;
+  }
+
   closed(): void {
     this.#settleClosed();
   }

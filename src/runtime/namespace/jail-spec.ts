@@ -2,6 +2,7 @@ import { encodeFields, type Field } from "../../protocol/fields.ts";
 import { encodeHead } from "../../protocol/head.ts";
 import { OPERATION } from "../../protocol/wire.ts";
 import type { SandboxSpec, Workspace } from "../runtime.ts";
+import { deadlineMs } from "../guest/keeper-client.ts";
 import { CGROUP_KIND, type CgroupBase } from "./cgroups.ts";
 import { ID_MAP_KIND, type IdMap } from "./id-map.ts";
 import type { Template } from "./template/template.ts";
@@ -11,7 +12,10 @@ const SETUP = { OVERLAY: 1, BIND: 2, TMPFS: 3, PROC: 4, DEVICES: 5, MASK: 6, REA
 const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
 const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
 const EPHEMERAL = 1;
-const KEEPER_IS_GONE = 2;
+const CLEAR_FLAGS: Readonly<Record<Keeper, number>> = { unknown: 0, gone: 2, silent: 4 };
+
+/** What is known of the keeper of a folder that is to be cleared: nothing, that it is gone, or that it says nothing and must end. */
+export type Keeper = "unknown" | "gone" | "silent";
 const WRITABLE = 1;
 
 const HOME = "/home/user";
@@ -73,7 +77,7 @@ export function encodeJailSpec(request: JailRequest): Buffer {
     ["HOSTNAME", spec.hostname],
     ["SLOT", slotOf(spec.id)],
     ["VALUE", request.bootId],
-    ["DEADLINE_MS", spec.deadline?.getTime() ?? 0],
+    ["DEADLINE_MS", deadlineMs(spec.deadline)],
     ["FLAGS", spec.ephemeral ? EPHEMERAL : 0],
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
@@ -90,8 +94,8 @@ export function encodeJailSpec(request: JailRequest): Buffer {
 }
 
 /** What `clear` reads: the place alone. A keeper that was waited for is gone, though a dying child may still hold its lock. */
-export function encodeClearSpec(place: JailPlace, keeperIsGone: boolean): Buffer {
-  return encodeHead(OPERATION.JAIL, [...placeFields(place), ["FLAGS", keeperIsGone ? KEEPER_IS_GONE : 0]]);
+export function encodeClearSpec(place: JailPlace, keeper: Keeper): Buffer {
+  return encodeHead(OPERATION.JAIL, [...placeFields(place), ["FLAGS", CLEAR_FLAGS[keeper]]]);
 }
 
 function placeFields(place: JailPlace): Field[] {

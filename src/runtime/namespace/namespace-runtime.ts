@@ -6,7 +6,7 @@ import { findCgroups, type Cgroups } from "./cgroups.ts";
 import { findIdMap, type IdMap } from "./id-map.ts";
 import { probeIsolation } from "./isolation.ts";
 import { clearFolder } from "./clear-folder.ts";
-import { encodeClearSpec, encodeJailSpec, type JailPlace } from "./jail-spec.ts";
+import { encodeClearSpec, encodeJailSpec, type JailPlace, type Keeper } from "./jail-spec.ts";
 import { NamespaceSandbox, type NamespaceSandboxOptions, readEnd } from "./running-sandbox.ts";
 import { Spawner } from "./spawner.ts";
 import { openStorage, type Storage, type StorageKind } from "./storage.ts";
@@ -92,7 +92,8 @@ class NamespaceRuntime implements Runtime {
     try {
       await this.#spawner.start(spec.id, request);
     } catch (cause) {
-      await this.#clear(spec.id, spec.folder, true);
+      const isLate = cause instanceof BelljarError && cause.code === "SANDBOX_UNRESPONSIVE";
+      await this.#clear(spec.id, spec.folder, isLate ? "silent" : "gone");
       throw cause;
     }
     const sandbox = this.#running(spec.id, spec.folder, { env: template.env, isUp: true });
@@ -106,7 +107,9 @@ class NamespaceRuntime implements Runtime {
     try {
       await sandbox.usage();
       return sandbox;
-    } catch {
+    } catch (cause) {
+      // What does not answer lives: it can be looked at, and killed.
+      if (cause instanceof BelljarError && cause.code === "SANDBOX_UNRESPONSIVE") return sandbox;
       await sandbox.release();
       return undefined;
     }
@@ -114,11 +117,11 @@ class NamespaceRuntime implements Runtime {
 
   async clear(id: string, folder: string): Promise<SandboxEnd | undefined> {
     if (this.#removed.delete(id)) return readEnd(folder);
-    return this.#clear(id, folder, false);
+    return this.#clear(id, folder, "unknown");
   }
 
-  async #clear(id: string, folder: string, keeperIsGone: boolean): Promise<SandboxEnd | undefined> {
-    if (!(await clearFolder(this.#host.options.binary, encodeClearSpec(this.#place(id, folder), keeperIsGone)))) return undefined;
+  async #clear(id: string, folder: string, keeper: Keeper): Promise<SandboxEnd | undefined> {
+    if (!(await clearFolder(this.#host.options.binary, encodeClearSpec(this.#place(id, folder), keeper)))) return undefined;
     return (await readEnd(folder)) ?? { reason: "keeper_lost", at: new Date() };
   }
 
@@ -132,7 +135,7 @@ class NamespaceRuntime implements Runtime {
       countsUsage,
       isUp,
       onRemoved: () => void this.#removed.add(id),
-      clear: (isGone) => this.#clear(id, folder, isGone),
+      clear: (keeper) => this.#clear(id, folder, keeper),
     });
   }
 

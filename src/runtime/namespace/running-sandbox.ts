@@ -1,16 +1,20 @@
 import { setMaxListeners } from "node:events";
 import { readFile } from "node:fs/promises";
-import { connect as connectTo, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { createGuest } from "../guest/create-guest.ts";
-import { createKeeperClient, parseReason, type KeeperClient } from "../guest/keeper-client.ts";
+import { createKeeperClient, KEEPER_ANSWER_MS, parseReason, type KeeperClient } from "../guest/keeper-client.ts";
 import type { EndReason, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
+import type { Keeper } from "./jail-spec.ts";
+import { connectSocket, openSocket } from "./open-socket.ts";
 
 const NEVER = new AbortController().signal;
 /** Watching a sandbox that was just made begins behind its first command, which it would hold up; an end in between is found then. */
 const WATCH_AFTER_MS = 20;
+/** A keeper that lives but cannot be watched has as many watchers as it serves. */
+const WATCH_AGAIN_MS = 5_000;
 /* Shared by all calls of all sandboxes, each of which listens while it runs. */
 setMaxListeners(0, NEVER);
 
@@ -25,8 +29,8 @@ export interface NamespaceSandboxOptions {
   readonly isUp: boolean;
   /** The keeper has told that nothing of the sandbox is left but its end. */
   readonly onRemoved: () => void;
-  /** Clears the folder of a keeper that cannot be reached. One that once answered is gone: then this waits for what still dies; else undefined while it lives. */
-  readonly clear: (keeperIsGone: boolean) => Promise<SandboxEnd | undefined>;
+  /** Clears the folder of a keeper that cannot be reached; of one that is gone or silent this waits for what still dies, else it is undefined while the keeper lives. */
+  readonly clear: (keeper: Keeper) => Promise<SandboxEnd | undefined>;
 }
 
 /** A live namespace sandbox, reached by the sockets of its guest and of its keeper. */
@@ -61,8 +65,8 @@ export class NamespaceSandbox implements RunningSandbox {
     this.#watchTimer = setTimeout(watch, afterMs).unref();
   }
 
-  async connect(signal: AbortSignal): Promise<Duplex> {
-    return openSocket(join(this.#options.sockets, "guest"), signal);
+  connect(signal: AbortSignal): Promise<Duplex> {
+    return connectSocket({ path: join(this.#options.sockets, "guest"), pausedPath: join(this.#options.sockets, "paused"), signal });
   }
 
   async usage(): Promise<Usage> {
@@ -70,8 +74,19 @@ export class NamespaceSandbox implements RunningSandbox {
     if (!this.#hasAnswered && !this.#watching.signal.aborted) this.#watchLater(0);
     this.#hasAnswered = true;
     if (this.#options.countsUsage || usage.phase !== "running") return usage;
-    const { memoryBytes, processes } = await createGuest((signal) => this.connect(signal)).usage(NEVER);
-    return { ...usage, memoryBytes, processes };
+    return { ...usage, ...(await this.#guestUsage()) };
+  }
+
+  /** Nothing of a guest that does not answer: what the keeper says holds all the same. */
+  async #guestUsage(): Promise<Partial<Usage>> {
+    const guest = createGuest((signal) => this.connect(signal), { answerMs: KEEPER_ANSWER_MS });
+    try {
+      const { memoryBytes, processes } = await guest.usage(NEVER);
+      return { memoryBytes, processes };
+    } catch (cause) {
+      if (cause instanceof BelljarError && cause.code === "SANDBOX_UNRESPONSIVE") return {};
+      throw cause;
+    }
   }
 
   extend(deadline: Date | undefined): Promise<void> {
@@ -86,16 +101,23 @@ export class NamespaceSandbox implements RunningSandbox {
     return this.#keeper.resume(NEVER);
   }
 
+  /** The keeper is asked; one that says nothing is ended, and the sandbox with it. */
   async kill(reason: EndReason): Promise<SandboxEnd> {
     await this.release(); // the keeper's answer tells the end; a watch would find its socket gone and clear a second time
+    const keeper = await this.#askToKill(reason);
+    this.#settle((await readEnd(this.#options.folder)) ?? (await this.#endOfLost(keeper)) ?? this.#lost());
+    return this.ended;
+  }
+
+  async #askToKill(reason: EndReason): Promise<Keeper> {
     try {
       await this.#keeper.kill(reason, NEVER);
       this.#options.onRemoved();
     } catch (cause) {
       if (!(cause instanceof BelljarError)) throw cause; // a keeper that is gone has ended the sandbox with it
+      if (cause.code === "SANDBOX_UNRESPONSIVE") return "silent";
     }
-    this.#settle((await readEnd(this.#options.folder)) ?? (await this.#endOfLost()));
-    return this.ended;
+    return this.#hasAnswered ? "gone" : "unknown";
   }
 
   async release(): Promise<void> {
@@ -107,28 +129,34 @@ export class NamespaceSandbox implements RunningSandbox {
     await this.kill("killed");
   }
 
-  /** Waits on the keeper without keeping this process alive; undefined when nobody here listens any more. */
+  /** Waits on the keeper without keeping this process alive; undefined when nobody here listens any more, or it lives and is watched later. */
   async #watchEnd(): Promise<SandboxEnd | undefined> {
     const watch = createKeeperClient(async (signal) => openSocket(join(this.#options.sockets, "keeper"), signal).unref());
     try {
       await watch.wait(this.#watching.signal);
-      return (await readEnd(this.#options.folder)) ?? { reason: "keeper_lost", at: new Date() };
-    } catch {
-      return this.#watching.signal.aborted ? undefined : this.#endOfLost();
+      return (await readEnd(this.#options.folder)) ?? this.#lost();
+    } catch (cause) {
+      if (this.#watching.signal.aborted) return undefined;
+      const isRefused = cause instanceof BelljarError && cause.code === "PROCESS_LIMIT";
+      if (!isRefused) return (await this.#endOfLost("gone")) ?? this.#lost();
+      this.#watchLater(WATCH_AGAIN_MS);
+      return undefined;
     }
   }
 
-  /** A keeper that went without a word has been killed; what it left is cleared. */
-  async #endOfLost(): Promise<SandboxEnd> {
-    const end = await this.#options.clear(this.#hasAnswered).catch(() => undefined);
-    return end ?? { reason: "keeper_lost", at: new Date() };
+  /** A keeper that went without a word has been killed; what it left is cleared. Rejects when a silent one cannot be ended. */
+  async #endOfLost(keeper: Keeper): Promise<SandboxEnd | undefined> {
+    try {
+      return await this.#options.clear(keeper);
+    } catch (cause) {
+      if (keeper === "silent") throw cause;
+      return undefined;
+    }
   }
-}
 
-/** Connecting to a unix socket takes no time: what goes wrong shows on the stream, as any later fault does. */
-function openSocket(path: string, signal: AbortSignal): Socket {
-  signal.throwIfAborted();
-  return connectTo({ path });
+  #lost(): SandboxEnd {
+    return { reason: "keeper_lost", at: new Date() };
+  }
 }
 
 /** Why a sandbox ended, as its keeper or `clear` wrote it; undefined when nothing is written. */

@@ -6,8 +6,11 @@ import { FrameDecoder } from "../../protocol/frames.ts";
 import { FRAME } from "../../protocol/wire.ts";
 
 const CHANNEL = 3;
+/** An honest start takes far below a second, and some on a host that stands still. */
+const START_MS = 60_000;
 
 interface Waiting {
+  readonly timer: NodeJS.Timeout;
   resolve(): void;
   reject(error: BelljarError): void;
 }
@@ -25,11 +28,15 @@ export class Spawner {
     this.#binary = binary;
   }
 
-  /** Resolves when the sandbox's guest is up. Rejects with `RUNTIME_FAILED` and the step that failed, or `RUNTIME_UNAVAILABLE`. */
+  /**
+   * Resolves when the sandbox's guest is up. Rejects with `RUNTIME_FAILED` and the step that failed, `RUNTIME_UNAVAILABLE`, or
+   * `SANDBOX_UNRESPONSIVE` for one that may still come.
+   */
   start(id: string, spec: Buffer): Promise<void> {
     const { channel } = (this.#process ??= this.#spawn());
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      const timer = setTimeout(() => this.#take(id)?.reject(late()), START_MS);
+      this.#waiting.set(id, { timer, resolve, reject });
       channel.ref();
       channel.write(spec);
     });
@@ -53,11 +60,17 @@ export class Spawner {
     const id = fields.text("ID");
     const error = type === FRAME.STARTED ? undefined : failed(fields.text("REASON") ?? "no reason was given");
     if (id === undefined) return this.#lose(channel, error ?? failed("an answer names no sandbox"));
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (this.#waiting.size === 0) this.#process?.channel.unref();
+    const waiting = this.#take(id);
     if (error) waiting?.reject(error);
     else waiting?.resolve();
+  }
+
+  #take(id: string): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    clearTimeout(waiting?.timer);
+    this.#waiting.delete(id);
+    if (this.#waiting.size === 0) this.#process?.channel.unref();
+    return waiting;
   }
 
   /** The next create starts a new one, which the late events of this one are not about. */
@@ -65,8 +78,7 @@ export class Spawner {
     channel.destroy();
     if (this.#process?.channel !== channel) return;
     this.#process = undefined;
-    for (const waiting of this.#waiting.values()) waiting.reject(error);
-    this.#waiting.clear();
+    for (const id of this.#waiting.keys()) this.#take(id)?.reject(error);
   }
 }
 
@@ -74,6 +86,10 @@ function failed(text: string, cause?: unknown): BelljarError {
   return new BelljarError("RUNTIME_FAILED", `The sandbox could not be built: ${text}. \`belljar doctor\` shows what this host allows`, {
     cause,
   });
+}
+
+function late(): BelljarError {
+  return new BelljarError("SANDBOX_UNRESPONSIVE", `The sandbox was not up after ${START_MS / 1_000} s, and is taken down. Try again`);
 }
 
 export function unavailable(cause: unknown): BelljarError {

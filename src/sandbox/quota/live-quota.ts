@@ -103,7 +103,8 @@ export class LiveQuota {
     const life = await this.#options.live.findLife(record).catch(unlessForeseen);
     if (life === "unknown") return unasked(candidate);
     if (life === undefined) return mayBeInTheMaking(record, Date.now()) ? unasked(candidate) : undefined;
-    return "reason" in life ? undefined : { ...unasked(candidate), ...used(life) };
+    if ("reason" in life) return undefined;
+    return { ...unasked(candidate), ...("phase" in life && used(life)) };
   }
 }
 

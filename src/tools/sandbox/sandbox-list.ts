@@ -1,20 +1,19 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { LIVE_STATES, SANDBOX_STATES, type Sandboxes } from "../../sandbox/sandbox.ts";
 import { fitRows } from "../shown-rows.ts";
 import { Listed, toListed } from "./sandbox-results.ts";
 
 const LIMIT = 100;
 /** Labels of one sandbox may be long. */
 const TEXT_MAX_BYTES = 262_144;
-const STATES = ["running", "paused", "ended"] as const;
 
 const Input = z.strictObject({
   state_filter: z
-    .union([z.enum(STATES), z.array(z.enum(STATES)).min(1).max(3)])
+    .union([z.enum(SANDBOX_STATES), z.array(z.enum(SANDBOX_STATES)).min(1).max(SANDBOX_STATES.length)])
     .optional()
-    .describe("Only those in this state, or in one of these; default running and paused"),
+    .describe("Only those in this state, or in one of these; default all that have not ended"),
   limit: z.number().int().min(1).max(1_000).optional().describe(`Most to return; default ${LIMIT}`),
 });
 
@@ -30,7 +29,7 @@ export function createSandboxList(sandboxes: Pick<Sandboxes, "list">): Tool {
     input: Input,
     output: z.object({ sandboxes: z.array(Listed) }),
     async run(context, { state_filter: filter, limit = LIMIT }) {
-      const state = filter === undefined ? (["running", "paused"] as const) : [filter].flat();
+      const state = filter === undefined ? LIVE_STATES : [filter].flat();
       const infos = await sandboxes.list(context.principal, { state });
       const listed = fitRows(infos.map(toListed), { rows: limit, bytes: TEXT_MAX_BYTES }, (row) => JSON.stringify(row));
       const rest = infos.length - listed.length;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ToolResult } from "../../catalog/tool.ts";
-import type { SandboxInfo } from "../../sandbox/sandbox.ts";
+import { SANDBOX_STATES, type SandboxInfo } from "../../sandbox/sandbox.ts";
 
 const MEBIBYTE = 1_048_576;
 
@@ -16,7 +16,8 @@ export const Created = z.object({ id: z.string(), short_id: z.string(), ip: z.st
 export const Listed = z.object({
   sandboxID: z.string(),
   templateID: z.string(),
-  state: z.enum(["running", "paused", "ended"]),
+  state: z.enum(SANDBOX_STATES).describe("unresponsive: it lives and does not answer; it can be killed"),
+  stateReason: z.string().nullable().describe("Who does not answer"),
   startedAt: z.string(),
   endAt: z.string().nullable().describe("When it ends, or when it ended"),
   cpuCount: z.number().nullable().describe("null when it has no limit"),
@@ -25,11 +26,22 @@ export const Listed = z.object({
   metadata: z.record(z.string(), z.string()),
 });
 
-export function toListed({ id, template, state, createdAt, deadline, endedAt, limits, metadata }: SandboxInfo): z.output<typeof Listed> {
+export function toListed({
+  id,
+  template,
+  state,
+  stateReason,
+  createdAt,
+  deadline,
+  endedAt,
+  limits,
+  metadata,
+}: SandboxInfo): z.output<typeof Listed> {
   return {
     sandboxID: id,
     templateID: template,
     state,
+    stateReason: stateReason ?? null,
     startedAt: createdAt.toISOString(),
     endAt: (endedAt ?? deadline)?.toISOString() ?? null,
     cpuCount: limits.cpus ?? null,

@@ -1,0 +1,133 @@
+import { BelljarError } from "../../errors.ts";
+import type { Field } from "../../protocol/fields.ts";
+import { OPERATION } from "../../protocol/wire.ts";
+
+/** How long a guest that owes a word may say nothing. An honest one is only ever this slow on a host that stands still. */
+export const ANSWER_MS = 20_000;
+/** What a command may take beyond its timeout: the guest has ended it long before. */
+const TIMEOUT_GRACE_MS = 5_000;
+
+/** A word within the time, a sign that the guest still lives, or nothing. */
+type Debt = "word" | "life" | "nothing";
+
+interface Debts {
+  readonly first: Debt;
+  readonly afterwards: Debt;
+  /** What the work itself may take, before the answer can come. */
+  readonly workMs?: number;
+}
+
+const WORDS: Debts = { first: "word", afterwards: "word" };
+const NOTHING: Debts = { first: "nothing", afterwards: "nothing" };
+
+/** Whatever is not named here owes words from the request to the last frame: long work says each second that it goes on. */
+const DEBTS: Readonly<Record<number, Debts>> = {
+  [OPERATION.EXEC]: { first: "word", afterwards: "life" },
+  [OPERATION.DIAL]: { first: "word", afterwards: "life" },
+  [OPERATION.ACCEPT]: { first: "nothing", afterwards: "life" },
+  [OPERATION.LISTEN]: { first: "word", afterwards: "nothing" },
+  [OPERATION.WATCH]: { first: "word", afterwards: "nothing" },
+  [OPERATION.KEEPER_WAIT]: NOTHING,
+  [OPERATION.KEEPER_KILL]: { ...WORDS, workMs: 7_000 },
+};
+
+export interface PatienceOptions {
+  readonly operation: number;
+  readonly fields: readonly Field[];
+  readonly answerMs: number;
+  /** The guest waits for the host: its silence says nothing. */
+  readonly isOurTurn: () => boolean;
+  /** Frozen on purpose: all wait until it is resumed. */
+  readonly isPaused: () => Promise<boolean>;
+  /** Rejects with `SANDBOX_UNRESPONSIVE` when the guest gives no sign of life. */
+  readonly findLife: () => Promise<void>;
+  readonly onSilent: () => void;
+}
+
+/**
+ * The host's own deadlines of one operation, whatever the guest says or does not say: on silence, never on the length of an honest
+ * transfer, and for a command also on its timeout.
+ */
+export class Patience {
+  readonly #options: PatienceOptions;
+  readonly #debts: Debts;
+  readonly #answerMs: number;
+  #heardAt = performance.now();
+  #hasAnswered = false;
+  #isOver = false;
+  #silence: NodeJS.Timeout | undefined;
+  #end: NodeJS.Timeout | undefined;
+
+  constructor(options: PatienceOptions) {
+    const { operation, fields } = options;
+    const timeoutMs = timeoutOf(fields);
+    this.#options = options;
+    this.#debts = DEBTS[operation] ?? WORDS;
+    // The guest gives the processes this long before it answers.
+    this.#answerMs = options.answerMs + (this.#debts.workMs ?? 0) + (operation === OPERATION.SHUTDOWN ? timeoutMs : 0);
+    if (this.#debts !== NOTHING) this.#watchSilence(this.#answerMs);
+    if (operation === OPERATION.EXEC && timeoutMs > 0) this.#watchEnd(timeoutMs + TIMEOUT_GRACE_MS);
+  }
+
+  /** A frame came. */
+  heard(): void {
+    this.#heardAt = performance.now();
+    this.#hasAnswered = true;
+  }
+
+  /** The host did its part: the time begins anew. */
+  renew(): void {
+    this.#heardAt = performance.now();
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#silence);
+    clearTimeout(this.#end);
+  }
+
+  get #debt(): Debt {
+    return this.#hasAnswered ? this.#debts.afterwards : this.#debts.first;
+  }
+
+  #watchSilence(afterMs: number): void {
+    this.#silence = setTimeout(() => void this.#lookAtSilence(), Math.min(afterMs, TIMER_MAX_MS)).unref();
+  }
+
+  async #lookAtSilence(): Promise<void> {
+    const leftMs = this.#heardAt + this.#answerMs - performance.now();
+    if (leftMs > 0) return this.#watchSilence(leftMs);
+    const isSilent = this.#debt !== "nothing" && !this.#options.isOurTurn() && (await this.#givesNoSign(this.#debt));
+    if (this.#isOver) return undefined;
+    if (isSilent && performance.now() >= this.#heardAt + this.#answerMs) return this.#options.onSilent();
+    this.renew();
+    return this.#watchSilence(this.#answerMs);
+  }
+
+  async #givesNoSign(debt: Debt): Promise<boolean> {
+    if (await this.#options.isPaused()) return false;
+    if (debt === "word") return true;
+    return this.#options.findLife().then(
+      () => false,
+      (cause: unknown) => cause instanceof BelljarError && cause.code === "SANDBOX_UNRESPONSIVE",
+    );
+  }
+
+  #watchEnd(afterMs: number): void {
+    this.#end = setTimeout(() => void this.#lookAtEnd(), Math.min(afterMs, TIMER_MAX_MS)).unref();
+  }
+
+  /** What a slow reader of ours has not taken yet is no fault of the guest's. */
+  async #lookAtEnd(): Promise<void> {
+    const isLate = !this.#options.isOurTurn() && !(await this.#options.isPaused());
+    if (this.#isOver) return undefined;
+    return isLate ? this.#options.onSilent() : this.#watchEnd(TIMEOUT_GRACE_MS);
+  }
+}
+
+const TIMER_MAX_MS = 2_147_483_647;
+
+function timeoutOf(fields: readonly Field[]): number {
+  const value = fields.find(([tag]) => tag === "TIMEOUT_MS")?.[1];
+  return typeof value === "number" ? value : 0;
+}
