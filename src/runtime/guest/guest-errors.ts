@@ -76,7 +76,7 @@ export function cancelled(signal?: AbortSignal): BelljarError {
 export function unresponsive(afterMs: number): BelljarError {
   return new BelljarError(
     "SANDBOX_UNRESPONSIVE",
-    `The sandbox does not answer: it owed one for ${afterMs / 1_000} s. Try again; if it stays so, kill it and make a new one`,
+    `The sandbox has not answered for ${afterMs / 1_000} s; what was asked may still be done. Try again; if it stays so, kill it and make a new one`,
   );
 }
 

@@ -1,6 +1,5 @@
 import { setMaxListeners } from "node:events";
 import { readFile } from "node:fs/promises";
-import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
