@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import type { NetworkPolicy } from "../network/policy.ts";
 import { listListening } from "../network/ports/listening-ports.ts";
@@ -17,7 +18,8 @@ import type { Principal, Sandbox, SandboxInfo } from "./sandbox.ts";
 
 /** An extension is asked for only when less than this share of the time is left. */
 const EXTEND_BELOW = 0.9;
-const LISTENING_MS = 10_000;
+const NEVER = new AbortController().signal;
+setMaxListeners(0, NEVER);
 
 /** What a sandbox needs from those that it lives among. */
 export interface SandboxKeeping {
@@ -116,7 +118,7 @@ export class LocalSandbox implements Sandbox {
   }
 
   async ports(): ReturnType<Sandbox["ports"]> {
-    const [listening, links] = await Promise.all([listListening(this.guest, AbortSignal.timeout(LISTENING_MS)), this.portLinks()]);
+    const [listening, links] = await Promise.all([listListening(this.guest, NEVER), this.portLinks()]);
     return { listening, links };
   }
 

@@ -72,6 +72,10 @@ export const GUARANTEES = {
   "nothing-survives": "When a sandbox ends, every process of it is gone: those that ignore signals and those that left their parents too.",
   "keeper-death-ends-all": "When the keeper is killed, its sandbox ends and the reason can be told.",
   "deadline-needs-no-host": "A sandbox ends at its deadline.",
+  "deadline-surely-set": "No sandbox begins without its deadline, and one that cannot be set is refused; the one before stands.",
+  "end-reason-kept": "A disk that is full when a sandbox ends loses no reason of its end.",
+  "commands-wait-in-line":
+    "Hundreds of calls at once are served, or told which limit of the sandbox is used up: they wait for a place, and what is long leaves places for what is short.",
 
   "owners-apart":
     "To everybody but its owner a sandbox, its processes and its results are unknown: every argument, route and resource answers as for an id that there is not.",

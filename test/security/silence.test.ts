@@ -1,13 +1,18 @@
 import { setMaxListeners } from "node:events";
+import { mkdir, mkdtemp, realpath } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { BelljarError } from "../../src/errors.ts";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { RunningSandbox } from "../../src/runtime/runtime.ts";
+import { createLocalSandboxes, type LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import { LIVE_STATES, LOCAL, type Sandbox } from "../../src/sandbox/sandbox.ts";
+import { diffWorkspace } from "../../src/sandbox/workspace/workspace-diff.ts";
 import { findSpeakers, freeze, LIES, replaceGuest } from "../support/freeze.ts";
 import { FILE_CALLS, GUEST_CALLS, type GuestCall } from "../support/guest-calls.ts";
 import { type Box, useLab } from "./support/lab.ts";
-import { processesOf, newMark } from "./support/outside.ts";
+import { newMark, processesOf, removeFolder } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
 const lab = useLab();
@@ -44,11 +49,39 @@ const ALL_SILENT = {
 const { shutdown: _shutdown, ...HARMLESS } = CALLS;
 const { shutdown: _silent, ...HARMLESS_SILENT } = { shutdown: "", ...ALL_SILENT };
 
+interface Home extends AsyncDisposable {
+  readonly sandboxes: LocalSandboxes;
+  make(): Promise<Sandbox>;
+  folder(sandbox: Sandbox): string;
+  /** Another process of the home. */
+  look(): LocalSandboxes;
+}
+
+async function openHome(): Promise<Home> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), "bj-silence-")));
+  const [path, home] = [join(root, "work"), join(root, "home")];
+  await mkdir(path);
+  const config = { sandbox: { timeoutMs: 600_000 }, listMax: 100, tombstoneRetentionMs: 600_000 };
+  const look = (): LocalSandboxes => createLocalSandboxes({ home, runtime: lab.runtime, config });
+  const sandboxes = look();
+  return {
+    sandboxes,
+    make: () => sandboxes.create(LOCAL, { workspace: { path, mode: "copy" } }, AbortSignal.timeout(60_000)),
+    folder: ({ id }) => join(home, "sandboxes", id),
+    look,
+    async [Symbol.asyncDispose]() {
+      for (const { id } of await sandboxes.list(LOCAL, { state: LIVE_STATES })) await (await sandboxes.get(LOCAL, id)).kill();
+      await sandboxes[Symbol.asyncDispose]();
+      await removeFolder(root);
+    },
+  };
+}
+
 verifies(
   "silence-bounded",
   async () => {
     await using box = await lab.box();
-    const { guest } = await findSpeakers(box.guest);
+    const { guest } = findSpeakers(box.folder);
     await using running = await box.guest.exec({ argv: ["sleep", "600"], stdin: false, signal: NEVER });
     const long = createGuest((signal) => box.running.connect(signal), { answerMs: ANSWER_MS });
     await using started = await long.exec({ argv: ["sleep", "600"], stdin: false, signal: NEVER });
@@ -79,7 +112,7 @@ verifies(
       const mark = newMark();
       await using box = await lab.box({ ephemeral: false });
       await using _left = await box.guest.exec({ argv: ["sleep", mark], stdin: false, signal: NEVER });
-      const speakers = await findSpeakers(box.guest);
+      const speakers = findSpeakers(box.folder);
       await using _frozen = await freeze(speakers[silent]);
       const usage = endOf(box.running.usage());
       expect(await usage).toBe(silent === "keeper" ? "SANDBOX_UNRESPONSIVE" : "answered");
@@ -90,4 +123,38 @@ verifies(
     }
   },
   60_000,
+);
+
+verifies(
+  "silent-sandboxes-end",
+  async () => {
+    await using home = await openHome();
+    const [good, numb, mute] = [await home.make(), await home.make(), await home.make()];
+    const [silentGuest, silentKeeper] = [findSpeakers(home.folder(numb)).guest, findSpeakers(home.folder(mute)).keeper];
+    await using _guest = await freeze(silentGuest);
+    await using _keeper = await freeze(silentKeeper);
+    const states = async (sandboxes: LocalSandboxes) =>
+      Object.fromEntries((await sandboxes.list(LOCAL, {})).map(({ id, state, stateReason }) => [id, [state, stateReason]]));
+    const seen = {
+      [good.id]: ["running", undefined],
+      [numb.id]: ["unresponsive", "its guest does not answer"],
+      [mute.id]: ["unresponsive", "its keeper does not answer"],
+    };
+    // The process that made them, and one that only looks.
+    expect(await states(home.sandboxes)).toEqual(seen);
+    await using other = home.look();
+    expect(await states(other)).toEqual(seen);
+    expect(await other.info(LOCAL, numb.id)).toMatchObject({ state: "unresponsive", deadline: expect.any(Date) });
+    const calls = [numb.ports(), diffWorkspace(numb, NEVER), mute.extend(60_000), mute.usage()];
+    expect(await Promise.all(calls.map(endOf))).toEqual(calls.map(() => "SANDBOX_UNRESPONSIVE"));
+    await numb.extend(60_000);
+    expect((await numb.usage()).phase).toBe("running");
+    for (const { id } of [numb, mute]) await (await other.get(LOCAL, id)).kill();
+    expect(await states(other)).toMatchObject({
+      [good.id]: ["running", undefined],
+      [numb.id]: ["ended", undefined],
+      [mute.id]: ["ended", undefined],
+    });
+  },
+  120_000,
 );

@@ -3,8 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile, rename } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { newMark, processesOf, statusOf } from "../security/support/outside.ts";
-import type { Guest } from "../../src/runtime/guest/guest.ts";
+import { guestOf, keeperOf } from "./home-traces.ts";
 
 /** The processes of one sandbox that the host speaks to. */
 export interface Speakers {
@@ -12,18 +11,10 @@ export interface Speakers {
   readonly keeper: number;
 }
 
-/** The guest is the first process of its PID namespace, and its parent is the keeper. */
-export async function findSpeakers(guest: Guest): Promise<Speakers> {
-  const mark = newMark();
-  const signal = AbortSignal.timeout(20_000);
-  await using command = await guest.exec({ argv: ["sleep", mark], stdin: false, signal });
-  const [marked = 0] = await processesOf(mark);
-  let pid = marked;
-  while (pid > 1 && !/\s1$/.test(await statusOf(pid, "NSpid"))) pid = Number(await statusOf(pid, "PPid"));
-  if (pid <= 1) throw new Error(`no guest is above process ${marked}`);
-  command.kill(9);
-  await command.exited;
-  return { guest: pid, keeper: Number(await statusOf(pid, "PPid")) };
+/** Of the sandbox of this folder. */
+export function findSpeakers(folder: string): Speakers {
+  const keeper = keeperOf(folder);
+  return { keeper, guest: guestOf(keeper) };
 }
 
 /** Stops a process from outside until it is disposed, as a debugger, a freezer or a busy host would. */

@@ -16,7 +16,7 @@ export const GUEST_CALLS: { readonly [Name in Exclude<keyof Guest, "files">]: Gu
   },
   listen: (guest, signal) => guest.listen([{ address: "127.0.0.1", port: 4_712 }], { signal }),
   processes: (guest, signal) => guest.processes(signal),
-  signalProcess: (guest, signal) => guest.signalProcess(2, 15, { signal }),
+  signalProcess: (guest, signal) => guest.signalProcess(4_000_000, 15, { signal }),
   usage: (guest, signal) => guest.usage(signal),
   ping: (guest, signal) => guest.ping(signal),
   shutdown: (guest, signal) => guest.shutdown(100, signal),
