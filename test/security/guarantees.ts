@@ -76,6 +76,7 @@ export const GUARANTEES = {
   "end-reason-kept": "A disk that is full when a sandbox ends loses no reason of its end.",
   "commands-wait-in-line":
     "Hundreds of calls at once are served, or told which limit of the sandbox is used up: they wait for a place, and what is long leaves places for what is short.",
+  "signals-end-commands": "SIGTERM ends every command of Belljar, its servers too, whatever a sandbox does.",
 
   "owners-apart":
     "To everybody but its owner a sandbox, its processes and its results are unknown: every argument, route and resource answers as for an id that there is not.",

@@ -3,6 +3,9 @@ import { existsSync } from "node:fs";
 import { readFile, rename } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { encodeFields } from "../../src/protocol/fields.ts";
+import { encodeFrame } from "../../src/protocol/frames.ts";
+import { FRAME } from "../../src/protocol/wire.ts";
 import { guestOf, keeperOf } from "./home-traces.ts";
 
 /** The processes of one sandbox that the host speaks to. */
@@ -36,6 +39,11 @@ export async function freeze(pid: number): Promise<AsyncDisposable> {
 export type Lie = (stream: Socket) => void;
 
 const REPLY_HEADER_CUT = Buffer.from([8, 0, 0, 0, 0, 0]);
+const STARTED = encodeFrame(FRAME.STARTED, 0, encodeFields([["PID", 2]]));
+const READY = encodeFrame(FRAME.DATA, 1, Buffer.from("ready\n"));
+
+/** Says that the command runs, and what it printed first; then nothing more. */
+export const startsAndStops: Lie = (stream) => void stream.write(Buffer.concat([STARTED, READY]));
 
 export const LIES = {
   "accepts and never answers": () => {},

@@ -62,7 +62,7 @@ function forwardSignals(command: ExecProcess, { guest }: Sandbox): Disposable {
   const forward = (name: NodeJS.Signals): void => {
     const exit = (): void => process.exit(128 + constants.signals[name]);
     command.kill(constants.signals[name]);
-    if (name === "SIGINT") guest.ping(AbortSignal.timeout(ENDS_WITHIN_MS)).catch((cause: unknown) => isCancelled(cause) && exit());
+    if (name === "SIGINT") guest.ping(AbortSignal.timeout(ENDS_WITHIN_MS)).catch(exit);
     else if (name !== "SIGQUIT") setTimeout(exit, ENDS_WITHIN_MS).unref();
   };
   for (const name of FORWARDED) process.on(name, forward);
@@ -71,8 +71,4 @@ function forwardSignals(command: ExecProcess, { guest }: Sandbox): Disposable {
       for (const name of FORWARDED) process.off(name, forward);
     },
   };
-}
-
-function isCancelled(cause: unknown): boolean {
-  return cause instanceof BelljarError && cause.code === "CANCELLED";
 }

@@ -1,0 +1,104 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { type CliHome, openCliHome } from "../support/belljar-cli.ts";
+import { type Lie, LIES, replaceGuest, startsAndStops } from "../support/freeze.ts";
+import { verifies } from "./verifies.ts";
+
+interface MuteHome extends AsyncDisposable {
+  readonly cli: CliHome;
+  readonly env: Readonly<Record<string, string>>;
+  readonly id: string;
+  /** Resolves when somebody asks its guest for something, which nobody ever answers. */
+  asked(): Promise<void>;
+}
+
+/** A home with a sandbox whose guest takes every request, and answers none to its end. */
+async function openMuteHome(lie: Lie = LIES["accepts and never answers"]): Promise<MuteHome> {
+  const cli = await openCliHome();
+  const runtimeDirectory = join(cli.folder, "run");
+  const env = { BELLJAR_RUNTIME_DIRECTORY: runtimeDirectory };
+  await writeFile(join(cli.folder, "file"), "content");
+  const made = await cli.run(["sandbox", "create"], { env });
+  expect(made).toMatchObject({ code: 0 });
+  const id = made.stdout.trim();
+  let ask = (): void => {};
+  const mute = await replaceGuest(join(runtimeDirectory, id), (stream) => {
+    lie(stream);
+    ask();
+  });
+  return {
+    cli,
+    env,
+    id,
+    asked: () => new Promise((resolve) => (ask = resolve)),
+    async [Symbol.asyncDispose]() {
+      await mute[Symbol.asyncDispose]();
+      await cli.run(["sandbox", "kill", id], { env });
+      await cli[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Every command that speaks with a guest that is there. */
+const COMMANDS = (id: string): readonly (readonly string[])[] => [
+  ["cp", "file", `${id}:/tmp/file`],
+  ["cp", `${id}:/tmp/file`, "copy"],
+  ["sandbox", "ports", id],
+  ["sandbox", "list"],
+  ["sandbox", "info", id],
+];
+
+verifies(
+  "signals-end-commands",
+  async () => {
+    await using home = await openMuteHome();
+    const { cli, env, id } = home;
+    for (const argv of COMMANDS(id)) {
+      const asked = home.asked();
+      await using command = cli.start(argv, { env });
+      await asked;
+      command.signal("SIGTERM");
+      // By itself it would end in an error, and that much later than this test waits.
+      expect([argv, (await command.exit).code]).toEqual([argv, 143]);
+    }
+  },
+  19_000 * 5,
+);
+
+verifies(
+  "signals-end-commands",
+  async () => {
+    await using home = await openMuteHome();
+    const { cli, env, id } = home;
+    await using server = cli.start(["serve", "--port", "0"], { env });
+    const [, url = ""] = await server.says(/MCP at (\S+)\/mcp/);
+    const asked = home.asked();
+    const answer = fetch(`${url}/v1/sandboxes/${id}/ports`).then(
+      ({ status }) => status,
+      () => "cut",
+    );
+    await asked;
+    server.signal("SIGTERM");
+    expect([0, 143]).toContain((await server.exit).code);
+    expect(await answer).toBe("cut");
+  },
+  19_000,
+);
+
+verifies(
+  "signals-end-commands",
+  async () => {
+    await using home = await openMuteHome(startsAndStops);
+    for (const [name, code] of [
+      ["SIGTERM", 143],
+      ["SIGINT", 130],
+    ] as const) {
+      await using exec = home.cli.start(["exec", home.id, "--", "sleep", "600"], { env: home.env });
+      await exec.prints(/ready/);
+      exec.signal(name);
+      expect((await exec.exit).code).toBe(code);
+    }
+  },
+  19_000,
+);
