@@ -2,6 +2,7 @@ import { expect } from "vitest";
 import type { ToolDescription } from "../../src/catalog/description.ts";
 import { openGuestStream } from "../../src/gateway/client/server-connection.ts";
 import { createSandboxId } from "../../src/sandbox/sandbox-id.ts";
+import { ARGUMENTS, sampleOf, type Schema } from "../support/sample-arguments.ts";
 import { textOf } from "../support/tool-caller.ts";
 import type { Member, TeamLab } from "../support/team-lab.ts";
 import { openTeamLab } from "../support/team-lab.ts";
@@ -11,19 +12,6 @@ const soon = (): AbortSignal => AbortSignal.timeout(30_000);
 
 /** Arguments that name something of an owner. A tool with one that is not here fails the walk. */
 const OWNED = ["sandbox", "id", "snapshot_id", "context_id", "process_id", "uri", "session"];
-/** What cannot be made up from the schema alone. */
-const ARGUMENTS: Readonly<Record<string, object>> = {
-  apply_patch: { patch: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" },
-  edit_file: { path: "x", edits: [{ old_string: "a", new_string: "b" }] },
-  execute_code: { language: "bash", entrypoint_code: "true" },
-  git_clone: { url: "https://example.org/x.git" },
-  git_add: { all: true },
-  git_checkout: { branch: "main" },
-  list_directory: {},
-  sandbox_write_file: { path: "x", content_base64: "" },
-  web_visit: { url: "https://example.org/" },
-  write_file: { path: "x", content: "" },
-};
 /** Nothing of these is in a sandbox, or can be made yet, so no id of one leads anywhere. */
 const ELSEWHERE: Readonly<Record<string, RegExp>> = {
   snapshot_id: /^NOT_SUPPORTED/,
@@ -31,31 +19,6 @@ const ELSEWHERE: Readonly<Record<string, RegExp>> = {
   process_id: /^PROCESS_NOT_FOUND/,
   uri: /^(RESULT|RESOURCE)_NOT_FOUND/,
 };
-
-interface Schema {
-  readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly minimum?: number;
-  readonly minItems?: number;
-}
-
-/** The least that the schema takes. */
-function sampleOf(schema: Schema): unknown {
-  if (schema.const !== undefined) return schema.const;
-  if (schema.enum) return schema.enum[0];
-  if (schema.anyOf?.[0]) return sampleOf(schema.anyOf[0]);
-  if (schema.type === "object") {
-    return Object.fromEntries((schema.required ?? []).map((name) => [name, sampleOf(schema.properties?.[name] ?? {})]));
-  }
-  if (schema.type === "array") return Array.from({ length: Math.max(1, schema.minItems ?? 0) }, () => sampleOf(schema.items ?? {}));
-  if (schema.type === "integer" || schema.type === "number") return Math.max(1, schema.minimum ?? 1);
-  return schema.type === "boolean" ? true : "x";
-}
 
 interface Owned {
   readonly sandbox: string;

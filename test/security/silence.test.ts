@@ -11,6 +11,7 @@ import { LIVE_STATES, LOCAL, type Sandbox } from "../../src/sandbox/sandbox.ts";
 import { diffWorkspace } from "../../src/sandbox/workspace/workspace-diff.ts";
 import { findSpeakers, freeze, LIES, replaceGuest } from "../support/freeze.ts";
 import { FILE_CALLS, GUEST_CALLS, type GuestCall } from "../support/guest-calls.ts";
+import { createTestTexts } from "../support/test-texts.ts";
 import { type Box, useLab } from "./support/lab.ts";
 import { newMark, processesOf, removeFolder } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
@@ -145,7 +146,7 @@ verifies(
     await using other = home.look();
     expect(await states(other)).toEqual(seen);
     expect(await other.info(LOCAL, numb.id)).toMatchObject({ state: "unresponsive", deadline: expect.any(Date) });
-    const calls = [numb.ports(), diffWorkspace(numb, NEVER), mute.extend(60_000), mute.usage()];
+    const calls = [numb.ports(), diffWorkspace(numb, { texts: createTestTexts(), signal: NEVER }), mute.extend(60_000), mute.usage()];
     expect(await Promise.all(calls.map(endOf))).toEqual(calls.map(() => "SANDBOX_UNRESPONSIVE"));
     await numb.extend(60_000);
     expect((await numb.usage()).phase).toBe("running");

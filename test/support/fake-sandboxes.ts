@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
-import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { LIVE_STATES, LOCAL } from "../../src/sandbox/sandbox.ts";
 
 /** The real domain on the fake runtime, in a home of its own. Disposing it kills what lives and removes the home. */
 export async function openFakeSandboxes(
@@ -16,7 +16,7 @@ export async function openFakeSandboxes(
   return {
     sandboxes,
     async [Symbol.asyncDispose]() {
-      for (const { id } of await sandboxes.list(LOCAL, { state: ["running", "paused"] })) await (await sandboxes.get(LOCAL, id)).kill();
+      for (const { id } of await sandboxes.list(LOCAL, { state: LIVE_STATES })) await (await sandboxes.get(LOCAL, id)).kill();
       await sandboxes[Symbol.asyncDispose]();
       await rm(home, { recursive: true });
     },

@@ -73,10 +73,10 @@ export function cancelled(signal?: AbortSignal): BelljarError {
   return new BelljarError("CANCELLED", "The call was cancelled before it was done", { cause: signal?.reason });
 }
 
-export function unresponsive(afterMs: number): BelljarError {
+export function unresponsive(): BelljarError {
   return new BelljarError(
     "SANDBOX_UNRESPONSIVE",
-    `The sandbox has not answered for ${afterMs / 1_000} s; what was asked may still be done. Try again; if it stays so, kill it and make a new one`,
+    "The sandbox does not answer; what was asked of it may still be done. Try again; if it stays so, kill it and make a new one",
   );
 }
 

@@ -4,13 +4,15 @@ import { BelljarError } from "../../errors.ts";
 import { OPERATION } from "../../protocol/wire.ts";
 import type { SandboxEnd } from "../runtime.ts";
 import { call } from "./call.ts";
-import { cancelled, connectionLost, sandboxEnded, unresponsive } from "./guest-errors.ts";
+import { cancelled, connectionLost, sandboxEnded } from "./guest-errors.ts";
 import { ANSWER_MS } from "./patience.ts";
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 /** Neither what the host holds ready for programs inside nor a look at how a sandbox is wakes a paused one. */
 const SLEEPS_ON: ReadonlySet<number> = new Set([OPERATION.LISTEN, OPERATION.ACCEPT, OPERATION.PING]);
+
+const SILENT_ANSWER_MS = 3_000;
 
 /** How long a broken stream waits to be told that the sandbox ended, and why. */
 const END_GRACE_MS = 2_000;
@@ -50,7 +52,7 @@ export async function connectAwake(connect: Connect, wake: () => Promise<void>, 
 /** Opens streams to one sandbox, and tells all that waits on it when it ends. One reaction to `ended`, however many operations. */
 export class Link {
   readonly secret: string | undefined;
-  readonly answerMs: number;
+  readonly #answerMs: number;
   readonly #options: LinkOptions;
   readonly #env: LinkOptions["env"];
   readonly #connect: Connect;
@@ -59,11 +61,12 @@ export class Link {
   readonly #waiting = new Set<(end: SandboxEnd) => void>();
   #end: SandboxEnd | undefined;
   #life: Promise<void> | undefined;
+  #isSilent = false;
 
   constructor(connect: Connect, options: LinkOptions = {}) {
     this.#connect = connect;
     this.secret = options.secret;
-    this.answerMs = options.answerMs ?? ANSWER_MS;
+    this.#answerMs = options.answerMs ?? ANSWER_MS;
     this.#options = options;
     this.#env = options.env;
     this.#findEnd = options.findEnd;
@@ -128,8 +131,14 @@ export class Link {
     return this.#life;
   }
 
-  unresponsive(): BelljarError {
-    return unresponsive(this.answerMs);
+  /** Less for one that has just been silent: whoever stands in line behind a call must not wait as long again. */
+  get answerMs(): number {
+    return this.#isSilent ? Math.min(SILENT_ANSWER_MS, this.#answerMs) : this.#answerMs;
+  }
+
+  /** Somebody answered, or nobody did in time. */
+  heard(isSilent = false): void {
+    this.#isSilent = isSilent;
   }
 
   /** Why a stream broke: the sandbox's end when that is told in time. */

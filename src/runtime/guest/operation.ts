@@ -4,7 +4,7 @@ import { malformed, type Field } from "../../protocol/fields.ts";
 import { encodeFrame, encodeFrameHeader, encodeNumberFrame, FrameDecoder } from "../../protocol/frames.ts";
 import { encodeHead } from "../../protocol/head.ts";
 import { FRAME } from "../../protocol/wire.ts";
-import { asBelljarError, cancelled, guestError, sandboxEnded } from "./guest-errors.ts";
+import { asBelljarError, cancelled, guestError, sandboxEnded, unresponsive } from "./guest-errors.ts";
 import type { Link } from "./link.ts";
 import { Patience } from "./patience.ts";
 
@@ -61,7 +61,7 @@ export class Operation {
       isOurTurn: () => stream.isPaused() || (handler.isOurTurn?.() ?? false),
       isPaused: () => link.isPaused(),
       findLife: () => link.findLife(),
-      onSilent: () => this.fail(link.unresponsive()),
+      onSilent: () => this.#silent(),
     });
     this.#decoder = new FrameDecoder((type, channel, payload) => this.#receive(type, channel, payload));
     this.#forgetEnd = link.onEnd((end) => this.fail(sandboxEnded(end)));
@@ -125,6 +125,11 @@ export class Operation {
     this.#handler.closed?.();
   }
 
+  #silent(): void {
+    this.#link.heard(true);
+    this.fail(unresponsive());
+  }
+
   fail(error: BelljarError): void {
     if (!this.#isOpen) return;
     this.close();
@@ -133,6 +138,7 @@ export class Operation {
 
   #receive(type: number, channel: number, payload: Buffer): void {
     this.#patience.heard();
+    this.#link.heard();
     if (type === FRAME.ERROR) this.fail(guestError(payload));
     else this.#handler.frame(type, channel, payload);
   }

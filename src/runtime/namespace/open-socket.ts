@@ -36,7 +36,7 @@ export async function connectSocket({ path, pausedPath, signal }: ConnectOptions
     if (!failure) throw cancelled(signal);
     if (failure.code === "ENOENT" && existsSync(pausedPath)) throw paused();
     if (failure.code !== "EAGAIN") throw failure;
-    if (performance.now() > endsAt) throw unresponsive(ANSWER_MS);
+    if (performance.now() > endsAt) throw unresponsive();
     await wait(TRY_AGAIN_MS, undefined, { signal }).catch(() => Promise.reject(cancelled(signal)));
   }
 }
