@@ -1,8 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { WorkerPool } from "./worker-pool.ts";
 
 const PROGRAM = resolve(import.meta.dirname, "../../test/fixtures/hostile-worker.mjs");
+const LOST_PARENT = resolve(import.meta.dirname, "../../test/fixtures/lost-parent.mjs");
 const withCode = (code: string) => expect.objectContaining({ name: "BelljarError", code });
 const never = new AbortController().signal;
 
@@ -72,6 +75,15 @@ describe("a worker", () => {
     await expect(spinning).rejects.toThrow("gone");
     expect(isAlive(pid)).toBe(false);
   });
+
+  it("ends when its parent is killed, whatever it is doing", async () => {
+    const parent = spawn(process.execPath, [LOST_PARENT, PROGRAM], { stdio: ["ignore", "pipe", "inherit"] });
+    const [line] = (await once(parent.stdout, "data")) as [Buffer];
+    const pid = Number(line);
+    expect(isAlive(pid)).toBe(true);
+    parent.kill("SIGKILL");
+    await vi.waitUntil(() => !isAlive(pid), { timeout: 20_000 });
+  }, 30_000);
 
   it("ends with its pool", async () => {
     const pool = openPool();

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { fork } from "node:child_process";
+import type { Socket } from "node:net";
 import type { ErrorCode } from "../errors.ts";
 import { BelljarError } from "../errors.ts";
 
@@ -24,8 +25,18 @@ export interface WorkerOptions {
 }
 
 /**
+ * Ends a worker whose parent is gone, kill -9 included: the pipe at its standard input closes then. A thread of its own waits for that,
+ * since a job that never ends lets nothing else run.
+ */
+const WATCH_PARENT = `
+  import { Worker } from "node:worker_threads";
+  const watch = 'require("node:fs").createReadStream("", { fd: 0 }).on("close", () => process.kill(process.pid, "SIGKILL")).resume()';
+  new Worker(watch, { eval: true }).unref();
+`;
+
+/**
  * A process that works for this one. A thread would not do: V8 ends the whole process when the heap of one thread is full. It gets no
- * environment, and ends with its parent.
+ * environment, and ends with its parent, whatever it is doing.
  */
 export class WorkerProcess implements Disposable {
   readonly #options: WorkerOptions;
@@ -37,10 +48,12 @@ export class WorkerProcess implements Disposable {
     this.#options = options;
     this.#child = fork(options.program, [], {
       serialization: "advanced",
-      execArgv: [`--max-old-space-size=${options.memoryMb}`],
+      execArgv: [`--max-old-space-size=${options.memoryMb}`, "--import", `data:text/javascript,${encodeURIComponent(WATCH_PARENT)}`],
       env: {},
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      stdio: ["pipe", "ignore", "ignore", "ipc"],
     });
+    // Nothing is written to it, and it holds no process up.
+    (this.#child.stdin as Socket).on("error", () => undefined).unref();
     // Whoever asks it something hears of it.
     this.#child.on("error", () => undefined);
     this.#rest();
