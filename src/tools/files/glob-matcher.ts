@@ -1,7 +1,7 @@
 import type { Glob, Token } from "./glob.ts";
 
 const WORD_BITS = 32;
-/** Characters whose masks are kept; a listing of a million different ones makes them anew. */
+/** Characters whose masks are kept; those of all others are made each time, in one place. */
 const MASKS_MAX = 1_024;
 const SLASH = "/";
 
@@ -26,17 +26,19 @@ export class GlobMatcher {
   /** Places of tokens that are one character, by it. */
   readonly #texts = new Map<string, number[]>();
   readonly #ones: GlobState;
-  readonly #sets: readonly (readonly [number, SetToken])[];
+  readonly #sets: readonly CharacterSet[];
   readonly #masks = new Map<string, GlobState>();
+  readonly #scratch: GlobState;
 
   constructor(globs: readonly Glob[]) {
     this.#tokens = globs.flat().flatMap((tokens) => [...tokens, undefined]);
     this.#words = Math.ceil(this.#tokens.length / WORD_BITS);
+    this.#scratch = new Uint32Array(this.#words);
     this.#ends = this.#where((token) => token === undefined);
     this.#staying = { name: this.#whereKind("star", "folders", "rest"), slash: this.#whereKind("folders", "rest") };
     this.#free = { name: this.#whereKind("star", "rest"), start: this.#whereKind("star", "rest", "folders") };
     this.#ones = this.#whereKind("one");
-    this.#sets = this.#tokens.flatMap((token, place) => (token?.kind === "set" ? [[place, token] as const] : []));
+    this.#sets = this.#tokens.flatMap((token, place) => (token?.kind === "set" ? [toCharacterSet(token, place)] : []));
     for (const [place, token] of this.#tokens.entries()) if (token?.kind === "text") this.#noteText(token.char, place);
     this.#starts = this.#where((_token, place) => place === 0 || this.#tokens[place - 1] === undefined);
     this.#skipFree(this.#starts, this.#free.start);
@@ -90,11 +92,14 @@ export class GlobMatcher {
   #maskOf(char: string): GlobState {
     const known = this.#masks.get(char);
     if (known) return known;
-    const mask = char === SLASH ? new Uint32Array(this.#words) : this.#ones.slice();
+    const isKept = this.#masks.size < MASKS_MAX;
+    const mask = isKept ? new Uint32Array(this.#words) : this.#scratch;
+    if (char === SLASH) mask.fill(0);
+    else mask.set(this.#ones);
     for (const place of this.#texts.get(char) ?? []) setBit(mask, place);
-    for (const [place, token] of this.#sets) if (isInSet(token, char)) setBit(mask, place);
-    if (this.#masks.size >= MASKS_MAX) this.#masks.clear();
-    this.#masks.set(char, mask);
+    const code = char.codePointAt(0) ?? 0;
+    if (char !== SLASH) for (const set of this.#sets) if (isInSet(set, code)) setBit(mask, set.place);
+    if (isKept) this.#masks.set(char, mask);
     return mask;
   }
 
@@ -119,8 +124,18 @@ function setBit(state: GlobState, place: number): void {
   state[word] = (state[word] ?? 0) | (1 << (place % WORD_BITS));
 }
 
-function isInSet({ ranges, isNegated }: SetToken, char: string): boolean {
-  if (char === SLASH) return false;
-  const code = char.codePointAt(0) ?? 0;
-  return ranges.some(([from, to]) => code >= from && code <= to) !== isNegated;
+interface CharacterSet {
+  readonly place: number;
+  readonly isNegated: boolean;
+  /** First and last of each range, one after the other. */
+  readonly bounds: Uint32Array;
+}
+
+function toCharacterSet({ ranges, isNegated }: SetToken, place: number): CharacterSet {
+  return { place, isNegated, bounds: Uint32Array.from(ranges.flat()) };
+}
+
+function isInSet({ bounds, isNegated }: CharacterSet, code: number): boolean {
+  for (let at = 0; at < bounds.length; at += 2) if (code >= (bounds[at] ?? 0) && code <= (bounds[at + 1] ?? 0)) return !isNegated;
+  return isNegated;
 }

@@ -34,7 +34,7 @@ export interface GitAnswer {
 }
 
 const TIMEOUT_MS = 60_000;
-const OUTPUT_BYTES = 4 * 1_048_576;
+const OUTPUT_BYTES = 2 * 1_048_576;
 const SHOWN_MAX = 4_000;
 
 /**
@@ -105,19 +105,8 @@ function configVariables(pairs: readonly (readonly [string, string])[]): Record<
   return Object.fromEntries([...variables, ["GIT_CONFIG_COUNT", String(pairs.length)]]) as Record<string, string>;
 }
 
-const ADDRESS = "://";
-
-/** Addresses may hold a password that somebody wrote into a remote. Each character is looked at once: a user's name has no slash. */
+/** Addresses may hold a password that somebody wrote into a remote. A user's name has no slash: each character is looked at once. */
 export function withoutSecrets(text: string, secret?: string): string {
-  const user = /[^\s/@]*@/y;
-  const parts: string[] = [];
-  let done = 0;
-  for (let at = text.indexOf(ADDRESS); at >= 0; at = text.indexOf(ADDRESS, at + ADDRESS.length)) {
-    user.lastIndex = at + ADDRESS.length;
-    if (!user.exec(text)?.[0].includes(":")) continue;
-    parts.push(text.slice(done, at + ADDRESS.length), "***@");
-    done = user.lastIndex;
-  }
-  const clean = [...parts, text.slice(done)].join("");
+  const clean = text.replaceAll(/:\/\/[^\s/@:]*:[^\s/@]*@/g, "://***@");
   return secret === undefined ? clean : clean.replaceAll(secret, "***");
 }
