@@ -112,8 +112,7 @@ export interface EgressLab extends AsyncDisposable {
   update(state: Partial<EgressState>): void;
 }
 
-export interface EgressLabOptions
-  extends Omit<EgressOptions, "record" | "resolver" | "listeners">, Partial<Pick<EgressOptions, "listeners">> {
+export interface EgressLabOptions extends Omit<EgressOptions, "record" | "listeners">, Partial<Pick<EgressOptions, "listeners">> {
   readonly policy: NetworkPolicy;
   /** What names lead to; all others lead nowhere. */
   readonly names?: Readonly<Record<string, readonly string[]>>;
@@ -123,7 +122,14 @@ export interface EgressLabOptions
 }
 
 /** The way out of one sandbox whose programs are the test itself. */
-export async function openEgressLab({ policy, names = {}, guard, within, ...options }: EgressLabOptions): Promise<EgressLab> {
+export async function openEgressLab({
+  policy,
+  names = {},
+  guard,
+  within,
+  resolver: given,
+  ...options
+}: EgressLabOptions): Promise<EgressLab> {
   const inside = await openListeningGuest();
   const records: ConnectionRecord[] = [];
   const watchers = new Set<() => void>();
@@ -131,7 +137,7 @@ export async function openEgressLab({ policy, names = {}, guard, within, ...opti
     records.push(row);
     for (const watch of watchers) watch();
   };
-  const resolver = {
+  const resolver = given ?? {
     resolve: async (host: string): Promise<readonly string[]> => names[host] ?? Promise.reject(new TypeError("no such name")),
   };
   const egress = createEgress({ listeners: NO_LISTENERS, ...options, record, resolver });

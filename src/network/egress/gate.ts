@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { ConnectionRecord } from "../connection-record.ts";
 import type { EgressState } from "../egress.ts";
-import { isAddress, toAuthority } from "../host-name.ts";
+import { isAddress, toAuthority, toCanonicalHost } from "../host-name.ts";
 import type { SecretGuard } from "../secrets/secret-guard.ts";
 import type { OwnListeners } from "../own-listeners.ts";
 import { isOwnAddress, kindOfAddress, ownAddresses } from "./addresses.ts";
@@ -162,8 +162,11 @@ export class Gate {
       const isOpen = this.#mayLeadInside(place) || kindOfAddress(place.host, this.#ownAddresses()) === "public";
       return isOpen ? [place.host] : this.#refuseInside(place);
     }
-    const addresses = await this.#names.resolve(place.host).catch(() => []);
-    if (addresses.length === 0) return new Refusal("no-address", `The name ${place.host} leads to no address.`);
+    const found = await this.#names.resolve(place.host).catch(() => []);
+    if (found.length === 0) return new Refusal("no-address", `The name ${place.host} leads to no address.`);
+    // What is dialled is spelled as what was judged; an address of one interface alone (fe80::1%eth0) has no such spelling.
+    const addresses = found.flatMap((address) => toCanonicalHost(address) ?? []).filter(isAddress);
+    if (addresses.length < found.length) return closedAddress(place);
     return this.#judge(place, addresses) ?? addresses;
   }
 
