@@ -26,7 +26,7 @@
 #include "work.h"
 
 #define ACCEPTS_PER_EVENT 16
-/* Children are so much likelier to die than the guest when memory runs out. */
+/* Commands are so much likelier to die than the guest and its workers when memory runs out. */
 #define CHILD_OOM_RAISE 500
 #define OOM_MAX 1000
 

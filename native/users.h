@@ -22,7 +22,7 @@ struct user {
 
 /* Finds a user by name, or by number in digits; NULL means `user`. `root` and `user` are known without a file. May block on I/O. */
 bool find_user(const char *name, struct user *user);
-/* Takes the user's ids and, unless it is root, every capability away. In single-id mode the ids stay. False with errno set. */
+/* Takes the user's ids and, unless it is root, every capability but the guest's mark away. In single-id mode the ids stay. False with errno set. */
 bool become_user(const struct user *user, bool single_id);
 
 /* Remembers the last names that were asked for, since a folder's entries mostly share one owner. */

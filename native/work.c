@@ -16,7 +16,6 @@
 #include "connection.h"
 #include "failure.h"
 #include "operations.h"
-#include "spawn.h"
 
 #define WORK_FD 3
 #define LINGER_SECONDS 5
@@ -125,7 +124,6 @@ _Noreturn void work_fail(struct work *work, const char *step, const char *path) 
 
 static void become(struct work *work, const char *default_user) {
   const char *name = work->request->user == NULL ? default_user : work->request->user;
-  if (!set_oom_score(work->oom_score)) work_fail(work, "set", "oom_score_adj");
   if (!find_user(name, &work->user)) {
     char text[ERROR_TEXT_BYTES];
     snprintf(text, sizeof text, "no user \"%.300s\" in the sandbox's /etc/passwd", name);
@@ -148,7 +146,6 @@ static _Noreturn void work_child(const struct connection *connection, const stru
   work->fd = WORK_FD;
   work->request = request;
   work->options = connection->loop->options;
-  work->oom_score = connection->loop->child_oom_score;
   work->started_us = connection->loop->started_us;
   work->heard_us = now_us();
   become(work, OPERATIONS[operation].user);

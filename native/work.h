@@ -16,7 +16,6 @@ struct work {
   int fd;
   const struct request *request;
   const struct guest_options *options;
-  const char *oom_score;
   int64_t started_us;
   /* When long work last said that it goes on. */
   int64_t heard_us;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "jail.h"
+#include "rights.h"
 
 static const struct {
   unsigned capability;
@@ -21,17 +22,19 @@ static const struct {
     {CAP_NET_BIND_SERVICE, "ports below 1024 of the sandbox's own network"},
     {CAP_SYS_CHROOT, "apt and chroot-based builders"},
     {CAP_AUDIT_WRITE, "su and login write an audit record or fail"},
-    {CAP_SETFCAP, "package managers set file capabilities; nosuid makes them void"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CAPABILITY_LAST 63u
 
+/* The mark is in no bounding set, so that no program gets it, and is never effective. */
 static void set_capabilities(uint64_t kept) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   struct __user_cap_data_struct data[2];
+  uint64_t permitted = kept | 1ull << GUEST_MARK;
   for (unsigned i = 0; i < 2; i++) {
-    data[i].effective = data[i].permitted = (uint32_t)(kept >> (32 * i));
+    data[i].effective = (uint32_t)(kept >> (32 * i));
+    data[i].permitted = (uint32_t)(permitted >> (32 * i));
     data[i].inheritable = 0;
   }
   if (syscall(SYS_capset, &header, data) < 0) die("set the capabilities");
@@ -53,4 +56,4 @@ void keep_capabilities(void) {
   limit_to(kept);
 }
 
-void drop_all_capabilities(void) { limit_to(0); }
+void keep_no_capability(void) { limit_to(0); }

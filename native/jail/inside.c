@@ -16,6 +16,7 @@
 
 #include "guest.h"
 #include "jail.h"
+#include "rights.h"
 
 #define INOTIFY_INSTANCES "32"
 /* 198.18.0.1/15 */
@@ -53,7 +54,7 @@ static void open_own_sources(const struct spec *spec, struct received *received)
 
 static void become_inner_root(void) {
   if (setgroups(0, NULL) < 0) die("drop the groups");
-  if (setresgid(0, 0, 0) < 0) die("become the sandbox's group");
+  if (setresgid(0, 0, GUEST_SAVED_GROUP) < 0) die("become the sandbox's group");
   if (setresuid(0, 0, 0) < 0) die("become the sandbox's root");
 }
 
@@ -98,6 +99,9 @@ static void limit(int resource, rlim_t value, const char *step) {
 static void set_limits(const struct spec *spec) {
   /* One byte, not none: a core_pattern that is a pipe starts the host's handler as root at any other limit. */
   limit(RLIMIT_CORE, 1, "forbid core files");
+  /* What the host lets its user do to the machine's processors is not meant for the sandbox. */
+  limit(RLIMIT_RTPRIO, 0, "forbid real-time scheduling");
+  limit(RLIMIT_NICE, 0, "forbid higher priorities");
   if (spec->files != 0) limit(RLIMIT_NOFILE, spec->files, "limit the open files");
   /* Counted by user namespace and id: the guest's own room comes on top, the commands' is set by the guest. */
   if (spec->pids != 0) limit(RLIMIT_NPROC, spec->pids + GUEST_RESERVED_PROCESSES, "limit the processes");
@@ -118,7 +122,7 @@ static void close_all_but(int kept) {
 
 static void drop_privileges(const struct spec *spec) {
   if (spec->id_map == ID_MAP_SUBIDS) become_inner_root();
-  if (spec->id_map == ID_MAP_SINGLE) drop_all_capabilities();
+  if (spec->id_map == ID_MAP_SINGLE) keep_no_capability();
   else keep_capabilities();
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) die("set no_new_privs");
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) die("make the guest untraceable");
@@ -162,6 +166,8 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   if (spec->id_map == ID_MAP_SLOT) become_inner_root();
   else open_own_sources(spec, &received);
   if (unshare(CLONE_NEWCGROUP) < 0) die("make the cgroup namespace");
+  /* With the session comes a scheduling group (autogroup), whose weight can be set through each process in it. */
+  if (setsid() < 0) die("start a session of the sandbox's own");
   if (spec->hostname == NULL) refuse("the specification has no host name");
   if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
   bring_up_loopback();
@@ -174,7 +180,7 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   follow_keeper(channel);
   set_failure_report(-1, NULL, NULL);
   close_all_but(received.guest);
-  install_seccomp(shares_folder(spec));
+  install_seccomp((struct seccomp_options){.shares_folder = shares_folder(spec), .single_id = spec->id_map == ID_MAP_SINGLE});
   struct guest_options options = {.listen_fd = received.guest, .is_init = true, .single_id = spec->id_map == ID_MAP_SINGLE};
   _exit(guest_main(&options));
 }

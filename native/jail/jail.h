@@ -134,10 +134,14 @@ int open_source(const struct source *source, int id_namespace, bool recursive);
 void build_root(const struct spec *spec, const int *sources, int layers);
 
 /* capabilities.c, seccomp.c */
+/* Beside these each keeps the guest's mark (rights.h). */
 void keep_capabilities(void);
-void drop_all_capabilities(void);
-/* `shares_folder`: the sandbox can write into a folder of the host, where no setuid or setgid file may appear. */
-void install_seccomp(bool shares_folder);
+void keep_no_capability(void);
+struct seccomp_options {
+  bool shares_folder; /* the sandbox can write into a folder of the host, where no setuid or setgid file may appear */
+  bool single_id;     /* the guest's ids are the programs' ids */
+};
+void install_seccomp(struct seccomp_options options);
 
 /* cgroup.c */
 void make_cgroups(const struct spec *spec);

@@ -3,13 +3,18 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/fscrypt.h>
+#include <linux/fsverity.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <asm/unistd.h>
 #include <unistd.h>
@@ -39,7 +44,7 @@ struct refusal {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /* Three instructions a range at worst, two a refusal, and the fixed part. */
-#define PROGRAM_MAX (COUNT(ALLOWED) * 3 + COUNT(REFUSED) * 2 + 128)
+#define PROGRAM_MAX (COUNT(ALLOWED) * 3 + COUNT(REFUSED) * 2 + 192)
 
 struct program {
   struct sock_filter at[PROGRAM_MAX];
@@ -70,6 +75,33 @@ static void forbid_bits(struct program *program, unsigned number, unsigned argum
   answer(program, SECCOMP_RET_ALLOW);
 }
 
+/* A value of an argument that is refused with `error`; of any other one, what follows decides. */
+static void forbid_value(struct program *program, unsigned number, unsigned argument_index, unsigned value, unsigned error) {
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, number);
+  load(program, argument(argument_index));
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, value);
+  answer(program, fail_with(error));
+  load(program, offsetof(struct seccomp_data, nr));
+}
+
+/* Bits of an argument that are refused; without them, what follows decides. */
+static void forbid_flags(struct program *program, unsigned number, unsigned argument_index, unsigned forbidden) {
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, number);
+  load(program, argument(argument_index));
+  emit(program, BPF_JMP | BPF_JSET | BPF_K, 0, 1, forbidden);
+  answer(program, fail_with(EPERM));
+  load(program, offsetof(struct seccomp_data, nr));
+}
+
+/* The bit of S_IFCHR is in S_IFBLK too. No capability is asked for the character device 0:0, which an overlay takes for "deleted". */
+static void forbid_devices(struct program *program) {
+  forbid_flags(program, __NR_mknodat, 2, S_IFCHR);
+#if defined(__x86_64__)
+  forbid_flags(program, __NR_mknod, 1, S_IFCHR);
+#endif
+  forbid_flags(program, __NR_renameat2, 4, RENAME_WHITEOUT);
+}
+
 #define SETID_BITS 06000u
 #define MAKES_A_FILE (unsigned)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 
@@ -80,6 +112,22 @@ static void forbid_setid_open(struct program *program, unsigned number, unsigned
   emit(program, BPF_JMP | BPF_JSET | BPF_K, 0, 3, MAKES_A_FILE);
   load(program, argument(flags_index + 1));
   emit(program, BPF_JMP | BPF_JSET | BPF_K, 0, 1, SETID_BITS);
+  answer(program, fail_with(EPERM));
+  answer(program, SECCOMP_RET_ALLOW);
+}
+
+/*
+ * One process sets another one's limits. Where there are several ids, a saved group of the guest's own forbids it (rights.h); with
+ * one id, a program that names itself (0) or only asks is all that a filter can tell from the rest.
+ */
+static void forbid_limits_of_others(struct program *program) {
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 8, __NR_prlimit64);
+  load(program, argument(0));
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 5, 0, 0);
+  load(program, argument(2));
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
+  load(program, argument(2) + sizeof(__u32));
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
   answer(program, fail_with(EPERM));
   answer(program, SECCOMP_RET_ALLOW);
 }
@@ -99,6 +147,21 @@ static void forbid_setid_files(struct program *program) {
 #endif
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, __NR_openat2);
   answer(program, fail_with(ENOSYS));
+}
+
+/* What a file's owner can set and the host's user may not see or not take back. On most file systems these calls are not there. */
+static const unsigned FILE_STATE[] = {
+    FS_IOC_SETFLAGS,
+    FS_IOC_FSSETXATTR,
+    FS_IOC_ENABLE_VERITY,
+    FS_IOC_SET_ENCRYPTION_POLICY,
+    FS_IOC_ADD_ENCRYPTION_KEY,
+    FS_IOC_REMOVE_ENCRYPTION_KEY,
+    FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS,
+};
+
+static void forbid_file_state(struct program *program) {
+  for (size_t i = 0; i < COUNT(FILE_STATE); i++) forbid_value(program, __NR_ioctl, 1, FILE_STATE[i], EOPNOTSUPP);
 }
 
 static void mask_ioctl(struct program *program) {
@@ -141,7 +204,7 @@ static void allow_ranges(struct program *program) {
   }
 }
 
-void install_seccomp(bool shares_folder) {
+void install_seccomp(struct seccomp_options options) {
   struct program program = {.length = 0};
   load(&program, offsetof(struct seccomp_data, arch));
   emit(&program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, THIS_ARCH);
@@ -153,7 +216,11 @@ void install_seccomp(bool shares_folder) {
 #endif
   forbid_bits(&program, __NR_clone, 0, NAMESPACE_FLAGS);
   forbid_bits(&program, __NR_unshare, 0, NAMESPACE_FLAGS);
-  if (shares_folder) forbid_setid_files(&program);
+  forbid_devices(&program);
+  if (options.shares_folder) forbid_file_state(&program);
+  if (options.shares_folder) forbid_setid_files(&program);
+  if (options.single_id) forbid_limits_of_others(&program);
+  forbid_value(&program, __NR_prctl, 0, PR_SCHED_CORE, EINVAL); /* keeps a processor's other threads idle */
   mask_ioctl(&program);
   mask_families(&program, __NR_socket);
   mask_families(&program, __NR_socketpair);

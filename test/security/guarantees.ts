@@ -23,7 +23,9 @@ export const GUARANTEES = {
   "host-paths-hidden":
     "A sandbox's mount table names no path of the host but a workspace given as ro or rw, and Node's own folder where it is not under /usr.",
   "host-files-unwritable": "What a sandbox writes stays in it: the host's /usr and a copied workspace stay as they are.",
-  "workspace-as-given": "A workspace given as ro cannot be changed, and no workspace takes a setuid or setgid program.",
+  "workspace-as-given": "A workspace given as ro cannot be changed, and one given as copy stays as it is.",
+  "workspace-takes-no-rights":
+    "Nothing that a sandbox writes into a workspace given as rw has rights on the host: no setuid or setgid bit, file capability, device node, kernel attribute or locked flag.",
   "apply-stays-inside":
     "What `sandbox apply` takes out of a sandbox is written below its workspace alone, without setuid, devices or attributes, whatever is named, linked or swapped meanwhile.",
   "file-calls-stay-inside": "File calls follow no name, link, hard link or magic link out of the sandbox.",
@@ -104,6 +106,8 @@ export const GUARANTEES = {
   "full-disk-ends": "On a full disk sandboxes are listed and ended as ever; new work is refused with DISK_FULL.",
 
   "guest-untouchable": "No program inside can trace, read, signal or impersonate the guest.",
+  "guest-limits-its-own":
+    "No program inside, whatever its user, changes the limits, priority, scheduling or processors of the guest or of its workers.",
   "bad-requests-harmless": "Malformed and oversized requests get an error, and the guest goes on.",
   "lying-guest-harmless": "A guest that answers with nonsense is an error of that call, never of the host.",
   "silence-bounded":

@@ -4,10 +4,10 @@ import { expect } from "vitest";
 import type { Workspace } from "../../src/runtime/runtime.ts";
 import type { Box } from "./support/lab.ts";
 import { useLab } from "./support/lab.ts";
-import { outside } from "./support/outside.ts";
+import { isRoot, outside } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
-const lab = useLab(["setid"]);
+const lab = useLab(["setid", "rights"]);
 
 /** A project of the host with one file and a link to a file beside it. */
 async function createProject(mode: Workspace["mode"]): Promise<Workspace> {
@@ -32,7 +32,6 @@ verifies("workspace-as-given", async () => {
     expect(await readFile(`${workspace.path}.txt`, "utf8")).toBe("beside");
     if (mode === "rw") {
       expect(await readFile(join(workspace.path, "file"), "utf8")).toBe("after\n");
-      await expectNoSetid(box, workspace.path);
     }
   }
 });
@@ -67,3 +66,46 @@ async function setidFiles(folder: string): Promise<readonly string[]> {
   const { out } = await outside(["find", folder, "-type", "f", "-perm", "/6000", "-printf", "%f %m\n"]);
   return out.split("\n").filter((line) => line !== "");
 }
+
+verifies("workspace-takes-no-rights", async () => {
+  const workspace = await createProject("rw");
+  await using box = await lab.box({ workspace });
+  await expectNoSetid(box, workspace.path);
+  await expectNoRights(box, workspace.path);
+});
+
+/** Another user of the host who finds such a file would have its rights; and its owner could not take some of it back. */
+async function expectNoRights(box: Box, path: string): Promise<void> {
+  const asRootOfNamespace = isRoot ? [] : ["unshare", "--user", "--map-root-user"];
+  const shown = join(dirname(lab.home), "shown-rights");
+  await mkdir(shown);
+  const reached = (await outside([...asRootOfNamespace, lab.attack("rights"), shown])).out.split("\n");
+  expect(reached).toEqual(expect.arrayContaining(["security.capability 2", "whiteout by mknod", "whiteout by rename"]));
+  expect(await rightsOf(shown)).toEqual(expect.arrayContaining(["security.capability", "device"]));
+  const rights = await box.install("rights");
+  for (const user of ["root", "user"]) {
+    const { out } = await box.run([rights, "/home/user"], { user });
+    expect({ user, out }).toEqual({ user, out: "" });
+    for (const name of ["security.capability", "trusted.belljar"])
+      await expect(
+        box.guest.files.setXattr("/home/user/file", name, Buffer.alloc(24), { user, signal: AbortSignal.timeout(30_000) }),
+      ).rejects.toMatchObject({ name: "BelljarError" });
+  }
+  expect(await rightsOf(path)).toEqual([]);
+}
+
+/** What the host sees on the inodes: attributes of the kernel's own names, devices, flags. */
+async function rightsOf(folder: string): Promise<readonly string[]> {
+  const names = await outside(["python3", "-c", RIGHTS, folder]);
+  return names.out.split("\n").filter((line) => line !== "");
+}
+
+const RIGHTS = `
+import os, stat, sys
+for top, folders, files in os.walk(sys.argv[1]):
+  for name in folders + files:
+    path = os.path.join(top, name)
+    if stat.S_ISCHR(os.lstat(path).st_mode) or stat.S_ISBLK(os.lstat(path).st_mode): print("device")
+    for attribute in os.listxattr(path, follow_symlinks=False):
+      if not attribute.startswith(("user.", "system.posix_acl_")): print(attribute)
+`;
