@@ -3,6 +3,9 @@ import { createHash } from "node:crypto";
 import { copyFile, cp, readdir, readFile, readlink, rename, stat, symlink, unlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { createSigner, FIRST_MAC } from "../../src/catalog/audit/audit-chain.ts";
+import { toLine } from "../../src/catalog/audit/audit-line.ts";
+import { toEntryText, toMarkText } from "../../src/catalog/audit/index-state.ts";
 import type { AuditTestHome } from "../support/audit-home.ts";
 import { CALL, openAuditHome, REFUSED } from "../support/audit-home.ts";
 import { verifies } from "./verifies.ts";
@@ -28,6 +31,28 @@ async function written(home: AuditTestHome, tool: string): Promise<void> {
   await expect.poll(async () => (await home.entries()).some(({ fields }) => fields["tool"] === tool)).toBe(true);
 }
 
+const OTHER_SIGNER = createSigner({ id: "other", bytes: Buffer.alloc(32) });
+
+/** Every line anew, each with a MAC of another key, without the one of the second call. */
+function signAnew(text: string): string {
+  let mac = FIRST_MAC;
+  const heads = without(text, 2)
+    .trimEnd()
+    .split("\n")
+    .map((line, at) => line.slice(0, -74).replace(/^\{"sequence":\d+/, `{"sequence":${at + 1}`));
+  return heads.map((head) => toLine(head, (mac = OTHER_SIGNER.line(mac, head)))).join("");
+}
+
+/** With an index that fits such a segment. */
+async function indexAnew(home: AuditTestHome, [file = ""]: readonly string[]): Promise<void> {
+  const segment = signAnew(await readFile(join(home.segments, file), "latin1"));
+  const mark = { sequence: segment.split("\n").length - 1, lineMac: segment.slice(-67, -3), state: "closed" } as const;
+  await writeFile(join(home.segments, file), segment, "latin1");
+  for (const name of ["1", "1.mark"]) await unlink(join(home.index, name));
+  await symlink(toEntryText(OTHER_SIGNER.index, 1, { file, previous: FIRST_MAC }), join(home.index, "1"));
+  await symlink(toMarkText(OTHER_SIGNER.index, 1, mark), join(home.index, "1.mark"));
+}
+
 type Attack = (home: AuditTestHome, files: readonly string[]) => Promise<void>;
 
 /** By somebody who may write everything below the audit's folder. */
@@ -45,6 +70,7 @@ const IN_THE_FOLDER: Readonly<Record<string, Attack>> = {
   "a line without a right MAC is added": (home) => home.edit((text) => `${text}${forge(text)}\n`),
   "bytes are added": (home) => home.edit((text) => `${text}{"sequence":5`),
   "a NUL is added": (home) => home.edit((text) => `${text}\0\n`),
+  "a segment is signed anew with another key": (home) => home.edit(signAnew),
   "a segment is removed": async ({ segments }, [first = ""]) => unlink(join(segments, first)),
   "the segment in the middle is removed": async ({ segments }, files) => unlink(join(segments, files[2] ?? "")),
   "the newest segment is removed": async ({ segments }, files) => unlink(join(segments, files.at(-1) ?? "")),
@@ -90,6 +116,7 @@ const IN_THE_HOME: Readonly<Record<string, Attack>> = {
     await writeFile(join(segments, renamed(first)), forgedSegment(renamed(first)));
     await symlink(`${renamed(first)} ${"0".repeat(64)}`, join(index, "5"));
   },
+  "a segment and its entry are signed anew with another key": indexAnew,
   "the key is another one": async ({ index }) => {
     const key = JSON.stringify({ version: 1, id: "x", key: Buffer.alloc(32).toString("base64") });
     await writeFile(join(index, "key.json"), key);
