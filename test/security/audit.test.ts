@@ -28,7 +28,7 @@ async function openWrittenHome(): Promise<AuditTestHome> {
 
 /** Lines of one tick are one append, and a segment is looked at between appends. */
 async function written(home: AuditTestHome, tool: string): Promise<void> {
-  await expect.poll(async () => (await home.entries()).some(({ fields }) => fields["tool"] === tool)).toBe(true);
+  await expect.poll(async () => (await home.entries()).some(({ fields }) => fields["tool"] === tool), { timeout: 30_000 }).toBe(true);
 }
 
 const OTHER_SIGNER = createSigner({ id: "other", bytes: Buffer.alloc(32) });

@@ -98,7 +98,7 @@ if (isRoot)
         expect(await echo()).toBe("ok");
         await fill(filler);
         await expect(appendFile(join(env.BELLJAR_HOME, "probe"), "x"), "the disk is full").rejects.toMatchObject({ code: "ENOSPC" });
-        await expect.poll(echo).toMatch(/disk|space/i);
+        await expect.poll(echo, { timeout: 30_000 }).toMatch(/disk|space/i);
         expect(await ask(url, "POST /v1/sandboxes", {})).toMatchObject({ status: 507, error: { code: "DISK_FULL" } });
         expect(await call(url, "sandbox_list", {})).toBe("ok");
         expect(await call(url, "process_list", { sandbox: one })).toBe("ok");
@@ -110,7 +110,7 @@ if (isRoot)
         const states = new Map((JSON.parse(stdout) as { id: string; state: string }[]).map(({ id, state }) => [id, state]));
         expect([code, ...[one, two, three, four].map((id) => states.get(id))]).toEqual([0, "running", "ended", "ended", "ended"]);
         await rm(filler);
-        await expect.poll(echo).toBe("ok");
+        await expect.poll(echo, { timeout: 30_000 }).toBe("ok");
         expect(await call(url, "sandbox_kill", { id: one })).toBe("ok");
       } finally {
         server.signal("SIGTERM");

@@ -46,16 +46,20 @@ export interface Keeping {
  * age is the index says, by its name: the times that the file system shows are anybody's.
  */
 export async function keepSegments(keeping: Keeping): Promise<readonly ({ readonly file: string } & Removal)[]> {
-  const { folder, index, nowMs } = keeping;
+  const { index, nowMs } = keeping;
   const state = await index.read();
   const surplus = await findSurplus(keeping, state.entries);
-  for (const { entry, why } of surplus) {
-    await index.noteRemoval(entry, { atMs: nowMs, why });
-    await ifPresent(folder, rm(join(folder, entry.file), { force: true }));
-  }
+  for (const { entry, why } of surplus) await index.noteRemoval(entry, { atMs: nowMs, why });
   await removeBegun(keeping, new Set(state.entries.map(({ file }) => file)));
-  await index.fold(await index.read(), nowMs);
+  await finishRemovals(keeping);
   return surplus.map(({ entry, why }) => ({ file: entry.file, why, atMs: nowMs }));
+}
+
+/** Those of a process that was killed after it noted them too: no entry may go before its segment. */
+async function finishRemovals({ folder, index, nowMs }: Keeping): Promise<void> {
+  const noted = await index.read();
+  for (const { file, removed } of noted.entries) if (removed) await ifPresent(folder, rm(join(folder, file), { force: true }));
+  await index.fold(noted, nowMs);
 }
 
 interface Surplus {

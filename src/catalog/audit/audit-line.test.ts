@@ -44,15 +44,21 @@ it.each([
   expect(() => parseAuditLine(bytes)).toThrowError(expect.objectContaining({ code: "AUDIT_DAMAGED" }));
 });
 
+/** What was thrown that is no foreseen failure. */
+function faultOf(bytes: Buffer): unknown {
+  try {
+    parseAuditLine(bytes);
+    return undefined;
+  } catch (error) {
+    return error instanceof BelljarError ? undefined : error;
+  }
+}
+
 it("throws nothing else, whatever the bytes are", () => {
   for (let round = 0; round < 5_000; round += 1) {
     const bytes = Buffer.from(WHOLE);
     for (let change = randomInt(1, 5); change > 0; change -= 1) bytes.writeUInt8(randomInt(256), randomInt(bytes.length));
     const part = round % 10 === 0 ? randomBytes(randomInt(300)) : bytes.subarray(round % 3 === 0 ? randomInt(bytes.length) : 0);
-    try {
-      parseAuditLine(part);
-    } catch (error) {
-      expect(error, part.toString("hex")).toBeInstanceOf(BelljarError);
-    }
+    expect(faultOf(part), part.toString("hex")).toBeUndefined();
   }
 });

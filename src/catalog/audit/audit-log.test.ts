@@ -72,8 +72,8 @@ it("begins another segment when its own is removed under it", async () => {
   let ms = 0;
   const writing = home.open({ now: () => new Date(ms) });
   writing.record({ ...CALL, tool: "a" });
-  await expect.poll(() => home.files().then(({ length }) => length)).toBe(3);
-  await expect.poll(() => home.entries().then(({ length }) => length)).toBe(3);
+  await expect.poll(() => home.files().then(({ length }) => length), { timeout: 9_000 }).toBe(3);
+  await expect.poll(() => home.entries().then(({ length }) => length), { timeout: 9_000 }).toBe(3);
   await rm(join(home.segments, (await home.files())[0] ?? ""));
   ms = 1_000;
   writing.record({ ...CALL, tool: "b" });
