@@ -13,6 +13,8 @@ export const DNS_TYPE = { A: 1, AAAA: 28 } as const;
 export const DNS_CODE = { NO_ERROR: 0, FORMAT: 1, SERVER_FAILURE: 2, NAME_UNKNOWN: 3, NOT_IMPLEMENTED: 4 } as const;
 
 const HEADER_BYTES = 12;
+/** RFC 1035, section 3.1: a label; a whole name with its lengths and its end. */
+const LABEL_MAX = 63;
 const NAME_MAX = 255;
 
 /** The one question of a standard query; undefined for everything else. What follows the question is not looked at. */
@@ -24,9 +26,10 @@ export function parseQuestion(message: Buffer): DnsQuestion | undefined {
   let at = HEADER_BYTES;
   while (at < message.length && message[at] !== 0) {
     const length = message[at] ?? 0;
-    if (length > 63 || at + 1 + length > message.length || at - HEADER_BYTES > NAME_MAX) return undefined;
-    labels.push(message.toString("latin1", at + 1, at + 1 + length).toLowerCase());
-    at += 1 + length;
+    const next = at + 1 + length;
+    if (length > LABEL_MAX || next >= message.length || next + 1 - HEADER_BYTES > NAME_MAX) return undefined;
+    labels.push(message.toString("latin1", at + 1, next).toLowerCase());
+    at = next;
   }
   const end = at + 5;
   if (end > message.length) return undefined;

@@ -5,6 +5,9 @@ import type { FuzzTarget } from "../fuzz-target.ts";
 import { rawExchange } from "./raw-exchange.ts";
 
 const NAME = "good.test";
+/** Waiting for the rest of a head is no hang, and a fuzzer makes connections as fast as it can. */
+const BOUNDS = { connections: 256, connectionsPerSecond: 1_000_000, bytesPerDay: 2 ** 50 };
+const LIMITS = { headMs: 2_000, sandbox: BOUNDS, owner: BOUNDS };
 
 /** The raw bytes that a program sends to its proxy: what reaches the host is what the rule allows, however it was asked for. */
 export const egressProxy: FuzzTarget = {
@@ -36,7 +39,7 @@ export const egressProxy: FuzzTarget = {
     });
     const origin = await openOrigin(server);
     const rule = `GET http://${NAME}:${origin.port}/open`;
-    const lab = await openEgressLab({ policy: { allow: [rule] }, names: { [NAME]: ["127.0.0.1"] } });
+    const lab = await openEgressLab({ policy: { allow: [rule] }, names: { [NAME]: ["127.0.0.1"] }, limits: LIMITS });
     return {
       async run(input) {
         seen.length = 0;
