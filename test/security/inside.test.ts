@@ -39,7 +39,14 @@ async function startServer(cli: CliHome, more: readonly string[] = []) {
     const text = await answer.text();
     return { status: answer.status, text, json: () => JSON.parse(text) as { readonly id: string } & Record<string, unknown> };
   };
-  return { port: Number(new URL(origin).port), ask, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return {
+    port: Number(new URL(origin).port),
+    ask,
+    async [Symbol.asyncDispose]() {
+      for (const name of OWNERS.get(cli) ?? []) await endAll(ask, await tokenOf(cli, name));
+      await server[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** `belljar mcp` with a link to a port, for which it opens a listener of its own. */
@@ -52,7 +59,20 @@ async function openMcpListener(cli: CliHome): Promise<{ readonly port: number } 
   return { port: Number(new URL(url).port), [Symbol.asyncDispose]: () => client.close() };
 }
 
+/** Who was given tokens: the home's own list does not show what they have made. */
+const OWNERS = new WeakMap<CliHome, Set<string>>();
+
+type Ask = Awaited<ReturnType<typeof startServer>>["ask"];
+
+async function endAll(ask: Ask, token: string): Promise<void> {
+  const { sandboxes } = (await ask("GET /v1/sandboxes?state=running", { token })).json() as unknown as {
+    readonly sandboxes: readonly { readonly id: string }[];
+  };
+  for (const { id } of sandboxes) expect((await ask(`DELETE /v1/sandboxes/${id}`, { token })).status).toBe(204);
+}
+
 const tokenOf = async (cli: CliHome, name: string, ...scopes: readonly string[]): Promise<string> => {
+  OWNERS.set(cli, (OWNERS.get(cli) ?? new Set()).add(name));
   const { stdout } = await cli.run(["token", "create", name, ...scopes.flatMap((scope) => ["--scope", scope])]);
   return /belljar_\S+/.exec(stdout)?.[0] ?? "";
 };
