@@ -16,6 +16,9 @@
 
 #define CPU_PERIOD_US 100000u
 #define NUMBER_TEXT 64
+/* On top of the limit on memory; enough for hundreds of busy connections. */
+#define SOCKET_MEMORY (32u * 1024 * 1024)
+#define SOCKET_MEMORY_FILE "memory.kmem.tcp.limit_in_bytes"
 
 static int open_group(const struct spec *spec, const struct cgroup *cgroup) {
   char path[PATH_MAX];
@@ -52,6 +55,8 @@ static void limit_memory_v1(const struct spec *spec, int group) {
   write_number(group, "memory.limit_in_bytes", spec->memory + RESERVED_MEMORY);
   /* Without swap accounting the kernel has no such file, and swap is not ours to limit. */
   if (faccessat(group, "memory.memsw.limit_in_bytes", W_OK, 0) == 0) write_number(group, "memory.memsw.limit_in_bytes", spec->memory + RESERVED_MEMORY);
+  /* The queues of TCP and UDP are a count of their own here, and without a limit on it they are no count at all. */
+  if (faccessat(group, SOCKET_MEMORY_FILE, W_OK, 0) == 0) write_number(group, SOCKET_MEMORY_FILE, SOCKET_MEMORY);
 }
 
 static void limit_cpu_v1(const struct spec *spec, int group) {

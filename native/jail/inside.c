@@ -19,16 +19,17 @@
 #include "rights.h"
 
 #define INOTIFY_INSTANCES "32"
+#define SOCKET_OPTION_BYTES "20480"
 /* 198.18.0.1/15 */
 #define NAMES_ADDRESS 0xc6120001u
 #define NAMES_MASK 0xfffe0000u
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
-/* What came over the channel, in this order: the guest's socket, the sources, the writable layers, the control groups to join. */
+/* What came over the channel, in this order: the guest's socket, the sources, the writable layers, the devices, the control groups to join. */
 struct received {
   int fds[CHANNEL_FDS_MAX];
-  const int *sources;
-  int guest, layers;
+  struct root_sources root;
+  int guest;
 };
 
 static void receive_sources(const struct spec *spec, int channel, struct received *received) {
@@ -36,11 +37,11 @@ static void receive_sources(const struct spec *spec, int channel, struct receive
   if (count < 1) _exit(1); /* the keeper ended and has said why */
   unsigned at = 1;
   received->guest = received->fds[0];
-  received->sources = received->fds + at;
-  received->layers = -1;
+  received->root = (struct root_sources){.sources = received->fds + at, .layers = -1, .devices = -1};
   if (spec->id_map == ID_MAP_SLOT) {
     at += spec->source_count;
-    if (spec->storage != STORAGE_TMPFS) received->layers = received->fds[at++];
+    if (spec->storage != STORAGE_TMPFS) received->root.layers = received->fds[at++];
+    received->root.devices = received->fds[at++];
   }
   join_cgroups(received->fds + at, (unsigned)count - at);
 }
@@ -49,7 +50,7 @@ static void receive_sources(const struct spec *spec, int channel, struct receive
 static void open_own_sources(const struct spec *spec, struct received *received) {
   struct source layers = {.path = spec->layers, .writable = true};
   for (unsigned i = 0; i < spec->source_count; i++) received->fds[1 + i] = open_source(&spec->sources[i], -1, true);
-  if (spec->storage != STORAGE_TMPFS) received->layers = open_source(&layers, -1, true);
+  if (spec->storage != STORAGE_TMPFS) received->root.layers = open_source(&layers, -1, true);
 }
 
 static void become_inner_root(void) {
@@ -84,6 +85,17 @@ static void bring_up_loopback(void) {
 static void free_low_ports(void) {
   int fd = open("/proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
   if (fd < 0 || write(fd, "0", 1) < 0) die("let every user listen on low ports");
+  close(fd);
+}
+
+/*
+ * What a socket holds beside its queues is counted by nobody: each gets little, as it was before Linux 6.7. Since Linux 6.8 the
+ * file belongs to the opener's network; before, a sandbox has none.
+ */
+static void limit_socket_options(void) {
+  int fd = open("/proc/sys/net/core/optmem_max", O_WRONLY | O_CLOEXEC);
+  if (fd < 0 && (errno == ENOENT || errno == EACCES)) return;
+  if (fd < 0 || write(fd, SOCKET_OPTION_BYTES, strlen(SOCKET_OPTION_BYTES)) < 0) die("limit the memory of socket options");
   close(fd);
 }
 
@@ -172,15 +184,17 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
   bring_up_loopback();
   free_low_ports();
+  limit_socket_options();
   limit_watches(spec);
-  build_root(spec, received.sources, received.layers);
+  build_root(spec, received.root);
   open_stdio();
   set_limits(spec);
   drop_privileges(spec);
   follow_keeper(channel);
   set_failure_report(-1, NULL, NULL);
   close_all_but(received.guest);
-  install_seccomp((struct seccomp_options){.shares_folder = shares_folder(spec), .single_id = spec->id_map == ID_MAP_SINGLE});
+  install_seccomp((struct seccomp_options){
+      .shares_folder = shares_folder(spec), .single_id = spec->id_map == ID_MAP_SINGLE, .nested_filters = spec->nested_filters});
   struct guest_options options = {.listen_fd = received.guest, .is_init = true, .single_id = spec->id_map == ID_MAP_SINGLE};
   _exit(guest_main(&options));
 }

@@ -138,12 +138,13 @@ static unsigned open_sources(int *fds) {
   for (; count < spec->source_count; count++) fds[count] = open_source(&spec->sources[count], namespaces[spec->sources[count].ids], false);
   struct source layers = {.path = spec->layers, .writable = true};
   if (spec->storage != STORAGE_TMPFS) fds[count++] = open_source(&layers, namespaces[IDS_LAYER], false);
+  fds[count++] = open_devices(jail.first_id);
   for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
     if (namespaces[i] >= 0) close(namespaces[i]);
   return count;
 }
 
-/* The order is what `receive_sources` reads: the guest's socket, the sources, the layers, the groups. */
+/* The order is what `receive_sources` reads: the guest's socket, the sources, the layers, the devices, the groups. */
 static void give_sources(void) {
   int fds[CHANNEL_FDS_MAX];
   unsigned count = 0;

@@ -37,10 +37,11 @@ enum setup {
   SETUP_OVERLAY = 1,   /* LOWER+ TARGET NAME (of its writable layer) */
   SETUP_BIND = 2,      /* PATH TARGET IDS FLAGS(1 writable) */
   SETUP_TMPFS = 3,     /* TARGET SIZE MODE */
-  SETUP_PROC = 4,      /* TARGET */
+  SETUP_PROC = 4,      /* TARGET: what proc.c does not list is covered */
   SETUP_DEVICES = 5,   /* TARGET SIZE (of shm) */
-  SETUP_MASK = 6,      /* TARGET: nothing is there, or nothing can be seen there */
+  SETUP_HELD = 6,      /* TARGET: a mount of its own, so that nobody inside can rename it */
   SETUP_READ_ONLY = 7, /* TARGET: remounted read-only */
+  SETUP_VIEW = 8,      /* PATH TARGET IDS: a folder of the host, read-only, whose inodes (locks, watches) are the sandbox's own */
 };
 
 enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CPUACCT = 4, CGROUP_FREEZER = 5, CGROUP_V2 = 6 };
@@ -54,6 +55,7 @@ enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CP
 #define JAIL_KEEPER_IS_GONE 2u
 /* For `clear`: its keeper says nothing, and is ended first. */
 #define JAIL_END_KEEPER 4u
+#define JAIL_NESTED_FILTERS 8u
 #define SETUP_WRITABLE 1u
 
 #define CGROUPS_MAX 6
@@ -96,7 +98,7 @@ struct spec {
   enum storage storage;
   uint64_t memory, disk, deadline_ms;
   uint32_t cpu_milli, pids, files;
-  bool ephemeral, keeper_is_gone, end_keeper;
+  bool ephemeral, keeper_is_gone, end_keeper, nested_filters;
   struct cgroup cgroups[CGROUPS_MAX];
   struct step steps[STEPS_MAX];
   struct source sources[SOURCES_MAX];
@@ -130,16 +132,36 @@ int open_workspace_namespace(const struct spec *spec, uint32_t first_id, pid_t *
 
 /* mounts.c */
 int open_source(const struct source *source, int id_namespace, bool recursive);
-/* `layers`: the tree of the writable layers, or -1 with tmpfs storage. Takes all descriptors. */
-void build_root(const struct spec *spec, const int *sources, int layers);
+struct root_sources {
+  const int *sources;
+  int layers;  /* the tree of the writable layers, or -1 with tmpfs storage */
+  int devices; /* what `open_devices` made, or -1 where the keeper is not root: the host's own nodes then */
+};
+/* Takes all descriptors. */
+void build_root(const struct spec *spec, struct root_sources given);
+void attach_mount(int tree, int target, const char *name);
+int clone_mount(int at, const char *path, unsigned flags);
+
+/* devices.c: the device nodes of one sandbox, in memory. Only root of the host can make some that work. */
+#define DEVICE_COUNT 6
+struct device {
+  const char *name;
+  unsigned major, minor;
+};
+extern const struct device DEVICES[DEVICE_COUNT];
+int open_devices(uint32_t owner);
+
+/* proc.c: covers what of a fresh /proc is not listed there. `file` and `folder`: trees with nothing in them. */
+void cover_proc(int proc, const char *file, const char *folder);
 
 /* capabilities.c, seccomp.c */
 /* Beside these each keeps the guest's mark (rights.h). */
 void keep_capabilities(void);
 void keep_no_capability(void);
 struct seccomp_options {
-  bool shares_folder; /* the sandbox can write into a folder of the host, where no setuid or setgid file may appear */
-  bool single_id;     /* the guest's ids are the programs' ids */
+  bool shares_folder;  /* the sandbox can write into a folder of the host, where no setuid or setgid file may appear */
+  bool single_id;      /* the guest's ids are the programs' ids */
+  bool nested_filters; /* programs may filter their own calls */
 };
 void install_seccomp(struct seccomp_options options);
 
@@ -193,7 +215,7 @@ _Noreturn void run_inside(const struct spec *spec, int channel, char **argv);
 
 /* words.c: the words between the keeper and the sandbox's first process while it is built. */
 enum word { WORD_SOURCES = 1, WORD_READY = 2, WORD_GO = 3 };
-#define CHANNEL_FDS_MAX (SOURCES_MAX + CGROUPS_MAX + 2)
+#define CHANNEL_FDS_MAX (SOURCES_MAX + CGROUPS_MAX + 3)
 bool send_word(int channel, enum word word, const int *fds, unsigned count);
 /* The number of descriptors that came, or -1: the other side is gone or said something else. */
 int receive_word(int channel, enum word word, int *fds, unsigned capacity);

@@ -21,12 +21,16 @@
 #define STAGE "/tmp"
 #define OPTIONS_MAX 4096
 #define SHORT_PATH 64
-/* Of every template, relative to the root: nothing is mounted there. */
-#define EMPTY_FOLDER "sys"
+/* On the stage, for good: what covers something else. */
+#define EMPTY "empty"
+#define EMPTY_FILE EMPTY "/file"
+#define EMPTY_FOLDER EMPTY "/folder"
+/* Terminals are one count for the whole machine (kernel.pty.max). */
+#define TERMINALS "max=64,"
 
 struct build {
   const struct spec *spec;
-  const int *sources;
+  struct root_sources given;
   int root; /* the new root, once the first overlay is there */
 };
 
@@ -68,7 +72,7 @@ static int need_target(const struct build *build, const char *target) {
   return fd;
 }
 
-static void attach(int tree, int target, const char *name) {
+void attach_mount(int tree, int target, const char *name) {
   if (syscall(SYS_move_mount, tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0) die_at("mount on", name);
   close(tree);
   close(target);
@@ -125,7 +129,7 @@ static void mount_overlay(struct build *build, const struct step *step) {
 }
 
 static void mount_bind(const struct build *build, const struct step *step) {
-  attach(build->sources[step->first_source], need_target(build, step->target), step->target);
+  attach_mount(build->given.sources[step->first_source], need_target(build, step->target), step->target);
 }
 
 static void mount_tmpfs(const struct build *build, const struct step *step) {
@@ -134,7 +138,7 @@ static void mount_tmpfs(const struct build *build, const struct step *step) {
   mount_on("tmpfs", need_target(build, step->target), step->target, MS_NOSUID | MS_NODEV, options);
 }
 
-static int clone_tree(int at, const char *path, unsigned flags) {
+int clone_mount(int at, const char *path, unsigned flags) {
   int fd = (int)syscall(SYS_open_tree, at, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags);
   if (fd < 0) die_at("open", path);
   return fd;
@@ -145,7 +149,6 @@ static void make_read_only(int tree, const char *name) {
   if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0) die_at("make read-only:", name);
 }
 
-static const char *const DEVICES[] = {"null", "zero", "full", "random", "urandom", "tty"};
 static const struct {
   const char *name, *target;
 } DEVICE_LINKS[] = {
@@ -165,17 +168,27 @@ static void bind_device(int folder, const char *name) {
   int file = openat(folder, name, O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0666);
   if (file < 0) die_at("make /dev entry", name);
   close(file);
-  attach(clone_tree(AT_FDCWD, host, 0), open_within(folder, name), host);
+  attach_mount(clone_mount(AT_FDCWD, host, 0), open_within(folder, name), host);
+}
+
+/* Root's keeper made the nodes. Nobody else can: then they are the host's. */
+static int mount_nodes(const struct build *build, const struct step *step) {
+  if (build->given.devices >= 0) {
+    attach_mount(build->given.devices, need_target(build, step->target), step->target);
+    return need_target(build, step->target);
+  }
+  mount_on("tmpfs", need_target(build, step->target), step->target, MS_NOSUID | MS_NOEXEC, "size=64k,mode=755");
+  int folder = need_target(build, step->target);
+  for (size_t i = 0; i < DEVICE_COUNT; i++) bind_device(folder, DEVICES[i].name);
+  return folder;
 }
 
 static void mount_devices(const struct build *build, const struct step *step) {
-  mount_on("tmpfs", need_target(build, step->target), step->target, MS_NOSUID | MS_NOEXEC, "size=64k,mode=755");
-  int folder = need_target(build, step->target);
-  for (size_t i = 0; i < COUNT(DEVICES); i++) bind_device(folder, DEVICES[i]);
+  int folder = mount_nodes(build, step);
   for (size_t i = 0; i < COUNT(DEVICE_LINKS); i++)
     if (symlinkat(DEVICE_LINKS[i].target, folder, DEVICE_LINKS[i].name) < 0) die_at("link /dev entry", DEVICE_LINKS[i].name);
   if (mkdirat(folder, "pts", 0755) < 0 || mkdirat(folder, "shm", 01777) < 0) die("make folders in /dev");
-  const char *terminal_group = build->spec->id_map == ID_MAP_SINGLE ? "newinstance,ptmxmode=0666,mode=620" : "newinstance,ptmxmode=0666,mode=620,gid=5";
+  const char *terminal_group = build->spec->id_map == ID_MAP_SINGLE ? TERMINALS "newinstance,ptmxmode=0666,mode=620" : TERMINALS "newinstance,ptmxmode=0666,mode=620,gid=5";
   mount_on("devpts", open_within(folder, "pts"), "/dev/pts", MS_NOSUID | MS_NOEXEC, terminal_group);
   char options[SHORT_PATH];
   snprintf(options, sizeof options, "size=%llu,mode=1777", (unsigned long long)step->size);
@@ -184,25 +197,31 @@ static void mount_devices(const struct build *build, const struct step *step) {
   close(folder);
 }
 
-/* What this kernel does not have needs no covering. */
-static void mask_if_present(const struct build *build, const struct step *step) {
-  int target = open_target(build, step->target);
-  if (target < 0) {
-    if (errno == ENOENT) return;
-    die_at("find", step->target);
-  }
-  struct stat status;
-  if (fstat(target, &status) < 0) die_at("look at", step->target);
-  int cover = S_ISDIR(status.st_mode) ? clone_tree(build->root, EMPTY_FOLDER, 0) : clone_tree(AT_FDCWD, "/dev/null", 0);
-  if (S_ISDIR(status.st_mode)) make_read_only(cover, step->target);
-  attach(cover, target, step->target);
+static void mount_proc(const struct build *build, const struct step *step) {
+  mount_on("proc", need_target(build, step->target), step->target, MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+  cover_proc(need_target(build, step->target), EMPTY_FILE, EMPTY_FOLDER);
+}
+
+static void hold(const struct build *build, const struct step *step) {
+  int target = need_target(build, step->target);
+  attach_mount(clone_mount(target, "", AT_EMPTY_PATH), target, step->target);
+}
+
+/* Without an upper layer an overlay needs two lower ones. */
+static void mount_view(const struct build *build, const struct step *step) {
+  char path[SHORT_PATH], options[SHORT_PATH];
+  int target = need_target(build, step->target);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", target);
+  snprintf(options, sizeof options, "userxattr,lowerdir=%u:" EMPTY_FOLDER, step->first_source);
+  if (mount("overlay", path, "overlay", MS_NOSUID | MS_NODEV | MS_RDONLY, options) < 0) die_at("mount overlay on", step->target);
+  close(target);
 }
 
 static void remount_read_only(const struct build *build, const struct step *step) {
   int target = need_target(build, step->target);
-  int tree = clone_tree(target, "", AT_EMPTY_PATH);
+  int tree = clone_mount(target, "", AT_EMPTY_PATH);
   make_read_only(tree, step->target);
-  attach(tree, target, step->target);
+  attach_mount(tree, target, step->target);
 }
 
 static void walk(struct build *build, const struct step *step) {
@@ -210,12 +229,23 @@ static void walk(struct build *build, const struct step *step) {
     case SETUP_OVERLAY: mount_overlay(build, step); return;
     case SETUP_BIND: mount_bind(build, step); return;
     case SETUP_TMPFS: mount_tmpfs(build, step); return;
-    case SETUP_PROC: mount_on("proc", need_target(build, step->target), step->target, MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL); return;
+    case SETUP_PROC: mount_proc(build, step); return;
     case SETUP_DEVICES: mount_devices(build, step); return;
-    case SETUP_MASK: mask_if_present(build, step); return;
+    case SETUP_HELD: hold(build, step); return;
     case SETUP_READ_ONLY: remount_read_only(build, step); return;
+    case SETUP_VIEW: mount_view(build, step); return;
   }
   refuse("a step of an unknown kind");
+}
+
+/* Read-only to everybody, as every clone of it then is. */
+static void make_empty(void) {
+  make_folder(EMPTY, 0755);
+  make_folder(EMPTY_FOLDER, 0555);
+  if (mknod(EMPTY_FILE, S_IFREG | 0444, 0) < 0) die("make an empty file on the stage");
+  int tree = clone_mount(AT_FDCWD, EMPTY, 0);
+  make_read_only(tree, EMPTY);
+  attach_mount(tree, open_within(AT_FDCWD, EMPTY), EMPTY);
 }
 
 /* Layers get one-number names on a tmpfs of ours, so that what mountinfo shows inside names no path of the host. */
@@ -224,20 +254,21 @@ static void mount_stage(const struct spec *spec, const int *sources) {
   if (chdir(STAGE) < 0) die("enter the stage");
   make_folder("root", 0755);
   make_folder("storage", 0700);
+  make_empty();
   for (unsigned i = 0; i < spec->step_count; i++) {
-    if (spec->steps[i].kind != SETUP_OVERLAY) continue;
+    if (spec->steps[i].kind != SETUP_OVERLAY && spec->steps[i].kind != SETUP_VIEW) continue;
     for (unsigned n = 0; n < spec->steps[i].source_count; n++) {
       char name[16];
       snprintf(name, sizeof name, "%u", spec->steps[i].first_source + n);
       make_folder(name, 0700);
-      attach(sources[spec->steps[i].first_source + n], open_within(AT_FDCWD, name), "the stage");
+      attach_mount(sources[spec->steps[i].first_source + n], open_within(AT_FDCWD, name), "the stage");
     }
   }
 }
 
 static void mount_storage(const struct spec *spec, int layers) {
   if (spec->storage != STORAGE_TMPFS) {
-    attach(layers, open_within(AT_FDCWD, "storage"), "the stage");
+    attach_mount(layers, open_within(AT_FDCWD, "storage"), "the stage");
     return;
   }
   char options[SHORT_PATH];
@@ -252,12 +283,12 @@ static void enter_root(void) {
   if (chdir("/") < 0) die("enter the new root");
 }
 
-void build_root(const struct spec *spec, const int *sources, int layers) {
+void build_root(const struct spec *spec, struct root_sources given) {
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) die("make the mounts private");
   umask(0);
-  mount_stage(spec, sources);
-  mount_storage(spec, layers);
-  struct build build = {.spec = spec, .sources = sources, .root = -1};
+  mount_stage(spec, given.sources);
+  mount_storage(spec, given.layers);
+  struct build build = {.spec = spec, .given = given, .root = -1};
   for (unsigned i = 0; i < spec->step_count; i++) walk(&build, &spec->steps[i]);
   if (build.root < 0) refuse("no step makes the root");
   close(build.root);

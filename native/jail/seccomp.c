@@ -6,8 +6,11 @@
 #include <linux/fs.h>
 #include <linux/fscrypt.h>
 #include <linux/fsverity.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +29,21 @@ struct refusal {
   unsigned error;
 };
 
+struct socket_kind {
+  unsigned family, type, protocol;
+};
+
+struct socket_option {
+  unsigned level, name, error;
+};
+
+/* Newer than the headers of Debian 12. */
+#ifndef TCP_AO_ADD_KEY
+#define TCP_AO_ADD_KEY 38
+#endif
+/* Of linux/in6.h, which does not go together with netinet/in.h. */
+#define IPV6_FLOWLABEL_MGR 32
+
 #include "syscalls.h"
 
 #if defined(__x86_64__)
@@ -43,8 +61,8 @@ struct refusal {
   (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | 0x80u /* CLONE_NEWTIME */)
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-/* Three instructions a range at worst, two a refusal, and the fixed part. */
-#define PROGRAM_MAX (COUNT(ALLOWED) * 3 + COUNT(REFUSED) * 2 + 192)
+/* Three instructions a range at worst, two a refusal, eight a socket, six an option, and the fixed part. */
+#define PROGRAM_MAX (COUNT(ALLOWED) * 3 + COUNT(REFUSED) * 2 + COUNT(SOCKETS) * 8 + COUNT(OPTIONS) * 6 + 192)
 
 struct program {
   struct sock_filter at[PROGRAM_MAX];
@@ -173,16 +191,60 @@ static void mask_ioctl(struct program *program) {
   answer(program, SECCOMP_RET_ALLOW);
 }
 
-/* Unix, IPv4, IPv6 and netlink obey the network namespace. Others, AF_VSOCK first, reach past it or are a large surface. */
-static void mask_families(struct program *program, unsigned number) {
-  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 7, number);
+/* Jumps over what is emitted until `land`, unless the number is `number`. What is emitted ends the program in every case. */
+static unsigned skip_unless(struct program *program, unsigned number) {
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, number);
+  emit(program, BPF_JMP | BPF_JA, 0, 0, 0);
+  return program->length;
+}
+
+static void land(struct program *program, unsigned from) { program->at[from - 1].k = program->length - from; }
+
+/* One row of SOCKETS: allowed when the three arguments are its. Flags (SOCK_CLOEXEC) share the type's word. */
+static void allow_socket(struct program *program, const struct socket_kind *kind) {
   load(program, argument(0));
-  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 3, 0, AF_UNIX);
-  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, AF_INET);
-  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AF_INET6);
-  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, AF_NETLINK);
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 6, kind->family);
+  load(program, argument(1));
+  emit(program, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0xf /* SOCK_TYPE_MASK of the kernel */);
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, kind->type);
+  load(program, argument(2));
+  emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, kind->protocol);
   answer(program, SECCOMP_RET_ALLOW);
+}
+
+static bool is_new_family(size_t row) { return row == 0 || SOCKETS[row].family != SOCKETS[row - 1].family; }
+
+/* What is refused answers as a kernel that lacks it: programs that try MPTCP first go on with TCP. */
+static void mask_sockets(struct program *program, unsigned number) {
+  unsigned start = skip_unless(program, number);
+  for (size_t i = 0; i < COUNT(SOCKETS); i++) allow_socket(program, &SOCKETS[i]);
+  load(program, argument(0));
+  for (size_t i = 0; i < COUNT(SOCKETS); i++) {
+    if (!is_new_family(i)) continue;
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SOCKETS[i].family);
+    answer(program, fail_with(EPROTONOSUPPORT));
+  }
   answer(program, fail_with(EAFNOSUPPORT));
+  land(program, start);
+}
+
+static void mask_options(struct program *program) {
+  unsigned start = skip_unless(program, __NR_setsockopt);
+  for (size_t i = 0; i < COUNT(OPTIONS); i++) {
+    load(program, argument(1));
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, OPTIONS[i].level);
+    load(program, argument(2));
+    emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, OPTIONS[i].name);
+    answer(program, fail_with(OPTIONS[i].error));
+  }
+  answer(program, SECCOMP_RET_ALLOW);
+  land(program, start);
+}
+
+/* A filter of the sandbox's own takes from the machine's one count of translated programs (bpf_jit_limit). */
+static void forbid_filters(struct program *program) {
+  forbid_value(program, __NR_seccomp, 0, SECCOMP_SET_MODE_FILTER, EINVAL);
+  forbid_value(program, __NR_prctl, 0, PR_SET_SECCOMP, EINVAL);
 }
 
 static int compare_numbers(const void *left, const void *right) {
@@ -222,8 +284,10 @@ void install_seccomp(struct seccomp_options options) {
   if (options.single_id) forbid_limits_of_others(&program);
   forbid_value(&program, __NR_prctl, 0, PR_SCHED_CORE, EINVAL); /* keeps a processor's other threads idle */
   mask_ioctl(&program);
-  mask_families(&program, __NR_socket);
-  mask_families(&program, __NR_socketpair);
+  mask_sockets(&program, __NR_socket);
+  mask_sockets(&program, __NR_socketpair);
+  mask_options(&program);
+  if (!options.nested_filters) forbid_filters(&program);
   for (size_t i = 0; i < COUNT(REFUSED); i++) {
     emit(&program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, REFUSED[i].number);
     answer(&program, fail_with(REFUSED[i].error));

@@ -62,7 +62,7 @@ static void parse_step(struct spec *spec, const struct field *setup) {
   }
   next_or_refuse(result);
   if (step->target == NULL || step->target[0] != '/') refuse("a step has no target");
-  if (step->kind == SETUP_BIND) add_source(spec, step, bind);
+  if (step->kind == SETUP_BIND || step->kind == SETUP_VIEW) add_source(spec, step, bind);
   if (step->kind == SETUP_OVERLAY && (step->source_count == 0 || step->name == NULL)) refuse("an overlay without layers or name");
 }
 
@@ -110,6 +110,7 @@ static void parse_field(struct spec *spec, const struct field *field) {
       spec->ephemeral = (field->number & JAIL_EPHEMERAL) != 0;
       spec->keeper_is_gone = (field->number & JAIL_KEEPER_IS_GONE) != 0;
       spec->end_keeper = (field->number & JAIL_END_KEEPER) != 0;
+      spec->nested_filters = (field->number & JAIL_NESTED_FILTERS) != 0;
       break;
     case TAG_CGROUP: parse_cgroup(spec, field); break;
     case TAG_SETUP: parse_step(spec, field); break;

@@ -105,6 +105,9 @@ function sandboxSchema(hostCpus: number) {
         .default(4 * GIB)
         .describe("What a sandbox may write"),
       openFiles: limit(64).default(4096).describe("Open files of each process of a sandbox"),
+      nestedFilters: flag()
+        .default(false)
+        .describe("Programs of a sandbox may filter their own system calls, which takes from one count of the whole machine"),
       network: policy()
         .default("none")
         .describe(

@@ -39,6 +39,7 @@ describe("loadConfig", () => {
       pids: 512,
       diskBytes: 4_294_967_296,
       openFiles: 4096,
+      nestedFilters: false,
       network: "none",
     });
   });

@@ -80,6 +80,8 @@ export interface SandboxSpec {
   readonly workspace?: Workspace;
   /** Set: dies with the process that made it. */
   readonly ephemeral: boolean;
+  /** Programs inside may filter their own system calls. Such filters take from one count of the whole machine. */
+  readonly nestedFilters?: boolean;
   readonly deadline?: Date;
 }
 

@@ -18,10 +18,13 @@ const MAX_TEXT_BYTES = 65_536;
 const MAX_TIMEOUT_MS = 3650 * 24 * 3_600_000;
 
 /** Limits and life of a sandbox whose maker names none. */
-export type SandboxDefaults = Limits & { readonly timeoutMs: number };
+export type SandboxDefaults = Limits & { readonly timeoutMs: number; readonly nestedFilters?: boolean };
 
 /** A caller's wish, checked and filled up with defaults. */
-export type CreateRequest = Pick<SandboxRecord, "template" | "timeoutMs" | "limits" | "workspace" | "metadata" | "env" | "ephemeral"> & {
+export type CreateRequest = Pick<
+  SandboxRecord,
+  "template" | "timeoutMs" | "limits" | "workspace" | "metadata" | "env" | "ephemeral" | "nestedFilters"
+> & {
   /** Limits without which there shall be no sandbox. */
   readonly required: readonly (keyof Limits)[];
 };
@@ -38,6 +41,7 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
     metadata: parseTexts("metadata", options.metadata ?? {}, /^[^\0]{1,128}$/),
     env: parseTexts("env", options.env ?? {}, /^[A-Za-z_][A-Za-z0-9_]{0,127}$/),
     ephemeral: options.ephemeral ?? false,
+    ...((options.nestedFilters ?? defaults.nestedFilters) && { nestedFilters: true }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Limits, Workspace } from "../runtime/runtime.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import { assertWithin } from "./network-ceiling.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { Principal, Quotas } from "./sandbox.ts";
+import type { CreateOptions, Principal, Quotas } from "./sandbox.ts";
 
 /** The least first: a copy reads a folder once, `ro` lets programs look into it while it changes, `rw` lets them change it. */
 const MODES = ["copy", "ro", "rw"] as const satisfies readonly Workspace["mode"][];
@@ -33,6 +33,12 @@ export function assertGranted(named: Limits, { grants }: Principal): void {
     if (value === undefined || value <= most) continue;
     throw new BelljarError("FORBIDDEN", `A sandbox of this caller may have ${name} of at most ${most}, not ${value}: name no more`);
   }
+}
+
+/** Throws `FORBIDDEN` for a principal that was narrowed to scopes: what the option touches is everybody's. */
+export function assertUnscoped(option: keyof CreateOptions, { grants }: Principal): void {
+  if (grants === undefined) return;
+  throw new BelljarError("FORBIDDEN", `A caller with scopes cannot ask for ${option}: ask whoever runs the server to configure it`);
 }
 
 /** The limits that hold or there is no sandbox: who was granted only so much gets no more where the host cannot enforce it. */

@@ -122,6 +122,15 @@ describe("create", () => {
     await expect(sandboxes.create(LOCAL, options, signal)).rejects.toThrow(withCode("ARGUMENTS_INVALID"));
   });
 
+  it("lets programs filter their own calls where a caller without scopes asks for it", async () => {
+    await using sandboxes = openHome();
+    expect(await (await sandboxes.create(LOCAL, {}, signal)).info()).not.toHaveProperty("nestedFilters");
+    const sandbox = await sandboxes.create(LOCAL, { nestedFilters: true }, signal);
+    expect(await sandbox.info()).toMatchObject({ nestedFilters: true });
+    const scoped = { id: "scoped", name: "scoped", grants: { readOnly: false } };
+    await expect(sandboxes.create(scoped, { nestedFilters: true }, signal)).rejects.toThrow(withCode("FORBIDDEN"));
+  });
+
   it("refuses a workspace that is the home itself", async () => {
     await using sandboxes = openHome();
     await expect(sandboxes.create(LOCAL, { workspace: { path: home, mode: "copy" } }, signal)).rejects.toThrow(

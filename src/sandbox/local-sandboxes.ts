@@ -7,7 +7,7 @@ import type { CreateRequest, SandboxDefaults } from "./create-request.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { CREATOR } from "./creator.ts";
 import { grantedSandbox } from "./granted-sandbox.ts";
-import { assertGranted, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
+import { assertGranted, assertUnscoped, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
 import { DefaultSandboxes } from "./default-sandboxes.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
@@ -177,6 +177,7 @@ class HomeSandboxes implements LocalSandboxes {
   ): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
     assertGranted(options.limits ?? {}, principal);
+    if (options.nestedFilters) assertUnscoped("nestedFilters", principal);
     const { network: standard = "none", quotas } = this.#options;
     const limits = cutLimits(this.#options.config.sandbox, principal, quotas);
     const { required, ...request } = parseCreateOptions(options, limits);
@@ -203,10 +204,13 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   async #start(record: SandboxRecord, required: SandboxSpec["required"], signal: AbortSignal): Promise<RunningSandbox> {
-    const { id, template, limits, workspace, ephemeral, deadline } = record;
+    const { id, template, limits, workspace, ephemeral, nestedFilters, deadline } = record;
     const spec = { id, folder: this.#journal.folder(id), template, hostname: id, limits, required, ephemeral, deadline };
     try {
-      return await this.#options.runtime.create({ ...spec, ...(workspace && { workspace }) }, signal);
+      return await this.#options.runtime.create(
+        { ...spec, ...(workspace && { workspace }), ...(nestedFilters && { nestedFilters }) },
+        signal,
+      );
     } catch (cause) {
       await this.#journal.remove(id);
       throw signal.aborted ? cancelled(signal) : cause;

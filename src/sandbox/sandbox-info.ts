@@ -37,6 +37,7 @@ export function toSandboxInfo(record: SandboxRecord, { life, enforced, network }
     unenforced: unenforced(record.limits, enforced),
     ...toNetwork(network ?? firstState(record)),
     ...(record.secrets && { secrets: record.secrets }),
+    ...(record.nestedFilters && { nestedFilters: true }),
     metadata: record.metadata,
     ...(record.workspace && { workspace: record.workspace }),
     ...(record.defaultName !== undefined && { defaultName: record.defaultName }),

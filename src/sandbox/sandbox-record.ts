@@ -33,6 +33,7 @@ const recordSchema = z.object({
   metadata: texts,
   env: texts,
   ephemeral: z.boolean(),
+  nestedFilters: z.boolean().optional(),
   defaultName: z.string().optional(),
 });
 

@@ -118,6 +118,11 @@ export interface CreateOptions {
   readonly timeoutMs?: number;
   /** Dies with the process that made it. */
   readonly ephemeral?: boolean;
+  /**
+   * Programs inside may filter their own system calls, as browsers do. The filters take from one count of the whole machine, so only
+   * a caller without scopes may ask for it. Default: the configuration's, which is false.
+   */
+  readonly nestedFilters?: boolean;
 }
 
 export interface ListFilter {
@@ -153,6 +158,8 @@ export interface SandboxInfo {
   /** The secrets that it uses, without their values. */
   readonly secrets?: SecretUses;
   readonly workspace?: Workspace;
+  /** Its programs may filter their own system calls; absent: they may not. */
+  readonly nestedFilters?: boolean;
   readonly metadata: Readonly<Record<string, string>>;
   /** The name of the default sandbox it is, if it is one. */
   readonly defaultName?: string;

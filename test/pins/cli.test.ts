@@ -12,7 +12,7 @@ it("keeps every command with its options", () => {
       "run FILE|- [-- ARGS...] --lang --workspace --network --env --timeout --json",
       "exec ID -- ARGV... --cwd --env --user --timeout",
       "shell [ID] --workspace --network --user",
-      "sandbox create --workspace --template --memory --cpus --pids --disk --open-files --best-effort --timeout --network --secret --env --metadata --json",
+      "sandbox create --workspace --template --memory --cpus --pids --disk --open-files --best-effort --nested-filters --timeout --network --secret --env --metadata --json",
       "sandbox list --all --state --metadata --json",
       "sandbox info ID --json",
       "sandbox network ID [none|all|RULE,...] --allow --deny --json",

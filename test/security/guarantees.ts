@@ -12,20 +12,22 @@ export const GUARANTEES = {
   "no-kernel-doors": "io_uring, keyrings, bpf, perf, userfaultfd, kexec, modules and file handles are closed.",
   "no-machine-control": "A sandbox cannot reboot the machine, set its clock or name, or read its kernel log.",
   "no-device-nodes": "A sandbox can make no device node, and has none that reaches the host.",
+  "own-device-nodes": "Started by root, a sandbox has device nodes of its own: a lock, a watch or a change on one reaches nobody else.",
   "no-terminal-injection": "A program cannot type into a terminal (TIOCSTI, TIOCLINUX).",
   "one-architecture": "A call through another architecture's table ends the program.",
-  "system-calls-listed": "A system call or a socket family that the filter's lists do not allow is refused, whatever its arguments.",
-  "proc-masked": "The files of /proc that tell of the machine are masked, and there is no /sys.",
+  "system-calls-listed": "A system call, or a socket by its family, type and protocol, that the filter's lists do not allow is refused.",
+  "proc-masked":
+    "Of /proc a sandbox sees its own processes and a list of files with a reason each; everything else is covered, and there is no /sys.",
 
   "host-files-hidden": "Of the host's files a sandbox sees /usr, an allow-list of /etc, and its workspace.",
   "host-secrets-hidden": "Files that the whole world may not read on the host are not in a sandbox, even for its root.",
   "host-environment-hidden": "No variable of the host's environment reaches a sandbox.",
-  "host-paths-hidden":
-    "A sandbox's mount table names no path of the host but a workspace given as ro or rw, and Node's own folder where it is not under /usr.",
+  "host-paths-hidden": "A sandbox's mount table names no path of the host but a workspace given as ro or rw.",
   "host-files-unwritable": "What a sandbox writes stays in it: the host's /usr and a copied workspace stay as they are.",
   "workspace-as-given": "A workspace given as ro cannot be changed, and one given as copy stays as it is.",
   "workspace-takes-no-rights":
     "Nothing that a sandbox writes into a workspace given as rw has rights on the host: no setuid or setgid bit, file capability, device node, kernel attribute or locked flag.",
+  "programs-unchangeable": "Nobody inside can change, replace or move Belljar's own programs under /opt/belljar, root neither.",
   "apply-stays-inside":
     "What `sandbox apply` takes out of a sandbox is written below its workspace alone, without setuid, devices or attributes, whatever is named, linked or swapped meanwhile.",
   "file-calls-stay-inside": "File calls follow no name, link, hard link or magic link out of the sandbox.",
@@ -34,9 +36,12 @@ export const GUARANTEES = {
     "Newlines and invalid UTF-8 in names, long paths, many files and large sparse files are served or refused, and harm nothing.",
 
   "sandboxes-apart": "A sandbox sees no file, process or socket of another one.",
+  "shared-files-apart": "A lock or a watch on a file that every sandbox sees, in /usr, /etc, /opt or /proc, reaches no other sandbox.",
   "signals-stay-inside": "A signal reaches no process outside its sandbox, and kill(-1) does not end the sandbox.",
   "own-kernel-counts":
     "Started by root, a sandbox that uses up a count which the kernel keeps for each user takes nothing from another one.",
+  "machine-counts-kept":
+    "A sandbox takes nothing from counts that the kernel keeps for the whole machine: translated filters, asynchronous input, labels of flows, and of terminals no more than 64.",
 
   "no-network": "A sandbox has a loopback of its own and no other network.",
   "host-ports-closed": "A sandbox neither reaches, lists nor takes a port of the host.",
@@ -69,6 +74,8 @@ export const GUARANTEES = {
   "pids-bounded": "A fork bomb stops at the limit, and the sandbox still answers.",
   "memory-bounded": "A program that takes too much memory dies, alone or as a tree; the sandbox and the host live.",
   "disk-bounded": "A program that fills the disk stops at the limit, and /tmp and /dev/shm have limits of their own.",
+  "kernel-memory-bounded":
+    "Where its memory has a limit, what a sandbox makes the kernel hold has a limit too: queues of connections and datagrams, pipes, messages, watches, timers, mappings, names.",
   "output-bounded": "A flood of output costs the host a bounded amount of memory.",
 
   "nothing-survives": "When a sandbox ends, every process of it is gone: those that ignore signals and those that left their parents too.",

@@ -10,6 +10,7 @@ const CREATE_OPTIONS = {
   disk: { type: "string", value: "SIZE", description: "What it may write" },
   "open-files": { type: "string", value: "N", description: "Most open files of a process" },
   "best-effort": { type: "boolean", description: "Go on when a named limit cannot be enforced here" },
+  "nested-filters": { type: "boolean", description: "Let its programs filter their own system calls, as browsers do" },
   timeout: { type: "string", value: "TIME", description: "How long it lives without being extended: 90s, 1h" },
   network: NETWORK,
   secret: {

@@ -37,6 +37,7 @@ function toCreateOptions(call: CommandCall, { env }: CommandContext): CreateOpti
     template: textOption(call, "template"),
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(isSet(call, "best-effort") && { bestEffort: true }),
+    ...(isSet(call, "nested-filters") && { nestedFilters: true }),
     timeoutMs: option("timeout", parseDuration),
     env: parsePairs("env", textOptions(call, "env"), env),
     ...(secrets.length > 0 && { secrets: parseSecretOptions(secrets) }),

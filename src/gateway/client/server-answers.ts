@@ -30,6 +30,7 @@ export const sandboxInfo = z.object({
   networkCeiling: networkPolicySchema.optional(),
   secrets: secretUsesSchema.optional(),
   workspace: z.object({ path: z.string(), mode: z.enum(["copy", "ro", "rw"]) }).optional(),
+  nestedFilters: z.boolean().optional(),
   metadata: z.record(z.string(), z.string()),
   defaultName: z.string().optional(),
 });

@@ -33,6 +33,7 @@ export const createBody = z.strictObject({
   env: pairs.optional(),
   timeoutMs: positive.optional(),
   ephemeral: z.boolean().optional(),
+  nestedFilters: z.boolean().optional(),
 });
 
 /** A default sandbox outlives its callers. */

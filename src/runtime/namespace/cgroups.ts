@@ -16,6 +16,8 @@ export interface Cgroups {
   readonly bases: readonly CgroupBase[];
   readonly limits: readonly (keyof Limits)[];
   readonly freezer: boolean;
+  /** What the kernel itself holds for a sandbox counts against its limit on memory: all of it, all but the queues of sockets, or nothing. */
+  readonly kernelMemory: "counted" | "without-sockets" | "uncounted";
   /** Why there are none, or fewer than could be. */
   readonly problem?: string;
 }
@@ -78,11 +80,22 @@ function findV1(mounts: readonly CgroupMount[], paths: ReadonlyMap<string, strin
     const base = join(ownFolder(mount, path), OUR_FOLDER);
     return canUse(base, "tasks") ? [{ kind, path: base }] : [];
   });
+  const memory = bases.find(({ kind }) => kind === "memory");
+  /* Version 1 counts the queues of sockets apart, and only where the jail can set a limit on them. */
+  const countsSockets = memory !== undefined && canUse(memory.path, "memory.kmem.tcp.limit_in_bytes");
   return withoutTwins({
     bases,
     limits: bases.flatMap(({ kind }) => (kind in LIMIT_OF ? [LIMIT_OF[kind as keyof typeof LIMIT_OF]] : [])),
     freezer: bases.some(({ kind }) => kind === "freezer"),
+    kernelMemory: kernelMemory(memory !== undefined, countsSockets),
   });
+}
+
+/** Whoever boots the machine can switch the counts off; see cgroup.memory in the kernel's parameters. */
+function kernelMemory(hasGroup: boolean, countsSockets: boolean): Cgroups["kernelMemory"] {
+  const switchedOff = /\bcgroup\.memory=(\S*)/.exec(readFileSync("/proc/cmdline", "utf8"))?.[1]?.split(",") ?? [];
+  if (!hasGroup || switchedOff.includes("nokmem")) return "uncounted";
+  return countsSockets && !switchedOff.includes("nosocket") ? "counted" : "without-sockets";
 }
 
 /** Controllers that are mounted together (cpu,cpuacct) share one folder, which is made once. */
@@ -104,6 +117,7 @@ function findV2(mounts: readonly CgroupMount[], paths: ReadonlyMap<string, strin
         bases: [{ kind: "v2", path: join(folder, OUR_FOLDER) }],
         limits: controllers.map((controller) => LIMIT_OF[controller]),
         freezer: true,
+        kernelMemory: kernelMemory(controllers.includes("memory"), true),
       };
     }
   }
@@ -111,7 +125,7 @@ function findV2(mounts: readonly CgroupMount[], paths: ReadonlyMap<string, strin
 }
 
 function none(problem: string): Cgroups {
-  return { bases: [], limits: [], freezer: false, problem };
+  return { bases: [], limits: [], freezer: false, kernelMemory: "uncounted", problem };
 }
 
 /** Which controllers our folder under `folder` can hand to sandboxes. */

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createGuest } from "../guest/create-guest.ts";
 import type { Isolation, IsolationCheck, Limits, Runtime } from "../runtime.ts";
@@ -19,11 +18,19 @@ export async function probeIsolation(host: NamespaceHost, runtime: Runtime): Pro
     pause: host.cgroups.freezer,
   } as const;
   try {
-    const seen = await lookInside(runtime);
+    const seen = await lookInside(runtime, host.options.home);
     return {
       ...facts,
       available: true,
-      checks: [...kernelChecks(seen), idCheck(host), ...limitChecks(host), storageCheck(host), pauseCheck(host)],
+      checks: [
+        ...kernelChecks(seen),
+        idCheck(host),
+        deviceCheck(host),
+        ...limitChecks(host),
+        kernelMemoryCheck(host),
+        storageCheck(host),
+        pauseCheck(host),
+      ],
     };
   } catch (cause) {
     return { ...facts, available: false, limits: [], checks: [unavailable(cause)] };
@@ -44,9 +51,10 @@ interface Seen {
   readonly replacesFolders: boolean;
 }
 
-async function lookInside(runtime: Runtime): Promise<Seen> {
+/** Below the home, as every sandbox: the file system of the host's temporary folder may not take layers where the home's does. */
+async function lookInside(runtime: Runtime, home: string): Promise<Seen> {
   const signal = AbortSignal.timeout(TRIAL_MS);
-  const folder = await mkdtemp(join(tmpdir(), "belljar-probe-"));
+  const folder = await mkdtemp(join(home, "probe-"));
   try {
     const id = [...randomBytes(20)].map((byte) => (byte % 36).toString(36)).join("");
     const spec = {
@@ -84,7 +92,11 @@ function kernelChecks({ status, interfaces, coreDumpPattern, replacesFolders }: 
     check("seccomp", /^Seccomp:\s*2$/m.test(status), "System calls pass a filter that lists what is allowed"),
     check("no-new-privileges", /^NoNewPrivs:\s*1$/m.test(status), "Set-uid programs and file capabilities do nothing"),
     check("network", interfaces.length === 1 && interfaces[0] === "lo", "No network but the sandbox's own loopback"),
-    check("file-system", replacesFolders, "Every file and folder that a sandbox sees can be changed, and only its own copy is"),
+    check(
+      "file-system",
+      replacesFolders,
+      "Every file and folder that a sandbox sees, but Belljar's own programs, can be changed, and only its own copy is",
+    ),
     check("kernel-settings", !coreDumpPattern, "The kernel's settings cannot be written"),
   ];
 }
@@ -114,6 +126,17 @@ function idCheck({ idMap }: NamespaceHost): IsolationCheck {
   }
 }
 
+/** Only root of the host can make nodes that work. */
+function deviceCheck({ idMap }: NamespaceHost): IsolationCheck {
+  if (idMap.kind === "slot") return { id: "devices", state: "enforced", detail: "Each sandbox has device nodes of its own" };
+  return {
+    id: "devices",
+    state: "partial",
+    detail: "/dev/null and its like are the host's: a lock or a watch on them is seen by this user's other sandboxes and by the host",
+    remedy: "Run Belljar as root",
+  };
+}
+
 const LIMIT_NAMES: Readonly<Record<keyof Limits, string>> = {
   memoryBytes: "memory",
   cpus: "cpu",
@@ -138,6 +161,29 @@ function limitChecks({ limits, cgroups }: NamespaceHost): readonly IsolationChec
         remedy: CGROUP_REMEDY,
       };
     });
+}
+
+/** Reported beside the limit on memory, which it belongs to: what a program makes the kernel hold is not the program's own memory. */
+function kernelMemoryCheck({ cgroups }: NamespaceHost): IsolationCheck {
+  const id = "kernel-memory";
+  switch (cgroups.kernelMemory) {
+    case "counted":
+      return { id, state: "enforced", detail: "What the kernel holds for a sandbox has a limit, the queues of TCP and UDP included" };
+    case "without-sockets":
+      return {
+        id,
+        state: "partial",
+        detail: "The queues of a sandbox's sockets have no limit",
+        remedy: "Boot without cgroup.memory=nosocket, on a kernel that counts them (memory.kmem.tcp.limit_in_bytes, or control groups v2)",
+      };
+    case "uncounted":
+      return {
+        id,
+        state: "absent",
+        detail: "What the kernel holds for a sandbox (sockets, pipes, watches, tables) has no limit",
+        remedy: cgroups.limits.includes("memoryBytes") ? "Boot without cgroup.memory=nokmem" : CGROUP_REMEDY,
+      };
+  }
 }
 
 function storageCheck({ storage, limits }: NamespaceHost): IsolationCheck {

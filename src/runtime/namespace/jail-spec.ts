@@ -8,10 +8,11 @@ import { ID_MAP_KIND, type IdMap } from "./id-map.ts";
 import type { Template } from "./template/template.ts";
 
 /** Numbers of `native/jail/jail.h`. */
-const SETUP = { OVERLAY: 1, BIND: 2, TMPFS: 3, PROC: 4, DEVICES: 5, MASK: 6, READ_ONLY: 7 } as const;
+const SETUP = { OVERLAY: 1, BIND: 2, TMPFS: 3, PROC: 4, DEVICES: 5, HELD: 6, READ_ONLY: 7, VIEW: 8 } as const;
 const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
 const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
 const EPHEMERAL = 1;
+const NESTED_FILTERS = 8;
 const CLEAR_FLAGS: Readonly<Record<Keeper, number>> = { unknown: 0, gone: 2, silent: 4 };
 
 /** What is known of the keeper of a folder that is to be cleared: nothing, that it is gone, or that it says nothing and must end. */
@@ -25,25 +26,9 @@ const SLOTS = 32_768;
 const MIB = 1024 * 1024;
 const SCRATCH_BYTES = 1024 * MIB;
 
-/** What a sandbox must not see of the kernel, where this kernel has it. */
-const MASKED = [
-  "/proc/acpi",
-  "/proc/asound",
-  "/proc/bus",
-  "/proc/fs",
-  "/proc/irq",
-  "/proc/kallsyms",
-  "/proc/kcore",
-  "/proc/keys",
-  "/proc/kmsg",
-  "/proc/latency_stats",
-  "/proc/sched_debug",
-  "/proc/scsi",
-  "/proc/sysrq-trigger",
-  "/proc/sysvipc",
-  "/proc/timer_list",
-  "/proc/timer_stats",
-];
+/** Belljar's own programs, and the folder above, which nobody may move away with them. */
+const PROGRAMS = "/opt/belljar";
+const PROGRAMS_PARENT = "/opt";
 
 /** Where a sandbox lies on the host, and whose its files are: what its removal needs too. */
 export interface JailPlace {
@@ -78,7 +63,7 @@ export function encodeJailSpec(request: JailRequest): Buffer {
     ["SLOT", slotOf(spec.id)],
     ["VALUE", request.bootId],
     ["DEADLINE_MS", deadlineMs(spec.deadline)],
-    ["FLAGS", spec.ephemeral ? EPHEMERAL : 0],
+    ["FLAGS", (spec.ephemeral ? EPHEMERAL : 0) | (spec.nestedFilters ? NESTED_FILTERS : 0)],
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
     ...limitFields(request),
@@ -149,13 +134,17 @@ function steps({ spec, template }: JailRequest): readonly Step[] {
       ["KIND", SETUP.PROC],
       ["TARGET", "/proc"],
     ],
-    ...MASKED.map((target): Step => [
-      ["KIND", SETUP.MASK],
-      ["TARGET", target],
-    ]),
     [
       ["KIND", SETUP.READ_ONLY],
       ["TARGET", "/proc/sys"],
+    ],
+    [
+      ["KIND", SETUP.HELD],
+      ["TARGET", PROGRAMS_PARENT],
+    ],
+    [
+      ["KIND", SETUP.READ_ONLY],
+      ["TARGET", PROGRAMS],
     ],
     [
       ["KIND", SETUP.TMPFS],
@@ -165,7 +154,7 @@ function steps({ spec, template }: JailRequest): readonly Step[] {
     ],
     ...(spec.workspace ? [workspaceStep(spec.workspace)] : []),
     ...template.binds.map(({ from, to }): Step => [
-      ["KIND", SETUP.BIND],
+      ["KIND", SETUP.VIEW],
       ["TARGET", to],
       ["PATH", from],
       ["IDS", IDS.NONE],

@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 const ATTACKS = join(ROOT, "test/fixtures/attacks");
 const MEBIBYTE = 1 << 20;
 
-export type BoxOptions = Partial<Pick<SandboxSpec, "limits" | "required" | "workspace" | "deadline" | "ephemeral">>;
+export type BoxOptions = Partial<Pick<SandboxSpec, "limits" | "required" | "workspace" | "deadline" | "ephemeral" | "nestedFilters">>;
 export type RunInside = Partial<Pick<RunOptions, "user" | "input" | "timeoutMs" | "cwd" | "env" | "maxOutputBytes" | "signal">>;
 
 /** A live sandbox; disposing it kills it. */
