@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { hasMoreValues, VALUES_MAX } from "../catalog/value-count.ts";
+import { VALUES_MAX } from "../catalog/value-count.ts";
 import { BelljarError } from "../errors.ts";
 import type { Isolation } from "../runtime/runtime.ts";
 import { createMcpHttp } from "../mcp/server/http.ts";
@@ -29,6 +29,7 @@ import { answerErrors, answerUnreadablePath } from "./error-answer.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable, isLoopback } from "./loopback.ts";
 import { createHttpServer } from "./http-server.ts";
+import { jsonHasMoreValues } from "./json-values.ts";
 import { assertJson, assertOwnOrigin, isOwnName } from "./origin-guard.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
 import { REQUEST_ID_HEADER, requestIdOf } from "./request-id.ts";
@@ -244,14 +245,14 @@ function readJsonAlone(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
     if (body === "" && request.method !== "POST") return done(null, undefined);
-    return parse(request, String(body), (error, json) => (error ? done(error) : takeJson(json, done)));
+    if (jsonHasMoreValues(String(body), VALUES_MAX)) return done(tooManyValues());
+    return parse(request, String(body), done);
   });
 }
 
-/** Schemas, our own and the SDK's, are checked against what is parsed here, in a time that grows with its values. */
-function takeJson(json: unknown, done: (error: Error | null, json?: unknown) => void): void {
-  if (!hasMoreValues(json)) return done(null, json);
-  done(new BelljarError("ARGUMENTS_INVALID", `The request's body holds more than ${VALUES_MAX} values; send fewer at once`));
+/** Parsing, and checking a schema, ours or the SDK's, takes a time that grows with the values, however short they are. */
+function tooManyValues(): BelljarError {
+  return new BelljarError("ARGUMENTS_INVALID", `The request's body holds more than ${VALUES_MAX} values; send fewer at once`);
 }
 
 /** Resolves when the last connection has gone. */

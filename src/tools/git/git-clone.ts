@@ -70,7 +70,7 @@ export const gitClone = defineTool({
 
 /** As git names it. */
 function folderName(url: string): string {
-  const last = posix.basename(url.replace(/\/+$/, "").replace(/\/\.git$/, "")).replace(/^.*:/, "");
+  const last = posix.basename(url.replace(/(?<!\/)\/+$/, "").replace(/\/\.git$/, "")).replace(/^.*:/, "");
   const name = last.replace(/\.git$/, "");
   return name.startsWith("-") || name === "." || name === ".." ? "" : name;
 }

@@ -1,5 +1,5 @@
 const SCHEMES = new Set(["https:", "http:", "ssh:", "git:", "file:"]);
-const SCP = /^(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9[][A-Za-z0-9._:[\]-]*:(?!\/\/).+$/;
+const SCP = /^(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9[][A-Za-z0-9._[\]-]*:(?!\/\/).+$/;
 
 /** Undefined for an address that git may be given: no option, no transport that runs a program, no password in it. */
 export function findAddressProblem(url: string): string | undefined {
