@@ -10,8 +10,8 @@ import { verifies } from "./verifies.ts";
 const lab = useLab(["setid", "rights"]);
 
 /** A project of the host with one file and a link to a file beside it. */
-async function createProject(mode: Workspace["mode"]): Promise<Workspace> {
-  const path = join(dirname(lab.home), `project-${mode}`);
+async function createProject(mode: Workspace["mode"], name: string = mode): Promise<Workspace> {
+  const path = join(dirname(lab.home), `project-${name}`);
   await mkdir(path);
   await chmod(path, 0o755);
   await writeFile(join(path, "file"), "before", { mode: 0o644 });
@@ -68,7 +68,7 @@ async function setidFiles(folder: string): Promise<readonly string[]> {
 }
 
 verifies("workspace-takes-no-rights", async () => {
-  const workspace = await createProject("rw");
+  const workspace = await createProject("rw", "rights");
   await using box = await lab.box({ workspace });
   await expectNoSetid(box, workspace.path);
   await expectNoRights(box, workspace.path);
