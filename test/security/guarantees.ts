@@ -26,7 +26,7 @@ export const GUARANTEES = {
   "host-files-unwritable": "What a sandbox writes stays in it: the host's /usr and a copied workspace stay as they are.",
   "workspace-as-given": "A workspace given as ro cannot be changed, and one given as copy stays as it is.",
   "workspace-takes-no-rights":
-    "Nothing that a sandbox writes into a workspace given as rw has rights on the host: no setuid or setgid bit, file capability, device node, kernel attribute or locked flag.",
+    "Nothing that a sandbox writes into a workspace given as rw has rights on the host: no setuid or setgid bit, file capability, device node, locked flag or attribute that only root may set.",
   "programs-unchangeable": "Nobody inside can change, replace or move Belljar's own programs under /opt/belljar, root neither.",
   "apply-stays-inside":
     "What `sandbox apply` takes out of a sandbox is written below its workspace alone, without setuid, devices or attributes, whatever is named, linked or swapped meanwhile.",
