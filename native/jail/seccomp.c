@@ -70,6 +70,7 @@ struct program {
 };
 
 static void emit(struct program *program, unsigned short code, unsigned char if_true, unsigned char if_false, unsigned value) {
+  if (program->length == PROGRAM_MAX) refuse("the seccomp filter is longer than its room");
   struct sock_filter *at = &program->at[program->length++];
   at->code = code;
   at->jt = if_true;
