@@ -10,7 +10,7 @@ const project = (name: string, include: readonly string[], testTimeout: number) 
 export default defineConfig({
   test: {
     projects: [
-      project("unit", ["src/**/*.test.ts"], 10_000),
+      project("unit", ["src/**/*.test.ts"], 30_000),
       project("contract", ["test/contract/**/*.test.ts"], 60_000),
       project("integration", ["test/integration/**/*.test.ts"], 60_000),
       project("security", ["test/security/**/*.test.ts"], 60_000),
