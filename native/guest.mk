@@ -24,7 +24,7 @@ FUZZERS = $(addprefix $(BUILD)/fuzz-,frames accounts spec)
 fuzzers: $(FUZZERS)
 
 $(BUILD)/fuzz-frames: fuzz/frames.c frames.c request.c
-$(BUILD)/fuzz-accounts: fuzz/accounts.c
+$(BUILD)/fuzz-accounts: fuzz/accounts.c rights.c
 $(BUILD)/fuzz-spec: fuzz/spec.c jail/spec.c frames.c io.c
 $(FUZZERS): $(wildcard *.h jail/*.h) users.c | $(BUILD)
 	clang $(CHECKED) -iquote jail -fsanitize=fuzzer -o $@.new $(filter-out users.c,$(filter %.c,$^))
