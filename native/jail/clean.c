@@ -153,7 +153,7 @@ static bool is_this_boot(const struct spec *spec) {
   return length >= 36 && spec->boot_id != NULL && strncmp(now, spec->boot_id, 36) == 0;
 }
 
-/* Whoever listens at its socket: as long as the connection stands, the pid is nobody else's. */
+/* Opens the process that listens at the keeper's socket. While the connection is open, no other process can have its pid. */
 static int open_keeper(const struct spec *spec, int *connection) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   struct ucred keeper;

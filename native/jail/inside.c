@@ -49,8 +49,8 @@ static void receive_sources(const struct spec *spec, int channel, struct receive
 /* Where the keeper is not root, only this process has the right to copy mounts: in its own namespace. */
 static void open_own_sources(const struct spec *spec, struct received *received) {
   struct source layers = {.path = spec->layers, .writable = true};
-  for (unsigned i = 0; i < spec->source_count; i++) received->fds[1 + i] = open_source(&spec->sources[i], -1, true);
-  if (spec->storage != STORAGE_TMPFS) received->root.layers = open_source(&layers, -1, true);
+  for (unsigned i = 0; i < spec->source_count; i++) received->fds[1 + i] = open_source(spec, &spec->sources[i], -1, true);
+  if (spec->storage != STORAGE_TMPFS) received->root.layers = open_source(spec, &layers, -1, true);
 }
 
 static void become_inner_root(void) {

@@ -135,9 +135,9 @@ static unsigned open_sources(int *fds) {
       [IDS_WORKSPACE] = needs(IDS_WORKSPACE) ? open_workspace_namespace(spec, jail.first_id, &jail.holders[1]) : -1,
       [IDS_NONE] = -1,
   };
-  for (; count < spec->source_count; count++) fds[count] = open_source(&spec->sources[count], namespaces[spec->sources[count].ids], false);
+  for (; count < spec->source_count; count++) fds[count] = open_source(spec, &spec->sources[count], namespaces[spec->sources[count].ids], false);
   struct source layers = {.path = spec->layers, .writable = true};
-  if (spec->storage != STORAGE_TMPFS) fds[count++] = open_source(&layers, namespaces[IDS_LAYER], false);
+  if (spec->storage != STORAGE_TMPFS) fds[count++] = open_source(spec, &layers, namespaces[IDS_LAYER], false);
   fds[count++] = open_devices(jail.first_id);
   for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
     if (namespaces[i] >= 0) close(namespaces[i]);

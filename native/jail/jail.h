@@ -109,6 +109,7 @@ struct spec {
 void set_failure_report(int fd, const char *id, void (*at_failure)(void));
 _Noreturn void die(const char *step);
 _Noreturn void die_with(int error, const char *step);
+_Noreturn void die_at(const char *action, const char *target);
 /* Without errno: what was asked for is wrong. */
 _Noreturn void refuse(const char *what);
 
@@ -130,8 +131,11 @@ int open_user_namespace_of(pid_t pid);
 int open_layer_namespace(uint32_t first_id, pid_t *holder);
 int open_workspace_namespace(const struct spec *spec, uint32_t first_id, pid_t *holder);
 
+/* source.c */
+/* A detached copy of the mount that the source lies on: read-only unless asked, without set-id, devices or propagation. */
+int open_source(const struct spec *spec, const struct source *source, int id_namespace, bool recursive);
+
 /* mounts.c */
-int open_source(const struct source *source, int id_namespace, bool recursive);
 struct root_sources {
   const int *sources;
   int layers;  /* the tree of the writable layers, or -1 with tmpfs storage */

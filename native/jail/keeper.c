@@ -26,6 +26,8 @@
 #define REQUEST_MAX 64
 #define REPLY_MAX 256
 #define REASON_MAX 32
+/* A descriptor or memory that was short may be free again, and nothing tells. */
+#define REST_MS 1000
 
 enum waiting { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_REMOVAL };
 
@@ -44,7 +46,7 @@ struct keeper {
   enum phase phase;
   uint64_t deadline_ms;
   char reason[REASON_MAX];
-  /* There was no descriptor for a client: the listener rests until one goes. */
+  /* There was no descriptor for a client: the listener rests until something happens, a second at most. */
   bool rests;
   size_t client_count, waiter_count;
   /* Those behind it were never used: their memory is not touched. */
@@ -60,7 +62,6 @@ static void drop(struct client *client) {
   close(client->fd);
   if (client->waiting == WAITS_FOR_END) keeper->waiter_count--;
   keeper->client_count--;
-  keeper->rests = false;
   client->open = false;
 }
 
@@ -283,7 +284,9 @@ static void turn(struct keeper *keeper) {
   fds[SLOT_TIMER] = (struct pollfd){.fd = keeper->kept->timer, .events = POLLIN};
   fds[SLOT_LEASH] = (struct pollfd){.fd = keeper->kept->leash, .events = POLLIN};
   for (size_t i = 0; i < count; i++) fds[SLOT_CLIENTS + i] = (struct pollfd){.fd = keeper->clients[i].open ? keeper->clients[i].fd : -1, .events = POLLIN};
-  if (poll(fds, SLOT_CLIENTS + count, -1) < 0) return;
+  int rest = keeper->rests ? REST_MS : -1;
+  keeper->rests = false;
+  if (poll(fds, SLOT_CLIENTS + count, rest) < 0) return;
   if (fds[SLOT_GUEST].revents != 0) end(keeper);
   for (size_t i = 0; i < count; i++)
     if (fds[SLOT_CLIENTS + i].revents != 0) read_client(keeper, &keeper->clients[i]);

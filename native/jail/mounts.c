@@ -12,10 +12,6 @@
 
 #include "jail.h"
 
-#ifndef AT_RECURSIVE
-#define AT_RECURSIVE 0x8000
-#endif
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /* Any folder that every Linux has; it is covered only in the sandbox's own mount namespace, and for a moment. */
 #define STAGE "/tmp"
@@ -33,28 +29,6 @@ struct build {
   struct root_sources given;
   int root; /* the new root, once the first overlay is there */
 };
-
-static _Noreturn void die_at(const char *action, const char *target) {
-  int error = errno;
-  char step[256];
-  snprintf(step, sizeof step, "%s %.200s", action, target);
-  die_with(error, step);
-}
-
-/* A detached copy of the mount that `path` lies on, read-only unless asked, nothing set-id, no devices, seen by nobody else. */
-int open_source(const struct source *source, int id_namespace, bool recursive) {
-  unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | (recursive ? AT_RECURSIVE : 0u);
-  int fd = (int)syscall(SYS_open_tree, AT_FDCWD, source->path, flags);
-  if (fd < 0) die_at("open", source->path);
-  struct mount_attr attributes = {
-      .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (source->writable ? 0u : MOUNT_ATTR_RDONLY) | (id_namespace >= 0 ? MOUNT_ATTR_IDMAP : 0u),
-      .propagation = (uint64_t)MS_PRIVATE,
-      .userns_fd = id_namespace >= 0 ? (unsigned)id_namespace : 0u,
-  };
-  if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &attributes, sizeof attributes) < 0)
-    die_at("set the ids and flags of", source->path);
-  return fd;
-}
 
 static void make_folder(const char *path, mode_t mode) {
   if (mkdir(path, mode) < 0 && errno != EEXIST) die_at("make", path);

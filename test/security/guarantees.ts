@@ -25,6 +25,8 @@ export const GUARANTEES = {
   "host-paths-hidden": "A sandbox's mount table names no path of the host but a workspace given as ro or rw.",
   "host-files-unwritable": "What a sandbox writes stays in it: the host's /usr and a copied workspace stay as they are.",
   "workspace-as-given": "A workspace given as ro cannot be changed, and one given as copy stays as it is.",
+  "workspace-stays-checked":
+    "A sandbox gets the folder whose path was checked: a path in which a link has taken a place since is refused, and so is a folder of another owner.",
   "workspace-takes-no-rights":
     "Nothing that a sandbox writes into a workspace given as rw has rights on the host: no setuid or setgid bit, file capability, device node, locked flag or attribute that only root may set.",
   "programs-unchangeable": "Nobody inside can change, replace or move Belljar's own programs under /opt/belljar, root neither.",
@@ -79,6 +81,7 @@ export const GUARANTEES = {
   "output-bounded": "A flood of output costs the host a bounded amount of memory.",
 
   "nothing-survives": "When a sandbox ends, every process of it is gone: those that ignore signals and those that left their parents too.",
+  "keeper-recovers": "A keeper that lacked descriptors or memory for a client answers again when there are some, with no client gone.",
   "keeper-death-ends-all": "When the keeper is killed, its sandbox ends and the reason can be told.",
   "deadline-needs-no-host": "A sandbox ends at its deadline.",
   "deadline-surely-set": "No sandbox begins without its deadline, and one that cannot be set is refused; the one before stands.",

@@ -1,24 +1,21 @@
-import { spawn } from "node:child_process";
 import { once, setMaxListeners } from "node:events";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
-import { buffer } from "node:stream/consumers";
 import { expect } from "vitest";
-import type { Field } from "../../src/protocol/fields.ts";
-import { encodeHead } from "../../src/protocol/head.ts";
 import { OPERATION } from "../../src/protocol/wire.ts";
 import { call } from "../../src/runtime/guest/call.ts";
 import { Link } from "../../src/runtime/guest/link.ts";
 import { createKeeperClient } from "../../src/runtime/guest/keeper-client.ts";
 import { readEnd } from "../../src/runtime/namespace/running-sandbox.ts";
+import { keeperOf } from "../support/home-traces.ts";
+import { jailRefusal } from "./support/jail-refusal.ts";
 import { type Box, newId, openBox, useLab } from "./support/lab.ts";
-import { isRoot, outside } from "./support/outside.ts";
+import { isRoot, outside, statusOf } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
 const lab = useLab();
 const soon = (): AbortSignal => AbortSignal.timeout(60_000);
-const BINARY = join(import.meta.dirname, "../../native/build/belljar-native");
 /** Dates that no timer can be set to: beyond the last second of the year 9999, and beyond all numbers. */
 const ABSURD = [253_402_300_800_000n, 2n ** 63n, 2n ** 64n - 1n];
 
@@ -43,28 +40,7 @@ verifies("deadline-surely-set", async () => {
 });
 
 /** What the jail says of a specification that has this deadline and nothing to build. */
-async function refusalOf(deadline: bigint): Promise<string> {
-  const id = newId();
-  const folder = join(lab.home, "sandboxes", id);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const fields: readonly Field[] = [
-    ["ID", id],
-    ["FOLDER", folder],
-    ["SOCKETS", join(lab.home, "../run", id)],
-    ["LAYERS", join(folder, "layers")],
-    ["SLOTS", "/run/belljar/slots"],
-    ["STORAGE", 1],
-    ["ID_MAP", isRoot ? 1 : 2],
-    ["DEADLINE_MS", deadline],
-  ];
-  const child = spawn(BINARY, ["jail"], { stdio: ["pipe", "ignore", "inherit", "pipe", "pipe"] });
-  child.stdin?.end(encodeHead(OPERATION.JAIL, fields));
-  const status = child.stdio[3];
-  if (!status) throw new Error("the jail has no status stream");
-  const said = await buffer(status as NodeJS.ReadableStream);
-  await once(child, "close");
-  return said.toString("latin1");
-}
+const refusalOf = (deadline: bigint): Promise<string> => jailRefusal(lab.home, [["DEADLINE_MS", deadline]]);
 
 verifies("end-reason-kept", async () => {
   if (!isRoot) return expect(await keptOnFullDisk(dirname(lab.home), async () => {})).toBe("deadline");
@@ -143,3 +119,28 @@ verifies(
   },
   120_000,
 );
+
+verifies("keeper-recovers", async () => {
+  await using box = await lab.box();
+  const keeper = keeperOf(box.folder);
+  // Clients that stay take every free number below the highest: the next descriptor is one more than there are.
+  const staying = Array.from({ length: 16 }, () => connect(keeperSocket(box)));
+  await Promise.all(staying.map((socket) => once(socket, "connect")));
+  await box.running.usage(); // those that came before it are served before it
+  await expect.poll(() => statusOf(keeper, "State")).toMatch(/^S/);
+  const open = (await readdir(`/proc/${keeper}/fd`)).map(Number);
+  expect(Math.max(...open)).toBe(open.length - 1);
+  const slept = await statusOf(keeper, "voluntary_ctxt_switches");
+  await limitFiles(keeper, `${open.length}`);
+  const asked = box.running.usage();
+  await expect.poll(() => statusOf(keeper, "voluntary_ctxt_switches")).not.toBe(slept);
+  expect(await readdir(`/proc/${keeper}/fd`)).toHaveLength(open.length);
+  await limitFiles(keeper, "1024");
+  expect((await asked).phase).toBe("running");
+  for (const socket of staying) socket.destroy();
+});
+
+/** The soft limit alone, which its user may raise again. */
+async function limitFiles(pid: number, files: string): Promise<void> {
+  expect(await outside(["prlimit", `--pid=${pid}`, `--nofile=${files}:`])).toMatchObject({ code: 0 });
+}

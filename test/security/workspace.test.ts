@@ -1,8 +1,10 @@
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import type { Workspace } from "../../src/runtime/runtime.ts";
 import type { Box } from "./support/lab.ts";
+import { encodeFields } from "../../src/protocol/fields.ts";
+import { jailRefusal } from "./support/jail-refusal.ts";
 import { useLab } from "./support/lab.ts";
 import { isRoot, outside } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
@@ -42,6 +44,52 @@ async function expectUnchanged(box: Box, { path }: Workspace): Promise<void> {
   expect(await readFile(join(path, "file"), "utf8")).toBe("before");
   expect((await readdir(path)).toSorted()).toEqual(["file", "link"]);
   expect(await stat(path)).toMatchObject({ mode: before.mode, mtimeMs: before.mtimeMs });
+}
+
+verifies("workspace-stays-checked", async () => {
+  for (const mode of ["ro", "copy", "rw"] as const) {
+    const { path } = await createProject("rw", `team-${mode}`);
+    const secret = await createProject("ro", `secret-${mode}`);
+    await mkdir(join(path, "part/below"), { recursive: true });
+    await mkdir(join(secret.path, "below"));
+    const workspace = { path: join(path, "part/below"), mode };
+    await expectShown(workspace, "");
+    // Whoever may write to the folder above exchanges its part for a link, after the check of the path.
+    await writeFile(join(secret.path, "below/key"), "secret", { mode: 0o644 });
+    await rename(join(path, "part"), join(path, "moved"));
+    await symlink(secret.path, join(path, "part"));
+    expect((await outside(["cat", join(workspace.path, "key")])).out).toBe("secret");
+    await expect(lab.box({ workspace })).rejects.toMatchObject({ message: expect.stringContaining("has a link in it") });
+    await expect(lab.box({ workspace: { path: join(path, "part"), mode } })).rejects.toMatchObject({ name: "BelljarError" });
+    await expectShown({ path: join(secret.path, "below"), mode }, "key\n");
+  }
+  if (!isRoot) return;
+  // The owner's id becomes the sandbox's: it must be the owner of the folder that is mounted.
+  const { path } = await createProject("rw", "owned");
+  const { uid, gid } = await stat(path);
+  expect(await ownerRefusal(path, uid + 1, gid)).toContain("owner has changed");
+  expect(await ownerRefusal(path, uid, gid + 1)).toContain("owner has changed");
+  expect(await ownerRefusal(path, uid, gid)).not.toContain("owner has changed");
+});
+
+async function expectShown(workspace: Workspace, names: string): Promise<void> {
+  await using box = await lab.box({ workspace });
+  expect((await box.run(["ls"])).out).toBe(names);
+}
+
+/** What the jail says of a workspace whose owner was read as these ids, and of a root that nothing makes. */
+function ownerRefusal(path: string, uid: number, gid: number): Promise<string> {
+  const bind = encodeFields([
+    ["KIND", 2],
+    ["TARGET", "/home/user"],
+    ["PATH", path],
+    ["IDS", 2],
+  ]);
+  const owner = [
+    ["WORKSPACE_UID", uid],
+    ["WORKSPACE_GID", gid],
+  ] as const;
+  return jailRefusal(lab.home, [["DEADLINE_MS", 0n], ...owner, ["SETUP", bind]]);
 }
 
 /** A setuid program of the workspace's owner would be a door for every other user of the host. */
