@@ -111,8 +111,9 @@ export async function findUseRefusal(
   }
 }
 
-async function assertUsableNetwork({ policy, inside }: NetworkState, { grants = {} }: Principal): Promise<void> {
-  if (policy === "none") return;
+/** Rejects with `FORBIDDEN` for a network that reaches more than the principal was granted. */
+export async function assertUsableNetwork({ policy, inside }: NetworkState, { grants }: Principal): Promise<void> {
+  if (grants === undefined || policy === "none") return;
   const { network: most = "all" } = grants;
   if (most !== "all") await assertWithin(policy, most);
   const { reachesInside } = await import("../network/check-policy.ts");

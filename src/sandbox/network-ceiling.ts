@@ -12,7 +12,7 @@ export async function assertWithin(policy: NetworkPolicy, ceiling: NetworkPolicy
   if (!narrows(policy, ceiling)) throw beyond(policy, ceiling);
 }
 
-export function beyond(policy: NetworkPolicy, ceiling: NetworkPolicy): BelljarError {
+function beyond(policy: NetworkPolicy, ceiling: NetworkPolicy): BelljarError {
   const most = `at most it may have ${formatPolicy(ceiling)}`;
   return new BelljarError(
     "FORBIDDEN",

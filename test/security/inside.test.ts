@@ -189,6 +189,15 @@ verifies(
     const borrowed = await ask(plain, id);
     expect(borrowed.stdout).not.toContain("the neighbour's answer");
     expect(borrowed.stderr).toContain(`network:${rule}`);
+    // Nor does it raise what that one has lowered, by a rule whose name may lead anywhere.
+    const rises = { policy: { allow: ["db.corp:5432"] }, capped: true };
+    const wide = await tokenOf(cli, "ann", "network:db.corp:5432");
+    const lowered = (await make(wide, rises.policy.allow)).json();
+    const change = async (token: string, body: object) =>
+      (await server.ask(`PUT /v1/sandboxes/${lowered.id}/network`, { token, body })).status;
+    expect(await change(wide, { policy: "none", capped: true })).toBe(204);
+    expect(await change(plain, rises)).toBe(403);
+    expect(await change(wide, rises)).toBe(204);
     expect((await server.ask(`DELETE /v1/sandboxes/${id}`, { token: plain })).status).toBe(204);
   },
   120_000,

@@ -1,10 +1,11 @@
 import type { NetworkPolicy } from "../../network/policy.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
-import { assertNetworkGranted, insideOf } from "../grants.ts";
+import { assertNetworkGranted, assertUsableNetwork, insideOf } from "../grants.ts";
 import type { Principal } from "../sandbox.ts";
 import type { HomeNetworks } from "./home-networks.ts";
-import { assertWithin, beyond } from "../network-ceiling.ts";
+import type { NetworkState } from "./network-state.ts";
+import { assertWithin } from "../network-ceiling.ts";
 import { readsTraffic, trustAuthority, TRUST_MS } from "./trust-authority.ts";
 
 export interface NetworkPlace {
@@ -23,20 +24,25 @@ export interface PolicyWish {
 
 /** Rejects with `ARGUMENTS_INVALID`, `FORBIDDEN` or `NOT_SUPPORTED`; then nothing has changed. */
 export async function changePolicy({ networks, record, guest }: NetworkPlace, wish: PolicyWish): Promise<void> {
-  const { capped, principal } = wish;
   const policy = await networks.check(wish.policy);
-  if (principal) await assertNetworkGranted(policy, principal);
-  const { state } = await networks.read(record);
-  if (capped) await assertWithin(policy, state.ceiling);
+  if (wish.principal) await assertNetworkGranted(policy, wish.principal);
+  const change = (before: NetworkState): Promise<NetworkState> => changed(before, { ...wish, policy });
+  await change((await networks.read(record)).state);
   if (await readsTraffic(policy)) await trustOwnAuthority({ networks, record, guest });
-  const { narrows } = await import("../../network/check-policy.ts");
-  await networks.change(record, (before) => {
-    if (capped && !narrows(policy, before.ceiling)) throw beyond(policy, before.ceiling);
-    if (capped) return { ...before, policy };
-    const { inside: _before, ...rest } = before;
-    const inside = principal && insideOf(principal);
-    return { ...rest, policy, ceiling: policy, ...(inside !== undefined && { inside }) };
-  });
+  await networks.change(record, change);
+}
+
+/** Rejects with `FORBIDDEN`. A ceiling may be what another token of the owner was granted: it gives nobody more than its own grants. */
+async function changed(before: NetworkState, { policy, capped, principal }: PolicyWish): Promise<NetworkState> {
+  if (capped) {
+    await assertWithin(policy, before.ceiling);
+    const after = { ...before, policy };
+    if (principal) await assertUsableNetwork(after, principal);
+    return after;
+  }
+  const { inside: _before, ...rest } = before;
+  const inside = principal && insideOf(principal);
+  return { ...rest, policy, ceiling: policy, ...(inside !== undefined && { inside }) };
 }
 
 /** Of several processes that make one at once, the first one's holds. */

@@ -195,6 +195,20 @@ describe("a change", () => {
     await expect(sandbox.setNetwork(PYPI, { capped: true })).rejects.toThrow(withCode("FORBIDDEN"));
     expect((await sandbox.info()).network).toEqual(NPM);
   });
+
+  it("with a ceiling that one token was granted is not raised by another of its owner", async () => {
+    await using sandboxes = openHome(createRecordedEgress());
+    const place = { allow: ["db.corp:5432"] };
+    const granted = { id: "ann", name: "ann", grants: { network: place } };
+    const plain = { id: "ann", name: "ann", grants: {} };
+    const { id } = await sandboxes.create(granted, { network: place }, signal);
+    await (await sandboxes.get(granted, id)).setNetwork("none", { capped: true });
+    const borrowed = await sandboxes.get(plain, id);
+    await expect(borrowed.setNetwork(place, { capped: true })).rejects.toThrow(withCode("FORBIDDEN"));
+    expect(await borrowed.info()).toMatchObject({ network: "none", networkCeiling: place });
+    await (await sandboxes.get(granted, id)).setNetwork(place, { capped: true });
+    expect((await borrowed.info()).network).toEqual(place);
+  });
 });
 
 describe("a server", () => {

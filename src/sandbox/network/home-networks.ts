@@ -7,7 +7,7 @@ import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
-import type { KeptState } from "./network-files.ts";
+import type { ChangeState, KeptState } from "./network-files.ts";
 import { NetworkFiles } from "./network-files.ts";
 import type { NetworkState } from "./network-state.ts";
 import { firstState } from "./network-state.ts";
@@ -89,7 +89,7 @@ export class HomeNetworks implements AsyncDisposable {
   }
 
   /** Changes the state on disk, and what this process serves at once. */
-  async change(record: SandboxRecord, change: (state: NetworkState) => NetworkState): Promise<NetworkState> {
+  async change(record: SandboxRecord, change: ChangeState): Promise<NetworkState> {
     const kept = await this.#files.change(record.id, firstState(record), change);
     await this.#served.get(record.id)?.apply(kept);
     return kept.state;

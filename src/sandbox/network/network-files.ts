@@ -19,6 +19,9 @@ export interface KeptState {
   readonly state: NetworkState;
 }
 
+/** The state after a change. It may be asked several times, each time with a newer state. */
+export type ChangeState = (state: NetworkState) => NetworkState | Promise<NetworkState>;
+
 /**
  * `<home>/network/<id>.<number>.json`: the network state of those sandboxes whose state is not plainly `none`; the highest number
  * holds. A file appears whole, by a link that only one process can make, so of several that change a state at once none loses its
@@ -51,10 +54,10 @@ export class NetworkFiles {
   }
 
   /** What `change` makes of the state, on disk; the same object from it leaves the disk as it is. */
-  async change(id: string, first: NetworkState, change: (state: NetworkState) => NetworkState): Promise<KeptState> {
+  async change(id: string, first: NetworkState, change: ChangeState): Promise<KeptState> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const before = await this.read(id, first);
-      const state = change(before.state);
+      const state = await change(before.state);
       if (state === before.state) return before;
       const kept = { number: before.number + 1, state };
       if (await this.#take(id, kept)) return kept;
