@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, watch } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,6 +33,23 @@ it("knows a claim of any process that shares the folder, until it is given back"
   expect([await one.has(6060), await other.has(6060), await other.has(606), await other.has(60_601)]).toEqual([true, true, false, false]);
   await claimed[Symbol.asyncDispose]();
   expect([await one.has(6060), await other.has(6060)]).toEqual([false, false]);
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+it("binds a claim's socket under another name, so that its own is never there before somebody listens", async () => {
+  const names: string[] = [];
+  const watcher = watch(directory);
+  const appeared = new Promise<void>((resolve) => {
+    watcher.on("change", (_event, name) => {
+      names.push(String(name));
+      if (String(name).startsWith("6060-")) resolve();
+    });
+  });
+  await using _claimed = await openOwnListeners(directory).claim({ host: HOST, port: 6060 });
+  await appeared;
+  watcher.close();
+  expect(names[0]).not.toMatch(/^6060-/);
+  expect(readdirSync(directory)).toEqual([names.at(-1)]);
 });
 
 it("keeps the claim of a process that is frozen, and forgets that of one that was killed", async () => {

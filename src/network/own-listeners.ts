@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import type { AddressInfo, Server } from "node:net";
+import { dirname, join } from "node:path";
 
 /** A port of this machine that is Belljar's until it is disposed. */
 export interface ClaimedPort extends AsyncDisposable {
@@ -30,10 +30,7 @@ export function openOwnListeners(directory: string): OwnListeners {
       const port = wanted === 0 ? await findFreePort(host) : wanted;
       const name = `${port}-${randomBytes(6).toString("hex")}`;
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      const server = createServer((socket) => socket.destroy());
-      server.listen({ path: join(directory, name) });
-      await once(server, "listening");
-      server.unref();
+      const server = await listenAt(join(directory, name));
       own.add(name);
       return {
         port,
@@ -42,6 +39,7 @@ export function openOwnListeners(directory: string): OwnListeners {
           const closed = once(server, "close");
           server.close();
           await closed;
+          await rm(join(directory, name), { force: true });
         },
       };
     },
@@ -53,6 +51,20 @@ export function openOwnListeners(directory: string): OwnListeners {
       return held.includes(true);
     },
   };
+}
+
+/** The path appears only once the socket is listened on: between `bind` and `listen` a connection is refused as if its process were dead. */
+async function listenAt(path: string): Promise<Server> {
+  const server = createServer((socket) => socket.destroy());
+  const unready = join(dirname(path), `new-${randomBytes(6).toString("hex")}`);
+  server.listen({ path: unready });
+  await once(server, "listening");
+  server.unref();
+  await rename(unready, path).catch((cause: unknown) => {
+    server.close();
+    throw cause;
+  });
+  return server;
 }
 
 async function namesIn(directory: string): Promise<readonly string[]> {

@@ -39,7 +39,10 @@ export async function openPortListener({ listeners, ...options }: PortListenerOp
   });
   const claimed = await listeners.claim({ host: HOST, port: 0 });
   server.listen({ host: HOST, port: claimed.port });
-  await once(server, "listening");
+  await once(server, "listening").catch(async (cause: unknown) => {
+    await claimed[Symbol.asyncDispose]();
+    throw cause;
+  });
   return {
     origin: new URL(`http://${HOST}:${(server.address() as AddressInfo).port}`),
     async [Symbol.asyncDispose]() {
