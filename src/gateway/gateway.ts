@@ -189,7 +189,7 @@ function createApp(options: GatewayOptions, { mcp, callers, ports, assertReady }
   app.addHook("onRequest", async (request, reply) => {
     nameRequest(request, reply);
     const { method, headers, routeOptions } = request;
-    // A path that is none is judged as a door: who asks is told so only once let in.
+    // A path that does not exist needs a valid caller, who is then told that it does not exist.
     const access = request.is404 ? DOOR : assertDeclared(routeOptions.config.access, `${method} ${routeOptions.url ?? ""}`);
     assertOneHost(request.raw.rawHeaders);
     assertOwnOrigin(headers, options.config.host);

@@ -35,10 +35,10 @@ export function assertGranted(named: Limits, { grants }: Principal): void {
   }
 }
 
-/** Throws `FORBIDDEN` for a principal that was narrowed to scopes: what the option touches is everybody's. */
-export function assertUnscoped(option: keyof CreateOptions, { grants }: Principal): void {
+/** Throws `FORBIDDEN` for a caller with a token: what the option touches is everybody's. */
+export function assertWithoutToken(option: keyof CreateOptions, { grants }: Principal): void {
   if (grants === undefined) return;
-  throw new BelljarError("FORBIDDEN", `A caller with scopes cannot ask for ${option}: ask whoever runs the server to configure it`);
+  throw new BelljarError("FORBIDDEN", `A caller with a token cannot ask for ${option}: ask whoever runs the server to configure it`);
 }
 
 /** The limits that hold or there is no sandbox: who was granted only so much gets no more where the host cannot enforce it. */

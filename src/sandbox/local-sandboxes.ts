@@ -7,7 +7,7 @@ import type { CreateRequest, SandboxDefaults } from "./create-request.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { CREATOR } from "./creator.ts";
 import { grantedSandbox } from "./granted-sandbox.ts";
-import { assertGranted, assertUnscoped, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
+import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
 import { DefaultSandboxes } from "./default-sandboxes.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
@@ -177,7 +177,7 @@ class HomeSandboxes implements LocalSandboxes {
   ): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
     assertGranted(options.limits ?? {}, principal);
-    if (options.nestedFilters) assertUnscoped("nestedFilters", principal);
+    if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
     const { network: standard = "none", quotas } = this.#options;
     const limits = cutLimits(this.#options.config.sandbox, principal, quotas);
     const { required, ...request } = parseCreateOptions(options, limits);

@@ -120,7 +120,7 @@ export interface CreateOptions {
   readonly ephemeral?: boolean;
   /**
    * Programs inside may filter their own system calls, as browsers do. The filters take from one count of the whole machine, so only
-   * a caller without scopes may ask for it. Default: the configuration's, which is false.
+   * a caller without a token may ask for it. Default: the configuration's, which is false.
    */
   readonly nestedFilters?: boolean;
 }

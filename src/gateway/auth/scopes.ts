@@ -11,7 +11,8 @@ type Scope = (grants: Grants, value: string) => Grants;
 
 /**
  * The scopes of a token, as `belljar token create --scope` takes them. Several of one kind add up: two toolsets are both allowed.
- * A token without scopes may do all that the configuration allows, but show folders of the host.
+ * A token without scopes may do all that the configuration allows, with three exceptions: it has no folder of the
+ * host, reaches no place that is not of the public Internet, and cannot ask for `nestedFilters`.
  */
 const SCOPES: Readonly<Record<string, { readonly value?: string; readonly description: string; readonly apply: Scope }>> = {
   toolset: {
