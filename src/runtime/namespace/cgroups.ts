@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Limits } from "../runtime.ts";
+import { delegatedGroup, leaveGroup } from "./delegation.ts";
 
 /** One control group folder under which each sandbox gets its own. Kinds as in `native/jail/jail.h`. */
 export interface CgroupBase {
@@ -109,19 +110,32 @@ function findV2(mounts: readonly CgroupMount[], paths: ReadonlyMap<string, strin
   const mount = mounts.find(({ isV2 }) => isV2);
   const path = paths.get("");
   if (!mount || path === undefined) return none("no control groups are mounted");
-  const folders = [...new Set([ownFolder(mount, path), mount.point])];
-  for (const folder of folders) {
-    const controllers = delegate(folder);
-    if (controllers.length > 0) {
-      return {
-        bases: [{ kind: "v2", path: join(folder, OUR_FOLDER) }],
-        limits: controllers.map((controller) => LIMIT_OF[controller]),
-        freezer: true,
-        kernelMemory: kernelMemory(controllers.includes("memory"), true),
-      };
-    }
+  const own = delegatedGroup(ownFolder(mount, path));
+  for (const folder of new Set([own, mount.point])) {
+    const found = v2Below(folder);
+    if (found) return found;
   }
-  return none("no control group is delegated to this user with the memory, pids and cpu controllers");
+  return (makesRoom(own) ? v2Below(own) : undefined) ?? none(NOT_DELEGATED);
+}
+
+const NOT_DELEGATED =
+  "no control group is delegated to this user with the memory, pids and cpu controllers, or other processes than Belljar sit in it";
+
+function v2Below(folder: string): Cgroups | undefined {
+  const controllers = delegate(folder);
+  if (controllers.length === 0) return undefined;
+  return {
+    bases: [{ kind: "v2", path: join(folder, OUR_FOLDER) }],
+    limits: controllers.map((controller) => LIMIT_OF[controller]),
+    freezer: true,
+    kernelMemory: kernelMemory(controllers.includes("memory"), true),
+  };
+}
+
+/** Belljar itself stands in the way of the controllers, if it was started right in a delegated group. */
+function makesRoom(group: string): boolean {
+  const hasControllers = V2_CONTROLLERS.some((controller) => listed(join(group, "cgroup.controllers"), controller));
+  return hasControllers && (tryTo(() => leaveGroup(group, process.pid)) ?? false);
 }
 
 function none(problem: string): Cgroups {

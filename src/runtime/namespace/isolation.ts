@@ -146,7 +146,7 @@ const LIMIT_NAMES: Readonly<Record<keyof Limits, string>> = {
 };
 
 const CGROUP_REMEDY =
-  "Run Belljar as root, or in a delegated control group: systemd-run --user --scope -p Delegate=yes belljar serve (needs a host with control groups v2 alone)";
+  "Run Belljar as root, or in a delegated control group: systemd-run --user --scope -p Delegate=yes belljar serve (needs a host with control groups v2 alone, and no other process in the scope: no shell, no npm)";
 
 function limitChecks({ limits, cgroups }: NamespaceHost): readonly IsolationCheck[] {
   return (Object.keys(LIMIT_NAMES) as (keyof Limits)[])
