@@ -11,10 +11,10 @@ export default defineConfig({
   test: {
     projects: [
       project("unit", ["src/**/*.test.ts"], 30_000),
-      project("contract", ["test/contract/**/*.test.ts"], 60_000),
-      project("integration", ["test/integration/**/*.test.ts"], 60_000),
-      project("security", ["test/security/**/*.test.ts"], 60_000),
-      project("e2e", ["test/e2e/**/*.test.ts"], 60_000),
+      project("contract", ["test/contract/**/*.test.ts"], 120_000),
+      project("integration", ["test/integration/**/*.test.ts"], 120_000),
+      project("security", ["test/security/**/*.test.ts"], 120_000),
+      project("e2e", ["test/e2e/**/*.test.ts"], 120_000),
       project("pins", ["test/pins/**/*.test.ts"], 30_000),
     ],
     reporters: ["default", "./scripts/closing-line-reporter.ts"],
