@@ -162,7 +162,12 @@ static int open_keeper(const struct spec *spec, int *connection) {
   *connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (*connection < 0 || connect(*connection, (struct sockaddr *)&address, sizeof address) < 0) return -1;
   if (getsockopt(*connection, SOL_SOCKET, SO_PEERCRED, &keeper, &length) < 0 || keeper.pid <= 0) return -1;
-  return (int)syscall(SYS_pidfd_open, keeper.pid, 0u);
+  int process = (int)syscall(SYS_pidfd_open, keeper.pid, 0u);
+  /* A keeper that died before this line may have given its pid to somebody else: its socket has hung up then. */
+  struct pollfd socket_now = {.fd = *connection};
+  if (process < 0 || poll(&socket_now, 1, 0) == 0) return process;
+  close(process);
+  return -1;
 }
 
 /* With the keeper its sandbox ends too. One that is gone already is no failure: the lock tells. */
