@@ -119,7 +119,10 @@ async function openHomeEgress(config: Config, audit: AuditLog, report: (problem:
 }
 
 function createHomeAudit(config: Config): AuditLog {
-  return createAuditLog({ ...keyedHome(config), ...config.audit });
+  const audit = createAuditLog({ ...keyedHome(config), ...config.audit });
+  // A signal ends the process beside a sandbox that does not answer, before anything is closed.
+  process.once("exit", () => audit.flushAtExit());
+  return audit;
 }
 
 /** The work is done, whatever became of its lines. */

@@ -8,6 +8,7 @@ import { createPrivateFile, ensurePrivateFolder, readPrivateFile } from "./priva
 export interface HomeKey {
   readonly id: string;
   readonly bytes: Buffer;
+  readonly isInKeyring?: true;
 }
 
 /** Where a key is kept, and what a person is told when it is lost. */
@@ -16,6 +17,8 @@ export interface HomeKeyPlace {
   readonly folder: string;
   /** Without one, or when it does not work, the key is a file. */
   readonly keyring?: Keyring;
+  /** Under this name the keyring remembers the id of the key that it was given, so that an exchanged key file is noticed. */
+  readonly pin?: string;
   /** `the key of the secrets` */
   readonly name: string;
   /** What helps when it cannot be had back. */
@@ -34,7 +37,13 @@ export async function loadHomeKey(place: HomeKeyPlace): Promise<HomeKey | undefi
   if (found === undefined) throw keyringLost(place);
   const bytes = Buffer.from(found, "base64");
   if (bytes.length !== KEY_BYTES) throw keyFileDamaged(place);
-  return { id, bytes };
+  return { id, bytes, ...(key === undefined && { isInKeyring: true }) };
+}
+
+/** Whether the keyring remembers another key for this place: then somebody has exchanged the key file. */
+export async function isExchanged({ keyring, pin }: HomeKeyPlace, { id }: HomeKey): Promise<boolean> {
+  const pinned = pin === undefined ? undefined : await keyring?.lookup(pin);
+  return pinned !== undefined && pinned !== id;
 }
 
 /**
@@ -42,7 +51,7 @@ export async function loadHomeKey(place: HomeKeyPlace): Promise<HomeKey | undefi
  * Of several processes that make one at once, the one whose file comes first wins.
  */
 export async function openHomeKey(place: HomeKeyPlace): Promise<HomeKey> {
-  const { folder, keyring } = place;
+  const { folder, keyring, pin } = place;
   await ensurePrivateFolder(folder);
   const loaded = await loadHomeKey(place);
   if (loaded) return loaded;
@@ -50,7 +59,10 @@ export async function openHomeKey(place: HomeKeyPlace): Promise<HomeKey> {
   const key = made.bytes.toString("base64");
   const isInKeyring = keyring !== undefined && (await keyring.store(made.id, key)) && (await keyring.lookup(made.id)) === key;
   const content = { version: 1, id: made.id, ...(isInKeyring ? { keyring: true } : { key }) };
-  if (await createPrivateFile(join(folder, FILE), `${JSON.stringify(content)}\n`)) return made;
+  if (await createPrivateFile(join(folder, FILE), `${JSON.stringify(content)}\n`)) {
+    if (isInKeyring && pin !== undefined) await keyring.store(pin, made.id);
+    return made;
+  }
   if (isInKeyring) await keyring.clear(made.id);
   return openHomeKey(place);
 }

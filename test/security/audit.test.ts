@@ -336,4 +336,12 @@ verifies("audit-tamper-evident", async () => {
   const torn = await home.verify();
   expect(torn, "a last line that is not whole is told, and no attack").toMatchObject({ isIntact: true });
   expect(torn.segments.find(({ file }) => file === open)).toMatchObject({ isTorn: true });
+  const foreign = "20260101T000000000Z-000000000000-1.jsonl";
+  await writeFile(join(home.segments, foreign), "a line that somebody else has begun");
+  expect(
+    (await home.verify()).segments.find(({ file }) => file === foreign),
+    "and so is a file of nothing else",
+  ).toMatchObject({
+    isTorn: true,
+  });
 });

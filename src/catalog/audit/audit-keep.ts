@@ -42,8 +42,8 @@ export interface Keeping {
 }
 
 /**
- * Removes the segments that are too old or too much, the oldest first. Each removal stands in the index before it is done. What a segment's
- * age is the index says, by its name: the times that the file system shows are anybody's.
+ * Removes the segments that are too old or too much, the oldest first. Each removal stands in the index before it is done. The index
+ * gives a segment's age, by the segment's name: anybody can set the times of a file.
  */
 export async function keepSegments(keeping: Keeping): Promise<readonly ({ readonly file: string } & Removal)[]> {
   const { index, nowMs } = keeping;

@@ -98,6 +98,66 @@ it("lets nothing new run while the disk refuses, and writes all once it does not
   expect(await home.verify()).toMatchObject({ isIntact: true });
 });
 
+it("holds no more lines than a bound while the disk refuses, and leaves none uncounted", async () => {
+  await using home = await openAuditHome();
+  await writeFile(home.segments, "not a folder");
+  const log = home.open();
+  const sent = 25_000;
+  for (let count = 0; count < sent; count += 1) log.record({ ...CALL, principal: `p${count}` });
+  await expect(log.close()).rejects.toThrow("the last 10000 lines");
+  await rm(home.segments);
+  await log.close();
+  const entries = await home.entries();
+  expect(entries.length).toBeLessThan(11_100);
+  expect(entries.reduce((sum, { fields }) => sum + Number(fields["count"] ?? 1), 0)).toBe(sent);
+  expect(await home.verify()).toMatchObject({ isIntact: true });
+}, 60_000);
+
+it("writes at once what it has only counted when the process exits", async () => {
+  await using home = await openAuditHome();
+  await using log = home.open();
+  log.recordConnection(REFUSED);
+  await expect
+    .poll(
+      () =>
+        home.entries().then(
+          ({ length }) => length,
+          () => 0,
+        ),
+      { timeout: 9_000 },
+    )
+    .toBe(1);
+  for (let count = 0; count < 9; count += 1) log.recordConnection(REFUSED);
+  log.flushAtExit();
+  expect((await home.entries()).map(({ fields }) => fields["count"])).toEqual([undefined, 9]);
+  expect(await home.verify()).toMatchObject({ isIntact: true });
+});
+
+it("begins another segment for what comes while it closes", async () => {
+  await using home = await openAuditHome();
+  const log = home.open();
+  log.record(CALL);
+  await expect
+    .poll(
+      () =>
+        home.entries().then(
+          ({ length }) => length,
+          () => 0,
+        ),
+      { timeout: 9_000 },
+    )
+    .toBe(1);
+  const closed = log.close();
+  for (let turn = 0; turn < 20; turn += 1) {
+    log.record(CALL);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await closed;
+  await log.close();
+  expect(await home.entries()).toHaveLength(21);
+  expect(await home.verify()).toMatchObject({ isIntact: true });
+});
+
 it("writes the same refusal once, and then how often it came again", async () => {
   await using home = await openAuditHome();
   const log = home.open({ now: clock() });

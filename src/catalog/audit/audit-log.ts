@@ -19,6 +19,8 @@ export interface AuditLog extends Audit, AsyncDisposable {
   prepare(): Promise<void>;
   /** Resolves when all that was recorded is on disk; rejects with `DISK_FULL` or `AUDIT_FAILED` when it cannot be. */
   close(): Promise<void>;
+  /** Writes what waits and what was counted at once, for a process that exits. Never throws: what the disk does not take is lost. */
+  flushAtExit(): void;
 }
 
 export interface AuditLogOptions extends AuditHome, Partial<AuditBudgets> {
@@ -41,7 +43,7 @@ interface Payer {
   readonly sandbox?: string;
 }
 
-/** Lines that wait while the disk does not take them; further ones are counted. */
+/** Lines that wait while the disk does not take them; further ones are counted, and counts stay counts. */
 const WAITING_MAX = 10_000;
 /** Connections of one sandbox that fail again and again alike are one line in so long. */
 const REPEATS_MS = 5_000;
@@ -76,7 +78,7 @@ class HomeAudit implements AuditLog {
   }
 
   assertWritable(): void {
-    if (this.#failure === undefined && this.#waiting.length < WAITING_MAX) return;
+    if (this.#failure === undefined && !this.#isCrowded) return;
     const cause = this.#failure;
     // The next call tries the disk again.
     this.#schedule();
@@ -116,16 +118,27 @@ class HomeAudit implements AuditLog {
   }
 
   async close(): Promise<void> {
-    this.#flush(this.#now(), this.#now());
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    while (this.#waiting.length > 0 || this.#writing) {
+    for (;;) {
+      this.#flush(this.#now(), this.#now());
+      if (this.#waiting.length === 0 && !this.#writing) break;
       this.#schedule();
       await this.#writing;
       if (this.#failure !== undefined && this.#waiting.length > 0)
         throw this.#toError(this.#failure, `the last ${this.#waiting.length} lines are not written`);
     }
+    clearInterval(this.#timer);
+    this.#timer = undefined;
     await this.#store.close();
+  }
+
+  flushAtExit(): void {
+    this.#flush(this.#now(), this.#now());
+    try {
+      this.#store.appendAtExit(this.#waiting.map(({ text }) => text));
+      this.#waiting = [];
+    } catch {
+      // Nobody is left who could try again.
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -137,10 +150,13 @@ class HomeAudit implements AuditLog {
     const at = this.#now();
     const text = serialiseFields({ at: at.toISOString(), ...fields });
     const isOwed = fields["kind"] !== "connection";
-    if (this.#waiting.length < WAITING_MAX && this.#pay(payer, { isOwed, text }, at.getTime())) return this.#push({ text, isOwed });
+    if (!this.#isCrowded && this.#pay(payer, { isOwed, text }, at.getTime())) return this.#push({ text, isOwed });
     const { kind: of, verdict, count, sentBytes, receivedBytes } = fields;
     const summary = { kind: "summary", of, ...payer, outcome, verdict, count, sentBytes, receivedBytes };
-    this.#summaries.add(JSON.stringify([of, payer.owner, payer.sandbox, outcome]), summary, at);
+    // Too many to be told apart: one count of them all.
+    if (this.#isCrowded && this.#summaries.isFull)
+      this.#summaries.add(JSON.stringify([of]), { kind: "summary", of, count, sentBytes, receivedBytes }, at);
+    else this.#summaries.add(JSON.stringify([of, payer.owner, payer.sandbox, outcome]), summary, at);
     this.#counted(this.#summaries);
   }
 
@@ -170,7 +186,12 @@ class HomeAudit implements AuditLog {
   /** What was counted since then or earlier becomes lines; those of summaries are written whatever the budgets say. */
   #flush(repeatsUntil: Date, summariesUntil: Date): void {
     for (const fields of this.#repeats.take(repeatsUntil)) this.#write(payerOf(fields), fields, fields["reason"] ?? fields["verdict"]);
+    if (this.#isCrowded) return;
     for (const fields of this.#summaries.take(summariesUntil)) this.#note(fields);
+  }
+
+  get #isCrowded(): boolean {
+    return this.#waiting.length >= WAITING_MAX;
   }
 
   /** A line of our own. */

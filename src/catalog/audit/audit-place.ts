@@ -24,6 +24,7 @@ export function auditKeyPlace({ home, keyring }: AuditHome): HomeKeyPlace {
   return {
     folder,
     name: "the key of the audit",
+    pin: `audit ${home}`,
     lastResort: `move ${folder} and ${segmentsFolder(home)} away, which begins a new audit and leaves the old one unchecked`,
     ...(keyring && { keyring }),
   };

@@ -47,6 +47,7 @@ export class AuditStore {
   readonly #writer = randomBytes(6).toString("hex");
   #opening: Promise<Opened> | undefined;
   #current: Current | undefined;
+  #isBeginning = false;
   #part = 0;
   #seenMs = 0;
   #markTimer: NodeJS.Timeout | undefined;
@@ -80,7 +81,7 @@ export class AuditStore {
   noteWritten(): void {
     this.#markTimer ??= setTimeout(() => {
       this.#markTimer = undefined;
-      void this.#mark("open").catch(() => undefined);
+      if (this.#current) void this.#markOf(this.#current, "open").catch(() => undefined);
     }, MARK_MS).unref();
   }
 
@@ -97,13 +98,19 @@ export class AuditStore {
     clearTimeout(this.#markTimer);
     clearInterval(this.#keepTimer);
     this.#markTimer = this.#keepTimer = undefined;
-    await this.#keeping;
     const current = this.#current;
+    // Lines that come meanwhile must not stand behind the last mark.
+    this.#current = undefined;
+    await this.#keeping;
     if (!current) return;
     // Where the index has no room, verifying says so: nothing is lost.
-    await this.#mark("closed").catch(() => undefined);
-    this.#current = undefined;
+    await this.#markOf(current, "closed").catch(() => undefined);
     current.file.close();
+  }
+
+  /** Into the segment that is open. None is while one follows another: nothing may stand behind the line that names the next one. */
+  appendAtExit(texts: readonly string[]): void {
+    if (!this.#isBeginning) this.#current?.file.append(texts);
   }
 
   /** Asking the file system each time would cost as much as writing. */
@@ -142,6 +149,15 @@ export class AuditStore {
 
   /** First the file with its first line, then its entry, then its mark: whatever a killed process leaves of these can be told. */
   async #begin(old?: Current): Promise<SegmentFile> {
+    this.#isBeginning = true;
+    try {
+      return await this.#beginAfter(old);
+    } finally {
+      this.#isBeginning = false;
+    }
+  }
+
+  async #beginAfter(old?: Current): Promise<SegmentFile> {
     const { signer, index } = await this.#open();
     const folder = segmentsFolder(this.#options.home);
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -171,10 +187,6 @@ export class AuditStore {
     this.#part += 1;
     const stamp = this.#options.now().toISOString().replaceAll(/[-:.]/g, "");
     return `${stamp}-${this.#writer}-${this.#part}.jsonl`;
-  }
-
-  async #mark(state: "open" | "closed"): Promise<void> {
-    if (this.#current) await this.#markOf(this.#current, state);
   }
 
   /** One after the other: a mark never says less than the one before. */

@@ -1,3 +1,5 @@
+import { readdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openAuditHome } from "../../../test/support/audit-home.ts";
 import { followAudit, readAuditTail } from "./audit-tail.ts";
@@ -44,4 +46,34 @@ it("follows segments that are there and that come", async () => {
   expect(toolsOf(seen).toSorted()).toEqual(["a", "b"]);
   stop.abort();
   expect(await lines.next()).toMatchObject({ done: true });
+});
+
+it("goes on when Belljar removes a segment that it follows", async () => {
+  await using folder = await openAuditHome();
+  const day = 86_400_000;
+  const openAt = (ms: number) =>
+    folder.open({ keep: { ageMs: day, bytes: 1e9 }, now: () => new Date(Date.parse("2026-01-01T00:00:00Z") + ms) });
+  await using old = openAt(0);
+  old.record(call("old"));
+  await old.close();
+  const stop = new AbortController();
+  const lines = followAudit(folder.segments, stop.signal);
+  const first = lines.next();
+  await using later = openAt(9 * day);
+  await later.prepare();
+  await expect.poll(() => readdir(folder.segments), { timeout: 9_000 }).not.toContain(expect.stringMatching(/^20260101/));
+  later.record(call("a"));
+  await later.close();
+  const seen = [(await first).value, (await lines.next()).value].map((line) => line as { readonly kind: string });
+  expect(seen.map(({ kind }) => kind)).toEqual(["removed", "call"]);
+  stop.abort();
+});
+
+it("reads the other segments when one goes after it was listed", async () => {
+  await using folder = await openAuditHome();
+  await using log = folder.open();
+  log.record(call("a"));
+  await log.close();
+  await symlink("gone", join(folder.segments, "20260101T000000000Z-000000000000-1.jsonl"));
+  expect(toolsOf(await readAuditTail(folder.segments, 2))).toEqual(["a"]);
 });

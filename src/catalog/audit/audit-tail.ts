@@ -2,6 +2,7 @@ import { readdirSync, statSync, watch } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
+import { ifPresent } from "../../home/home-error.ts";
 import { parseAuditLine } from "./audit-line.ts";
 import { splitLines } from "./read-lines.ts";
 import { listSegments } from "./verify-audit.ts";
@@ -48,23 +49,29 @@ export async function* followAudit(directory: string, signal: AbortSignal): Asyn
 /** At this very moment: what comes later is new. */
 function sizesNow(directory: string): Map<string, number> {
   const files = readdirSync(directory).filter((name) => name.endsWith(".jsonl"));
-  return new Map(files.map((file) => [file, statSync(join(directory, file)).size]));
+  return new Map(files.map((file) => [file, statSync(join(directory, file), { throwIfNoEntry: false })?.size ?? 0]));
 }
 
 async function newestSegments(directory: string): Promise<readonly { readonly file: string; readonly size: number }[]> {
   const files = await listSegments(directory);
-  const found = await Promise.all(files.map(async (file) => ({ file, ...(await factsOf(join(directory, file))) })));
-  return found.toSorted((one, other) => other.mtimeMs - one.mtimeMs).slice(0, SEGMENTS_MAX);
+  const found = await Promise.all(files.map((file) => factsOf(directory, file)));
+  return found
+    .flat()
+    .toSorted((one, other) => other.mtimeMs - one.mtimeMs)
+    .slice(0, SEGMENTS_MAX);
 }
 
-async function factsOf(path: string): Promise<{ readonly size: number; readonly mtimeMs: number }> {
-  const { size, mtimeMs } = await stat(path);
-  return { size, mtimeMs };
+/** None for a segment that was removed meanwhile. */
+async function factsOf(directory: string, file: string) {
+  const path = join(directory, file);
+  const found = await ifPresent(path, stat(path));
+  return found ? [{ file, size: found.size, mtimeMs: found.mtimeMs }] : [];
 }
 
-/** The whole lines from there on, and where they end. A start within a line leaves that line out. */
+/** The whole lines from there on, and where they end. A start within a line leaves that line out. A file that is gone has none. */
 async function readLines(path: string, start: number): Promise<{ readonly lines: readonly AuditLine[]; readonly end: number }> {
-  await using file = await open(path);
+  await using file = await ifPresent(path, open(path));
+  if (!file) return { lines: [], end: 0 };
   const { size } = await file.stat();
   const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.max(0, size - start)), 0, Math.max(0, size - start), start);
   const whole = buffer.subarray(0, buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1);

@@ -2,7 +2,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf, ifPresent } from "../../home/home-error.ts";
-import { loadHomeKey } from "../../home/home-key.ts";
+import type { HomeKeyPlace } from "../../home/home-key.ts";
+import { isExchanged, loadHomeKey } from "../../home/home-key.ts";
 import type { AuditSigner } from "./audit-chain.ts";
 import { createSigner } from "./audit-chain.ts";
 import type { AuditHome } from "./audit-place.ts";
@@ -36,22 +37,36 @@ export interface VerifiedAudit {
   /** Segments that Belljar itself has removed as `audit.keep` says. */
   readonly removed: number;
   readonly isIntact: boolean;
+  /** The key that all was checked with; undefined while there is no audit. */
+  readonly key?: { readonly id: string; readonly isInKeyring: boolean };
 }
 
 /**
  * Checks the whole audit of a home: each line, each segment and the index, by the key. Other processes may write meanwhile.
- * Rejects with `AUDIT_DAMAGED` when there are segments and no key.
+ * Rejects with `AUDIT_DAMAGED` when there are segments and no key, or when the keyring remembers another key.
  */
 export async function verifyAudit(place: AuditHome): Promise<VerifiedAudit> {
   const folder = segmentsFolder(place.home);
   const files = await listSegments(folder);
-  const key = await loadHomeKey(auditKeyPlace(place));
+  const keyPlace = auditKeyPlace(place);
+  const key = await loadHomeKey(keyPlace);
   if (!key && files.length > 0)
     throw new BelljarError(
       "AUDIT_DAMAGED",
       `The key in ${indexFolder(place.home)} is gone, so no line can be checked: put the folder back from a backup`,
     );
-  return key ? new Verification(folder, createSigner(key), indexFolder(place.home)).run(files) : NOTHING;
+  if (!key) return NOTHING;
+  if (await isExchanged(keyPlace, key)) throw keyExchanged(keyPlace);
+  const found = await new Verification(folder, createSigner(key), indexFolder(place.home)).run(files);
+  return { ...found, key: { id: key.id, isInKeyring: key.isInKeyring ?? false } };
+}
+
+function keyExchanged({ folder, pin }: HomeKeyPlace): BelljarError {
+  return new BelljarError(
+    "AUDIT_DAMAGED",
+    `${folder} has another key than the OS keyring remembers, so anybody may have written these lines: put the folder back from a backup, ` +
+      `or, if you began a new audit yourself, run: secret-tool clear application belljar key '${pin}'`,
+  );
 }
 
 const NOTHING: VerifiedAudit = { segments: [], indexProblems: [], removed: 0, isIntact: true };
@@ -106,7 +121,7 @@ class Verification {
     const checked = await this.#check(file);
     if (!checked) return [];
     const isBegun = checked.brokenLine === undefined && checked.lines + Number(checked.isTorn) <= 1;
-    if (isBegun) return [{ file, lines: checked.lines, isOpen: true }];
+    if (isBegun) return [{ file, lines: checked.lines, isOpen: true, ...(checked.isTorn && { isTorn: true }) }];
     const isKnownNow = (await this.#index.read()).entries.some((entry) => entry.file === file);
     return isKnownNow ? [] : [{ file, lines: checked.lines, problem: "unknown" }];
   }

@@ -1,9 +1,9 @@
 import type { VerifiedAudit, VerifiedSegment } from "../../catalog/audit/verify-audit.ts";
 import { verifyAudit } from "../../catalog/audit/verify-audit.ts";
+import { openKeyring } from "../../home/keyring.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { readConfig } from "../compose.ts";
-import { keyedHome } from "../keyed-home.ts";
 import { printJson, printLine } from "../print.ts";
 
 const PROBLEMS: Record<NonNullable<VerifiedSegment["problem"]>, string> = {
@@ -16,14 +16,15 @@ const PROBLEMS: Record<NonNullable<VerifiedSegment["problem"]>, string> = {
 
 /** Ends with 1 when anything was changed, cut, added or removed. */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  const audit = await verifyAudit(keyedHome(readConfig(call, context)));
+  // Whatever the configuration says of keys: it lies in the home too, and whoever exchanges the key can change it.
+  const audit = await verifyAudit({ home: readConfig(call, context).home, keyring: openKeyring() });
   if (isSet(call, "json")) printJson(context.stdout, { ...audit, lines: countLines(audit) });
   else for (const line of toReport(audit)) printLine(context.stdout, line);
   return audit.isIntact ? 0 : 1;
 }
 
 function toReport(audit: VerifiedAudit): readonly string[] {
-  const { segments, indexProblems, removed, isIntact } = audit;
+  const { segments, indexProblems, removed, isIntact, key } = audit;
   const problems = segments.flatMap(({ file, problem, brokenLine }) =>
     problem ? [`${file}${brokenLine === undefined ? "" : `, line ${brokenLine}`}: ${PROBLEMS[problem]}`] : [],
   );
@@ -33,7 +34,8 @@ function toReport(audit: VerifiedAudit): readonly string[] {
   const bad = segments.filter(({ problem }) => problem !== undefined).length;
   const counts = `${segments.length} files, ${countLines(audit)} lines${removed > 0 ? `, and ${removed} files removed by their age or size` : ""}`;
   const found = bad > 0 ? `${bad} files were changed` : "the index was changed";
-  return [...indexProblems, ...problems, ...notes, `${counts}: ${isIntact ? "all fit" : found}`];
+  const checked = key ? [`checked with key ${key.id}, which is in ${key.isInKeyring ? "the OS keyring" : "a file of the home"}`] : [];
+  return [...indexProblems, ...problems, ...notes, ...checked, `${counts}: ${isIntact ? "all fit" : found}`];
 }
 
 function countLines({ segments }: VerifiedAudit): number {

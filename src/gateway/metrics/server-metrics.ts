@@ -56,6 +56,7 @@ export function createServerMetrics(): ServerMetrics {
       recordRequest: (request) => audit.recordRequest(request),
       prepare: () => audit.prepare(),
       close: () => audit.close(),
+      flushAtExit: () => audit.flushAtExit(),
       [Symbol.asyncDispose]: () => audit[Symbol.asyncDispose](),
     }),
     observeRequest: ({ seconds, ...labels }) => requests.observe(labels, seconds),

@@ -2,6 +2,7 @@ import { chmod, copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { createMemoryKeyring } from "../../../test/support/memory-keyring.ts";
 import { createSecretStore } from "./create-secret-store.ts";
 import type { Keyring } from "../../home/keyring.ts";
 import type { SecretStore } from "./secret-store.ts";
@@ -162,16 +163,6 @@ it("refuses a key and a folder that other users can read", async () => {
   await chmod(join(home.home, "secrets"), 0o755);
   await expect(fresh.set("local", "openai", VALUE)).rejects.toThrow(failsWith("FILE_IO", /chmod 700/) as Error);
 });
-
-function createMemoryKeyring(): Keyring & { readonly keys: Map<string, string> } {
-  const keys = new Map<string, string>();
-  return {
-    keys,
-    store: async (id, key) => keys.set(id, key).has(id),
-    lookup: async (id) => keys.get(id),
-    clear: async (id) => void keys.delete(id),
-  };
-}
 
 it("keeps the key in the keyring alone where there is one", async () => {
   const keyring = createMemoryKeyring();
