@@ -106,11 +106,25 @@ describe("the line", () => {
     expect(await pool.ask("echo", { input: "served" })).toBe("served");
   });
 
-  it("serves all who wait, in the order in which they came", async () => {
+  it("serves the owners in turn, and each owner's jobs in the order in which they came", async () => {
     using pool = openPool({ size: 1 });
     const served: unknown[] = [];
-    const asked = ["a", "a", "b", "c"].map(async (owner, input) => served.push(await pool.ask("echo", { owner, input })));
-    await Promise.all(asked);
-    expect(served).toEqual([0, 1, 2, 3]);
+    const ask = async (job: string): Promise<unknown> => served.push(await pool.ask("echo", { owner: job.charAt(0), input: job }));
+    await Promise.all(["a0", "a1", "a2", "b0", "b1", "c0"].map(ask));
+    expect(served).toEqual(["a0", "b0", "c0", "a1", "b1", "a2"]);
+  });
+
+  it("lets no two owners keep both workers while another one waits", async () => {
+    using pool = openPool();
+    const [first, others] = [new AbortController(), new AbortController()];
+    const leaving = pool.ask("spin", { signal: first.signal });
+    const spinning = Promise.allSettled(["b", "a", "b"].map((owner) => pool.ask("spin", { owner, signal: others.signal })));
+    const waiting = pool.ask("echo", { owner: "c", input: "served" });
+    await startOfWork();
+    first.abort(new Error("gone"));
+    await expect(leaving).rejects.toThrow("gone");
+    expect(await waiting).toBe("served");
+    others.abort();
+    await spinning;
   });
 });

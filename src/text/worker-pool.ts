@@ -75,12 +75,15 @@ export class WorkerPool implements Disposable {
     return this.#busy.size < this.#options.size && !this.#busy.has(owner);
   }
 
-  /** The place goes straight to the first in line whose owner has no other job. */
+  /** The place goes straight to the first in line whose owner has no other job. The owner who leaves stands behind all others. */
   #leave(owner: string): void {
     const worker = this.#busy.get(owner);
     this.#busy.delete(owner);
     if (worker?.isAlive) this.#idle.push(worker);
     this.#restTimer();
+    const own = this.#waiting.filter((waiting) => waiting.owner === owner);
+    const others = this.#waiting.filter((waiting) => waiting.owner !== owner);
+    this.#waiting.splice(0, this.#waiting.length, ...others, ...own);
     const next = this.#waiting.findIndex((waiting) => this.#mayEnter(waiting.owner));
     const [first] = next < 0 ? [] : this.#waiting.splice(next, 1);
     if (!first) return;

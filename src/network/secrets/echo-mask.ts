@@ -1,13 +1,17 @@
-import { Transform } from "node:stream";
+import type { Transform } from "node:stream";
 import type { EchoMatch } from "./echo-reader.ts";
 import { locateEchoes } from "./echo-reader.ts";
 import type { EchoScanner, ScanPlace } from "./echo-scanner.ts";
+import { createSlicedTransform } from "./sliced-transform.ts";
+
+/** Is put where too much begins to tell values from the rest. */
+const TOO_MUCH = Buffer.from("********");
 
 /** Takes values out of bytes that come in chunks. It holds back only what may be the start of one, so that events pass as they come. */
 export class EchoMask {
   readonly #scanner: EchoScanner;
   readonly #keepsLength: boolean;
-  readonly #place: ScanPlace = { state: 0, start: 0 };
+  readonly #place: ScanPlace = { state: 0, start: 0, isFull: false };
   #held: Buffer = Buffer.alloc(0);
   /** Everything in `held` before it is hidden already. */
   #hiddenTo = 0;
@@ -24,11 +28,8 @@ export class EchoMask {
   push(chunk: Buffer): Buffer {
     const from = this.#held.length;
     const bytes = from === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    for (let end = this.#scanner.next(bytes, from, this.#place); end !== undefined; end = this.#scanner.next(bytes, end, this.#place)) {
-      const { matches, openFrom } = locateEchoes(this.#scanner.patterns, bytes, { start: this.#startFor(end), end });
-      for (const match of matches) this.#add(match);
-      this.#place.start = openFrom;
-    }
+    for (let end = this.#scanner.next(bytes, from, this.#place); end !== undefined; end = this.#scanner.next(bytes, end, this.#place))
+      this.#hide(bytes, end);
     this.#held = bytes;
     return this.#release(this.#place.start);
   }
@@ -39,6 +40,16 @@ export class EchoMask {
     const { matches } = locateEchoes(this.#scanner.patterns, this.#held, { start: this.#startFor(end), end, isLast: true });
     for (const match of matches) this.#add(match);
     return this.#release(end);
+  }
+
+  /** Where the reader gave up what had begun, all is hidden that it may be the start of. */
+  #hide(bytes: Buffer, end: number): void {
+    const { patterns } = this.#scanner;
+    const start = this.#startFor(end);
+    const { matches, openFrom } = this.#place.isFull ? { matches: [], openFrom: end } : locateEchoes(patterns, bytes, { start, end });
+    for (const match of matches) this.#add(match);
+    if (matches.length === 0) this.#add({ start, end: end + patterns.holdBytes, put: TOO_MUCH });
+    this.#place.start = openFrom;
   }
 
   #startFor(end: number): number {
@@ -87,10 +98,7 @@ export function maskEchoes(scanner: EchoScanner, bytes: Buffer): Buffer {
 
 export function createMaskStream(scanner: EchoScanner): Transform {
   const mask = new EchoMask(scanner, { keepsLength: false });
-  return new Transform({
-    transform: (chunk: Buffer, _encoding, done) => done(null, mask.push(chunk)),
-    flush: (done) => done(null, mask.end()),
-  });
+  return createSlicedTransform({ push: (piece) => mask.push(piece), end: () => mask.end() });
 }
 
 function stars(length: number): Buffer {

@@ -31,6 +31,10 @@ export interface EchoPatterns {
   readonly holdBytes: number;
   /** The last character that any of them has. */
   readonly most: number;
+  /** In how many ways bytes are read at once. Where there are more, all that may be a value is hidden. */
+  readonly waysMax: number;
+  /** How many patterns may have begun in one way. */
+  readonly runsMax: number;
 }
 
 /** One line break and some spaces, or three bytes of a wide character. Never two line breaks: these end an event, which must pass. */
@@ -73,6 +77,11 @@ const DIGITS: Alphabet = {
 
 /** However it is escaped, a character takes no more bytes. */
 const CHARACTER_BYTES_MAX = 32;
+const WAYS_MAX = 32;
+/** In one way each pattern stands at one place, or at two where ways meet. */
+const RUNS_OF_A_PATTERN = 2;
+/** A pattern that repeats itself may stand at many. */
+const RUNS_MIN = 64;
 
 export function createEchoPatterns(values: readonly KnownValue[]): EchoPatterns {
   const all = values.flatMap(patternsOf).map((pattern, id) => ({ id, ...pattern }));
@@ -83,6 +92,8 @@ export function createEchoPatterns(values: readonly KnownValue[]): EchoPatterns 
     begunBy: (unit) => byByte[unit] ?? beginningWith(unit),
     holdBytes: Math.max(0, ...all.map(({ units }) => units.length)) * CHARACTER_BYTES_MAX,
     most: all.reduce((most, { units }) => units.reduce((one, other) => Math.max(one, other), most), 0x7f),
+    waysMax: WAYS_MAX,
+    runsMax: Math.max(RUNS_MIN, all.length * RUNS_OF_A_PATTERN),
   };
 }
 

@@ -43,20 +43,25 @@ export const PLAIN: Reading = { outer: OUTSIDE, outerStart: Infinity, inner: OUT
 const THE_END = 0x11_00_00;
 const NUL = 0;
 const WIDE = 0x1_00_00;
-/** What an encoder wrote is not read in more ways at once. */
-const READINGS_MAX = 32;
-const RUNS_MAX = 64;
 
-/** The ways to read after one more byte. Each is followed once, so that every byte costs the same few steps, whatever came before. */
+/**
+ * The ways to read after one more byte. Each is followed once, so that every byte costs the same few steps, whatever came before. When there
+ * are too many, all are given up, and the reader is told.
+ */
 export function readByte(reader: EchoReader, readings: readonly Reading[], unit: number, at = 0): readonly Reading[] {
   const kept: Reading[] = [];
   for (const reading of readings) readOuter(reader, reading, { unit, start: at, end: at + 1 }, kept);
-  return kept;
+  const { waysMax, runsMax } = reader.patterns;
+  if (kept.length <= waysMax && kept.every(({ runs }) => runs.length <= runsMax)) return kept;
+  reader.full?.();
+  return [PLAIN];
 }
 
 export interface EchoReader {
   readonly patterns: EchoPatterns;
   readonly found: (match: EchoMatch) => void;
+  /** What had begun is followed no more. */
+  readonly full?: () => void;
 }
 
 function readOuter(reader: EchoReader, reading: Reading, sign: Sign, kept: Reading[]): void {
@@ -153,7 +158,7 @@ function keep(kept: Reading[], reading: Reading): void {
       kept[index] = one.runs.length === 0 ? { ...one, runs: reading.runs } : { ...one, runs: join(one.runs, reading.runs) };
     return;
   }
-  if (kept.length < READINGS_MAX) kept.push(reading);
+  kept.push(reading);
 }
 
 function join(some: readonly Run[], others: readonly Run[]): readonly Run[] {
@@ -164,7 +169,7 @@ function join(some: readonly Run[], others: readonly Run[]): readonly Run[] {
 
 function addRun(runs: Run[], run: Run): void {
   for (const { pattern, length } of runs) if (pattern === run.pattern && length === run.length) return;
-  if (runs.length < RUNS_MAX) runs.push(run);
+  runs.push(run);
 }
 
 /** The matches that the last byte between two places makes whole, or with `isLast` the end behind it, and from where on more may follow. */

@@ -6,12 +6,16 @@ import { PLAIN, readByte } from "./echo-reader.ts";
 export interface ScanPlace {
   state: number;
   start: number;
+  /** More began than is followed: what had begun is given up, and must be hidden. */
+  isFull: boolean;
 }
 
 /** Nothing is begun. */
 const IDLE = 0;
 /** A value ends with the byte; the state that follows stands beside it. */
 const FOUND = 0x80_00;
+/** More begins with the byte than is followed. */
+const FULL = 0x40_00;
 /** What a byte leads to is not learned yet. */
 const UNKNOWN = 0xff_ff;
 /** So many are kept: a hostile answer may lead to more, and then they are learned anew. */
@@ -37,7 +41,7 @@ export class EchoScanner {
     this.#forget();
   }
 
-  /** Goes on from `from`. The place behind the first byte with which a value ends; undefined when there is none in these bytes. */
+  /** Goes on from `from`. The place behind the first byte with which a value ends, or too much begins; undefined when there is none in these bytes. */
   next(bytes: Buffer, from: number, place: ScanPlace): number | undefined {
     let table = this.#table;
     let { state } = place;
@@ -51,8 +55,9 @@ export class EchoScanner {
         after = this.#learn(state, bytes[at] as number);
         table = this.#table;
       }
-      if (after >= FOUND) {
-        place.state = after - FOUND;
+      if (after >= FULL) {
+        place.state = after & (FULL - 1);
+        place.isFull = (after & FULL) !== 0;
         return at + 1;
       }
       state = after;
@@ -87,7 +92,7 @@ export class EchoScanner {
     const known = this.#pairs[pair] as number;
     if (known !== 0) return known;
     const first = this.#step(IDLE, pair >> 8);
-    const isQuiet = first < FOUND && this.#step(first, pair & 0xff) === IDLE;
+    const isQuiet = first < FULL && this.#step(first, pair & 0xff) === IDLE;
     return (this.#pairs[pair] = isQuiet ? QUIET : LOUD);
   }
 
@@ -98,7 +103,8 @@ export class EchoScanner {
 
   #learn(state: number, byte: number): number {
     let found = 0;
-    const readings = readByte({ patterns: this.patterns, found: () => (found = FOUND) }, this.#states[state] ?? [], byte);
+    const reader = { patterns: this.patterns, found: () => (found |= FOUND), full: () => (found |= FULL) };
+    const readings = readByte(reader, this.#states[state] ?? [], byte);
     const known = this.#states.length;
     const id = this.#idOf(readings);
     const hasForgotten = this.#states.length < known;

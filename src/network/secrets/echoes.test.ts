@@ -147,6 +147,25 @@ it("finds a value behind more ways to begin one than it keeps in mind", () => {
   expect(masked).toMatch(/\."belljar_secret_a{26}"\.$/);
 });
 
+it("finds each of seventy values that begin alike", () => {
+  const values = Array.from({ length: 70 }, (_, index) => `sk-${String(index).padStart(3, "0")}-${"z".repeat(10)}`);
+  const masked = maskWith(scannerFor(...values), [Buffer.from(values.join(" | "))]).toString();
+  expect(masked).toBe(values.map(() => PLACEHOLDER).join(" | "));
+});
+
+it("hides a value, and does not drop it, where more begins than is followed", () => {
+  const patterns = createEchoPatterns([{ value: ONE, placeholder: PLACEHOLDER }]);
+  const scanner = new EchoScanner({ ...patterns, waysMax: 1 });
+  for (const keepsLength of [false, true]) {
+    const echo = Buffer.from(`before %s${ONE} ${"after ".repeat(1000)}`);
+    const masked = maskWith(scanner, [echo.subarray(0, 12), echo.subarray(12)], keepsLength).toString("latin1");
+    expect(masked).toMatch(/^before /);
+    expect(masked).not.toContain("Zz0");
+    expect(masked).toMatch(/after after $/);
+    expect(masked.length === echo.length).toBe(keepsLength);
+  }
+});
+
 it("lets the end of an event pass, and holds no more than a value takes", () => {
   const mask = new EchoMask(scannerFor(ONE), { keepsLength: false });
   expect(mask.push(Buffer.from("data: yes\n\n")).toString()).toBe("data: yes\n\n");

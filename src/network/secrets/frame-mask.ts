@@ -1,7 +1,8 @@
-import { Transform } from "node:stream";
+import type { Transform } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { EchoMask } from "./echo-mask.ts";
 import type { EchoScanner } from "./echo-scanner.ts";
+import { createSlicedTransform } from "./sliced-transform.ts";
 
 /** What goes on in order: bytes that are ready, or so many that the message's mask still has. */
 type Piece = Buffer | number;
@@ -24,15 +25,7 @@ const PIECES_MAX = 1024;
  */
 export function createFrameMaskStream(scanner: EchoScanner): Transform {
   const frames = new FrameMask(scanner);
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      try {
-        done(null, frames.push(chunk));
-      } catch (error) {
-        done(error as Error);
-      }
-    },
-  });
+  return createSlicedTransform({ push: (piece) => frames.push(piece) });
 }
 
 class FrameMask {

@@ -14,7 +14,9 @@ export interface PlannedChange extends PatchedFile {
 
 const TOTAL_MAX_BYTES = 2 * EDIT_MAX_BYTES;
 
-/** The files that a patch touches, as they are. What cannot be read says why in its place. */
+const TOO_LARGE = { problem: "FILE_TOO_LARGE: the files of the patch are too large together; split it" };
+
+/** The files that a patch touches, as they are. What cannot be read says why in its place. None is read once they are too large together. */
 export async function readFiles(
   { guest }: Sandbox,
   paths: readonly string[],
@@ -23,9 +25,9 @@ export async function readFiles(
   const files = new Map<string, KnownFile>();
   let left = TOTAL_MAX_BYTES;
   for (const path of paths) {
-    const file = await readOrProblem(guest.files, path, signal);
+    const file = left < 0 ? TOO_LARGE : await readOrProblem(guest.files, path, signal);
     left -= "content" in file ? (file.content?.length ?? 0) : 0;
-    files.set(path, left < 0 ? { problem: "FILE_TOO_LARGE: the files of the patch are too large together; split it" } : file);
+    files.set(path, left < 0 ? TOO_LARGE : file);
   }
   return files;
 }

@@ -1,0 +1,19 @@
+import { expect, it, vi } from "vitest";
+import { openToolCaller } from "../../../test/support/tool-caller.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import { readFiles } from "./patch-files.ts";
+
+it("reads no more files once they are too large together", async () => {
+  await using tools = await openToolCaller();
+  const names = Array.from({ length: 20 }, (_, index) => `file${index}`);
+  await tools.call("run_command", { command: `truncate -s 8000000 ${names.join(" ")}` });
+  const [info] = await tools.sandboxes.list(LOCAL, {});
+  const sandbox = await tools.sandboxes.get(LOCAL, info?.id ?? "");
+  const opened = vi.spyOn(sandbox.guest.files, "open");
+  const paths = names.map((name) => `/home/user/${name}`);
+  const files = await readFiles(sandbox, paths, new AbortController().signal);
+  expect(opened).toHaveBeenCalledTimes(3);
+  expect([...files.keys()]).toEqual(paths);
+  expect(paths.map((path) => "content" in (files.get(path) ?? {})).slice(0, 4)).toEqual([true, true, false, false]);
+  expect(files.get("/home/user/file19")).toEqual({ problem: expect.stringMatching(/^FILE_TOO_LARGE: .*split it$/) });
+});
