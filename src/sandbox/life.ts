@@ -6,9 +6,8 @@ import type { Life } from "./sandbox-info.ts";
 
 export type LiveHandle = Pick<RunningSandbox, "usage" | "connect" | "ended">;
 
-/** How long a look at a sandbox waits for its guest, and for the end of one that is being taken down. */
+/** How long a look at a sandbox waits for its guest, whatever that says meanwhile, and for the end of one that is being taken down. */
 const LOOK_MS = 3_000;
-const NEVER = new AbortController().signal;
 
 /** How it is, as its keeper says; of one that is being taken down, its end. Always within seconds. */
 export async function usageOf(handle: LiveHandle): Promise<Life> {
@@ -25,13 +24,15 @@ export async function usageOf(handle: LiveHandle): Promise<Life> {
 export async function lifeOf(handle: LiveHandle): Promise<Life> {
   const life = await usageOf(handle);
   if (!("phase" in life) || life.phase !== "running") return life;
-  const guest = createGuest((signal) => handle.connect(signal), { answerMs: LOOK_MS });
+  const enough = AbortSignal.timeout(LOOK_MS);
   try {
-    await guest.ping(NEVER);
+    await createGuest((signal) => handle.connect(signal)).ping(enough);
     return life;
   } catch (cause) {
     // Whatever else an answer is, it is one.
-    return isSilent(cause) ? { silent: "its guest does not answer", ...(life.deadline && { deadline: life.deadline }) } : life;
+    return enough.aborted || isSilent(cause)
+      ? { silent: "its guest does not answer", ...(life.deadline && { deadline: life.deadline }) }
+      : life;
   }
 }
 

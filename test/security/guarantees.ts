@@ -121,8 +121,9 @@ export const GUARANTEES = {
   "bad-requests-harmless": "Malformed and oversized requests get an error, and the guest goes on.",
   "lying-guest-harmless": "A guest that answers with nonsense is an error of that call, never of the host.",
   "silence-bounded":
-    "A guest or a keeper that says nothing, or stops amid an answer, costs each caller a bounded time: the host has deadlines of its own.",
-  "silent-sandboxes-end": "A sandbox that does not answer is shown so beside the others, and can be killed, whoever in it is silent.",
+    "A guest or a keeper that says nothing, stops amid an answer, or says without end that it goes on, costs each caller a bounded time: the host has deadlines of its own. A client waits for a silent server no longer either.",
+  "silent-sandboxes-end":
+    "A sandbox that does not answer is shown so beside the others, and can be killed, whoever in it is silent or never comes to an end. A kill that ended nothing says so.",
   "long-home-works": "A home whose path is 200 bytes long serves sandboxes.",
 } as const satisfies Record<string, string>;
 

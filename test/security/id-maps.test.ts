@@ -43,7 +43,7 @@ async function idMapOf(box: Box): Promise<readonly (readonly number[])[]> {
 async function withRuntime(kind: IdMap["kind"], use: (box: Box) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "belljar-maps-"));
   try {
-    const runtime = await openTestRuntime(join(folder, "home"), join(folder, "run"), kind);
+    const runtime = await openTestRuntime(join(folder, "home"), join(folder, "run"), { idMap: kind });
     await using box = await openBox(runtime, folder);
     await use(box);
   } finally {

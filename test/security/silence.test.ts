@@ -5,14 +5,15 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { BelljarError } from "../../src/errors.ts";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
-import type { RunningSandbox } from "../../src/runtime/runtime.ts";
+import { NamespaceSandbox } from "../../src/runtime/namespace/running-sandbox.ts";
+import type { RunningSandbox, Usage } from "../../src/runtime/runtime.ts";
 import { createLocalSandboxes, type LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LIVE_STATES, LOCAL, type Sandbox } from "../../src/sandbox/sandbox.ts";
 import { diffWorkspace } from "../../src/sandbox/workspace/workspace-diff.ts";
-import { findSpeakers, freeze, LIES, replaceGuest } from "../support/freeze.ts";
+import { drips, findSpeakers, freeze, hideSocket, LIES, replaceGuest } from "../support/freeze.ts";
 import { FILE_CALLS, GUEST_CALLS, type GuestCall } from "../support/guest-calls.ts";
 import { createTestTexts } from "../support/test-texts.ts";
-import { type Box, useLab } from "./support/lab.ts";
+import { type Box, openTestRuntime, useLab } from "./support/lab.ts";
 import { newMark, processesOf, removeFolder } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
@@ -29,9 +30,10 @@ const socketsOf = ({ running }: Box): string => join(lab.home, "../run", running
 async function endsOf(
   running: RunningSandbox,
   calls: Readonly<Record<string, GuestCall>> = CALLS,
+  patience = NEVER,
 ): Promise<Readonly<Record<string, string>>> {
   const guest = createGuest((signal) => running.connect(signal), { answerMs: ANSWER_MS, ended: running.ended });
-  const ends = await Promise.all(Object.entries(calls).map(async ([name, call]) => [name, await endOf(call(guest, NEVER))] as const));
+  const ends = await Promise.all(Object.entries(calls).map(async ([name, call]) => [name, await endOf(call(guest, patience))] as const));
   return Object.fromEntries(ends);
 }
 
@@ -50,10 +52,18 @@ const ALL_SILENT = {
 const { shutdown: _shutdown, ...HARMLESS } = CALLS;
 const { shutdown: _silent, ...HARMLESS_SILENT } = { shutdown: "", ...ALL_SILENT };
 
+/** A drip is a fault of every call but of those whose work may take long: their callers end these. */
+const { remove, copy, ...SHORT } = CALLS;
+const LONG = { remove, copy };
+const ALL_DRIPPED = [
+  { ...Object.fromEntries(Object.keys(SHORT).map((name) => [name, "GUEST_PROTOCOL"])), accept: ALL_SILENT.accept, listen: "answered" },
+  { remove: "CANCELLED", copy: "CANCELLED" },
+];
+
 interface Home extends AsyncDisposable {
   readonly sandboxes: LocalSandboxes;
   make(): Promise<Sandbox>;
-  folder(sandbox: Sandbox): string;
+  folder(sandbox: Pick<Sandbox, "id">): string;
   /** Another process of the home. */
   look(): LocalSandboxes;
 }
@@ -78,6 +88,25 @@ async function openHome(): Promise<Home> {
   };
 }
 
+/** Where the host has no memory groups, the guest counts: whoever opens a sandbox asks it. */
+async function usageWithoutGroups(id: string, folder: string): Promise<Usage> {
+  const running = new NamespaceSandbox({
+    id,
+    folder,
+    sockets: join(lab.home, "../run", id),
+    env: {},
+    countsUsage: false,
+    isUp: false,
+    onRemoved: () => {},
+    clear: async () => undefined,
+  });
+  try {
+    return await running.usage();
+  } finally {
+    await running.release();
+  }
+}
+
 verifies(
   "silence-bounded",
   async () => {
@@ -99,7 +128,8 @@ verifies(
     expect((await running.exited).signal).toBe("SIGKILL");
     for (const lie of Object.values(LIES)) {
       await using _liar = await replaceGuest(socketsOf(box), lie);
-      expect(await endsOf(box.running)).toEqual(ALL_SILENT);
+      if (lie !== drips) expect(await endsOf(box.running)).toEqual(ALL_SILENT);
+      else expect([await endsOf(box.running, SHORT), await endsOf(box.running, LONG, AbortSignal.timeout(1_000))]).toEqual(ALL_DRIPPED);
     }
     await box.guest.ping(AbortSignal.timeout(20_000));
   },
@@ -158,4 +188,40 @@ verifies(
     });
   },
   120_000,
+);
+
+verifies(
+  "silent-sandboxes-end",
+  async () => {
+    for (const lie of Object.values(LIES)) {
+      await using home = await openHome();
+      const { id } = await home.make();
+      await using _liar = await replaceGuest(join(lab.home, "../run", id), lie);
+      await using other = home.look();
+      expect((await other.list(LOCAL, {})).map((info) => info.id)).toEqual([id]);
+      expect(await usageWithoutGroups(id, home.folder({ id }))).toMatchObject({ phase: "running" });
+      await (await other.get(LOCAL, id)).kill();
+      expect(await other.info(LOCAL, id)).toMatchObject({ state: "ended", endReason: "killed" });
+    }
+  },
+  120_000,
+);
+
+verifies(
+  "silent-sandboxes-end",
+  async () => {
+    const mark = newMark();
+    await using box = await lab.box({ ephemeral: false });
+    await using _left = await box.guest.exec({ argv: ["sleep", mark], stdin: false, signal: NEVER });
+    // A host that can neither reach the keeper nor start what clears: nothing ends, and nobody is told that it did.
+    const helpless = await openTestRuntime(lab.home, join(lab.home, "../run"), { binary: "/nonexistent" });
+    await using running = await helpless.open(box.running.id, box.folder);
+    await using hidden = await hideSocket(join(socketsOf(box), "keeper"));
+    expect(await endOf(Promise.resolve(running?.kill("killed")))).toBe("RUNTIME_UNAVAILABLE");
+    expect(await processesOf(mark)).not.toEqual([]);
+    await hidden[Symbol.asyncDispose]();
+    expect(await running?.kill("killed")).toMatchObject({ reason: "killed" });
+    expect(await processesOf(mark)).toEqual([]);
+  },
+  60_000,
 );

@@ -39,21 +39,31 @@ export async function freeze(pid: number): Promise<AsyncDisposable> {
 export type Lie = (stream: Socket) => void;
 
 const REPLY_HEADER_CUT = Buffer.from([8, 0, 0, 0, 0, 0]);
+const GOES_ON = encodeFrame(FRAME.EVENT, 0, encodeFields([]));
+/** Well within what a silence may last in the tests. */
+const DRIP_MS = 50;
 const STARTED = encodeFrame(FRAME.STARTED, 0, encodeFields([["PID", 2]]));
 const READY = encodeFrame(FRAME.DATA, 1, Buffer.from("ready\n"));
 
 /** Says that the command runs, and what it printed first; then nothing more. */
 export const startsAndStops: Lie = (stream) => void stream.write(Buffer.concat([STARTED, READY]));
 
+/** Goes on without end, and never says what it was asked. */
+export const drips: Lie = (stream) => {
+  const drop = setInterval(() => stream.write(GOES_ON), DRIP_MS);
+  stream.once("close", () => clearInterval(drop));
+};
+
 export const LIES = {
   "accepts and never answers": () => {},
   "answers half a frame and stops": (stream) => void stream.write(REPLY_HEADER_CUT),
+  "says without end that it goes on": drips,
 } as const satisfies Record<string, Lie>;
 
 /** Stands a liar in the place of a sandbox's guest: all that connect from now on speak with it. */
 export async function replaceGuest(sockets: string, lie: Lie): Promise<AsyncDisposable> {
   const path = join(sockets, "guest");
-  await rename(path, `${path}.true`);
+  const hidden = await hideSocket(path);
   const open = new Set<Socket>();
   const server = createServer((stream) => {
     open.add(stream);
@@ -67,6 +77,16 @@ export async function replaceGuest(sockets: string, lie: Lie): Promise<AsyncDisp
       for (const stream of open) stream.destroy();
       server.close();
       await once(server, "close");
+      await hidden[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Takes a socket's name away until it is disposed: its listener lives, and nobody finds it. */
+export async function hideSocket(path: string): Promise<AsyncDisposable> {
+  await rename(path, `${path}.true`);
+  return {
+    async [Symbol.asyncDispose]() {
       if (existsSync(`${path}.true`)) await rename(`${path}.true`, path);
     },
   };

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -13,6 +14,7 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import { createGateway } from "../gateway.ts";
 import { openLease } from "./lease.ts";
 import { createRemoteSandboxes, fetchIsolation } from "./remote-sandboxes.ts";
+import { openGuestStream } from "./server-connection.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -187,4 +189,22 @@ it("creates nothing for a call that was cancelled", async () => {
   await using server = await openServer();
   await expect(server.remote.create(LOCAL, {}, AbortSignal.abort())).rejects.toMatchObject({ code: "CANCELLED" });
   expect(server.made).toEqual([]);
+});
+
+it("waits for a server that says nothing no longer than its deadline", async () => {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => void open.add(socket.on("error", () => socket.destroy()).resume())).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const address = { url: `http://127.0.0.1:${port}`, answerMs: 200 };
+  const remote = createRemoteSandboxes(address);
+  const calls = [
+    remote.list(LOCAL, {}),
+    remote.create(LOCAL, {}, NEVER),
+    remote.create(LOCAL, { ephemeral: true }, NEVER),
+    openGuestStream(address, "x", NEVER),
+  ];
+  await Promise.all(calls.map((call) => expect(call).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" })));
+  for (const socket of open) socket.destroy();
+  server.close();
 });

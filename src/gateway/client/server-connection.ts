@@ -9,6 +9,8 @@ import { parseFailure } from "./server-answers.ts";
 export interface ServerAddress {
   readonly url: string;
   readonly token?: string;
+  /** How long the server may take for any answer. Default: longer than an honest one needs for that request. */
+  readonly answerMs?: number;
 }
 
 export interface ServerRequest {
@@ -20,6 +22,10 @@ export interface ServerRequest {
   readonly signal?: AbortSignal;
 }
 
+/** A look waits at most for the silent guests that the server asks. */
+const LOOK_MS = 60_000;
+/** The first sandbox of a home waits until its template is made. */
+const WORK_MS = 600_000;
 const ANSWER_MAX_BYTES = 16 * 1024 * 1024;
 
 /** The body of a successful answer. Rejects with the server's own error, `SERVER_UNREACHABLE` or `CANCELLED`. */
@@ -37,7 +43,7 @@ export function exchange<Result>(
   const headers: Record<string, string> =
     text === undefined ? {} : { "content-type": "application/json", "content-length": String(Buffer.byteLength(text)) };
   const request = openRequest(address, ask.path, { method: ask.method, headers });
-  return guarded(address, { request, signal: ask.signal }, async () => {
+  return guarded(address, { request, signal: ask.signal, answerMs: ask.method === "GET" ? LOOK_MS : WORK_MS }, async () => {
     const { response } = await answered(request, text);
     await assertSuccess(response);
     return read(response);
@@ -48,7 +54,7 @@ export function exchange<Result>(
 export function openGuestStream(address: ServerAddress, id: string, signal: AbortSignal): Promise<Duplex> {
   const headers = { connection: "Upgrade", upgrade: GUEST_PROTOCOL };
   const request = openRequest(address, `/v1/sandboxes/${encodeURIComponent(id)}/guest`, { headers, agent: false });
-  return guarded(address, { request, signal }, async () => {
+  return guarded(address, { request, signal, answerMs: LOOK_MS }, async () => {
     const { response, stream } = await answered(request);
     if (stream) return stream;
     await assertSuccess(response);
@@ -74,11 +80,18 @@ function openRequest({ url, token }: ServerAddress, path: string, options: Reque
 interface Guarded {
   readonly request: ClientRequest;
   readonly signal: AbortSignal | undefined;
+  readonly answerMs: number;
 }
 
-/** Ends the request when the signal aborts or `work` fails, and names the failure. */
-async function guarded<Result>({ url }: ServerAddress, { request, signal }: Guarded, work: () => Promise<Result>): Promise<Result> {
+/** Ends the request when the signal aborts, the server takes too long or `work` fails, and names the failure. */
+async function guarded<Result>(
+  address: ServerAddress,
+  { request, signal, answerMs }: Guarded,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const abort = (): void => void request.destroy();
+  const late = AbortSignal.timeout(address.answerMs ?? answerMs);
+  late.addEventListener("abort", abort, { once: true });
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted) abort();
   try {
@@ -87,12 +100,18 @@ async function guarded<Result>({ url }: ServerAddress, { request, signal }: Guar
     request.destroy();
     if (signal?.aborted) throw new BelljarError("CANCELLED", "The request was cancelled", { cause: signal.reason });
     if (cause instanceof BelljarError) throw cause;
-    throw new BelljarError("SERVER_UNREACHABLE", `No Belljar answers at ${url}; start one with belljar serve, or unset BELLJAR_URL`, {
-      cause,
-    });
+    throw unreachable(address, late.aborted, cause);
   } finally {
+    late.removeEventListener("abort", abort);
     signal?.removeEventListener("abort", abort);
   }
+}
+
+function unreachable({ url }: ServerAddress, isLate: boolean, cause: unknown): BelljarError {
+  const message = isLate
+    ? `The server at ${url} took too long to answer; what was asked of it may still be done. Try again, or start it anew`
+    : `No Belljar answers at ${url}; start one with belljar serve, or unset BELLJAR_URL`;
+  return new BelljarError("SERVER_UNREACHABLE", message, { cause });
 }
 
 interface Answer {

@@ -1,15 +1,17 @@
 import { Fields, type Field, malformed } from "../../protocol/fields.ts";
-import { FRAME } from "../../protocol/wire.ts";
+import { FRAME, OPERATION } from "../../protocol/wire.ts";
 import { cancelled } from "./guest-errors.ts";
 import type { Link } from "./link.ts";
 import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
 
 /** What says that it goes on goes on for so long at most. */
 const LONGEST_MS = 3_600_000;
+/** Only these may say that they go on. From any other that word would renew its time without end. */
+const LONG_WORK: ReadonlySet<number> = new Set([OPERATION.REMOVE, OPERATION.COPY]);
 
 /** An operation whose whole answer is one REPLY. */
 export async function call(link: Link, operation: number, fields: readonly Field[], signal: AbortSignal): Promise<Fields> {
-  const reply = new Reply();
+  const reply = new Reply(LONG_WORK.has(operation));
   await openOperation(link, { operation, fields }, reply, signal);
   return reply.promise;
 }
@@ -19,9 +21,11 @@ class Reply implements FrameHandler {
   #operation: Operation | undefined;
   #resolve: (fields: Fields) => void = ignore;
   #reject: (error: Error) => void = ignore;
+  readonly #isLong: boolean;
   readonly #endsAt = performance.now() + LONGEST_MS;
 
-  constructor() {
+  constructor(isLong: boolean) {
+    this.#isLong = isLong;
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -33,7 +37,7 @@ class Reply implements FrameHandler {
   }
 
   frame(type: number, _channel: number, payload: Buffer): void {
-    if (type === FRAME.EVENT) return this.#goesOn();
+    if (type === FRAME.EVENT && this.#isLong) return this.#goesOn();
     if (type !== FRAME.REPLY) throw unexpected(type);
     const answer = Fields.parse(payload);
     this.#operation?.close();
@@ -85,6 +89,7 @@ export class Rows implements FrameHandler, AsyncIterable<Fields> {
   readonly #options: RowsOptions;
   readonly #held: Fields[] = [];
   #operation: Operation | undefined;
+  #hasStarted: boolean;
   #isDone = false;
   #bytes = 0;
   #error: Error | undefined;
@@ -92,6 +97,7 @@ export class Rows implements FrameHandler, AsyncIterable<Fields> {
 
   constructor(options: RowsOptions) {
     this.#options = options;
+    this.#hasStarted = options.row === FRAME.ENTRY;
   }
 
   static async open(link: Link, operation: number, fields: readonly Field[], options: RowsOptions): Promise<Rows> {
@@ -105,7 +111,7 @@ export class Rows implements FrameHandler, AsyncIterable<Fields> {
   }
 
   frame(type: number, _channel: number, payload: Buffer): void {
-    if (type === this.#options.row) this.#take(payload);
+    if (type === this.#options.row && this.#hasStarted) this.#take(payload);
     else if (type === FRAME.REPLY) this.#reply();
     else throw unexpected(type);
   }
@@ -125,6 +131,7 @@ export class Rows implements FrameHandler, AsyncIterable<Fields> {
   }
 
   #reply(): void {
+    this.#hasStarted = true;
     if (this.#options.row === FRAME.EVENT) return this.#options.onReply?.();
     this.#operation?.close();
     return this.#finish();

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -41,7 +42,7 @@ export class NamespaceSandbox implements RunningSandbox {
   /** Told when all is removed, which is later than the end. */
   readonly #keeper: KeeperClient;
   readonly #status: KeeperClient;
-  readonly #watching = new AbortController();
+  #watching = new AbortController();
   #hasAnswered: boolean;
   #watchTimer: NodeJS.Timeout | undefined;
   #settle: (end: SandboxEnd) => void = () => {};
@@ -76,15 +77,14 @@ export class NamespaceSandbox implements RunningSandbox {
     return { ...usage, ...(await this.#guestUsage()) };
   }
 
-  /** Nothing of a guest that does not answer: what the keeper says holds all the same. */
+  /** Nothing of a guest that answers late or with nonsense: what the keeper says holds all the same, and the sandbox can be killed. */
   async #guestUsage(): Promise<Partial<Usage>> {
-    const guest = createGuest((signal) => this.connect(signal), { answerMs: KEEPER_ANSWER_MS });
+    const guest = createGuest((signal) => this.connect(signal));
     try {
-      const { memoryBytes, processes } = await guest.usage(NEVER);
+      const { memoryBytes, processes } = await guest.usage(AbortSignal.timeout(KEEPER_ANSWER_MS));
       return { memoryBytes, processes };
-    } catch (cause) {
-      if (cause instanceof BelljarError && cause.code === "SANDBOX_UNRESPONSIVE") return {};
-      throw cause;
+    } catch {
+      return {};
     }
   }
 
@@ -100,11 +100,17 @@ export class NamespaceSandbox implements RunningSandbox {
     return this.#keeper.resume(NEVER);
   }
 
-  /** The keeper is asked; one that says nothing is ended, and the sandbox with it. */
+  /** The keeper is asked; one that says nothing is ended, and the sandbox with it. Rejects when the sandbox may live on. */
   async kill(reason: EndReason): Promise<SandboxEnd> {
     await this.release(); // the keeper's answer tells the end; a watch would find its socket gone and clear a second time
-    const keeper = await this.#askToKill(reason);
-    this.#settle((await readEnd(this.#options.folder)) ?? (await this.#endOfLost(keeper)) ?? this.#lost());
+    try {
+      const keeper = await this.#askToKill(reason);
+      this.#settle((await readEnd(this.#options.folder)) ?? (await this.#clear(keeper)) ?? throwAlive());
+    } catch (cause) {
+      this.#watching = new AbortController();
+      this.#watchLater(WATCH_AGAIN_MS);
+      throw cause;
+    }
     return this.ended;
   }
 
@@ -113,9 +119,10 @@ export class NamespaceSandbox implements RunningSandbox {
       await this.#keeper.kill(reason, NEVER);
       this.#options.onRemoved();
     } catch (cause) {
-      if (!(cause instanceof BelljarError)) throw cause; // a keeper that is gone has ended the sandbox with it
-      if (cause.code === "SANDBOX_UNRESPONSIVE") return "silent";
+      if (!(cause instanceof BelljarError)) throw cause;
+      if (cause.code !== "GUEST_PROTOCOL") return "silent"; // it lives, and does not do it
     }
+    // No connection: a keeper that is gone has ended the sandbox with it. Clearing waits for its lock, and so fails while it lives.
     return this.#hasAnswered ? "gone" : "unknown";
   }
 
@@ -132,30 +139,30 @@ export class NamespaceSandbox implements RunningSandbox {
   async #watchEnd(): Promise<SandboxEnd | undefined> {
     const watch = createKeeperClient(async (signal) => openSocket(join(this.#options.sockets, "keeper"), signal).unref());
     try {
-      await watch.wait(this.#watching.signal);
-      return (await readEnd(this.#options.folder)) ?? this.#lost();
+      const said = await watch.wait(this.#watching.signal);
+      return (await readEnd(this.#options.folder)) ?? said;
     } catch (cause) {
       if (this.#watching.signal.aborted) return undefined;
       const isRefused = cause instanceof BelljarError && cause.code === "PROCESS_LIMIT";
-      if (!isRefused) return (await this.#endOfLost("gone")) ?? this.#lost();
-      this.#watchLater(WATCH_AGAIN_MS);
-      return undefined;
+      const end = isRefused ? undefined : await this.#clear("gone").catch(() => undefined);
+      if (!end) this.#watchLater(WATCH_AGAIN_MS);
+      return end;
     }
   }
 
-  /** A keeper that went without a word has been killed; what it left is cleared. Rejects when a silent one cannot be ended. */
-  async #endOfLost(keeper: Keeper): Promise<SandboxEnd | undefined> {
+  /** Undefined while the keeper lives; rejects when nobody knows. A folder that is gone was cleared, and forgotten, by somebody else. */
+  async #clear(keeper: Keeper): Promise<SandboxEnd | undefined> {
     try {
       return await this.#options.clear(keeper);
     } catch (cause) {
-      if (keeper === "silent") throw cause;
-      return undefined;
+      if (existsSync(this.#options.folder)) throw cause;
+      return { reason: "keeper_lost", at: new Date() };
     }
   }
+}
 
-  #lost(): SandboxEnd {
-    return { reason: "keeper_lost", at: new Date() };
-  }
+function throwAlive(): never {
+  throw new BelljarError("RUNTIME_FAILED", "The sandbox's keeper lives, and did not end it; try again");
 }
 
 /** Why a sandbox ended, as its keeper or `clear` wrote it; undefined when nothing is written. */

@@ -18,7 +18,7 @@ export async function inEachIdMap(
 ): Promise<void> {
   const folder = join(lab.home, "..");
   for (const kind of idMapKinds()) {
-    const runtime = await openTestRuntime(lab.home, join(folder, "run"), kind);
+    const runtime = await openTestRuntime(lab.home, join(folder, "run"), { idMap: kind });
     await using box = await openBox(runtime, folder, options);
     await use(box, kind);
   }

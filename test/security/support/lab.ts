@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { createGuest } from "../../../src/runtime/guest/create-guest.ts";
 import type { Guest, RunOptions } from "../../../src/runtime/guest/guest.ts";
-import type { IdMap } from "../../../src/runtime/namespace/id-map.ts";
-import { openNamespaceRuntime } from "../../../src/runtime/namespace/namespace-runtime.ts";
+import { type NamespaceRuntimeOptions, openNamespaceRuntime } from "../../../src/runtime/namespace/namespace-runtime.ts";
 import type { Isolation, RunningSandbox, Runtime, SandboxSpec } from "../../../src/runtime/runtime.ts";
 import type { Outcome } from "./outside.ts";
 import { outside, removeFolder } from "./outside.ts";
@@ -65,17 +64,21 @@ export function useLab(attacks: readonly string[] = [], parent = tmpdir()): Lab 
   };
 }
 
-/** `idMap`: a map that this host would not choose by itself. */
-export async function openTestRuntime(home: string, runtimeDirectory: string, idMap?: IdMap["kind"]): Promise<Runtime> {
+/** `given`: what this host would not choose by itself. */
+export async function openTestRuntime(
+  home: string,
+  runtimeDirectory: string,
+  given: Pick<Partial<NamespaceRuntimeOptions>, "idMap" | "binary"> = {},
+): Promise<Runtime> {
   await mkdir(home, { recursive: true, mode: 0o700 });
   await mkdir(runtimeDirectory, { recursive: true, mode: 0o700 });
   return openNamespaceRuntime({
-    ...(idMap && { idMap }),
     home,
     runtimeDirectory,
     storage: "auto",
     kernels: join(ROOT, "dist/kernels"),
     binary: join(ROOT, "native/build/belljar-native"),
+    ...given,
   });
 }
 
