@@ -11,6 +11,7 @@ const bin = (name) => [process.execPath, join(ROOT, "node_modules", name)];
 const CHECKS = [
   ["format", [...bin("oxfmt/bin/oxfmt"), "--check", "."]],
   ["lint", [...bin("oxlint/bin/oxlint"), "--type-aware"]],
+  ["patterns", [...bin("oxlint/bin/oxlint"), "-c", ".oxlintrc.patterns.json"]],
   ["types", [...bin("typescript/bin/tsc"), "--noEmit"]],
   ["unused code", [...bin("knip/bin/knip.js"), "--no-progress"]],
   ["reference pages", [process.execPath, "scripts/docs.mjs", "--check"]],

@@ -119,6 +119,8 @@ export const GUARANTEES = {
   "guest-limits-its-own":
     "No program inside, whatever its user, changes the limits, priority, scheduling or processors of the guest or of its workers.",
   "bad-requests-harmless": "Malformed and oversized requests get an error, and the guest goes on.",
+  "contents-never-stall":
+    "Nothing that a file, a program, an argument, a request or an upstream says holds the server up for 200 ms, takes 200 MB of its memory or ends it.",
   "lying-guest-harmless": "A guest that answers with nonsense is an error of that call, never of the host.",
   "silence-bounded":
     "A guest or a keeper that says nothing, stops amid an answer, or says without end that it goes on, costs each caller a bounded time: the host has deadlines of its own. A client waits for a silent server no longer either.",
