@@ -31,6 +31,22 @@ export interface KnownValues {
   /** Paths of files in the sandbox, for the fields that take one. */
   readonly files: readonly string[];
   readonly values: Readonly<Record<string, unknown>>;
+  readonly share: Share;
+}
+
+/** A part of a list. Each call goes on where the one before stopped, and begins anew after the last, so that all are taken as often. */
+export type Share = <T>(list: readonly T[]) => readonly T[];
+
+/** `part` 1 takes every list whole. */
+export function createShare(part: number): Share {
+  let taken = 0;
+  return (list) => {
+    if (part >= 1) return list;
+    const count = Math.ceil(list.length * part);
+    const from = taken % Math.max(1, list.length);
+    taken += count;
+    return [...list, ...list].slice(from, from + count);
+  };
 }
 
 /** JSON that no serialiser would write, put into the request as it stands. */
@@ -128,8 +144,8 @@ function* hostileStrings(schema: Schema, known: KnownValues): Generator<HostileV
   if (schema.enum) return;
   const isLong = maxLength > PATH_LENGTH;
   const texts = Object.entries(HOSTILE_TEXTS).filter(([what]) => isLong || SHORT_TEXTS.includes(what));
-  if (maxLength === PATH_LENGTH) yield* known.files.map((value) => ({ what: value.slice(0, 60), value }));
-  yield* texts.map(([what, make]) => ({ what, value: make().slice(0, maxLength) }));
+  if (maxLength === PATH_LENGTH) yield* known.share(known.files).map((value) => ({ what: value.slice(0, 60), value }));
+  yield* known.share(texts).map(([what, make]) => ({ what, value: make().slice(0, maxLength) }));
 }
 
 function* hostileArrays({ items = {}, maxItems = MANY }: Schema, known: KnownValues): Generator<HostileValue> {

@@ -70,14 +70,14 @@ export async function* mcpCases({ known }: HostileLab, session: McpSession): Asy
   const typed = [...known.files.map((path) => [path, () => path] as const), ...Object.entries(HOSTILE_TEXTS)];
   for (const { ref, names } of refs) {
     for (const name of names) {
-      for (const [what, make] of typed) {
+      for (const [what, make] of known.share(typed)) {
         yield to("completion/complete", `${name} of ${what.slice(0, 80)}`, () => ({ ref, argument: { name, value: make() }, context }));
       }
     }
   }
   for (const { name, arguments: args = [] } of prompts) {
     const filled = (text: string) => Object.fromEntries(args.map((one) => [one.name, text.slice(0, text.length / args.length)]));
-    for (const [what, make] of Object.entries(HOSTILE_TEXTS)) {
+    for (const [what, make] of known.share(Object.entries(HOSTILE_TEXTS))) {
       yield to("prompts/get", `${name} with ${what}`, () => ({ name, arguments: filled(make()) }));
     }
   }

@@ -23,7 +23,7 @@ export interface Liar {
 
 /** The same calls in a sandbox whose programs say what they were not asked. */
 export function* lyingCases(lab: HostileLab, tools: readonly CatalogTool[], { sandbox, what }: Liar): Generator<HostileCase> {
-  for (const { name, inputSchema } of tools) {
+  for (const { name, inputSchema } of lab.known.share(tools)) {
     const inLiar = Object.fromEntries(["sandbox", "id"].filter((one) => inputSchema.properties?.[one]).map((one) => [one, sandbox]));
     const base = { ...(sampleOf(inputSchema, lab.known) as object), ...WORKING_CALLS[name]?.[0] };
     if (!ENDING.has(name))
