@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
@@ -15,6 +16,8 @@ const ENTRIES_MAX = 1_000;
 const TEXT_MAX_BYTES = 131_072;
 /** Of entries that are looked at, those that are left out too. */
 const SCANNED_MAX = 100_000;
+/** After so many, others have their turn: a frame of the guest has hundreds of entries, and several frames may wait. */
+const TURN_ENTRIES = 128;
 /** Characters, wildcards and ranges of all globs. */
 const GLOB_PARTS_MAX = 2_048;
 
@@ -106,6 +109,7 @@ async function collectRows(infos: AsyncIterable<FileInfo>, { bounds, isIgnored }
   for await (const info of infos) {
     scanned += 1;
     if (scanned > SCANNED_MAX) return { rows, isFull: true };
+    if (scanned % TURN_ENTRIES === 0) await setImmediate();
     if (isIgnored(info.path)) continue;
     bytes += Buffer.byteLength(nameOf(info));
     if (rows.length >= bounds.rows || bytes > bounds.bytes) return { rows, isFull: true };
