@@ -14,6 +14,6 @@ it("docs/security.md lists every guarantee in the same words, and no other", asy
 it("every guarantee has a test", async () => {
   const files = (await readdir(HERE)).filter((name) => name.endsWith(".test.ts"));
   const texts = await Promise.all(files.map((name) => readFile(join(HERE, name), "utf8")));
-  const verified = new Set(texts.flatMap((text) => [...text.matchAll(/^\s*verifies\(\s*"([a-z-]+)"/gm)].map(([, id]) => id)));
+  const verified = new Set(texts.flatMap((text) => [...text.matchAll(/^ *verifies\(\s*"([a-z-]+)"/gm)].map(([, id]) => id)));
   expect(verified).toEqual(new Set(Object.keys(GUARANTEES)));
 });
