@@ -131,7 +131,7 @@ for i in range(10000):
         s = socket.create_connection(("127.0.0.1", 3128), 5); s.sendall(b"GET ")
         opened.append(s)
     except OSError: pass
-    if len(opened) > 900: opened.pop(0).close()
+    if len(opened) > 900: opened.pop(100).close()
 print("done")
 `;
 

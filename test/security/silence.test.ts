@@ -52,11 +52,14 @@ const ALL_SILENT = {
 const { shutdown: _shutdown, ...HARMLESS } = CALLS;
 const { shutdown: _silent, ...HARMLESS_SILENT } = { shutdown: "", ...ALL_SILENT };
 
-/** A drip is a fault of every call but of those whose work may take long: their callers end these. */
-const { remove, copy, ...SHORT } = CALLS;
+/**
+ * A drip is a fault of every call but of those whose work may take long: their callers end these. A wait for connections is ended by
+ * its caller or by the drip, whichever comes first.
+ */
+const { remove, copy, accept: _accept, ...SHORT } = CALLS;
 const LONG = { remove, copy };
 const ALL_DRIPPED = [
-  { ...Object.fromEntries(Object.keys(SHORT).map((name) => [name, "GUEST_PROTOCOL"])), accept: ALL_SILENT.accept, listen: "answered" },
+  { ...Object.fromEntries(Object.keys(SHORT).map((name) => [name, "GUEST_PROTOCOL"])), listen: "answered" },
   { remove: "CANCELLED", copy: "CANCELLED" },
 ];
 
