@@ -74,11 +74,12 @@ export const gitLog = defineTool({
   },
 });
 
-/** Each field ends with a NUL, and so does each commit; what a cut left unfinished is dropped. */
+/** Each field ends with a NUL, and so does each commit. What a cut left unfinished is dropped, unless it is all that there is. */
 function parseCommits(text: string, most: number): readonly z.output<typeof Commit>[] {
   const size = FIELDS.length + 1;
   const parts = text.split("\0", most * size + 1);
-  return Array.from({ length: Math.floor((parts.length - 1) / size) }, (_, index) => {
+  const whole = Math.floor((parts.length - 1) / size);
+  return Array.from({ length: whole === 0 && text !== "" ? 1 : whole }, (_, index) => {
     const [commit = "", name = "", email = "", authored = "", committed = "", parents = "", refs = "", subject = "", body = ""] = parts
       .slice(index * size, (index + 1) * size)
       .map((field) => field.slice(0, FIELD_MAX));
