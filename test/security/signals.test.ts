@@ -7,7 +7,6 @@ import { verifies } from "./verifies.ts";
 
 interface MuteHome extends AsyncDisposable {
   readonly cli: CliHome;
-  readonly env: Readonly<Record<string, string>>;
   readonly id: string;
   /** Resolves when somebody asks its guest for something, which nobody ever answers. */
   asked(): Promise<void>;
@@ -15,26 +14,23 @@ interface MuteHome extends AsyncDisposable {
 
 /** A home with a sandbox whose guest takes every request, and answers none to its end. */
 async function openMuteHome(lie: Lie = LIES["accepts and never answers"]): Promise<MuteHome> {
-  const cli = await openCliHome();
-  const runtimeDirectory = join(cli.folder, "run");
-  const env = { BELLJAR_RUNTIME_DIRECTORY: runtimeDirectory };
+  const cli = await openCliHome({ apart: true });
   await writeFile(join(cli.folder, "file"), "content");
-  const made = await cli.run(["sandbox", "create"], { env });
+  const made = await cli.run(["sandbox", "create"]);
   expect(made).toMatchObject({ code: 0 });
   const id = made.stdout.trim();
   let ask = (): void => {};
-  const mute = await replaceGuest(join(runtimeDirectory, id), (stream) => {
+  const mute = await replaceGuest(join(cli.folder, "run", id), (stream) => {
     lie(stream);
     ask();
   });
   return {
     cli,
-    env,
     id,
     asked: () => new Promise((resolve) => (ask = resolve)),
     async [Symbol.asyncDispose]() {
       await mute[Symbol.asyncDispose]();
-      await cli.run(["sandbox", "kill", id], { env });
+      await cli.run(["sandbox", "kill", id]);
       await cli[Symbol.asyncDispose]();
     },
   };
@@ -53,10 +49,10 @@ verifies(
   "signals-end-commands",
   async () => {
     await using home = await openMuteHome();
-    const { cli, env, id } = home;
+    const { cli, id } = home;
     for (const argv of COMMANDS(id)) {
       const asked = home.asked();
-      await using command = cli.start(argv, { env });
+      await using command = cli.start(argv);
       await asked;
       command.signal("SIGTERM");
       // By itself it would end in an error, and that much later than this test waits.
@@ -70,8 +66,8 @@ verifies(
   "signals-end-commands",
   async () => {
     await using home = await openMuteHome();
-    const { cli, env, id } = home;
-    await using server = cli.start(["serve", "--port", "0"], { env });
+    const { cli, id } = home;
+    await using server = cli.start(["serve", "--port", "0"]);
     const [, url = ""] = await server.says(/MCP at (\S+)\/mcp/);
     const asked = home.asked();
     const answer = fetch(`${url}/v1/sandboxes/${id}/ports`).then(
@@ -94,7 +90,7 @@ verifies(
       ["SIGTERM", 143],
       ["SIGINT", 130],
     ] as const) {
-      await using exec = home.cli.start(["exec", home.id, "--", "sleep", "600"], { env: home.env });
+      await using exec = home.cli.start(["exec", home.id, "--", "sleep", "600"]);
       await exec.prints(/ready/);
       exec.signal(name);
       expect((await exec.exit).code).toBe(code);

@@ -46,15 +46,18 @@ export interface CliHome extends AsyncDisposable {
   start(argv: readonly string[], options?: CliOptions): StartedCli;
 }
 
-/** The built CLI as a person would use it. */
-export async function openCliHome(): Promise<CliHome> {
+/** The built CLI as a person would use it. `apart` gives it a runtime directory of its own: `run` in its folder. */
+export async function openCliHome({ apart = false } = {}): Promise<CliHome> {
   const folder = await mkdtemp(join(tmpdir(), "belljar-e2e-"));
   const home = join(folder, "home");
+  const own = {
+    BELLJAR_HOME: home,
+    BELLJAR_STORAGE: "home",
+    BELLJAR_SECRETS_KEY: "file",
+    ...(apart ? { BELLJAR_RUNTIME_DIRECTORY: join(folder, "run") } : {}),
+  };
   const launch = (argv: readonly string[], { input, env = {}, cwd = folder }: CliOptions = {}) => {
-    const child = spawn(process.execPath, [BELLJAR, ...argv], {
-      cwd,
-      env: { ...cleanEnv(), BELLJAR_HOME: home, BELLJAR_STORAGE: "home", BELLJAR_SECRETS_KEY: "file", ...env },
-    });
+    const child = spawn(process.execPath, [BELLJAR, ...argv], { cwd, env: { ...cleanEnv(), ...own, ...env } });
     child.stdin.on("error", () => undefined);
     if (input !== undefined) child.stdin.end(input);
     return child;
