@@ -34,7 +34,7 @@ function mask(chunks: readonly Buffer[], keepsLength = false): Buffer {
   return Buffer.concat([...chunks.map((chunk) => one.push(chunk)), one.end()]);
 }
 
-/** As a program inside would undo it. After a large `U` languages read eight digits: `\\U0073` is no character. */
+/** As a program inside would undo it. After a large `U` languages read eight digits: `\U0073` is no character. */
 function decodeOnce(text: string): string {
   return text
     .replaceAll(/%([0-9a-f]{2})/gi, (_match, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
