@@ -9,7 +9,7 @@ static int open_input(void);
 
 /* The reader itself, with its files in memory. */
 #define open(path, flags) ((void)(path), (void)(flags), open_input())
-#include "../users.c"
+#include "../guest/users.c"
 #undef open
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../guest.h"
+#include "guest.h"
 
 int main(int argc, char **argv) {
   if (argc < 3) return 2;

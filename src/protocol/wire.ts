@@ -1,4 +1,4 @@
-/** The numbers of the guest protocol, version 1 (`docs/guest-protocol.md`). `native/protocol.h` holds the same ones. */
+/** The numbers of the guest protocol, version 1 (`docs/guest-protocol.md`). `native/common/protocol.h` holds the same ones. */
 
 export const VERSION = 1;
 export const HEAD_BYTES = 8;

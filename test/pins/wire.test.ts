@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import * as wire from "../../src/protocol/wire.ts";
 
-const HEADER = readFileSync(join(import.meta.dirname, "../../native/protocol.h"), "utf8");
+const HEADER = readFileSync(join(import.meta.dirname, "../../native/common/protocol.h"), "utf8");
 
 /** The names and numbers of both sides, in one flat spelling. */
 function headerNumbers(): Record<string, number> {
@@ -22,7 +22,7 @@ function wireNumbers(): Record<string, number> {
   return numbers;
 }
 
-it("the numbers of wire.ts and native/protocol.h are the same", () => {
+it("the numbers of wire.ts and native/common/protocol.h are the same", () => {
   expect(headerNumbers()).toEqual(wireNumbers());
 });
 
