@@ -3,7 +3,7 @@ import * as z from "zod";
 import { BelljarError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LOCAL } from "../sandbox/sandbox.ts";
-import type { AuditedCall } from "./audit/audit.ts";
+import type { AuditedCall } from "../audit/audit.ts";
 import type { CatalogOptions } from "./catalog.ts";
 import { createCatalog } from "./catalog.ts";
 import { UNCOUNTED } from "./policy.ts";

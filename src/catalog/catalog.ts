@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { BelljarError } from "../errors.ts";
 import type { Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
-import type { Audit } from "./audit/audit.ts";
+import type { Audit } from "../audit/audit.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Caller, DefaultSandbox } from "./default-sandboxes.ts";
 import { DefaultSandboxes } from "./default-sandboxes.ts";

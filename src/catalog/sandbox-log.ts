@@ -1,5 +1,5 @@
-import type { AuditedCall } from "./audit/audit.ts";
-import { summarise } from "./audit/audit.ts";
+import type { AuditedCall } from "../audit/audit.ts";
+import { summarise } from "../audit/audit.ts";
 
 const LINES_MAX = 200;
 const SANDBOXES_MAX = 1_000;

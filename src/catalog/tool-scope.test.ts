@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { BelljarError } from "../errors.ts";
 import { LOCAL } from "../sandbox/sandbox.ts";
-import type { AuditedCall } from "./audit/audit.ts";
+import type { AuditedCall } from "../audit/audit.ts";
 import type { CatalogOptions } from "./catalog.ts";
 import { createCatalog } from "./catalog.ts";
 import type { Tool } from "./tool.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Writable } from "node:stream";
-import type { AuditLog } from "../catalog/audit/audit-log.ts";
-import { createAuditLog } from "../catalog/audit/audit-log.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
+import { createAuditLog } from "../audit/audit-log.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/config.ts";
 import { ensureHome, ensurePrivateDirectory } from "../config/private-directory.ts";

@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { isSecretName, redactText } from "../catalog/redact.ts";
+import { isSecretName, redactText } from "../audit/redact.ts";
 import type { Config } from "../config/config.ts";
 import { BelljarError } from "../errors.ts";
 import { printableJson } from "../home/printable.ts";

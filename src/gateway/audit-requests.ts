@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { AuditLog } from "../catalog/audit/audit-log.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { Callers } from "./auth/callers.ts";
 
 export type RequestAudit = Pick<AuditLog, "recordRequest" | "assertWritable">;

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { listSegments, verifyAudit } from "../../src/catalog/audit/verify-audit.ts";
+import { listSegments, verifyAudit } from "../../src/audit/verify-audit.ts";
 import { createRemoteSandboxes } from "../../src/gateway/client/remote-sandboxes.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";

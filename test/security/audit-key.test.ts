@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { expect } from "vitest";
-import { verifyAudit } from "../../src/catalog/audit/verify-audit.ts";
+import { verifyAudit } from "../../src/audit/verify-audit.ts";
 import { createMemoryKeyring } from "../support/memory-keyring.ts";
 import { CALL, openAuditHome } from "../support/audit-home.ts";
 import { verifies } from "./verifies.ts";

@@ -1,14 +1,14 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AuditedCall } from "../../src/catalog/audit/audit.ts";
-import { createAuditLog } from "../../src/catalog/audit/audit-log.ts";
-import type { AuditLog, AuditLogOptions } from "../../src/catalog/audit/audit-log.ts";
-import { parseAuditLine } from "../../src/catalog/audit/audit-line.ts";
-import type { AuditEntry } from "../../src/catalog/audit/audit-line.ts";
-import { splitLines } from "../../src/catalog/audit/read-lines.ts";
-import type { VerifiedAudit } from "../../src/catalog/audit/verify-audit.ts";
-import { verifyAudit } from "../../src/catalog/audit/verify-audit.ts";
+import type { AuditedCall } from "../../src/audit/audit.ts";
+import { createAuditLog } from "../../src/audit/audit-log.ts";
+import type { AuditLog, AuditLogOptions } from "../../src/audit/audit-log.ts";
+import { parseAuditLine } from "../../src/audit/audit-line.ts";
+import type { AuditEntry } from "../../src/audit/audit-line.ts";
+import { splitLines } from "../../src/audit/read-lines.ts";
+import type { VerifiedAudit } from "../../src/audit/verify-audit.ts";
+import { verifyAudit } from "../../src/audit/verify-audit.ts";
 
 export const CALL: AuditedCall = {
   requestId: "r",

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { createAuditLog } from "../../src/catalog/audit/audit-log.ts";
+import { createAuditLog } from "../../src/audit/audit-log.ts";
 import type { ConnectionRecord } from "../../src/network/connection-record.ts";
 import { createEgress } from "../../src/network/egress/create-egress.ts";
 import { createSecretStore } from "../../src/network/secrets/create-secret-store.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
-import { createAuditLog } from "../../src/catalog/audit/audit-log.ts";
+import { createAuditLog } from "../../src/audit/audit-log.ts";
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { narrowScope } from "../../src/catalog/narrow-scope.ts";

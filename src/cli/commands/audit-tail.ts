@@ -1,6 +1,6 @@
-import type { AuditLine } from "../../catalog/audit/audit-tail.ts";
-import { followAudit, readAuditTail } from "../../catalog/audit/audit-tail.ts";
-import { segmentsFolder } from "../../catalog/audit/audit-place.ts";
+import type { AuditLine } from "../../audit/audit-tail.ts";
+import { followAudit, readAuditTail } from "../../audit/audit-tail.ts";
+import { segmentsFolder } from "../../audit/audit-place.ts";
 import { printable, printableJson } from "../../home/printable.ts";
 import { ensurePrivateDirectory } from "../../config/private-directory.ts";
 import type { CommandCall, CommandContext } from "../command.ts";

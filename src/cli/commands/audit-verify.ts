@@ -1,5 +1,5 @@
-import type { VerifiedAudit, VerifiedSegment } from "../../catalog/audit/verify-audit.ts";
-import { verifyAudit } from "../../catalog/audit/verify-audit.ts";
+import type { VerifiedAudit, VerifiedSegment } from "../../audit/verify-audit.ts";
+import { verifyAudit } from "../../audit/verify-audit.ts";
 import { openKeyring } from "../../home/keyring.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";

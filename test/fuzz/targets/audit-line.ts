@@ -1,6 +1,6 @@
 import { deepStrictEqual, equal, ok } from "node:assert/strict";
-import { LINE_MAX_BYTES, parseAuditLine, serialiseFields, toHead, toLine } from "../../../src/catalog/audit/audit-line.ts";
-import { splitLines } from "../../../src/catalog/audit/read-lines.ts";
+import { LINE_MAX_BYTES, parseAuditLine, serialiseFields, toHead, toLine } from "../../../src/audit/audit-line.ts";
+import { splitLines } from "../../../src/audit/read-lines.ts";
 import { pureTarget } from "../fuzz-target.ts";
 import { refused } from "./refused.ts";
 

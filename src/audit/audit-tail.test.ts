@@ -1,7 +1,7 @@
 import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openAuditHome } from "../../../test/support/audit-home.ts";
+import { openAuditHome } from "../../test/support/audit-home.ts";
 import { followAudit, readAuditTail } from "./audit-tail.ts";
 
 const call = (tool: string) => ({ requestId: "r", principal: "local", tool, arguments: {}, outcome: "ok", resultBytes: 2, durationMs: 1 });

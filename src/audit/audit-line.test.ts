@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { expect, it } from "vitest";
-import { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../errors.ts";
 import { LINE_MAX_BYTES, parseAuditLine, serialiseFields, toHead, toLine } from "./audit-line.ts";
 
 const MAC = "0123456789abcdef".repeat(4);

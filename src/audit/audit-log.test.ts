@@ -1,7 +1,7 @@
 import { readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { CALL, openAuditHome, REFUSED } from "../../../test/support/audit-home.ts";
+import { CALL, openAuditHome, REFUSED } from "../../test/support/audit-home.ts";
 import { summarise } from "./audit.ts";
 
 const OWNED = { ...REFUSED, verdict: "allowed", reason: undefined, rule: "example.com" };

@@ -1,7 +1,7 @@
 import { readdir, readlink, rename, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { ifPresent, homeError, errnoOf } from "../../home/home-error.ts";
-import { highest, placeLink } from "../../home/numbered-links.ts";
+import { ifPresent, homeError, errnoOf } from "../home/home-error.ts";
+import { highest, placeLink } from "../home/numbered-links.ts";
 import type { Sign } from "./audit-chain.ts";
 import { FIRST_MAC } from "./audit-chain.ts";
 import type { IndexEntry, IndexState, Removal, SegmentMark } from "./index-state.ts";

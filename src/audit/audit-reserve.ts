@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { BelljarError } from "../../errors.ts";
-import { errnoOf } from "../../home/home-error.ts";
+import { BelljarError } from "../errors.ts";
+import { errnoOf } from "../home/home-error.ts";
 
 const BYTES = 1_048_576;
 const STEP_BYTES = 65_536;

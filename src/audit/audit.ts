@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isSecretName, redactText } from "../redact.ts";
+import { isSecretName, redactText } from "./redact.ts";
 
 /** Where every call is written down, refused and failed ones too. */
 export interface Audit {

@@ -1,4 +1,4 @@
-import { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../errors.ts";
 import type { Sign } from "./audit-chain.ts";
 import { FIRST_MAC } from "./audit-chain.ts";
 import type { AuditEntry } from "./audit-line.ts";

@@ -1,4 +1,4 @@
-import { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../errors.ts";
 import { AuditBudget, DEFAULT_BUDGETS, type AuditBudgets } from "./audit-budget.ts";
 import { DEFAULT_KEEP, type AuditKeep } from "./audit-keep.ts";
 import { serialiseFields } from "./audit-line.ts";
