@@ -95,7 +95,7 @@ export async function openHome({ storage = "auto" } = {}) {
 /** The same home with a way out, for names that it knows by itself. Close it before the home. */
 export async function openEgressHome({ config }, { addresses, certificates }) {
   const [{ createLocalSandboxes, openRuntime, LOCAL }, { createEgress }, { createSecretStore }] = await Promise.all(
-    ["index.js", "network/egress/create-egress.js", "network/secrets/create-secret-store.js"].map((file) => import(`../dist/lib/${file}`)),
+    ["index.js", "network/egress/create-egress.js", "secrets/create-secret-store.js"].map((file) => import(`../dist/lib/${file}`)),
   );
   const { home } = config;
   const { toLimits } = await import("../dist/lib/cli/open-network.js");

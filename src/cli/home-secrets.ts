@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { ensureHome } from "../config/private-directory.ts";
-import { createSecretStore } from "../network/secrets/create-secret-store.ts";
-import type { SecretStore } from "../network/secrets/secret-store.ts";
+import { createSecretStore } from "../secrets/create-secret-store.ts";
+import type { SecretStore } from "../secrets/secret-store.ts";
 import { keyedHome } from "./keyed-home.ts";
 
 export function openHomeSecrets(config: Config): SecretStore {

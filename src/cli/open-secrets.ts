@@ -1,4 +1,4 @@
-import type { SecretVault } from "../network/secrets/secret-store.ts";
+import type { SecretVault } from "../secrets/secret-store.ts";
 import type { CommandCall, CommandContext } from "./command.ts";
 import { readConfig } from "./compose.ts";
 import { openHomeSecrets } from "./home-secrets.ts";

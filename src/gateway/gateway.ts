@@ -14,7 +14,7 @@ import { assertOneHost } from "../network/ports/port-target.ts";
 import { createPortRouter } from "../network/ports/port-router.ts";
 import type { PortRouter } from "../network/ports/port-router.ts";
 import { findPortSandbox } from "../sandbox/port-sandbox.ts";
-import type { SecretVault } from "../network/secrets/secret-store.ts";
+import type { SecretVault } from "../secrets/secret-store.ts";
 import type { Principal, Sandboxes } from "../sandbox/sandbox.ts";
 import type { TokenVerifier } from "./auth/authenticate.ts";
 import type { RequestAudit } from "./audit-requests.ts";

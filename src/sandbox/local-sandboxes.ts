@@ -1,7 +1,7 @@
 import { BelljarError } from "../errors.ts";
 import type { Egress } from "../network/egress.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
-import type { SecretStore } from "../network/secrets/secret-store.ts";
+import type { SecretStore } from "../secrets/secret-store.ts";
 import type { EndReason, Runtime, RunningSandbox, SandboxSpec } from "../runtime/runtime.ts";
 import type { CreateRequest, SandboxDefaults } from "./create-request.ts";
 import { parseCreateOptions } from "./create-request.ts";

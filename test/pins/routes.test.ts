@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { Access } from "../../src/gateway/auth/access.ts";
 import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
-import { createSecretStore } from "../../src/network/secrets/create-secret-store.ts";
+import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import { createCallProbe } from "../support/call-probe.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
 

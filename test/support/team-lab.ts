@@ -20,7 +20,7 @@ import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import { createBelljarResources } from "../../src/mcp/resources/belljar-resources.ts";
 import { SandboxChanges } from "../../src/mcp/resources/sandbox-changes.ts";
 import type { ResourceDoor } from "../../src/mcp/server/resource-door.ts";
-import { createSecretStore } from "../../src/network/secrets/create-secret-store.ts";
+import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";

@@ -1,4 +1,4 @@
-import { assertSecretName, VALUE_MAX_BYTES } from "../../network/secrets/secret-rules.ts";
+import { assertSecretName, VALUE_MAX_BYTES } from "../../secrets/secret-rules.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openSecrets } from "../open-secrets.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
-import type { SecretVault } from "../../network/secrets/secret-store.ts";
+import type { SecretVault } from "../../secrets/secret-store.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { McpServerConfig } from "./facade-bodies.ts";
 import { credentialBody, customMcpBody } from "./facade-bodies.ts";

@@ -8,7 +8,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCallProbe } from "../../../test/support/call-probe.ts";
 import { createNoSandboxes } from "../../../test/support/no-sandboxes.ts";
-import { createSecretStore } from "../../network/secrets/create-secret-store.ts";
+import { createSecretStore } from "../../secrets/create-secret-store.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { createTokenStore } from "../auth/token-store.ts";

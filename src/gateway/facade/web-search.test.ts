@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { createNoSandboxes } from "../../../test/support/no-sandboxes.ts";
 import { textOf } from "../../../test/support/tool-caller.ts";
 import { createCatalog } from "../../catalog/catalog.ts";
-import { createSecretStore } from "../../network/secrets/create-secret-store.ts";
+import { createSecretStore } from "../../secrets/create-secret-store.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { webTools } from "../../tools/web/web-tools.ts";

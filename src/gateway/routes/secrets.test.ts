@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createCallProbe } from "../../../test/support/call-probe.ts";
 import { createNoSandboxes } from "../../../test/support/no-sandboxes.ts";
-import { createSecretStore } from "../../network/secrets/create-secret-store.ts";
+import { createSecretStore } from "../../secrets/create-secret-store.ts";
 import { createGateway } from "../gateway.ts";
 
 const VALUE = "sk-planted-0123456789abcdef";

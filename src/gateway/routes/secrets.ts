@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
-import type { SecretVault } from "../../network/secrets/secret-store.ts";
+import type { SecretVault } from "../../secrets/secret-store.ts";
 import type { Callers } from "../auth/callers.ts";
 import { parseRequest } from "../parse-request.ts";
 import { changes, reads } from "../auth/access.ts";

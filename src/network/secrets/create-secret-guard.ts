@@ -10,7 +10,7 @@ import { fillHead } from "./fill-head.ts";
 import { createPlaceholderWatch, findPlaceholder } from "./placeholder.ts";
 import { createResponseMask } from "./response-mask.ts";
 import type { FilledRequest, RequestHead, RequestTarget, SecretGuard } from "./secret-guard.ts";
-import type { SecretStore } from "./secret-store.ts";
+import type { SecretStore } from "../../secrets/secret-store.ts";
 import { parseSecretHost } from "./secret-uses.ts";
 
 export interface SecretGuardOptions {

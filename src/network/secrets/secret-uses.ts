@@ -1,7 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import { parseAuthority, toAuthority } from "../host-name.ts";
 import type { SecretUse, SecretUses } from "../policy.ts";
-import { assertSecretName } from "./secret-rules.ts";
+import { assertSecretName } from "../../secrets/secret-rules.ts";
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 const MOST_USES = 64;

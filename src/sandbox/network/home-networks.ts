@@ -2,7 +2,7 @@ import { BelljarError } from "../../errors.ts";
 import type { Egress } from "../../network/egress.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
 import type { SecretGuard } from "../../network/secrets/secret-guard.ts";
-import type { SecretStore } from "../../network/secrets/secret-store.ts";
+import type { SecretStore } from "../../secrets/secret-store.ts";
 import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 import { mapLimit } from "../map-limit.ts";

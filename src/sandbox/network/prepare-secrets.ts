@@ -2,7 +2,7 @@ import { BelljarError } from "../../errors.ts";
 import { forScheme, PolicyTable } from "../../network/egress/policy-table.ts";
 import type { NetworkPolicy, SecretUse, SecretUses } from "../../network/policy.ts";
 import { createPlaceholder } from "../../network/secrets/placeholder.ts";
-import type { SecretStore } from "../../network/secrets/secret-store.ts";
+import type { SecretStore } from "../../secrets/secret-store.ts";
 import { parseSecretHost, parseSecretUses } from "../../network/secrets/secret-uses.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { CreateOptions, Principal } from "../sandbox.ts";

@@ -2,9 +2,9 @@ import { chmod, copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createMemoryKeyring } from "../../../test/support/memory-keyring.ts";
+import { createMemoryKeyring } from "../../test/support/memory-keyring.ts";
 import { createSecretStore } from "./create-secret-store.ts";
-import type { Keyring } from "../../home/keyring.ts";
+import type { Keyring } from "../home/keyring.ts";
 import type { SecretStore } from "./secret-store.ts";
 
 const VALUE = "sk-planted-0123456789abcdef";

@@ -1,4 +1,4 @@
-import { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../errors.ts";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const VALUE_MAX_BYTES = 65_536;
