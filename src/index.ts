@@ -21,7 +21,7 @@ export { LOCAL } from "./sandbox/sandbox.ts";
 export type { CreateOptions, ListFilter, Principal, Sandbox, SandboxInfo, Sandboxes } from "./sandbox/sandbox.ts";
 export { createLocalSandboxes } from "./sandbox/local-sandboxes.ts";
 export type { LocalSandboxes, LocalSandboxesOptions } from "./sandbox/local-sandboxes.ts";
-export { createRemoteSandboxes } from "./gateway/client/remote-sandboxes.ts";
+export { createRemoteSandboxes } from "./remote/remote-sandboxes.ts";
 export { createInterpreter } from "./interpreter/interpreter.ts";
 export type { Interpreter, InterpreterOptions } from "./interpreter/interpreter.ts";
 export type { Program, ProgramResult, RunProgramOptions } from "./interpreter/program.ts";

@@ -7,7 +7,7 @@ import { loadConfig } from "../config/config.ts";
 import { ensureHome, ensurePrivateDirectory } from "../config/private-directory.ts";
 import { BelljarError } from "../errors.ts";
 import { printableText } from "../home/printable.ts";
-import type { ServerAddress } from "../gateway/client/server-connection.ts";
+import type { ServerAddress } from "../remote/server-connection.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { Egress } from "../network/egress.ts";
 import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
@@ -148,7 +148,7 @@ export async function openConfiguredRuntime(config: Config, stderr: Writable): P
 }
 
 async function openRemoteStack(config: Config, server: ServerAddress): Promise<Stack> {
-  const { createRemoteSandboxes, fetchIsolation } = await import("../gateway/client/remote-sandboxes.ts");
+  const { createRemoteSandboxes, fetchIsolation } = await import("../remote/remote-sandboxes.ts");
   const audit = createHomeAudit(config);
   return {
     config,

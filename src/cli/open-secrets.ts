@@ -9,6 +9,6 @@ export async function openSecrets(call: CommandCall, context: CommandContext): P
   const config = readConfig(call, context);
   const server = serverAddress(config, context);
   if (!server) return openHomeSecrets(config);
-  const { createRemoteSecrets } = await import("../gateway/client/remote-secrets.ts");
+  const { createRemoteSecrets } = await import("../remote/remote-secrets.ts");
   return createRemoteSecrets(server);
 }

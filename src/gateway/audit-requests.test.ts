@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { openTeamLab } from "../../test/support/team-lab.ts";
-import { openGuestStream } from "./client/server-connection.ts";
+import { openGuestStream } from "../remote/server-connection.ts";
 
 interface Line {
   readonly kind: string;

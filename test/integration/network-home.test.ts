@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { listSegments, verifyAudit } from "../../src/audit/verify-audit.ts";
-import { createRemoteSandboxes } from "../../src/gateway/client/remote-sandboxes.ts";
+import { createRemoteSandboxes } from "../../src/remote/remote-sandboxes.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import type { TestHome, TestServer } from "../support/served-home.ts";

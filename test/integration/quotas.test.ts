@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createRemoteSandboxes } from "../../src/gateway/client/remote-sandboxes.ts";
+import { createRemoteSandboxes } from "../../src/remote/remote-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { openTestHome, openTestServer } from "../support/served-home.ts";
 

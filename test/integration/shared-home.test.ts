@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createRemoteSandboxes } from "../../src/gateway/client/remote-sandboxes.ts";
+import { createRemoteSandboxes } from "../../src/remote/remote-sandboxes.ts";
 import type { Sandboxes } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import type { TestHome, TestServer } from "../support/served-home.ts";

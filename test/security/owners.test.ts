@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { ToolDescription } from "../../src/catalog/description.ts";
-import { openGuestStream } from "../../src/gateway/client/server-connection.ts";
+import { openGuestStream } from "../../src/remote/server-connection.ts";
 import { createSandboxId } from "../../src/sandbox/sandbox-id.ts";
 import { ARGUMENTS, sampleOf, type Schema } from "../support/sample-arguments.ts";
 import { textOf } from "../support/tool-caller.ts";

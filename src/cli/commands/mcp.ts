@@ -4,7 +4,7 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Config } from "../../config/config.ts";
 import { createFacadeSettings } from "../../gateway/facade/facade-settings.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
-import type { ServerAddress } from "../../gateway/client/server-connection.ts";
+import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
 import { openStack, readConfig } from "../compose.ts";

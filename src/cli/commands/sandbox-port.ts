@@ -30,7 +30,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 /** What to do when nobody serves the link; undefined when somebody does. */
 async function missingServer({ url }: Config, { origin, id }: { readonly origin: URL; readonly id: string }): Promise<string | undefined> {
   if (url !== undefined) return undefined;
-  const { askServer } = await import("../../gateway/client/server-connection.ts");
+  const { askServer } = await import("../../remote/server-connection.ts");
   try {
     await askServer({ url: origin.origin }, { method: "GET", path: `/v1/sandboxes/${id}`, signal: AbortSignal.timeout(2_000) });
     return undefined;

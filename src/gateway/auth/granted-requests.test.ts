@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCallProbe } from "../../../test/support/call-probe.ts";
 import { openFakeSandboxes } from "../../../test/support/fake-sandboxes.ts";
-import { openGuestStream } from "../client/server-connection.ts";
+import { openGuestStream } from "../../remote/server-connection.ts";
 import { createGateway } from "../gateway.ts";
 import type { TokenStore } from "./token-store.ts";
 import { createTokenStore } from "./token-store.ts";

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createCallProbe } from "../../../test/support/call-probe.ts";
 import { createOneSandbox, SANDBOX_ID } from "../../../test/support/one-sandbox.ts";
-import { openGuestStream } from "../client/server-connection.ts";
+import { openGuestStream } from "../../remote/server-connection.ts";
 import { createGateway } from "../gateway.ts";
 
 const MIB = 1024 * 1024;

@@ -4,7 +4,7 @@ import { watchClient } from "../../network/ports/watch-client.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { RequestAudit } from "../audit-requests.ts";
 import { changes } from "../auth/access.ts";
-import { GUEST_PROTOCOL } from "../guest-upgrade.ts";
+import { GUEST_PROTOCOL } from "../../remote/guest-upgrade.ts";
 import { parseRequest } from "../parse-request.ts";
 import { requestIdOf } from "../request-id.ts";
 import type { UpgradeRoute } from "../upgrade-route.ts";

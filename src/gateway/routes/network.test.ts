@@ -3,7 +3,7 @@ import { createCallProbe } from "../../../test/support/call-probe.ts";
 import { openFakeSandboxes } from "../../../test/support/fake-sandboxes.ts";
 import { createRecordedEgress } from "../../../test/support/recorded-egress.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
-import { createRemoteSandboxes } from "../client/remote-sandboxes.ts";
+import { createRemoteSandboxes } from "../../remote/remote-sandboxes.ts";
 import { createGateway } from "../gateway.ts";
 
 const NPM = { allow: ["npm"] };

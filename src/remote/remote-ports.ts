@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { askServer } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { BelljarError, ERRORS } from "../../errors.ts";
-import type { ErrorCode } from "../../errors.ts";
-import { networkPolicySchema, secretUsesSchema } from "../../sandbox/network-schema.ts";
-import { SANDBOX_STATES } from "../../sandbox/sandbox.ts";
+import { BelljarError, ERRORS } from "../errors.ts";
+import type { ErrorCode } from "../errors.ts";
+import { networkPolicySchema, secretUsesSchema } from "../sandbox/network-schema.ts";
+import { SANDBOX_STATES } from "../sandbox/sandbox.ts";
 
 const limits = z.object({
   memoryBytes: z.number().optional(),

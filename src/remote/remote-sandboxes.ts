@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { createGuest } from "../../runtime/guest/create-guest.ts";
-import type { CreateOptions, ListFilter, Sandbox, SandboxInfo, Sandboxes } from "../../sandbox/sandbox.ts";
-import type { Isolation, SandboxEnd } from "../../runtime/runtime.ts";
-import { BelljarError } from "../../errors.ts";
+import { createGuest } from "../runtime/guest/create-guest.ts";
+import type { CreateOptions, ListFilter, Sandbox, SandboxInfo, Sandboxes } from "../sandbox/sandbox.ts";
+import type { Isolation, SandboxEnd } from "../runtime/runtime.ts";
+import { BelljarError } from "../errors.ts";
 import { isolation, parseAnswer, sandboxInfo, usage } from "./server-answers.ts";
 import { openLease } from "./lease.ts";
 import { remotePorts } from "./remote-ports.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../errors.ts";
 import { exchange } from "./server-connection.ts";
 import type { ServerAddress, ServerRequest } from "./server-connection.ts";
 

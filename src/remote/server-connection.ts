@@ -2,8 +2,8 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
-import { BelljarError } from "../../errors.ts";
-import { GUEST_PROTOCOL } from "../guest-upgrade.ts";
+import { BelljarError } from "../errors.ts";
+import { GUEST_PROTOCOL } from "./guest-upgrade.ts";
 import { parseFailure } from "./server-answers.ts";
 
 export interface ServerAddress {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { SecretVault } from "../../secrets/secret-store.ts";
+import type { SecretVault } from "../secrets/secret-store.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { askServer } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
