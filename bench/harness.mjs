@@ -98,7 +98,7 @@ export async function openEgressHome({ config }, { addresses, certificates }) {
     ["index.js", "network/egress/create-egress.js", "secrets/create-secret-store.js"].map((file) => import(`../dist/lib/${file}`)),
   );
   const { home } = config;
-  const { toLimits } = await import("../dist/lib/cli/open-network.js");
+  const { toLimits } = await import("../dist/lib/cli/compose/open-egress.js");
   const egress = createEgress({
     record: () => {},
     limits: toLimits(config.network),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../config/config.ts";
-import { configuredPolicy } from "./configured-policy.ts";
+import { configuredPolicy } from "./compose/configured-policy.ts";
 import { editPolicy } from "./network-policy.ts";
 
 const nothing = { allow: [], deny: [] };

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
-import { findPackagedPrograms } from "../../src/cli/packaged-programs.ts";
+import { findPackagedPrograms } from "../../src/cli/compose/packaged-programs.ts";
 import { openRuntime } from "../../src/runtime/registry.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";

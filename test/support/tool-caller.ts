@@ -1,7 +1,7 @@
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallOptions } from "../../src/catalog/catalog.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
-import { findPackagedPrograms } from "../../src/cli/packaged-programs.ts";
+import { findPackagedPrograms } from "../../src/cli/compose/packaged-programs.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import type { LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";

@@ -5,7 +5,7 @@ import { printable, printableJson } from "../../home/printable.ts";
 import { ensurePrivateDirectory } from "../../config/private-directory.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
-import { readConfig } from "../compose.ts";
+import { readConfig } from "../compose/open-stack.ts";
 import { printLine } from "../print.ts";
 import { parseCount } from "../values.ts";
 

@@ -3,7 +3,7 @@ import { verifyAudit } from "../../audit/verify-audit.ts";
 import { openKeyring } from "../../home/keyring.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { readConfig } from "../compose.ts";
+import { readConfig } from "../compose/open-stack.ts";
 import { printJson, printLine } from "../print.ts";
 
 const PROBLEMS: Record<NonNullable<VerifiedSegment["problem"]>, string> = {

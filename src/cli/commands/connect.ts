@@ -4,10 +4,10 @@ import { dirname, join, resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
-import { readConfig } from "../compose.ts";
+import { readConfig } from "../compose/open-stack.ts";
 import type { McpHost, StdioServer } from "../connect/hosts.ts";
 import { HOSTS } from "../connect/hosts.ts";
-import { packageRoot } from "../package-root.ts";
+import { packageRoot } from "../compose/package-root.ts";
 import { printLine } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {

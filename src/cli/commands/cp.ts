@@ -2,7 +2,7 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import { copyIn } from "../../sandbox/workspace/copy-in.ts";
 import { copyOut } from "../../sandbox/workspace/copy-out.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
-import { openStack } from "../compose.ts";
+import { openStack } from "../compose/open-stack.ts";
 import { usage } from "../usage.ts";
 import { printLine } from "../print.ts";
 import { printable } from "../../home/printable.ts";

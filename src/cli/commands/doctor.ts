@@ -2,7 +2,7 @@ import { BelljarError } from "../../errors.ts";
 import type { Isolation, IsolationCheck } from "../../runtime/runtime.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { openConfiguredRuntime, openStack, readConfig } from "../compose.ts";
+import { openConfiguredRuntime, openStack, readConfig } from "../compose/open-stack.ts";
 import { withNetworkCheck } from "../doctor/network-check.ts";
 import { readHost } from "../doctor/host.ts";
 import { hostChecks } from "../doctor/host-checks.ts";

@@ -6,7 +6,7 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption, textOptions } from "../command.ts";
-import { openStack } from "../compose.ts";
+import { openStack } from "../compose/open-stack.ts";
 import { toExitCode } from "../exit-code.ts";
 import { ENDS_WITHIN_MS } from "../signals.ts";
 import { usage } from "../usage.ts";

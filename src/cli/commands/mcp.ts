@@ -7,13 +7,13 @@ import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
-import { openStack, readConfig } from "../compose.ts";
-import { openHomeSecrets } from "../home-secrets.ts";
+import { openStack, readConfig } from "../compose/open-stack.ts";
+import { openHomeSecretStore } from "../compose/open-home-secret-store.ts";
 import { createLog } from "../log.ts";
-import { serverAddress } from "../server-address.ts";
-import { readPackage } from "../package-root.ts";
-import { createPortOrigin } from "../port-origin.ts";
-import { defaultNameOf, openTools } from "../serve-tools.ts";
+import { serverAddress } from "../compose/server-address.ts";
+import { readPackage } from "../compose/package-root.ts";
+import { createPortOrigin } from "../compose/port-origin.ts";
+import { defaultNameOf, openTools } from "../compose/open-tools.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
@@ -44,7 +44,7 @@ async function serve(call: CommandCall, context: CommandContext, defaultName: st
   await using stack = await openStack(call, context);
   const log = createLog(context.stderr, stack.config);
   await using ports = createPortOrigin(stack, log);
-  const toolServers = createToolServerOwners(createFacadeSettings(openHomeSecrets(stack.config)));
+  const toolServers = createToolServerOwners(createFacadeSettings(openHomeSecretStore(stack.config)));
   await using tools = await openTools(stack, { defaultName, portOrigin: () => ports.origin(), log, toolServers });
   const server = serveMcpStdio({
     tools: tools.catalog,

@@ -6,7 +6,7 @@ import type { WorkspaceDiff } from "../../sandbox/workspace/workspace-change.ts"
 import { diffWorkspace } from "../../sandbox/workspace/workspace-diff.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { assertSameMachine, openStack, openTexts } from "../compose.ts";
+import { assertSameMachine, openStack, openTexts } from "../compose/open-stack.ts";
 import { usage } from "../usage.ts";
 import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts";
 import { printJson, printLine } from "../print.ts";

@@ -2,7 +2,7 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import { diffWorkspace } from "../../sandbox/workspace/workspace-diff.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { assertSameMachine, openStack, openTexts } from "../compose.ts";
+import { assertSameMachine, openStack, openTexts } from "../compose/open-stack.ts";
 import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts";
 import { printJson } from "../print.ts";
 import { withProgress } from "../progress.ts";

@@ -3,8 +3,8 @@ import { openPortForward } from "../../network/ports/port-forward.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
-import { openStack } from "../compose.ts";
-import { openListeners } from "../open-listeners.ts";
+import { openStack } from "../compose/open-stack.ts";
+import { openListeners } from "../compose/open-listeners.ts";
 import { parseForward } from "../port-argument.ts";
 import { printLine } from "../print.ts";
 

@@ -3,7 +3,7 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { openStack } from "../compose.ts";
+import { openStack } from "../compose/open-stack.ts";
 import { formatBytes, formatWhen, printJson, printTable } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {

@@ -1,7 +1,7 @@
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { openStack } from "../compose.ts";
+import { openStack } from "../compose/open-stack.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
 

@@ -2,7 +2,7 @@ import { LIVE_STATES, LOCAL, SANDBOX_STATES } from "../../sandbox/sandbox.ts";
 import type { ListFilter, SandboxInfo, SandboxState } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOptions } from "../command.ts";
-import { openStack } from "../compose.ts";
+import { openStack } from "../compose/open-stack.ts";
 import { usage } from "../usage.ts";
 import { formatWhen, printJson, printLine, printTable } from "../print.ts";
 import { parsePairs } from "../values.ts";

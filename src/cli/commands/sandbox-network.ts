@@ -2,7 +2,7 @@ import type { NetworkPolicy } from "../../network/policy.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOptions } from "../command.ts";
-import { openStack } from "../compose.ts";
+import { openStack } from "../compose/open-stack.ts";
 import { editPolicy } from "../network-policy.ts";
 import { printJson, printLine } from "../print.ts";
 

@@ -4,9 +4,9 @@ import { portUrls } from "../../network/ports/port-urls.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { openStack } from "../compose.ts";
+import { openStack } from "../compose/open-stack.ts";
 import { parsePort } from "../port-argument.ts";
-import { serverOrigin } from "../port-origin.ts";
+import { serverOrigin } from "../compose/port-origin.ts";
 import { printJson, printLine } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {

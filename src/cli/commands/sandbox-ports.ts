@@ -3,8 +3,8 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { openStack } from "../compose.ts";
-import { serverOrigin } from "../port-origin.ts";
+import { openStack } from "../compose/open-stack.ts";
+import { serverOrigin } from "../compose/port-origin.ts";
 import { printJson, printLine, printTable } from "../print.ts";
 
 type Ports = Awaited<ReturnType<Sandbox["ports"]>>;

@@ -10,15 +10,15 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import { createServerMetrics } from "../../gateway/metrics/server-metrics.ts";
 import type { Config } from "../../config/config.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
-import { openLocalStack, readConfig } from "../compose.ts";
-import { openListeners } from "../open-listeners.ts";
-import { openOAuth } from "../open-oauth.ts";
+import { openLocalStack, readConfig } from "../compose/open-stack.ts";
+import { openListeners } from "../compose/open-listeners.ts";
+import { openOAuth } from "../compose/open-oauth.ts";
 import { createLog } from "../log.ts";
-import { openHomeSecrets } from "../home-secrets.ts";
-import { readPackage } from "../package-root.ts";
-import { serverOrigin } from "../port-origin.ts";
+import { openHomeSecretStore } from "../compose/open-home-secret-store.ts";
+import { readPackage } from "../compose/package-root.ts";
+import { serverOrigin } from "../compose/port-origin.ts";
 import { printLine } from "../print.ts";
-import { openTools } from "../serve-tools.ts";
+import { openTools } from "../compose/open-tools.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
@@ -26,7 +26,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   await using stack = await openLocalStack(config, context, { counted: (audit) => metrics.counted(audit) });
   const log = createLog(context.stderr, config);
   let served = serverOrigin(config);
-  const secrets = openHomeSecrets(config);
+  const secrets = openHomeSecretStore(config);
   const toolServers = createToolServerOwners(createFacadeSettings(secrets));
   await using tools = await openTools(stack, { defaultName: "default", portOrigin: async () => served, log, toolServers });
   const oauth = await openOAuth(config);

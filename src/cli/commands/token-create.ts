@@ -2,7 +2,7 @@ import { ensureHome } from "../../config/private-directory.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOptions } from "../command.ts";
-import { readConfig } from "../compose.ts";
+import { readConfig } from "../compose/open-stack.ts";
 import { printJson, printLine } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {

@@ -1,7 +1,7 @@
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { readConfig } from "../compose.ts";
+import { readConfig } from "../compose/open-stack.ts";
 import { formatWhen, printJson, printTable } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {

@@ -1,6 +1,6 @@
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
-import { readConfig } from "../compose.ts";
+import { readConfig } from "../compose/open-stack.ts";
 import { printLine } from "../print.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {

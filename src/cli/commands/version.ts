@@ -1,6 +1,6 @@
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { readPackage } from "../package-root.ts";
+import { readPackage } from "../compose/package-root.ts";
 import { printJson, printLine } from "../print.ts";
 
 export async function run(call: CommandCall, { stdout }: CommandContext): Promise<number> {

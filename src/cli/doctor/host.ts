@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { packageRoot } from "../package-root.ts";
+import { packageRoot } from "../compose/package-root.ts";
 
 /** Facts of a host that explain why sandboxes cannot be made. */
 export interface Host {

@@ -1,14 +1,14 @@
-import type { Config } from "../config/config.ts";
-import { BelljarError } from "../errors.ts";
-import type { NetworkPolicy } from "../network/policy.ts";
-import type { CommandCall } from "./command.ts";
-import { textOption } from "./command.ts";
+import type { Config } from "../../config/config.ts";
+import { BelljarError } from "../../errors.ts";
+import type { NetworkPolicy } from "../../network/policy.ts";
+import type { CommandCall } from "../command.ts";
+import { textOption } from "../command.ts";
 
 /** The policy of the configuration. Rejects with `CONFIG_INVALID` and names the setting. Reading rules takes code that `none` need not load. */
 export async function configuredPolicy(config: Config, section: "sandbox" | "program"): Promise<NetworkPolicy> {
   const text = config[section].network;
   if (text === "none") return text;
-  const { parseNetworkPolicy } = await import("../network/check-policy.ts");
+  const { parseNetworkPolicy } = await import("../../network/check-policy.ts");
   try {
     return parseNetworkPolicy(text);
   } catch (cause) {
@@ -22,6 +22,6 @@ export async function configuredPolicy(config: Config, section: "sandbox" | "pro
 export async function networkOption(call: CommandCall): Promise<{ readonly network?: NetworkPolicy }> {
   const text = textOption(call, "network");
   if (text === undefined) return {};
-  const { parseNetworkPolicy } = await import("../network/check-policy.ts");
+  const { parseNetworkPolicy } = await import("../../network/check-policy.ts");
   return { network: parseNetworkPolicy(text) };
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { BelljarError } from "../errors.ts";
+import { BelljarError } from "../../errors.ts";
 
 /** The folder that holds package.json, from the source, the library and the bundle alike. */
 export function packageRoot(from: string = import.meta.dirname): string {

@@ -1,24 +1,24 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import type { Catalog, CatalogLog, CatalogOptions } from "../catalog/catalog.ts";
-import { createCatalog } from "../catalog/catalog.ts";
-import { createCallQuota } from "../catalog/call-quota.ts";
-import { narrowScope } from "../catalog/narrow-scope.ts";
-import { createBelljarPrompts } from "../mcp/prompts/belljar-prompts.ts";
-import { createBelljarResources } from "../mcp/resources/belljar-resources.ts";
-import { SandboxChanges } from "../mcp/resources/sandbox-changes.ts";
-import type { ToolServerOwners } from "../gateway/facade/tool-server-owners.ts";
-import type { PromptDoor } from "../mcp/server/prompt-door.ts";
-import type { ResourceDoor } from "../mcp/server/resource-door.ts";
-import { portUrls } from "../network/ports/port-urls.ts";
-import { workspaceWithin } from "../sandbox/grants.ts";
-import type { Sandboxes } from "../sandbox/sandbox.ts";
-import { builtinTools } from "../tools/builtin-tools.ts";
-import { createShellSessions } from "../tools/shell/shell-sessions.ts";
-import type { WebSearch } from "../tools/web/web-search.ts";
-import { isDefaultTool, parseToolScope } from "../tools/toolsets.ts";
-import type { Stack } from "./compose.ts";
-import { openInterpreter, openTexts, workspaceOption } from "./compose.ts";
+import type { Catalog, CatalogLog, CatalogOptions } from "../../catalog/catalog.ts";
+import { createCatalog } from "../../catalog/catalog.ts";
+import { createCallQuota } from "../../catalog/call-quota.ts";
+import { narrowScope } from "../../catalog/narrow-scope.ts";
+import { createBelljarPrompts } from "../../mcp/prompts/belljar-prompts.ts";
+import { createBelljarResources } from "../../mcp/resources/belljar-resources.ts";
+import { SandboxChanges } from "../../mcp/resources/sandbox-changes.ts";
+import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
+import type { PromptDoor } from "../../mcp/server/prompt-door.ts";
+import type { ResourceDoor } from "../../mcp/server/resource-door.ts";
+import { portUrls } from "../../network/ports/port-urls.ts";
+import { workspaceWithin } from "../../sandbox/grants.ts";
+import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { builtinTools } from "../../tools/builtin-tools.ts";
+import { createShellSessions } from "../../tools/shell/shell-sessions.ts";
+import type { WebSearch } from "../../tools/web/web-search.ts";
+import { isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
+import type { Stack } from "./open-stack.ts";
+import { openInterpreter, openTexts, workspaceOption } from "./open-stack.ts";
 
 type DefaultSandboxOf = CatalogOptions["defaultSandbox"];
 
@@ -103,7 +103,7 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log, to
 function lazySearch({ settings }: ToolServerOwners): WebSearch {
   return {
     async search(principal, query, signal) {
-      const { createToolServerSearch } = await import("../gateway/facade/tool-server-search.ts");
+      const { createToolServerSearch } = await import("../../gateway/facade/tool-server-search.ts");
       return createToolServerSearch(settings).search(principal, query, signal);
     },
   };

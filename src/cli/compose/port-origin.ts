@@ -1,8 +1,8 @@
 import { isIPv6 } from "node:net";
-import type { Config } from "../config/config.ts";
-import type { PortListener } from "../network/ports/port-listener.ts";
-import type { Stack } from "./compose.ts";
-import type { Log } from "./log.ts";
+import type { Config } from "../../config/config.ts";
+import type { PortListener } from "../../network/ports/port-listener.ts";
+import type { Stack } from "./open-stack.ts";
+import type { Log } from "../log.ts";
 
 /** Where links to ports start, for a process whose tools make links. Disposing it closes what it opened. */
 export interface PortOrigin extends AsyncDisposable {
@@ -27,8 +27,8 @@ export function createPortOrigin({ config, sandboxes }: Pick<Stack, "config" | "
 /** What serves HTTP is loaded when it is needed. */
 async function openListener({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">, log: Log): Promise<PortListener> {
   const [{ openPortListener }, { findPortSandbox }, { openListeners }] = await Promise.all([
-    import("../network/ports/port-listener.ts"),
-    import("../sandbox/port-sandbox.ts"),
+    import("../../network/ports/port-listener.ts"),
+    import("../../sandbox/port-sandbox.ts"),
     import("./open-listeners.ts"),
   ]);
   const onFailure = (err: unknown, requestId: string): void => log.error({ err, requestId }, "A request for a port failed inside Belljar");

@@ -1,24 +1,24 @@
 import { join } from "node:path";
 import type { Writable } from "node:stream";
-import type { AuditLog } from "../audit/audit-log.ts";
-import { createAuditLog } from "../audit/audit-log.ts";
-import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/config.ts";
-import { ensureHome, ensurePrivateDirectory } from "../config/private-directory.ts";
-import { BelljarError } from "../errors.ts";
-import { printableText } from "../home/printable.ts";
-import type { ServerAddress } from "../remote/server-connection.ts";
-import type { Interpreter } from "../interpreter/interpreter.ts";
-import type { Egress } from "../network/egress.ts";
-import type { Isolation, Runtime, Workspace } from "../runtime/runtime.ts";
-import type { Sandboxes } from "../sandbox/sandbox.ts";
-import type { Texts } from "../text/texts.ts";
-import { createTexts } from "../text/texts.ts";
-import type { CommandCall, CommandContext } from "./command.ts";
-import { isSet, textOption } from "./command.ts";
+import type { AuditLog } from "../../audit/audit-log.ts";
+import { createAuditLog } from "../../audit/audit-log.ts";
+import type { Config } from "../../config/config.ts";
+import { loadConfig } from "../../config/config.ts";
+import { ensureHome, ensurePrivateDirectory } from "../../config/private-directory.ts";
+import { BelljarError } from "../../errors.ts";
+import { printableText } from "../../home/printable.ts";
+import type { ServerAddress } from "../../remote/server-connection.ts";
+import type { Interpreter } from "../../interpreter/interpreter.ts";
+import type { Egress } from "../../network/egress.ts";
+import type { Isolation, Runtime, Workspace } from "../../runtime/runtime.ts";
+import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import type { Texts } from "../../text/texts.ts";
+import { createTexts } from "../../text/texts.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet, textOption } from "../command.ts";
 import { configuredPolicy } from "./configured-policy.ts";
-import { withNetworkCheck } from "./doctor/network-check.ts";
-import { keyedHome } from "./keyed-home.ts";
+import { withNetworkCheck } from "../doctor/network-check.ts";
+import { homeWithKeyring } from "./home-with-keyring.ts";
 import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
 import { findPackagedPrograms } from "./packaged-programs.ts";
@@ -83,17 +83,17 @@ export async function openLocalStack(
   { counted }: LocalStackOptions = {},
 ): Promise<LocalStack> {
   const network = await configuredPolicy(config, "sandbox");
-  const [runtime, { createLocalSandboxes }, { openHomeSecrets }] = await Promise.all([
+  const [runtime, { createLocalSandboxes }, { openHomeSecretStore }] = await Promise.all([
     openConfiguredRuntime(config, stderr),
-    import("../sandbox/local-sandboxes.ts"),
-    import("./home-secrets.ts"),
+    import("../../sandbox/local-sandboxes.ts"),
+    import("./open-home-secret-store.ts"),
   ]);
   const report = (problem: string) => void stderr.write(`belljar: ${printableText(problem)}\n`);
   const written = createHomeAudit(config);
   const audit = counted?.(written) ?? written;
   let opened: Promise<Egress> | undefined;
   const egress = () => (opened ??= openHomeEgress(config, audit, report));
-  const secrets = openHomeSecrets(config);
+  const secrets = openHomeSecretStore(config);
   const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, network, egress, secrets, quotas: config.quotas, report });
   const upkeep = () => Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
   return {
@@ -114,12 +114,12 @@ export async function openLocalStack(
 
 /** Most commands need no way out, nor its code. */
 async function openHomeEgress(config: Config, audit: AuditLog, report: (problem: string) => void): Promise<Egress> {
-  const { openEgress } = await import("./open-network.ts");
+  const { openEgress } = await import("./open-egress.ts");
   return openEgress(config, { record: (connection) => audit.recordConnection({ ...connection }), report });
 }
 
 function createHomeAudit(config: Config): AuditLog {
-  const audit = createAuditLog({ ...keyedHome(config), ...config.audit });
+  const audit = createAuditLog({ ...homeWithKeyring(config), ...config.audit });
   // A signal ends the process beside a sandbox that does not answer, before anything is closed.
   process.once("exit", () => audit.flushAtExit());
   return audit;
@@ -132,7 +132,7 @@ async function closeAudit(audit: AuditLog, report: (problem: string) => void): P
 
 /** Says on stderr what takes its time, as building the base template does. */
 export async function openConfiguredRuntime(config: Config, stderr: Writable): Promise<Runtime> {
-  const { openRuntime } = await import("../runtime/registry.ts");
+  const { openRuntime } = await import("../../runtime/registry.ts");
   ensureHome(config.home);
   ensurePrivateDirectory(config.runtimeDirectory);
   const root = packageRoot();
@@ -148,7 +148,7 @@ export async function openConfiguredRuntime(config: Config, stderr: Writable): P
 }
 
 async function openRemoteStack(config: Config, server: ServerAddress): Promise<Stack> {
-  const { createRemoteSandboxes, fetchIsolation } = await import("../remote/remote-sandboxes.ts");
+  const { createRemoteSandboxes, fetchIsolation } = await import("../../remote/remote-sandboxes.ts");
   const audit = createHomeAudit(config);
   return {
     config,
@@ -162,7 +162,7 @@ async function openRemoteStack(config: Config, server: ServerAddress): Promise<S
 
 /** One-shot programs with the limits of the configuration. */
 export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">): Promise<Interpreter> {
-  const { createInterpreter } = await import("../interpreter/interpreter.ts");
+  const { createInterpreter } = await import("../../interpreter/interpreter.ts");
   const { timeoutMs, network: _network, ...limits } = config.program;
   const network = await configuredPolicy(config, "program");
   return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes });
@@ -184,6 +184,6 @@ export function assertSameMachine({ url }: Config): void {
 export async function workspaceOption(config: Config): Promise<Workspace | undefined> {
   if (config.workspace === undefined) return undefined;
   assertSameMachine(config);
-  const { parseWorkspace } = await import("../sandbox/workspace/parse-workspace.ts");
+  const { parseWorkspace } = await import("../../sandbox/workspace/parse-workspace.ts");
   return parseWorkspace(config.workspace, { home: config.home });
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import type { Config } from "../config/config.ts";
-import { BelljarError } from "../errors.ts";
-import type { ServerAddress } from "../remote/server-connection.ts";
-import type { CommandContext } from "./command.ts";
+import type { Config } from "../../config/config.ts";
+import { BelljarError } from "../../errors.ts";
+import type { ServerAddress } from "../../remote/server-connection.ts";
+import type { CommandContext } from "../command.ts";
 
 const MACHINE_TOKEN_FILE = "/etc/belljar/token";
 

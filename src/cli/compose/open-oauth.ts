@@ -1,6 +1,6 @@
-import type { Config } from "../config/config.ts";
-import { BelljarError } from "../errors.ts";
-import type { ProtectedResource } from "../gateway/auth/oauth/protected-resource.ts";
+import type { Config } from "../../config/config.ts";
+import { BelljarError } from "../../errors.ts";
+import type { ProtectedResource } from "../../gateway/auth/oauth/protected-resource.ts";
 
 /** The issuer of the configuration; undefined when there is none. Rejects with `CONFIG_INVALID`. */
 export async function openOAuth({ oauth }: Pick<Config, "oauth">): Promise<ProtectedResource | undefined> {
@@ -8,7 +8,7 @@ export async function openOAuth({ oauth }: Pick<Config, "oauth">): Promise<Prote
   if (issuer === undefined && audience === undefined && resource === undefined && jwksUri === undefined) return undefined;
   if (issuer === undefined || audience === undefined)
     throw new BelljarError("CONFIG_INVALID", "OAuth needs both oauth.issuer and oauth.audience: set the other one too, or neither");
-  const { openProtectedResource } = await import("../gateway/auth/oauth/protected-resource.ts");
+  const { openProtectedResource } = await import("../../gateway/auth/oauth/protected-resource.ts");
   return openProtectedResource({
     issuer,
     audience,

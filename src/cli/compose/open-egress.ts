@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
-import type { Config } from "../config/config.ts";
-import { BelljarError } from "../errors.ts";
-import type { ConnectionRecord } from "../network/connection-record.ts";
-import { createEgress } from "../network/egress/create-egress.ts";
-import type { EgressLimits } from "../network/egress/egress-options.ts";
-import { DEFAULT_LIMITS } from "../network/egress/egress-options.ts";
-import { createDnsResolver } from "../network/egress/resolver.ts";
-import type { Egress } from "../network/egress.ts";
+import type { Config } from "../../config/config.ts";
+import { BelljarError } from "../../errors.ts";
+import type { ConnectionRecord } from "../../network/connection-record.ts";
+import { createEgress } from "../../network/egress/create-egress.ts";
+import type { EgressLimits } from "../../network/egress/egress-options.ts";
+import { DEFAULT_LIMITS } from "../../network/egress/egress-options.ts";
+import { createDnsResolver } from "../../network/egress/resolver.ts";
+import type { Egress } from "../../network/egress.ts";
 import { openListeners } from "./open-listeners.ts";
 
 /** Who hears of connections, and of faults. */

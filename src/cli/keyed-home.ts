@@ -1,8 +1,0 @@
-import type { Config } from "../config/config.ts";
-import type { Keyring } from "../home/keyring.ts";
-import { openKeyring } from "../home/keyring.ts";
-
-/** The home, and the keyring that may have its keys. */
-export function keyedHome({ home, secretsKey }: Config): { readonly home: string; readonly keyring?: Keyring } {
-  return { home, ...(secretsKey === "auto" && { keyring: openKeyring() }) };
-}
