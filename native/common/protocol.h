@@ -10,7 +10,7 @@
 #define GUEST_CREDIT_BYTES 262144u
 #define HOST_CREDIT_BYTES 262144u
 
-enum operation {
+enum operation_number {
   OPERATION_PING = 1,
   OPERATION_EXEC = 2,
   OPERATION_DIAL = 3,

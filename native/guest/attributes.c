@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "entry.h"
-#include "operations.h"
 #include "work.h"
 
 /* The kernel's own bound on values and on lists. */

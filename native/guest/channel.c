@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "connection.h"
-#include "exec.h"
 #include "sink.h"
 
 /* Grants go out in halves of the window: each costs a write here and a read there. */
@@ -57,7 +56,7 @@ void channel_close(struct channel *channel) {
 
 void channel_reset(struct channel *channel) {
   struct linger at_once = {.l_onoff = 1, .l_linger = 0};
-  if (channel->kind != CHANNEL_TCP || channel->event.fd < 0 || !channel->writes) return;
+  if (!channel->resets || channel->kind != CHANNEL_TCP || channel->event.fd < 0 || !channel->writes) return;
   (void)setsockopt(channel->event.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
@@ -155,8 +154,7 @@ static void write_pending(struct channel *channel) {
 
 static uint32_t readable_now(const struct channel *channel) {
   uint32_t most = channel->credit < PAYLOAD_MAX_BYTES ? channel->credit : PAYLOAD_MAX_BYTES;
-  bool drained = channel->connection->exec.drained;
-  return drained && channel->promised < most ? channel->promised : most;
+  return channel->drained && channel->promised < most ? channel->promised : most;
 }
 
 static void deliver(struct channel *channel, uint8_t *scratch, uint32_t length) {
@@ -164,7 +162,7 @@ static void deliver(struct channel *channel, uint8_t *scratch, uint32_t length) 
   channel->promised -= length < channel->promised ? length : channel->promised;
   write_frame_header(scratch, (struct frame_header){FRAME_DATA, channel->number, length});
   connection_send_bytes(channel->connection, scratch, FRAME_HEADER_BYTES + length);
-  if (channel->connection->exec.drained) channel_stop(channel);
+  if (channel->drained) channel_stop(channel);
 }
 
 static void read_some(struct channel *channel) {
@@ -185,18 +183,13 @@ static void read_some(struct channel *channel) {
   end_reads(channel);
 }
 
-/* STARTED stands before everything that the program says. */
-static bool may_speak(const struct channel *channel) {
-  return channel->connection->operation != OPERATION_EXEC || channel->connection->exec.started;
-}
-
 static void on_ready(struct loop *loop, struct event *event, uint32_t events) {
   (void)loop;
   struct channel *channel = event->owner;
   struct connection *connection = channel->connection;
   uint32_t ended = events & (EPOLLHUP | EPOLLERR);
   if ((events & EPOLLOUT || ended) && channel->writes && channel->pending != NULL) write_pending(channel);
-  if ((events & EPOLLIN || ended) && channel->reads && event->fd >= 0 && may_speak(channel) && connection_is_clear(connection)) read_some(channel);
+  if ((events & EPOLLIN || ended) && channel->reads && event->fd >= 0 && !channel->muted && connection_is_clear(connection)) read_some(channel);
   connection_settle(connection);
 }
 
@@ -208,6 +201,7 @@ static uint32_t count_waiting(const struct channel *channel) {
 void channel_promise(struct channel *channel) { channel->promised = count_waiting(channel); }
 
 void channel_stop(struct channel *channel) {
+  channel->drained = true;
   uint32_t waiting = count_waiting(channel);
   if (waiting < channel->promised) channel->promised = waiting;
   if (!channel->reads || channel->promised > 0) return;
@@ -222,7 +216,7 @@ void channel_stop(struct channel *channel) {
 
 void channel_settle(struct channel *channel) {
   struct connection *connection = channel->connection;
-  if (channel->end_due && connection_is_clear(connection) && !exec_holds_end(connection)) {
+  if (channel->end_due && connection_is_clear(connection) && !connection_holds_end(connection)) {
     channel->end_due = false;
     connection_send(connection, (struct frame_header){FRAME_END, channel->number, 0}, NULL);
   }
@@ -237,7 +231,7 @@ void channel_settle(struct channel *channel) {
 
 uint32_t channel_interest(const struct channel *channel, bool clear) {
   uint32_t interest = 0;
-  if (channel->reads && clear && may_speak(channel) && readable_now(channel) > 0) interest |= EPOLLIN;
+  if (channel->reads && clear && !channel->muted && readable_now(channel) > 0) interest |= EPOLLIN;
   if (channel->writes && channel->pending != NULL) interest |= EPOLLOUT;
   return interest;
 }

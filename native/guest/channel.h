@@ -33,17 +33,23 @@ struct channel {
   uint32_t pending_end;
   /* Writing to a TCP connection failed. */
   bool broken;
+  /* Its bytes wait: the operation has a frame that must go out before them. */
+  bool muted;
+  /* When the host goes away, the process must not take it for a proper end. */
+  bool resets;
   bool end_came;
   bool end_due;
   /* Bytes that lay in it when the process ended, and are still to be delivered. */
   uint32_t promised;
+  /* The time to drain is over: nothing but the promised bytes is delivered. */
+  bool drained;
 };
 
 /* `fd` is non-blocking and owned by the channel from here on; -1 where it is still to come (channel_attach). */
 void channel_open(struct channel *channel, struct connection *connection, uint8_t number, enum channel_kind kind, int fd);
 void channel_attach(struct channel *channel, int fd);
 void channel_close(struct channel *channel);
-/* Lets the close of a TCP connection whose bytes were not all given to it be a reset. */
+/* The host went away: where the channel `resets`, the close of a TCP connection that lacks bytes becomes a reset. */
 void channel_reset(struct channel *channel);
 
 /* A part of a DATA frame whose length was already taken from the window. */

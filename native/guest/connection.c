@@ -7,15 +7,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dial.h"
-#include "exec.h"
 #include "incoming.h"
-#include "listen.h"
-#include "service.h"
 
 /* A DATA frame and the small ones that may have to wait behind it. */
 #define OUT_BYTES (FRAME_HEADER_BYTES + PAYLOAD_MAX_BYTES + 2048u)
 #define LINGER_US 5000000
+#define HOLD_US 1000
+
+/* Of a stream whose head is still to come. */
+static const struct operation NO_OPERATION = {.start = NULL};
 
 static void on_socket(struct loop *loop, struct event *event, uint32_t events);
 
@@ -28,7 +28,7 @@ void connection_open(struct loop *loop, int fd) {
   connection->loop = loop;
   connection->phase = PHASE_HEAD;
   connection->socket = (struct event){.fd = fd, .ready = on_socket, .owner = connection};
-  connection->exec.status.fd = -1;
+  connection->operation = &NO_OPERATION;
   connection->next = loop->connections;
   if (loop->connections != NULL) loop->connections->previous = connection;
   loop->connections = connection;
@@ -36,13 +36,15 @@ void connection_open(struct loop *loop, int fd) {
   connection_settle(connection);
 }
 
+static void call(void (*function)(struct connection *connection), struct connection *connection) {
+  if (function != NULL) function(connection);
+}
+
 static void close_channels(struct connection *connection) {
   for (size_t i = 0; i < connection->channel_count; i++) channel_close(&connection->channels[i]);
 }
 
-/* The host went away amid an answer: the program must not take that for its proper end. */
 static void reset_channels(struct connection *connection) {
-  if (connection->operation != OPERATION_ACCEPT) return;
   for (size_t i = 0; i < connection->channel_count; i++) channel_reset(&connection->channels[i]);
 }
 
@@ -50,14 +52,11 @@ void connection_close(struct connection *connection) {
   if (connection->phase == PHASE_CLOSED) return;
   struct loop *loop = connection->loop;
   connection->phase = PHASE_CLOSED;
-  exec_abandon(connection);
-  service_leave(connection);
-  listen_leave(connection);
+  call(connection->operation->abandon, connection);
+  call(connection->operation->leave, connection);
   reset_channels(connection);
   close_channels(connection);
-  loop_close(loop, &connection->exec.status);
   loop_close(loop, &connection->socket);
-  if (loop->shutdown == connection) loop->shutdown = NULL;
   if (connection->previous != NULL) connection->previous->next = connection->next;
   else loop->connections = connection->next;
   if (connection->next != NULL) connection->next->previous = connection->previous;
@@ -73,6 +72,7 @@ void connections_sweep(struct loop *loop) {
     free(connection->fields);
     free(connection->out);
     free(connection->channels);
+    free(connection->state);
     free(connection);
   }
 }
@@ -128,11 +128,9 @@ void connection_send(struct connection *connection, struct frame_header header, 
 void connection_end(struct connection *connection) {
   if (connection->phase == PHASE_CLOSED) return;
   close_channels(connection);
-  loop_close(connection->loop, &connection->exec.status);
-  service_leave(connection);
-  listen_leave(connection);
+  call(connection->operation->leave, connection);
   connection->phase = PHASE_ENDING;
-  connection->hold_us = HOLD_OVER;
+  connection_let_ends_go(connection);
   connection->deadline_us = now_us() + LINGER_US;
 }
 
@@ -141,7 +139,7 @@ void connection_fail(struct connection *connection, uint16_t code, int error, co
   uint8_t frame[FRAME_HEADER_BYTES + 4 + ERROR_TEXT_BYTES];
   size_t length = write_error_frame(frame, sizeof frame, code, error, text);
   connection_send_bytes(connection, frame, length);
-  exec_abandon(connection);
+  call(connection->operation->abandon, connection);
   connection_end(connection);
 }
 
@@ -182,10 +180,7 @@ static void on_socket(struct loop *loop, struct event *event, uint32_t events) {
 static void settle_open(struct connection *connection) {
   connection->batching = true;
   for (size_t i = 0; i < connection->channel_count; i++) channel_settle(&connection->channels[i]);
-  if (connection->phase == PHASE_OPEN) {
-    if (connection->operation == OPERATION_EXEC) exec_settle(connection);
-    else dial_settle(connection);
-  }
+  if (connection->phase == PHASE_OPEN) call(connection->operation->settle, connection);
   connection->batching = false;
   send_batch(connection);
 }
@@ -206,9 +201,41 @@ void connection_settle(struct connection *connection) {
   if (!watched) connection_close(connection);
 }
 
-void connection_deadline(struct connection *connection) {
+int64_t connection_first_deadline(const struct connection *connection) {
+  bool hold_first = connection->hold_us != 0 && (connection->deadline_us == 0 || connection->hold_us < connection->deadline_us);
+  return hold_first ? connection->hold_us : connection->deadline_us;
+}
+
+void connection_pass_deadlines(struct connection *connection, int64_t now) {
+  if (connection->hold_us != 0 && connection->hold_us <= now) {
+    connection_let_ends_go(connection);
+    connection_settle(connection);
+  }
+  if (connection->deadline_us == 0 || connection->deadline_us > now) return;
   connection->deadline_us = 0;
   if (connection->phase == PHASE_ENDING) connection_close(connection);
-  else if (connection->operation == OPERATION_EXEC && connection->phase == PHASE_OPEN) exec_deadline(connection);
+  else if (connection->phase == PHASE_OPEN) call(connection->operation->deadline, connection);
   connection_settle(connection);
+}
+
+bool connection_holds_end(struct connection *connection) {
+  if (connection->holds_ends && connection->hold_us == 0) connection->hold_us = now_us() + HOLD_US;
+  return connection->holds_ends;
+}
+
+void connection_let_ends_go(struct connection *connection) {
+  connection->holds_ends = false;
+  connection->hold_us = 0;
+}
+
+void connection_end_with_channel(struct connection *connection) {
+  if (connection->channel_count == 0) return;
+  const struct channel *channel = &connection->channels[0];
+  if (!channel->reads && !channel->writes && !channel->end_due) connection_end(connection);
+}
+
+void connection_reaped(struct connection *connection, int status, const struct rusage *usage) {
+  connection->alive = false;
+  bool goes_on = connection->phase == PHASE_OPEN || connection->phase == PHASE_WORKER;
+  if (goes_on && connection->operation->reaped != NULL) connection->operation->reaped(connection, status, usage);
 }

@@ -1,21 +1,19 @@
-/* One stream from the host: its head, its frames both ways, its channels, and the exec, dial or accept that it carries. */
+/* One stream from the host: its head, its frames both ways, its channels, and the operation that it carries. */
 #ifndef BELLJAR_CONNECTION_H
 #define BELLJAR_CONNECTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "channel.h"
 #include "frames.h"
 #include "io.h"
 #include "loop.h"
-#include "request.h"
+#include "operation.h"
 
 #define CONNECTIONS_MAX 1024u
-#define HOLD_OVER (-1)
 
 enum phase {
   /* Its head is still to come. */
@@ -29,36 +27,22 @@ enum phase {
   PHASE_CLOSED,
 };
 
-struct exec {
-  pid_t pid;
-  /* Not reaped yet, so that the pid is still its own. */
-  bool alive;
-  struct event status;
-  bool started;
-  bool timed_out;
-  /* The 50 ms after the exit are over: only what lay in the pipes is still delivered. */
-  bool drained;
-  int exit_status;
-  struct rusage usage;
-  int64_t began_us;
-  int64_t ended_us;
-};
-
-/* Which loopback address is tried, and what the first one said. */
-struct dial {
-  bool second;
-  uint16_t port;
-  int error;
-};
-
 struct connection {
   struct connection *next;
   struct connection *previous;
   struct loop *loop;
   struct event socket;
   enum phase phase;
-  uint8_t operation;
+  const struct operation *operation;
+  /* What the operation keeps for this stream (operation->state_bytes). */
+  void *state;
+  /* The process that the operation started; 0 before. */
+  pid_t pid;
+  /* The process is not reaped yet: the pid is still its own. */
+  bool alive;
 
+  /* The operation's number, as the head has it. */
+  uint8_t asked;
   /* The head or the frame's header as it comes in. */
   uint8_t header[FRAME_HEADER_BYTES];
   size_t header_length;
@@ -84,15 +68,11 @@ struct connection {
   size_t channel_count;
   /* 0: none. */
   int64_t deadline_us;
-  /* Until then the ENDs of an exec wait for its exit, to go out with it. 0: none wait; HOLD_OVER: they wait no more. */
+  /* The channels' ENDs wait a moment for what will follow them, until `hold_us` at most. 0: none has come yet. */
+  bool holds_ends;
   int64_t hold_us;
-  struct exec exec;
-  struct service *service;
-  struct connection *next_waiting;
-  struct listening *listening;
-  /* What it counts as a stream of the network; 0: it is none. */
+  /* The descriptors that it counts as a stream of the network; 0: it is none. */
   size_t network_fds;
-  struct dial dial;
 };
 
 void connection_open(struct loop *loop, int fd);
@@ -110,9 +90,16 @@ void connection_end(struct connection *connection);
 void connection_fail(struct connection *connection, uint16_t code, int error, const char *text);
 /* Sends what became due, asks whether the operation is over, and tells the loop what to wait for. After every change. */
 void connection_settle(struct connection *connection);
-void connection_deadline(struct connection *connection);
-
-/* Decides who serves the head that just came in; owns nothing of the request (guest.c). */
-void serve_request(struct connection *connection, struct request *request);
+/* Acts on the deadlines that have passed. */
+void connection_pass_deadlines(struct connection *connection, int64_t now);
+/* The earlier one of its two deadlines; 0: it has none. */
+int64_t connection_first_deadline(const struct connection *connection);
+/* Whether an END must wait a little longer. */
+bool connection_holds_end(struct connection *connection);
+void connection_let_ends_go(struct connection *connection);
+/* For streams that are one duplex channel: ends the stream once both directions have ended. */
+void connection_end_with_channel(struct connection *connection);
+/* The process connection->pid was reaped. */
+void connection_reaped(struct connection *connection, int status, const struct rusage *usage);
 
 #endif

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "operations.h"
 #include "paths.h"
 #include "work.h"
 

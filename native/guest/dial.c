@@ -1,5 +1,4 @@
-#include "dial.h"
-
+/* DIAL: a TCP connection to a port inside. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,18 +11,29 @@
 
 #include "connection.h"
 #include "failure.h"
-#include "listen.h"
+#include "network.h"
+#include "request.h"
+
+struct dial {
+  struct event connecting;
+  uint16_t port;
+  /* The second address is tried; the first one gave this error. */
+  bool second;
+  int error;
+};
 
 static void refuse(struct connection *connection, int error) {
+  const struct dial *dial = connection->state;
   char text[160];
-  snprintf(text, sizeof text, "connect to 127.0.0.1:%u and [::1]:%u: %s; is a server listening on it inside?", connection->dial.port, connection->dial.port, strerror(error));
+  snprintf(text, sizeof text, "connect to 127.0.0.1:%u and [::1]:%u: %s; is a server listening on it inside?", dial->port, dial->port, strerror(error));
   connection_fail(connection, code_of_errno(error), error, text);
 }
 
 static void connected(struct connection *connection) {
-  int fd = connection->exec.status.fd;
-  loop_set(connection->loop, &connection->exec.status, 0);
-  connection->exec.status.fd = -1;
+  struct dial *dial = connection->state;
+  int fd = dial->connecting.fd;
+  loop_set(connection->loop, &dial->connecting, 0);
+  dial->connecting.fd = -1;
   uint8_t bytes[32];
   struct field_writer fields;
   field_writer_init(&fields, bytes, sizeof bytes);
@@ -37,34 +47,36 @@ static void on_connect(struct loop *loop, struct event *event, uint32_t events);
 
 /* False with errno set. */
 static bool start_connect(struct connection *connection) {
+  struct dial *dial = connection->state;
   union {
     struct sockaddr any;
     struct sockaddr_in in;
     struct sockaddr_in6 in6;
   } to = {.in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
-  if (connection->dial.second) to.in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+  if (dial->second) to.in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
   /* In both families the port has the same place. */
-  to.in.sin_port = htons(connection->dial.port);
-  socklen_t length = connection->dial.second ? sizeof to.in6 : sizeof to.in;
+  to.in.sin_port = htons(dial->port);
+  socklen_t length = dial->second ? sizeof to.in6 : sizeof to.in;
   int fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return false;
-  connection->exec.status = (struct event){.fd = fd, .ready = on_connect, .owner = connection};
+  dial->connecting = (struct event){.fd = fd, .ready = on_connect, .owner = connection};
   int on = 1;
   if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) return false;
   if (connect(fd, &to.any, length) != 0 && errno != EINPROGRESS) return false;
-  return loop_set(connection->loop, &connection->exec.status, EPOLLOUT);
+  return loop_set(connection->loop, &dial->connecting, EPOLLOUT);
 }
 
 /* Servers on `localhost` may listen on ::1 alone. What the first address said is told where there is no second one. */
 static void next_address(struct connection *connection, int error) {
-  loop_close(connection->loop, &connection->exec.status);
-  if (!connection->dial.second) {
-    connection->dial.second = true;
-    connection->dial.error = error;
+  struct dial *dial = connection->state;
+  loop_close(connection->loop, &dial->connecting);
+  if (!dial->second) {
+    dial->second = true;
+    dial->error = error;
     if (start_connect(connection)) return;
-    loop_close(connection->loop, &connection->exec.status);
+    loop_close(connection->loop, &dial->connecting);
   }
-  refuse(connection, connection->dial.error);
+  refuse(connection, dial->error);
 }
 
 /* A connect to a port that the kernel chose for its own side finds itself: nobody listens there. */
@@ -93,9 +105,11 @@ static void on_connect(struct loop *loop, struct event *event, uint32_t events) 
   connection_settle(connection);
 }
 
-void dial_start(struct connection *connection, const struct request *request) {
+static void start(struct connection *connection, const struct request *request) {
+  struct dial *dial = connection->state;
+  dial->connecting.fd = -1;
+  dial->port = request->port;
   connection->channels = calloc(1, sizeof *connection->channels);
-  connection->dial.port = request->port;
   if (connection->channels == NULL) {
     refuse(connection, ENOMEM);
     return;
@@ -105,8 +119,9 @@ void dial_start(struct connection *connection, const struct request *request) {
   if (!start_connect(connection)) next_address(connection, errno);
 }
 
-void dial_settle(struct connection *connection) {
-  if (connection->channel_count == 0) return;
-  const struct channel *channel = &connection->channels[0];
-  if (!channel->reads && !channel->writes && !channel->end_due) connection_end(connection);
+static void leave(struct connection *connection) {
+  struct dial *dial = connection->state;
+  loop_close(connection->loop, &dial->connecting);
 }
+
+const struct operation DIAL = {.state_bytes = sizeof(struct dial), .start = start, .settle = connection_end_with_channel, .leave = leave};

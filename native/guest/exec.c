@@ -1,97 +1,34 @@
-#include "exec.h"
-
+/* EXEC, as the loop sees it: start, signals, timeout, end. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "connection.h"
 #include "failure.h"
+#include "pairs.h"
+#include "request.h"
 #include "spawn.h"
 
 #define DRAIN_US 50000
-#define HOLD_US 1000
 #define RECOUNT_US 1000000
 #define EXIT_BYTES 36u
 #define SIGNALS_MAX 64u
-#define DEFAULT_ROWS 24
-#define DEFAULT_COLS 80
 
-struct pair {
-  int ours;
-  int theirs;
+struct exec {
+  /* Tells how the child's execve went. */
+  struct event status;
+  bool started;
+  bool timed_out;
+  int exit_status;
+  struct rusage usage;
+  int64_t began_us;
+  int64_t ended_us;
 };
-
-static bool make_nonblocking(int fd) {
-  int flags = fcntl(fd, F_GETFL);
-  return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
-}
-
-/* `reads`: we read what they write. */
-static bool open_pipe(struct pair *pair, bool reads) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  pair->ours = reads ? ends[0] : ends[1];
-  pair->theirs = reads ? ends[1] : ends[0];
-  return make_nonblocking(pair->ours);
-}
-
-static bool open_socket_pair(struct pair *pair) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
-  pair->ours = ends[0];
-  pair->theirs = ends[1];
-  return make_nonblocking(pair->ours);
-}
-
-static bool set_size(int fd, uint16_t rows, uint16_t cols) {
-  struct winsize size = {.ws_row = rows, .ws_col = cols};
-  return ioctl(fd, TIOCSWINSZ, &size) == 0;
-}
-
-static bool open_terminal(struct pair *pair, const struct request *request) {
-  int unlocked = 0;
-  pair->ours = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-  if (pair->ours < 0 || ioctl(pair->ours, TIOCSPTLCK, &unlocked) != 0) return false;
-  pair->theirs = ioctl(pair->ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (pair->theirs < 0) return false;
-  return set_size(pair->ours, request->rows == 0 ? DEFAULT_ROWS : request->rows, request->cols == 0 ? DEFAULT_COLS : request->cols);
-}
-
-static bool open_pair(struct pair *pair, const struct request *request, size_t number) {
-  bool terminal = has_flag(request, FLAG_TERMINAL);
-  if (number == 0 && terminal) return open_terminal(pair, request);
-  if (number == 0 && has_flag(request, FLAG_NO_STDIN)) return true;
-  if (number < 3) return terminal || open_pipe(pair, number != 0);
-  return open_socket_pair(pair);
-}
-
-static void close_theirs(const struct pair *pairs, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (pairs[i].theirs >= 0) close(pairs[i].theirs);
-  }
-}
-
-static void close_ours(const struct pair *pairs, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (pairs[i].ours >= 0) close(pairs[i].ours);
-  }
-}
-
-static bool open_pairs(struct pair *pairs, const struct request *request, size_t count) {
-  for (size_t i = 0; i < count; i++) pairs[i] = (struct pair){-1, -1};
-  for (size_t i = 0; i < count; i++) {
-    if (!open_pair(&pairs[i], request, i)) return false;
-  }
-  return true;
-}
 
 static void open_channels(struct connection *connection, const struct pair *pairs, const struct request *request) {
   bool terminal = has_flag(request, FLAG_TERMINAL);
@@ -100,9 +37,22 @@ static void open_channels(struct connection *connection, const struct pair *pair
     enum channel_kind kind = i >= 3 ? CHANNEL_SOCKET : i == 0 && terminal ? CHANNEL_TERMINAL : CHANNEL_PIPE;
     channel_open(channel, connection, (uint8_t)i, kind, pairs[i].ours);
     bool absent = pairs[i].ours < 0;
+    /* STARTED stands before everything that the program says. */
+    channel->muted = true;
     channel->reads = !absent && !(i == 0 && !terminal);
     channel->takes = channel->writes = !absent && i != 1 && i != 2;
   }
+}
+
+static void send_started(struct connection *connection) {
+  struct exec *exec = connection->state;
+  uint8_t bytes[16];
+  struct field_writer fields;
+  field_writer_init(&fields, bytes, sizeof bytes);
+  put_number(&fields, TAG_PID, (uint64_t)connection->pid);
+  exec->started = true;
+  for (size_t i = 0; i < connection->channel_count; i++) connection->channels[i].muted = false;
+  connection_send(connection, (struct frame_header){FRAME_STARTED, 0, (uint32_t)fields.length}, bytes);
 }
 
 static void on_status(struct loop *loop, struct event *event, uint32_t events) {
@@ -116,18 +66,14 @@ static void on_status(struct loop *loop, struct event *event, uint32_t events) {
     connection_send_bytes(connection, frame, (size_t)count);
     connection_end(connection);
   } else {
-    uint8_t bytes[16];
-    struct field_writer fields;
-    field_writer_init(&fields, bytes, sizeof bytes);
-    put_number(&fields, TAG_PID, (uint64_t)connection->exec.pid);
-    connection->exec.started = true;
-    connection_send(connection, (struct frame_header){FRAME_STARTED, 0, (uint32_t)fields.length}, bytes);
+    send_started(connection);
   }
   connection_settle(connection);
 }
 
 /* The child's pid, or -1 with errno set. */
 static pid_t fork_child(struct connection *connection, const struct request *request, const struct pair *pairs) {
+  struct exec *exec = connection->state;
   struct pair status = {-1, -1};
   bool opened = open_pipe(&status, true);
   pid_t pid = opened ? fork() : -1;
@@ -144,7 +90,7 @@ static pid_t fork_child(struct connection *connection, const struct request *req
   int error = errno;
   close_theirs(&status, 1);
   if (pid < 0) close_ours(&status, 1);
-  else connection->exec.status = (struct event){.fd = status.ours, .ready = on_status, .owner = connection};
+  else exec->status = (struct event){.fd = status.ours, .ready = on_status, .owner = connection};
   errno = error;
   return pid;
 }
@@ -165,7 +111,9 @@ static const char *check(const struct request *request) {
   return NULL;
 }
 
-void exec_start(struct connection *connection, const struct request *request) {
+static void start(struct connection *connection, const struct request *request) {
+  struct exec *exec = connection->state;
+  exec->status.fd = -1;
   const char *wrong = check(request);
   if (wrong != NULL) {
     connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
@@ -176,7 +124,7 @@ void exec_start(struct connection *connection, const struct request *request) {
   struct channel *channels = calloc(count, sizeof *channels);
   connection->channels = channels;
   connection->channel_count = channels == NULL ? 0 : count;
-  connection->exec.began_us = now_us();
+  exec->began_us = now_us();
   bool opened = open_pairs(pairs, request, count);
   if (!opened) fail_start(connection, "open the program's streams");
   pid_t pid = opened && channels != NULL ? fork_child(connection, request, pairs) : -1;
@@ -188,37 +136,46 @@ void exec_start(struct connection *connection, const struct request *request) {
     errno = error;
     return;
   }
-  connection->exec.pid = pid;
-  connection->exec.alive = true;
-  if (request->timeout_ms > 0) connection->deadline_us = connection->exec.began_us + (int64_t)request->timeout_ms * 1000;
+  connection->pid = pid;
+  /* Most often a program's streams end because it exits: their ENDs then go out in one write with the EXIT. */
+  connection->alive = connection->holds_ends = true;
+  if (request->timeout_ms > 0) connection->deadline_us = exec->began_us + (int64_t)request->timeout_ms * 1000;
   open_channels(connection, pairs, request);
-  if (!loop_set(connection->loop, &connection->exec.status, EPOLLIN)) fail_start(connection, "watch the process");
+  if (!loop_set(connection->loop, &exec->status, EPOLLIN)) fail_start(connection, "watch the process");
 }
 
 /* Before its setsid the child is in no group of its own. */
-static void kill_group(const struct exec *exec, int number) {
-  if (!exec->alive) return;
-  if (kill(-exec->pid, number) != 0 && errno == ESRCH) kill(exec->pid, number);
+static void kill_group(const struct connection *connection, int number) {
+  if (!connection->alive) return;
+  if (kill(-connection->pid, number) != 0 && errno == ESRCH) kill(connection->pid, number);
 }
 
-bool exec_signal(struct connection *connection, uint32_t number) {
+static bool send_signal(const struct connection *connection, uint32_t number) {
   if (number == 0 || number > SIGNALS_MAX) return false;
-  kill_group(&connection->exec, (int)number);
+  kill_group(connection, (int)number);
   return true;
 }
 
-bool exec_resize(struct connection *connection, uint16_t rows, uint16_t cols) {
+static bool resize(const struct connection *connection, uint16_t rows, uint16_t cols) {
   const struct channel *terminal = &connection->channels[0];
   if (terminal->kind != CHANNEL_TERMINAL) return false;
   return terminal->event.fd < 0 || set_size(terminal->event.fd, rows, cols);
 }
 
-void exec_abandon(struct connection *connection) {
-  if (connection->operation == OPERATION_EXEC) kill_group(&connection->exec, SIGKILL);
+static bool control(struct connection *connection, uint8_t frame, const uint8_t *payload) {
+  return frame == FRAME_SIGNAL ? send_signal(connection, get_u32(payload)) : resize(connection, get_u16(payload), get_u16(&payload[2]));
 }
 
-void exec_ended(struct connection *connection, int status, const struct rusage *usage) {
-  struct exec *exec = &connection->exec;
+static void abandon(struct connection *connection) { kill_group(connection, SIGKILL); }
+
+static void leave(struct connection *connection) {
+  struct exec *exec = connection->state;
+  loop_close(connection->loop, &exec->status);
+}
+
+static void reaped(struct connection *connection, int status, const struct rusage *usage) {
+  struct exec *exec = connection->state;
+  connection_let_ends_go(connection);
   exec->exit_status = status;
   exec->usage = *usage;
   exec->ended_us = now_us();
@@ -229,19 +186,19 @@ void exec_ended(struct connection *connection, int status, const struct rusage *
 
 /* A reader inside may have taken promised bytes away: they are counted again until they are gone or delivered. */
 static void stop_channels(struct connection *connection) {
-  connection->exec.drained = true;
   connection->deadline_us = now_us() + RECOUNT_US;
   for (size_t i = 0; i < connection->channel_count; i++) channel_stop(&connection->channels[i]);
 }
 
-void exec_deadline(struct connection *connection) {
-  struct exec *exec = &connection->exec;
-  if (!exec->alive) {
+/* The timeout, or the end of the time to drain. */
+static void deadline(struct connection *connection) {
+  struct exec *exec = connection->state;
+  if (!connection->alive) {
     stop_channels(connection);
     return;
   }
   exec->timed_out = true;
-  kill_group(exec, SIGKILL);
+  kill_group(connection, SIGKILL);
 }
 
 static uint64_t cpu_us(const struct rusage *usage) {
@@ -249,7 +206,7 @@ static uint64_t cpu_us(const struct rusage *usage) {
 }
 
 static void send_exit(struct connection *connection) {
-  const struct exec *exec = &connection->exec;
+  const struct exec *exec = connection->state;
   bool signalled = WIFSIGNALED(exec->exit_status);
   uint8_t payload[EXIT_BYTES];
   put_u32(payload, signalled ? 0 : (uint32_t)WEXITSTATUS(exec->exit_status));
@@ -262,17 +219,23 @@ static void send_exit(struct connection *connection) {
   connection_end(connection);
 }
 
-bool exec_holds_end(struct connection *connection) {
-  if (connection->operation != OPERATION_EXEC || !connection->exec.alive || connection->hold_us == HOLD_OVER) return false;
-  if (connection->hold_us == 0) connection->hold_us = now_us() + HOLD_US;
-  return true;
-}
-
-void exec_settle(struct connection *connection) {
-  const struct exec *exec = &connection->exec;
-  if (!exec->started || exec->alive) return;
+/* Sends EXIT once the process is gone and its channels are read. */
+static void settle(struct connection *connection) {
+  const struct exec *exec = connection->state;
+  if (!exec->started || connection->alive) return;
   for (size_t i = 0; i < connection->channel_count; i++) {
     if (connection->channels[i].reads || connection->channels[i].end_due) return;
   }
   send_exit(connection);
 }
+
+const struct operation EXEC = {
+    .state_bytes = sizeof(struct exec),
+    .start = start,
+    .settle = settle,
+    .deadline = deadline,
+    .control = control,
+    .reaped = reaped,
+    .abandon = abandon,
+    .leave = leave,
+};

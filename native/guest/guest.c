@@ -17,13 +17,10 @@
 #include <unistd.h>
 
 #include "connection.h"
-#include "dial.h"
-#include "exec.h"
 #include "listen.h"
 #include "service.h"
 #include "shutdown.h"
 #include "sink.h"
-#include "work.h"
 
 #define ACCEPTS_PER_EVENT 16
 /* Commands are so much likelier to die than the guest and its workers when memory runs out. */
@@ -33,35 +30,6 @@
 static int fail(const char *step) {
   fprintf(stderr, "guest: %s: %s\n", step, strerror(errno));
   return 1;
-}
-
-/* Compares in a time that tells the length, never how much was right. */
-static bool is_secret(const char *expected, const char *given) {
-  size_t length = strlen(expected);
-  if (given == NULL || strlen(given) != length) return false;
-  unsigned different = 0;
-  for (size_t i = 0; i < length; i++) different |= (unsigned)(expected[i] ^ given[i]);
-  return different == 0;
-}
-
-void serve_request(struct connection *connection, struct request *request) {
-  const char *secret = connection->loop->options->secret;
-  if (secret != NULL && !is_secret(secret, request->secret)) {
-    connection_fail(connection, GUEST_ERROR_UNAUTHORIZED, 0, "the head does not carry this sandbox's secret");
-    return;
-  }
-  switch (request->operation) {
-    case OPERATION_PING:
-      connection_send(connection, (struct frame_header){FRAME_REPLY, 0, 0}, NULL);
-      connection_end(connection);
-      break;
-    case OPERATION_EXEC: exec_start(connection, request); break;
-    case OPERATION_DIAL: dial_start(connection, request); break;
-    case OPERATION_ACCEPT: service_start(connection, request); break;
-    case OPERATION_LISTEN: listen_start(connection, request); break;
-    case OPERATION_SHUTDOWN: shutdown_start(connection, request); break;
-    default: work_start(connection, request); break;
-  }
 }
 
 static void refuse_connection(int fd) {
@@ -93,13 +61,9 @@ static void wake_listeners(struct loop *loop) {
 }
 
 static void reaped(struct loop *loop, pid_t pid, int status, const struct rusage *usage) {
-  for (struct connection *connection = loop->connections; connection != NULL; connection = connection->next) {
-    if (!connection->exec.alive || connection->exec.pid != pid) continue;
-    connection->exec.alive = false;
-    if (connection->phase == PHASE_OPEN) exec_ended(connection, status, usage);
-    else if (connection->phase == PHASE_WORKER) connection_close(connection);
-    return;
-  }
+  struct connection *connection = loop->connections;
+  while (connection != NULL && !(connection->alive && connection->pid == pid)) connection = connection->next;
+  if (connection != NULL) connection_reaped(connection, status, usage);
 }
 
 static void on_child(struct loop *loop, struct event *event, uint32_t events) {
@@ -153,9 +117,8 @@ static const char *prepare(struct loop *loop) {
 static int64_t first_deadline(const struct loop *loop) {
   int64_t first = loop->stop_deadline_us;
   for (const struct connection *connection = loop->connections; connection != NULL; connection = connection->next) {
-    int64_t deadline = connection->deadline_us;
+    int64_t deadline = connection_first_deadline(connection);
     if (deadline != 0 && (first == 0 || deadline < first)) first = deadline;
-    if (connection->hold_us > 0 && (first == 0 || connection->hold_us < first)) first = connection->hold_us;
   }
   return first;
 }
@@ -165,11 +128,7 @@ static void pass_deadlines(struct loop *loop) {
   struct connection *next;
   for (struct connection *connection = loop->connections; connection != NULL; connection = next) {
     next = connection->next;
-    if (connection->hold_us > 0 && connection->hold_us <= now) {
-      connection->hold_us = HOLD_OVER;
-      connection_settle(connection);
-    }
-    if (connection->deadline_us != 0 && connection->deadline_us <= now) connection_deadline(connection);
+    connection_pass_deadlines(connection, now);
   }
 }
 

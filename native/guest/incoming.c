@@ -1,11 +1,12 @@
 #include "incoming.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "connection.h"
-#include "exec.h"
+#include "request.h"
 
 size_t incoming_head_wanted(const struct connection *connection) {
   if (connection->header_length < HEAD_BYTES) return HEAD_BYTES - connection->header_length;
@@ -29,19 +30,44 @@ static void take_header(struct connection *connection) {
     refuse_head(connection, result);
     return;
   }
-  connection->operation = head.operation;
+  connection->asked = head.operation;
   connection->fields_wanted = head.length;
   connection->fields = malloc(head.length + 1u);
   if (connection->fields == NULL) connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "no memory for the request");
 }
 
+/* Compares in a time that tells the length, never how much was right. */
+static bool is_secret(const char *expected, const char *given) {
+  size_t length = strlen(expected);
+  if (given == NULL || strlen(given) != length) return false;
+  unsigned different = 0;
+  for (size_t i = 0; i < length; i++) different |= (unsigned)(expected[i] ^ given[i]);
+  return different == 0;
+}
+
+static void start(struct connection *connection, const struct request *request) {
+  const char *secret = connection->loop->options->secret;
+  if (secret != NULL && !is_secret(secret, request->secret)) {
+    connection_fail(connection, GUEST_ERROR_UNAUTHORIZED, 0, "the head does not carry this sandbox's secret");
+    return;
+  }
+  const struct operation *operation = find_operation(request->operation);
+  connection->state = operation->state_bytes == 0 ? NULL : calloc(1, operation->state_bytes);
+  if (operation->state_bytes > 0 && connection->state == NULL) {
+    connection_fail(connection, GUEST_ERROR_TOO_MANY, ENOMEM, "no memory for the operation");
+    return;
+  }
+  connection->operation = operation;
+  operation->start(connection, request);
+}
+
 static void take_request(struct connection *connection) {
   struct request request;
-  const char *wrong = parse_request(&request, connection->operation, connection->fields, connection->fields_length);
+  const char *wrong = parse_request(&request, connection->asked, connection->fields, connection->fields_length);
   connection->header_length = 0;
   connection->phase = PHASE_OPEN;
   if (wrong != NULL) connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
-  else serve_request(connection, &request);
+  else start(connection, &request);
   free_request(&request);
   free(connection->fields);
   connection->fields = NULL;
@@ -61,7 +87,7 @@ void incoming_head(struct connection *connection, const uint8_t *bytes, size_t l
 }
 
 static const char *check_frame(struct connection *connection, const struct frame_header *frame) {
-  bool exec = connection->operation == OPERATION_EXEC;
+  bool controlled = connection->operation->control != NULL;
   bool known = frame->channel < connection->channel_count;
   struct channel *channel = known ? &connection->channels[frame->channel] : NULL;
   switch (frame->type) {
@@ -70,8 +96,8 @@ static const char *check_frame(struct connection *connection, const struct frame
       return frame->length <= channel->window ? NULL : "DATA beyond the channel's credit";
     case FRAME_END: return known && frame->length == 0 ? NULL : "END with a payload or on an unknown channel";
     case FRAME_CREDIT: return known && frame->length == 4 ? NULL : "CREDIT of a wrong length or on an unknown channel";
-    case FRAME_SIGNAL: return exec && frame->length == 4 ? NULL : "SIGNAL of a wrong length or outside an EXEC";
-    case FRAME_RESIZE: return exec && frame->length == 4 ? NULL : "RESIZE of a wrong length or outside an EXEC";
+    case FRAME_SIGNAL: return controlled && frame->length == 4 ? NULL : "SIGNAL of a wrong length or outside an EXEC";
+    case FRAME_RESIZE: return controlled && frame->length == 4 ? NULL : "RESIZE of a wrong length or outside an EXEC";
     default: return "a frame that only the guest sends";
   }
 }
@@ -80,8 +106,8 @@ static bool act(struct connection *connection) {
   switch (connection->frame.type) {
     case FRAME_END: channel_take_end(&connection->channels[connection->frame.channel]); return true;
     case FRAME_CREDIT: return channel_grant(&connection->channels[connection->frame.channel], get_u32(connection->small));
-    case FRAME_SIGNAL: return exec_signal(connection, get_u32(connection->small));
-    case FRAME_RESIZE: return exec_resize(connection, get_u16(connection->small), get_u16(&connection->small[2]));
+    case FRAME_SIGNAL:
+    case FRAME_RESIZE: return connection->operation->control(connection, connection->frame.type, connection->small);
     default: return true;
   }
 }

@@ -1,21 +1,20 @@
+/* LISTEN: TCP addresses inside, held as long as the stream lives. Of several streams that want one address the first holds it. */
 #include "listen.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "connection.h"
 #include "failure.h"
+#include "network.h"
+#include "request.h"
 #include "service.h"
 
-/* What the network leaves of CONNECTIONS_MAX to everything else. */
-#define STREAMS_RESERVED 256u
 #define BACKLOG 1024
 
 #define LOOPBACK_NET 0x7f000000u
@@ -33,30 +32,6 @@ struct listening {
   struct address addresses[ADDRESSES_MAX];
   int fds[ADDRESSES_MAX];
 };
-
-static size_t network_fds_max(void) {
-  struct rlimit limit;
-  return getrlimit(RLIMIT_NOFILE, &limit) != 0 ? 0 : limit.rlim_cur / 2;
-}
-
-bool take_network(struct connection *connection, size_t fds) {
-  struct loop *loop = connection->loop;
-  if (loop->network_streams + STREAMS_RESERVED >= CONNECTIONS_MAX || loop->network_fds + fds > network_fds_max()) {
-    connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "the sandbox's network has as many connections as it may: close some, or allow it more open files");
-    return false;
-  }
-  connection->network_fds = fds;
-  loop->network_streams++;
-  loop->network_fds += fds;
-  return true;
-}
-
-static void give_network_back(struct connection *connection) {
-  if (connection->network_fds == 0) return;
-  connection->loop->network_streams--;
-  connection->loop->network_fds -= connection->network_fds;
-  connection->network_fds = 0;
-}
 
 static bool is_ours(struct address address) {
   bool ours = (address.ip & LOOPBACK_MASK) == LOOPBACK_NET || (address.ip & NAMES_MASK) == NAMES_NET;
@@ -79,18 +54,17 @@ static void join_line(struct loop *loop, struct listening *listening) {
   loop->line_changed = true;
 }
 
-void listen_start(struct connection *connection, const struct request *request) {
+static void start(struct connection *connection, const struct request *request) {
+  struct listening *listening = connection->state;
   const char *wrong = check(request);
   if (wrong != NULL) {
     connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
     return;
   }
   if (!take_network(connection, 1 + request->address_count)) return;
-  struct listening *listening = calloc(1, sizeof *listening);
-  struct service *service = listening == NULL ? NULL : service_hold(connection->loop, request->service);
+  struct service *service = service_hold(connection->loop, request->service);
   if (service == NULL) {
     int error = errno;
-    free(listening);
     connection_fail(connection, code_of_errno(error), error, "no room to listen for the service");
     return;
   }
@@ -98,7 +72,6 @@ void listen_start(struct connection *connection, const struct request *request) 
   listening->service = service;
   listening->count = request->address_count;
   memcpy(listening->addresses, request->addresses, request->address_count * sizeof *request->addresses);
-  connection->listening = listening;
   join_line(connection->loop, listening);
   connection_send(connection, (struct frame_header){FRAME_EVENT, 0, 0}, NULL);
 }
@@ -111,18 +84,18 @@ static void close_listener(struct listening *listening, size_t index) {
   close(fd);
 }
 
-void listen_leave(struct connection *connection) {
+/* Gives its addresses up, and its place in the line. */
+static void leave(struct connection *connection) {
   struct loop *loop = connection->loop;
-  struct listening *listening = connection->listening;
+  struct listening *listening = connection->state;
   give_network_back(connection);
-  if (listening == NULL) return;
-  connection->listening = NULL;
+  if (listening->service == NULL) return;
   struct listening **at = &loop->line;
   while (*at != listening) at = &(*at)->next;
   *at = listening->next;
   for (size_t i = 0; listening->held && i < listening->count; i++) close_listener(listening, i);
   service_let_go(listening->service);
-  free(listening);
+  listening->service = NULL;
   loop->line_changed = true;
 }
 
@@ -194,30 +167,4 @@ void listens_settle(struct loop *loop) {
   }
 }
 
-union end {
-  struct sockaddr any;
-  struct sockaddr_in in;
-  struct sockaddr_in6 in6;
-};
-
-static void put_end(struct field_writer *fields, const union end *end) {
-  bool v4 = end->any.sa_family == AF_INET;
-  uint8_t bytes[18];
-  size_t size = v4 ? sizeof end->in.sin_addr : sizeof end->in6.sin6_addr;
-  if (v4) memcpy(bytes, &end->in.sin_addr, size);
-  else memcpy(bytes, &end->in6.sin6_addr, size);
-  put_u16(&bytes[size], ntohs(v4 ? end->in.sin_port : end->in6.sin6_port));
-  put_bytes(fields, TAG_ADDRESS, bytes, size + 2);
-}
-
-void put_local_address(struct field_writer *fields, int fd) {
-  union end end;
-  socklen_t length = sizeof end;
-  if (getsockname(fd, &end.any, &length) == 0) put_end(fields, &end);
-}
-
-void put_peer_address(struct field_writer *fields, int fd) {
-  union end end;
-  socklen_t length = sizeof end;
-  if (getpeername(fd, &end.any, &length) == 0) put_end(fields, &end);
-}
+const struct operation LISTEN = {.state_bytes = sizeof(struct listening), .start = start, .leave = leave};

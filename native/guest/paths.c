@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "operations.h"
 #include "work.h"
 
 static size_t without_slashes(const char *path, size_t length) {

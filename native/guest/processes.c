@@ -11,7 +11,6 @@
 
 #include "descendants.h"
 #include "loop.h"
-#include "operations.h"
 #include "work.h"
 
 #define COMMAND_BYTES 32768u

@@ -1,3 +1,4 @@
+/* ACCEPT: streams that the host keeps waiting, and the services whose connections they get. */
 #include "service.h"
 
 #include <errno.h>
@@ -14,12 +15,23 @@
 
 #include "connection.h"
 #include "failure.h"
-#include "listen.h"
+#include "network.h"
+#include "request.h"
 
 #define NAME_BYTES 33u
 #define UNIX_SERVICES_MAX 32u
 #define BACKLOG 128
 #define FOLDER "/run/belljar"
+/* Descriptors of an ACCEPT at what LISTEN holds: its stream and its connection. */
+#define NETWORK_ACCEPT_FDS 2u
+
+/* A stream that waits for a connection. */
+struct accept {
+  struct connection *connection;
+  /* NULL: it does not wait. */
+  struct service *service;
+  struct accept *next;
+};
 
 struct service {
   struct service *next;
@@ -33,7 +45,7 @@ struct service {
   /* LISTEN streams. */
   size_t holds;
   /* In the order in which they came. */
-  struct connection *waiting;
+  struct accept *waiting;
 };
 
 bool is_service_name(const char *name) {
@@ -44,6 +56,30 @@ bool is_service_name(const char *name) {
 /* Connections that nobody waits for stay in the kernel's own, bounded queue. */
 static void settle_service(struct service *service) {
   loop_set(service->loop, &service->listener, service->waiting == NULL || service->rests ? 0 : EPOLLIN);
+}
+
+/* The service of LISTEN streams ends with the last that needs it; a unix socket stays. */
+static void close_if_unused(struct service *service) {
+  if (!service->listened || service->holds > 0 || service->waiting != NULL || service->listener.fd < 0) return;
+  struct loop *loop = service->loop;
+  struct service **at = &loop->services;
+  while (*at != service) at = &(*at)->next;
+  *at = service->next;
+  loop_close(loop, &service->listener);
+  service->next = loop->closed_services;
+  loop->closed_services = service;
+}
+
+static void stop_waiting(struct accept *accept) {
+  struct service *service = accept->service;
+  if (service == NULL) return;
+  struct accept **at = &service->waiting;
+  while (*at != NULL && *at != accept) at = &(*at)->next;
+  if (*at != NULL) *at = accept->next;
+  accept->next = NULL;
+  accept->service = NULL;
+  settle_service(service);
+  close_if_unused(service);
 }
 
 static void put_peer(struct field_writer *fields, int fd) {
@@ -90,8 +126,8 @@ static void on_connection(struct loop *loop, struct event *event, uint32_t event
   errno = 0;
   int fd = service->waiting == NULL ? -1 : accept_next(service);
   if (fd >= 0) {
-    struct connection *connection = service->waiting;
-    service_leave(connection);
+    struct connection *connection = service->waiting->connection;
+    stop_waiting(service->waiting);
     hand_over(connection, fd, service->listened);
   } else {
     service->rests = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
@@ -147,23 +183,11 @@ static struct service *open_service(struct loop *loop, const char *name, bool li
   return !listened && unix_services >= UNIX_SERVICES_MAX ? NULL : make_service(loop, name, listened);
 }
 
-/* The service of LISTEN streams ends with the last that needs it; a unix socket stays. */
-static void close_if_unused(struct service *service) {
-  if (!service->listened || service->holds > 0 || service->waiting != NULL || service->listener.fd < 0) return;
-  struct loop *loop = service->loop;
-  struct service **at = &loop->services;
-  while (*at != service) at = &(*at)->next;
-  *at = service->next;
-  loop_close(loop, &service->listener);
-  service->next = loop->closed_services;
-  loop->closed_services = service;
-}
-
-static void join(struct service *service, struct connection *connection) {
-  struct connection **end = &service->waiting;
-  while (*end != NULL) end = &(*end)->next_waiting;
-  *end = connection;
-  connection->service = service;
+static void join(struct service *service, struct accept *accept) {
+  struct accept **end = &service->waiting;
+  while (*end != NULL) end = &(*end)->next;
+  *end = accept;
+  accept->service = service;
 }
 
 static void fail_start(struct connection *connection, int error) {
@@ -172,7 +196,7 @@ static void fail_start(struct connection *connection, int error) {
   connection_fail(connection, code_of_errno(error), error, text);
 }
 
-void service_start(struct connection *connection, const struct request *request) {
+static void start(struct connection *connection, const struct request *request) {
   if (!is_service_name(request->service)) {
     connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, "a SERVICE is 1 to 32 of a-z, 0-9 and -");
     return;
@@ -187,20 +211,17 @@ void service_start(struct connection *connection, const struct request *request)
   }
   channel_open(&connection->channels[0], connection, 0, listened ? CHANNEL_TCP : CHANNEL_SOCKET, -1);
   connection->channel_count = 1;
-  join(service, connection);
+  /* The host went away amid an answer: the program must not take that for its proper end. */
+  connection->channels[0].resets = true;
+  struct accept *accept = connection->state;
+  accept->connection = connection;
+  join(service, accept);
   settle_service(service);
 }
 
-void service_leave(struct connection *connection) {
-  struct service *service = connection->service;
-  if (service == NULL) return;
-  struct connection **at = &service->waiting;
-  while (*at != NULL && *at != connection) at = &(*at)->next_waiting;
-  if (*at != NULL) *at = connection->next_waiting;
-  connection->next_waiting = NULL;
-  connection->service = NULL;
-  settle_service(service);
-  close_if_unused(service);
+static void leave(struct connection *connection) {
+  stop_waiting(connection->state);
+  give_network_back(connection);
 }
 
 struct service *service_hold(struct loop *loop, const char *name) {
@@ -246,3 +267,5 @@ void services_close(struct loop *loop) {
     free(service);
   }
 }
+
+const struct operation ACCEPT = {.state_bytes = sizeof(struct accept), .start = start, .settle = connection_end_with_channel, .leave = leave};

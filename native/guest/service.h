@@ -1,19 +1,14 @@
-/* ACCEPT: connections from inside that go to streams which the host keeps waiting: to a unix socket, or to what LISTEN holds. */
+/* Services: listeners inside whose connections go to ACCEPT streams. A service is a unix socket, or the addresses that LISTEN holds. */
 #ifndef BELLJAR_SERVICE_H
 #define BELLJAR_SERVICE_H
 
 #include <stdbool.h>
 
-struct connection;
 struct loop;
-struct request;
 struct service;
 
 /* A SERVICE is 1 to 32 of a-z, 0-9 and -. */
 bool is_service_name(const char *name);
-void service_start(struct connection *connection, const struct request *request);
-/* Takes a stream out of its service's queue, if it waits there. */
-void service_leave(struct connection *connection);
 
 /* The service of LISTEN streams by this name, made when it is new; NULL with errno set. Each hold is let go once. */
 struct service *service_hold(struct loop *loop, const char *name);

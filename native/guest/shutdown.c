@@ -7,6 +7,7 @@
 
 #include "connection.h"
 #include "descendants.h"
+#include "request.h"
 
 #define LAST_FRAMES_US 100000
 
@@ -16,7 +17,7 @@ static void signal_all(const struct loop *loop, int number) {
   else signal_descendants(number);
 }
 
-void shutdown_start(struct connection *connection, const struct request *request) {
+static void start(struct connection *connection, const struct request *request) {
   struct loop *loop = connection->loop;
   loop->shutdown = connection;
   loop->stop_deadline_us = now_us() + (int64_t)request->timeout_ms * 1000;
@@ -26,9 +27,16 @@ void shutdown_start(struct connection *connection, const struct request *request
   signal_all(loop, SIGCONT);
 }
 
+static void leave(struct connection *connection) {
+  if (connection->loop->shutdown == connection) connection->loop->shutdown = NULL;
+}
+
+const struct operation SHUTDOWN = {.start = start, .leave = leave};
+
+/* An EXIT is still to be sent. */
 static bool has_open_exec(const struct loop *loop) {
   for (const struct connection *connection = loop->connections; connection != NULL; connection = connection->next) {
-    if (connection->phase == PHASE_OPEN && connection->operation == OPERATION_EXEC) return true;
+    if (connection->phase == PHASE_OPEN && connection->operation == &EXEC) return true;
   }
   return false;
 }

@@ -4,11 +4,8 @@
 
 #include <stdbool.h>
 
-#include "loop.h"
+struct loop;
 
-struct request;
-
-void shutdown_start(struct connection *connection, const struct request *request);
 /* To be asked after each batch of events: true when everything has ended and the answer is sent. */
 bool shutdown_is_over(struct loop *loop);
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "entry.h"
-#include "operations.h"
 #include "paths.h"
 #include "work.h"
 

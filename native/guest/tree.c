@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "entry.h"
-#include "operations.h"
 #include "work.h"
 
 #define SHOWN_BYTES 32768u

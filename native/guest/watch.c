@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "operations.h"
 #include "watch-set.h"
 #include "work.h"
 

@@ -15,7 +15,7 @@
 
 #include "connection.h"
 #include "failure.h"
-#include "operations.h"
+#include "request.h"
 
 #define WORK_FD 3
 #define LINGER_SECONDS 5
@@ -26,7 +26,7 @@ static const struct {
   /* Who does it when the request names no user. */
   const char *user;
   void (*serve)(struct work *work);
-} OPERATIONS[] = {
+} WORKS[] = {
     {OPERATION_STAT, "user", serve_stat},
     {OPERATION_LIST, "user", serve_list},
     {OPERATION_READ, "user", serve_read},
@@ -47,10 +47,10 @@ static const struct {
     {OPERATION_USAGE, "root", serve_usage},
 };
 
-static size_t find_operation(uint8_t operation) {
-  size_t count = sizeof OPERATIONS / sizeof OPERATIONS[0];
+static size_t find_work(uint8_t operation) {
+  size_t count = sizeof WORKS / sizeof WORKS[0];
   for (size_t i = 0; i < count; i++) {
-    if (OPERATIONS[i].operation == operation) return i;
+    if (WORKS[i].operation == operation) return i;
   }
   return count;
 }
@@ -148,14 +148,15 @@ static _Noreturn void work_child(const struct connection *connection, const stru
   work->options = connection->loop->options;
   work->started_us = connection->loop->started_us;
   work->heard_us = now_us();
-  become(work, OPERATIONS[operation].user);
-  OPERATIONS[operation].serve(work);
+  become(work, WORKS[operation].user);
+  WORKS[operation].serve(work);
   _exit(1);
 }
 
-void work_start(struct connection *connection, const struct request *request) {
-  size_t operation = find_operation(request->operation);
-  if (operation == sizeof OPERATIONS / sizeof OPERATIONS[0]) {
+/* Forks the child that serves the request, and gives the stream away to it. */
+static void start(struct connection *connection, const struct request *request) {
+  size_t operation = find_work(request->operation);
+  if (operation == sizeof WORKS / sizeof WORKS[0]) {
     connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, "the guest knows no such operation");
     return;
   }
@@ -165,8 +166,16 @@ void work_start(struct connection *connection, const struct request *request) {
     connection_fail(connection, GUEST_ERROR_TOO_MANY, errno, "start the work: the sandbox has no room for another process");
     return;
   }
-  connection->exec.pid = pid;
-  connection->exec.alive = true;
+  connection->pid = pid;
+  connection->alive = true;
   connection->phase = PHASE_WORKER;
   loop_close(connection->loop, &connection->socket);
 }
+
+static void reaped(struct connection *connection, int status, const struct rusage *usage) {
+  (void)status;
+  (void)usage;
+  connection_close(connection);
+}
+
+const struct operation WORK = {.start = start, .reaped = reaped};

@@ -10,8 +10,6 @@
 #include "request.h"
 #include "users.h"
 
-struct connection;
-
 struct work {
   int fd;
   const struct request *request;
@@ -27,9 +25,6 @@ struct work {
   uint8_t payload[PAYLOAD_MAX_BYTES];
 };
 
-/* Forks the child that serves the request; the loop gives the stream away to it. */
-void work_start(struct connection *connection, const struct request *request);
-
 /* One frame with the fields that were written to work->payload. Ends the child when the host has gone. */
 void work_send(struct work *work, uint8_t frame, const struct field_writer *fields);
 void work_flush(struct work *work);
@@ -44,5 +39,25 @@ _Noreturn void work_done(struct work *work, const struct field_writer *fields);
 _Noreturn void work_refuse(struct work *work, uint16_t code, const char *text);
 /* Says "step path: reason", from errno. */
 _Noreturn void work_fail(struct work *work, const char *step, const char *path);
+
+/* What a worker can do: each serves its request to the end and does not return. */
+void serve_stat(struct work *work);
+void serve_list(struct work *work);
+void serve_read(struct work *work);
+void serve_write(struct work *work);
+void serve_make_directory(struct work *work);
+void serve_rename(struct work *work);
+void serve_remove(struct work *work);
+void serve_copy(struct work *work);
+void serve_symlink(struct work *work);
+void serve_set_attributes(struct work *work);
+void serve_get_xattr(struct work *work);
+void serve_set_xattr(struct work *work);
+void serve_list_xattrs(struct work *work);
+void serve_remove_xattr(struct work *work);
+void serve_watch(struct work *work);
+void serve_processes(struct work *work);
+void serve_signal_process(struct work *work);
+void serve_usage(struct work *work);
 
 #endif
