@@ -21,8 +21,31 @@ it("leaves out the user and password of an address, wherever it stands", () => {
   expect(previewOf({ command: `${"x".repeat(150)} https://ann:${"planted".repeat(200)}@example.org` })).not.toContain("planted");
 });
 
+/** Of each only the whole tells that it is a secret. */
+const WHOLE = [
+  "eyJplanted0planted0planted0planted0.eyJwbGFudGVk.sig0sig0",
+  "ghp_planted0123456789",
+  "AKIAPLANTED012345678",
+  "belljar_abcdefghij_planted01234567",
+  "bearer planted0123456789",
+];
+
+it.each(WHOLE)("shows no beginning of %s where a long value is cut", (secret) => {
+  for (let length = 100; length < 200; length += 1) {
+    const preview = previewOf({ command: `${"x".repeat(length)} ${secret} ${"y".repeat(600)}` });
+    expect(preview, String(length)).toContain("x".repeat(100));
+    expect(preview, String(length)).not.toMatch(/plant/i);
+  }
+});
+
+it.each(WHOLE)("shows no beginning of %s where a long value ceases to be looked at", (secret) => {
+  for (let length = 500; length < 700; length += 1)
+    expect(previewOf({ command: `run --token=${"x".repeat(length)} ${secret} ${"y".repeat(600)}` }), String(length)).not.toMatch(/plant/i);
+});
+
 it("keeps the beginning of a long value", () => {
-  expect(previewOf({ text: "a".repeat(500) })).toBe(`{"text":"${"a".repeat(160)}... (500 characters)"}`);
+  for (const length of [161, 500, 5_000])
+    expect(previewOf({ text: "a".repeat(length) })).toBe(`{"text":"${"a".repeat(160)}... (${length} characters)"}`);
 });
 
 it.each([

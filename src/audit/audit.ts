@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isSecretName, redactText } from "./redact.ts";
+import { isSecretName, REDACTED, redactText } from "./redact.ts";
 
 /** Where every call is written down, refused and failed ones too. */
 export interface Audit {
@@ -26,6 +26,8 @@ export interface AuditedCall {
 
 const PREVIEW_MAX = 1_024;
 const VALUE_MAX = 160;
+/** So much of a longer value is searched for secrets. */
+const LOOKED_AT = 4 * VALUE_MAX;
 const NODES_MAX = 64;
 const DEPTH_MAX = 4;
 
@@ -56,7 +58,7 @@ function redact(value: unknown, nodes: { left: number }, depth: number): unknown
   if (Array.isArray(value)) return firstOf(value, nodes).map((item) => redact(item, nodes, depth + 1));
   const entries = firstOf(Object.entries(value), nodes).map(([key, inner]) => [
     key.slice(0, VALUE_MAX),
-    isSecretName(key) ? "[redacted]" : redact(inner, nodes, depth + 1),
+    isSecretName(key) ? REDACTED : redact(inner, nodes, depth + 1),
   ]);
   return Object.fromEntries(entries);
 }
@@ -64,8 +66,14 @@ function redact(value: unknown, nodes: { left: number }, depth: number): unknown
 /** The cut may not lay open the beginning of a secret whose end would have told what it is. */
 function shorten(value: string): string {
   if (value.length <= VALUE_MAX) return redactText(value);
-  const start = redactText(value.slice(0, 4 * VALUE_MAX)).slice(0, VALUE_MAX);
-  return `${start.replace(/:\/\/[^\s/@[:]*:[^\s/@]*$/, "://[redacted]")}... (${value.length} characters)`;
+  const redacted = redactText(value.slice(0, LOOKED_AT));
+  const start = (value.length > LOOKED_AT ? wholeWords(redacted) : redacted).slice(0, VALUE_MAX);
+  return `${start.replace(/:\/\/[^\s/@[:]*:[^\s/@]*$/, `://${REDACTED}`)}... (${value.length} characters)`;
+}
+
+/** What was redacted may have become so short that the last word shows, which may be the beginning of a secret. */
+function wholeWords(redacted: string): string {
+  return redacted.length >= LOOKED_AT / 2 || redacted.endsWith(REDACTED) ? redacted : redacted.slice(0, redacted.lastIndexOf(" ") + 1);
 }
 
 /** As many as the budget of the whole preview still allows. */

@@ -15,7 +15,8 @@ const SHAPED = [
   /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
 ];
-const MARK = "[redacted]";
+/** What stands in a secret's place. */
+export const REDACTED = "[redacted]";
 
 /** Whether the value of a field of this name is none of a log's business. */
 export function isSecretName(name: string): boolean {
@@ -25,8 +26,8 @@ export function isSecretName(name: string): boolean {
 /** A text without the secrets that can be told from other words: by their names, their shapes, or their place in an address. */
 export function redactText(text: string): string {
   const named = text
-    .replaceAll(/:\/\/[^\s/@]*@/g, `://${MARK}@`)
-    .replaceAll(ASSIGNED, `$1${MARK}`)
-    .replaceAll(OPTION, `$1${MARK}`);
-  return SHAPED.reduce((clean, shape) => clean.replaceAll(shape, MARK), named);
+    .replaceAll(/:\/\/[^\s/@]*@/g, `://${REDACTED}@`)
+    .replaceAll(ASSIGNED, `$1${REDACTED}`)
+    .replaceAll(OPTION, `$1${REDACTED}`);
+  return SHAPED.reduce((clean, shape) => clean.replaceAll(shape, REDACTED), named);
 }
