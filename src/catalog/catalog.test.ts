@@ -6,6 +6,8 @@ import { LOCAL } from "../sandbox/sandbox.ts";
 import type { AuditedCall } from "../audit/audit.ts";
 import type { CatalogOptions } from "./catalog.ts";
 import { createCatalog } from "./catalog.ts";
+import { createCallQuota } from "./call-quota.ts";
+import type { Quota } from "./policy.ts";
 import { UNCOUNTED } from "./policy.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { defineTool } from "./tool.ts";
@@ -170,6 +172,30 @@ it("keeps a structure that is too long to answer, and says that the call was mad
   expect(result).toEqual({ content: [{ type: "text", text }], isError: true });
   expect(JSON.parse(catalog.results.read(LOCAL, kept?.id ?? "", {}).text)).toEqual(rows);
   expect(calls).toMatchObject([{ outcome: "RESULT_TOO_LARGE" }]);
+});
+
+const IMAGE = { type: "image" as const, data: "A".repeat(100), mimeType: "image/png" };
+
+it.each([
+  ["text", [{ type: "text" as const, text: "x".repeat(100) }], 100],
+  ["an image", [IMAGE], 100],
+  ["text and an image", [{ type: "text" as const, text: "x".repeat(100) }, IMAGE], 200],
+])("counts the bytes of %s against the caller's quota, and in the audit", async (_what, content, resultBytes) => {
+  const tool = { ...echo(), run: () => Promise.resolve({ content }) };
+  const counted: number[] = [];
+  const quota: Quota = { enter: () => ({ ...UNCOUNTED, count: (bytes) => void counted.push(bytes) }) };
+  const { catalog, calls } = open(tool, { quota });
+  await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
+  expect(counted).toEqual([resultBytes]);
+  expect(calls).toMatchObject([{ outcome: "ok", resultBytes }]);
+});
+
+it("refuses the next call once the results of a minute are used up", async () => {
+  const quota = createCallQuota({ defaults: { outputBytesPerMinute: 100 } });
+  const { catalog } = open({ ...echo(), run: () => Promise.resolve({ content: [IMAGE] }) }, { quota });
+  const call = () => catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
+  expect((await call()).isError).toBeUndefined();
+  expect(await call()).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^QUOTA_EXCEEDED/) }] });
 });
 
 it("passes progress on", async () => {

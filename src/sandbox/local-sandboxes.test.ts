@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { FakeHost } from "../runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../runtime/fake/fake-runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { DefaultClaims } from "./default-claims.ts";
 import { createLocalSandboxes } from "./local-sandboxes.ts";
 import { createSandboxId } from "./sandbox-id.ts";
 import type { Principal } from "./sandbox.ts";
@@ -183,13 +184,27 @@ describe("owners", () => {
     await expect(sandboxes.get(LOCAL, id)).rejects.toThrow(withCode("SANDBOX_NOT_FOUND"));
   });
 
+  /** Another sandbox on disk whose id begins as this one's. */
+  function makeTwin(id: string): string {
+    const twin = `${id.slice(0, 8)}${createSandboxId().slice(8)}`;
+    mkdirSync(folderOf(twin));
+    writeFileSync(join(folderOf(twin), "sandbox.json"), readFileSync(join(folderOf(id), "sandbox.json"), "utf8").replaceAll(id, twin));
+    return twin;
+  }
+
+  it("finds a sandbox by its short id, whatever others have", async () => {
+    await using sandboxes = openHome();
+    const { id } = await sandboxes.create(LOCAL, {}, signal);
+    rewriteRecord(makeTwin(id), { owner: OTHER.id });
+    expect((await sandboxes.get(LOCAL, id.slice(0, 8))).id).toBe(id);
+    expect((await sandboxes.info(LOCAL, id.slice(0, 8))).id).toBe(id);
+  });
+
   it("finds a sandbox by its short id and refuses an ambiguous one", async () => {
     await using sandboxes = openHome();
     const { id } = await sandboxes.create(LOCAL, {}, signal);
     expect((await sandboxes.get(LOCAL, id.slice(0, 8))).id).toBe(id);
-    const twin = `${id.slice(0, 8)}${createSandboxId().slice(8)}`;
-    mkdirSync(folderOf(twin));
-    writeFileSync(join(folderOf(twin), "sandbox.json"), readFileSync(join(folderOf(id), "sandbox.json"), "utf8").replaceAll(id, twin));
+    makeTwin(id);
     await expect(sandboxes.get(LOCAL, id.slice(0, 8))).rejects.toThrow(withCode("ARGUMENTS_INVALID"));
   });
 });
@@ -408,6 +423,16 @@ describe("default", () => {
       sandboxes.default(OTHER, "a", {}, signal),
     ]);
     expect(new Set(made.map(({ sandbox }) => sandbox.id)).size).toBe(3);
+  });
+
+  it("is never another owner's sandbox, whatever the claim names", async () => {
+    await using sandboxes = openHome();
+    const { id } = await sandboxes.create(LOCAL, {}, signal);
+    expect(await new DefaultClaims(home).take(OTHER.id, "default", { number: 1, id })).toBe(true);
+    const { sandbox, created } = await sandboxes.default(OTHER, "default", {}, signal);
+    expect(created).toBe(true);
+    expect(sandbox.id).not.toBe(id);
+    expect((await sandboxes.list(LOCAL, {})).map((one) => one.id)).toEqual([id]);
   });
 
   it("is one sandbox for many that ask at once, in several processes", async () => {

@@ -274,3 +274,26 @@ it("gives a session to the token that opened it alone, whatever is asked in it",
   expect((await client.listTools()).tools.length).toBeGreaterThan(10);
   await client.close();
 });
+
+it("gives a stream of HTTP+SSE to the token that opened it alone", async () => {
+  await using lab = await openLab();
+  const { team } = lab;
+  const { url } = team;
+  const stream = await fetch(new URL("/sse", url), {
+    headers: { ...bearer(team.alice.token), accept: "text/event-stream" },
+    signal: soon(),
+  });
+  const events = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const endpoint = /data: (\S+)/.exec((await events?.read())?.value ?? "")?.[1] ?? "";
+  expect(endpoint).toContain("sessionId=");
+  const post = async (token: string): Promise<number> => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    const headers = { ...bearer(token), "content-type": "application/json" };
+    return (await fetch(new URL(endpoint, url), { method: "POST", headers, body })).status;
+  };
+  for (const token of [await lab.token("toolset:todo"), await lab.token("read-only"), await lab.token("network:all"), team.bob.token])
+    expect(await post(token)).toBe(404);
+  expect(await post(team.alice.token)).toBe(202);
+  expect((await events?.read())?.value).toContain('"result":{}');
+  await events?.cancel();
+});

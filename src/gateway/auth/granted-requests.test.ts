@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createCallProbe } from "../../../test/support/call-probe.ts";
 import { openFakeSandboxes } from "../../../test/support/fake-sandboxes.ts";
+import { createRecordedEgress } from "../../../test/support/recorded-egress.ts";
 import { openGuestStream } from "../../remote/server-connection.ts";
 import { createGateway } from "../gateway.ts";
 import type { TokenStore } from "./token-store.ts";
@@ -18,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 async function openServer() {
-  const place = await openFakeSandboxes();
+  const place = await openFakeSandboxes({ egress: createRecordedEgress() });
   const { tools } = createCallProbe();
   const gateway = createGateway({
     config: { host: "127.0.0.1", port: 0 },
@@ -74,6 +75,39 @@ it("a token that only reads may look at its sandboxes, and one with toolset:sand
   const { token: maker } = await tokens.create("ci", ["toolset:sandbox"]);
   const { id } = (await server.ask(maker, "POST", "/v1/sandboxes", {})).json;
   expect((await server.ask(reader, "GET", `/v1/sandboxes/${id}`)).json).toMatchObject({ id });
+});
+
+const NPM = { allow: ["npm"] };
+const PYPI = { allow: ["pypi"] };
+
+describe("a token with the scope network:npm", () => {
+  it("makes no sandbox that reaches more, now or later", async () => {
+    await using server = await openServer();
+    const { token } = await tokens.create("ci", ["network:npm"]);
+    const make = (body: object) => server.ask(token, "POST", "/v1/sandboxes", body);
+    for (const body of [{ network: PYPI }, { network: "all" }, { network: NPM, networkCeiling: PYPI }, { networkCeiling: "all" }]) {
+      expect(await make(body), JSON.stringify(body)).toMatchObject(FORBIDDEN);
+      const named = await server.ask(token, "POST", "/v1/default-sandboxes/default", body);
+      expect(named, JSON.stringify(body)).toMatchObject(FORBIDDEN);
+    }
+    expect(await make({ network: NPM, networkCeiling: NPM })).toMatchObject({ status: 201 });
+  });
+
+  it("opens its sandbox no further, nor to the ceiling that another token of its owner gave", async () => {
+    await using server = await openServer();
+    const { token: narrow } = await tokens.create("ci", ["network:npm"]);
+    const { token: wide } = await tokens.create("ci", []);
+    const { id } = (await server.ask(wide, "POST", "/v1/sandboxes", { network: "none", networkCeiling: { allow: ["npm", "pypi"] } })).json;
+    const change = (token: string, body: object) => server.ask(token, "PUT", `/v1/sandboxes/${id}/network`, body);
+    for (const capped of [true, false]) {
+      for (const policy of [PYPI, { allow: ["npm", "pypi"] }, "all"])
+        expect(await change(narrow, { policy, capped }), JSON.stringify({ policy, capped })).toMatchObject(FORBIDDEN);
+    }
+    expect((await server.ask(wide, "GET", `/v1/sandboxes/${id}/network`)).json).toMatchObject({ policy: "none" });
+    expect((await change(wide, { policy: PYPI, capped: true })).status).toBe(204);
+    expect((await change(wide, { policy: "none", capped: true })).status).toBe(204);
+    expect((await change(narrow, { policy: NPM, capped: true })).status).toBe(204);
+  });
 });
 
 it("a refusal by a quota tells when to try again", async () => {

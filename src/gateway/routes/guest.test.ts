@@ -5,18 +5,21 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createCallProbe } from "../../../test/support/call-probe.ts";
 import { createOneSandbox, SANDBOX_ID } from "../../../test/support/one-sandbox.ts";
+import { BelljarError } from "../../errors.ts";
+import type { RequestAudit } from "../audit-requests.ts";
 import { openGuestStream } from "../../remote/server-connection.ts";
 import { createGateway } from "../gateway.ts";
 
 const MIB = 1024 * 1024;
 const NEVER = new AbortController().signal;
 
-async function openServer(connect: (signal: AbortSignal) => Promise<Duplex>) {
+async function openServer(connect: (signal: AbortSignal) => Promise<Duplex>, audit?: RequestAudit) {
   const gateway = createGateway({
     config: { host: "127.0.0.1", port: 0 },
     sandboxes: createOneSandbox(connect),
     tools: createCallProbe().tools,
     isolation: () => Promise.reject(new TypeError("not asked here")),
+    ...(audit && { audit }),
     version: "1.2.3",
     log: { error: () => undefined },
   });
@@ -129,6 +132,28 @@ async function drainedSoon(stream: Duplex): Promise<boolean> {
   }
   return false;
 }
+
+it("opens no stream while the audit cannot be written", async () => {
+  let connected = 0;
+  const connect = async (): Promise<Duplex> => {
+    connected += 1;
+    return duplexPair()[0];
+  };
+  const refuse = (): never => {
+    throw new BelljarError("AUDIT_FAILED", "No space");
+  };
+  await using server = await openServer(connect, { assertWritable: refuse, recordRequest: () => undefined });
+  await expect(openGuestStream(server.address, SANDBOX_ID, NEVER)).rejects.toMatchObject({ code: "AUDIT_FAILED" });
+  expect(connected).toBe(0);
+});
+
+it("writes a line of the audit for each stream", async () => {
+  const lines: unknown[] = [];
+  const audit = { assertWritable: () => undefined, recordRequest: (line: unknown) => void lines.push(line) };
+  await using server = await openServer(createPair().connect, audit);
+  (await openGuestStream(server.address, SANDBOX_ID, NEVER)).destroy();
+  expect(lines).toMatchObject([{ request: "GET /v1/sandboxes/:id/guest", outcome: "ok", sandbox: SANDBOX_ID, principal: "local" }]);
+});
 
 it("answers an unknown sandbox with its error", async () => {
   await using server = await openServer(createPair().connect);

@@ -2,8 +2,11 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { expect, it } from "vitest";
-import { converse, openConnect, openEgressLab, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
+import type { ListeningGuest } from "../../../test/support/egress-lab.ts";
+import { converse, openConnect, openEgressLab, openListeningGuest, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
+import { NO_LISTENERS } from "../../../test/support/no-listeners.ts";
 import { Allowance } from "./bounds.ts";
+import { createEgress } from "./create-egress.ts";
 
 const WIDE = { connections: 1000, connectionsPerSecond: 1000, bytesPerDay: 1e9 };
 /** For the address of bad.test, over TCP. */
@@ -69,6 +72,24 @@ it("tells one connection too many so, and takes the next when one has gone", asy
 it("bounds all sandboxes of an owner together", async () => {
   await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, limits: { owner: { ...WIDE, connections: 0 } } });
   expect(await converse(await lab.proxy(), GET)).toContain("too-many-connections");
+});
+
+it("gives the sandboxes of one owner one allowance, and another owner its own", async () => {
+  await using one = await openListeningGuest();
+  await using two = await openListeningGuest();
+  await using other = await openListeningGuest();
+  const limits = { owner: { ...WIDE, connections: 1 } };
+  const egress = createEgress({ record: () => {}, listeners: NO_LISTENERS, limits });
+  await using _egress = egress;
+  const policy = { allow: ["good.test"] };
+  const serve = (id: string, owner: string, { guest }: ListeningGuest) => egress.serve({ id, owner, guest }, { policy }).ready;
+  await Promise.all([serve("one", "ann", one), serve("two", "ann", two), serve("other", "bob", other)]);
+  const dial = (inside: ListeningGuest) => inside.dial({ address: "127.0.0.1", port: 3128 });
+  const held = await dial(one);
+  expect(await converse(await dial(two), GET)).toContain("x-belljar-error: too-many-connections");
+  expect(await converse(await dial(other), GET)).toContain("x-belljar-error: no-rule");
+  expect(await converse(held, GET)).toContain("x-belljar-error: no-rule");
+  expect(await converse(await dial(two), GET)).toContain("x-belljar-error: no-rule");
 });
 
 it("lets a flood of 10,000 connections cost a line of the audit and no more connections than allowed", async () => {

@@ -1,0 +1,60 @@
+import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Journal } from "./journal.ts";
+import { createSandboxId } from "./sandbox-id.ts";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "belljar-journal-"));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+function openJournal(): Journal {
+  return new Journal(home, () => undefined);
+}
+
+function writeSandbox(journal: Journal): string {
+  const id = createSandboxId();
+  const date = new Date(0);
+  journal.write({
+    version: 1,
+    id,
+    owner: "local",
+    runtime: "fake",
+    template: "base",
+    createdAt: date,
+    creator: { pid: process.pid, startedMs: 0 },
+    deadline: date,
+    timeoutMs: 1,
+    limits: {},
+    network: "none",
+    metadata: {},
+    env: {},
+    ephemeral: false,
+  });
+  return id;
+}
+
+const END = { reason: "keeper_lost", at: new Date(1_000), isCleared: false } as const;
+
+it("replaces a tombstone whole: whoever reads the one before reads on in that", async () => {
+  const journal = openJournal();
+  const id = writeSandbox(journal);
+  await journal.writeEnd(id, END);
+  const open = join(home, "before.json");
+  linkSync(join(journal.folder(id), "tombstone.json"), open);
+  await journal.writeEnd(id, { ...END, isCleared: true });
+  expect(JSON.parse(readFileSync(open, "utf8"))).toMatchObject({ isCleared: false });
+  expect((await openJournal().read(id))?.end).toEqual({ ...END, isCleared: true });
+  expect(readdirSync(journal.folder(id)).toSorted()).toEqual(["sandbox.json", "tombstone.json"]);
+});
+
+it("writes no end for a sandbox whose folder has gone", async () => {
+  const journal = openJournal();
+  const id = writeSandbox(journal);
+  await journal.remove(id);
+  await journal.writeEnd(id, END);
+  expect(await openJournal().read(id)).toBeUndefined();
+});
