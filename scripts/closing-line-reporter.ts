@@ -1,12 +1,23 @@
-import type { Reporter, TestModule } from "vitest/node";
+import type { Reporter, TestCase, TestModule } from "vitest/node";
 
-/** Prints `N passed, N failed[, N skipped]` alone on the last line: CI and `scripts/test.mjs` read it. A file that cannot be loaded is a failure. */
+/**
+ * Prints each test that was skipped, with the reason, and `N passed, N failed[, N skipped]` alone on the last line: CI and
+ * `scripts/test.mjs` read it. A file that cannot be loaded is a failure.
+ */
 export default class ClosingLineReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly unknown[]): void {
-    const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
-    const count = (state: string) => states.filter((one) => one === state).length;
-    const failed = count("failed") + modules.filter((module) => module.errors().length > 0).length + unhandled.length;
-    const skipped = count("skipped") + count("pending");
-    process.stdout.write(`\n${count("passed")} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`);
+    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const inState = (...states: readonly string[]) => tests.filter((test) => states.includes(test.result().state));
+    const failed = inState("failed").length + modules.filter((module) => module.errors().length > 0).length + unhandled.length;
+    const skipped = inState("skipped", "pending");
+    const lines = [`${inState("passed").length} passed, ${failed} failed`, ...(skipped.length > 0 ? [`${skipped.length} skipped`] : [])];
+    process.stdout.write(`${skipped.map(describeSkip).join("")}\n${lines.join(", ")}\n`);
   }
+}
+
+/** The reason stands in the title, or was given by the test. */
+function describeSkip(test: TestCase): string {
+  const result = test.result();
+  const note = result.state === "skipped" && result.note ? `: ${result.note}` : "";
+  return `\nskipped: ${test.module.relativeModuleId} > ${test.fullName}${note}`;
 }

@@ -231,10 +231,10 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
       for (const check of isolation.checks) expect(check.id).toMatch(/^[a-z0-9-]+$/);
     });
 
-    it("refuses a limit that was named and cannot be enforced", async () => {
+    it("refuses a limit that was named and cannot be enforced", async ({ skip }) => {
       const { limits } = await (await open()).probe();
       const missing = (["memoryBytes", "cpus", "pids", "diskBytes", "openFiles"] as const).find((limit) => !limits.includes(limit));
-      if (!missing) return;
+      if (!missing) return skip("every limit can be enforced here");
       await expect(createSandbox(open, { limits: { [missing]: 100_000_000 }, required: [missing] })).rejects.toMatchObject({
         code: "LIMIT_UNENFORCEABLE",
       });

@@ -83,47 +83,46 @@ async function call(url: string, name: string, args: unknown): Promise<string> {
   return isError ? (content?.[0]?.text ?? "") : "ok";
 }
 
-/** Only root can mount a disk that every process of the test sees. */
-if (isRoot)
-  verifies("full-disk-ends", async () => {
-    await using cli = await openCliHome();
-    await onSmallDisk(cli, async (disk, env) => {
-      const filler = join(disk, "filler");
-      const server = cli.start(["serve", "--port", "0", "--toolsets", "all"], { env });
-      const url = (await server.says(/serves MCP at (\S+)\/mcp/))[1] ?? "";
-      try {
-        const made = await Promise.all([1, 2, 3, 4].map(() => ask(url, "POST /v1/sandboxes", {})));
-        const [one = "", two = "", three = "", four = ""] = made.map(({ id }) => id ?? "");
-        const echo = (): Promise<string> => call(url, "sandbox_exec", { id: one, cmd: "echo fine" });
-        expect(await echo()).toBe("ok");
-        await fill(filler);
-        await expect(appendFile(join(env.BELLJAR_HOME, "probe"), "x"), "the disk is full").rejects.toMatchObject({ code: "ENOSPC" });
-        await expect.poll(echo, { timeout: 30_000 }).toMatch(/disk|space/i);
-        expect(await ask(url, "POST /v1/sandboxes", {})).toMatchObject({ status: 507, error: { code: "DISK_FULL" } });
-        expect(await call(url, "sandbox_list", {})).toBe("ok");
-        expect(await call(url, "process_list", { sandbox: one })).toBe("ok");
-        // What the audit gave back to the disk goes too, so that no end can be written down.
-        await fill(filler);
-        expect(await call(url, "sandbox_kill", { id: two })).toBe("ok");
-        expect(await ask(url, `DELETE /v1/sandboxes/${three}`)).toMatchObject({ status: 204 });
-        expect(await cli.run(["sandbox", "list", "--json"], { env })).toMatchObject({ code: 0, stdout: expect.stringContaining(four) });
-        await fill(filler);
-        expect(await cli.run(["sandbox", "kill", four], { env })).toMatchObject({ code: 0, stdout: `${four}\n` });
-        const { code, stdout } = await cli.run(["sandbox", "list", "--all", "--json"], { env });
-        const states = new Map((JSON.parse(stdout) as { id: string; state: string }[]).map(({ id, state }) => [id, state]));
-        expect([code, states.get(one)]).toEqual([0, "running"]);
-        // One whose end no disk took is listed again once it is too old to be in the making.
-        for (const id of [two, three, four]) expect([undefined, "ended"]).toContain(states.get(id));
-        await rm(filler);
-        await expect.poll(echo, { timeout: 30_000 }).toBe("ok");
-        expect(await call(url, "sandbox_kill", { id: one })).toBe("ok");
-      } finally {
-        server.signal("SIGTERM");
-        await server.exit;
-      }
-      expect(await cli.run(["audit", "verify"], { env })).toMatchObject({ code: 0 });
-      const { stdout } = await cli.run(["audit", "tail", "-n", "100"], { env });
-      expect(stdout.match(/sandbox_kill in \w+: ok/g)).toHaveLength(2);
-      expect(stdout).toContain("DELETE /v1/sandboxes/:id");
-    });
+verifies("full-disk-ends", async ({ skip }) => {
+  skip(!isRoot, "only root can mount a disk that every process of the test sees");
+  await using cli = await openCliHome();
+  await onSmallDisk(cli, async (disk, env) => {
+    const filler = join(disk, "filler");
+    const server = cli.start(["serve", "--port", "0", "--toolsets", "all"], { env });
+    const url = (await server.says(/serves MCP at (\S+)\/mcp/))[1] ?? "";
+    try {
+      const made = await Promise.all([1, 2, 3, 4].map(() => ask(url, "POST /v1/sandboxes", {})));
+      const [one = "", two = "", three = "", four = ""] = made.map(({ id }) => id ?? "");
+      const echo = (): Promise<string> => call(url, "sandbox_exec", { id: one, cmd: "echo fine" });
+      expect(await echo()).toBe("ok");
+      await fill(filler);
+      await expect(appendFile(join(env.BELLJAR_HOME, "probe"), "x"), "the disk is full").rejects.toMatchObject({ code: "ENOSPC" });
+      await expect.poll(echo, { timeout: 30_000 }).toMatch(/disk|space/i);
+      expect(await ask(url, "POST /v1/sandboxes", {})).toMatchObject({ status: 507, error: { code: "DISK_FULL" } });
+      expect(await call(url, "sandbox_list", {})).toBe("ok");
+      expect(await call(url, "process_list", { sandbox: one })).toBe("ok");
+      // What the audit gave back to the disk goes too, so that no end can be written down.
+      await fill(filler);
+      expect(await call(url, "sandbox_kill", { id: two })).toBe("ok");
+      expect(await ask(url, `DELETE /v1/sandboxes/${three}`)).toMatchObject({ status: 204 });
+      expect(await cli.run(["sandbox", "list", "--json"], { env })).toMatchObject({ code: 0, stdout: expect.stringContaining(four) });
+      await fill(filler);
+      expect(await cli.run(["sandbox", "kill", four], { env })).toMatchObject({ code: 0, stdout: `${four}\n` });
+      const { code, stdout } = await cli.run(["sandbox", "list", "--all", "--json"], { env });
+      const states = new Map((JSON.parse(stdout) as { id: string; state: string }[]).map(({ id, state }) => [id, state]));
+      expect([code, states.get(one)]).toEqual([0, "running"]);
+      // One whose end no disk took is listed again once it is too old to be in the making.
+      for (const id of [two, three, four]) expect([undefined, "ended"]).toContain(states.get(id));
+      await rm(filler);
+      await expect.poll(echo, { timeout: 30_000 }).toBe("ok");
+      expect(await call(url, "sandbox_kill", { id: one })).toBe("ok");
+    } finally {
+      server.signal("SIGTERM");
+      await server.exit;
+    }
+    expect(await cli.run(["audit", "verify"], { env })).toMatchObject({ code: 0 });
+    const { stdout } = await cli.run(["audit", "tail", "-n", "100"], { env });
+    expect(stdout.match(/sandbox_kill in \w+: ok/g)).toHaveLength(2);
+    expect(stdout).toContain("DELETE /v1/sandboxes/:id");
   });
+});

@@ -120,8 +120,8 @@ describe.each(ERAS)("a client with version negotiation %s", (era) => {
     expect(completion.values).toEqual([]);
   });
 
-  it.runIf(era === "legacy")(
-    "refuses to follow more resources than it keeps, instead of forgetting one",
+  it.skipIf(era !== "legacy")(
+    "refuses to follow more resources than it keeps, instead of forgetting one (skipped where a client follows by listening)",
     async () => {
       await using place = await open();
       const client = await place.connect(era);
