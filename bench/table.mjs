@@ -5,12 +5,17 @@ const REACHED = new Map([
   [false, "**no**"],
 ]);
 
+/** What a row says in place of figures. */
+const failure = ({ failed }) => `**failed: ${failed}**`;
+
 /**
  * Adds what follows from the figures: the ratio of the medians, and whether the goal is reached, where there is one: a ratio
- * (`goal`), a figure of its own (`most`), or what may come on top of the reference (`added`).
+ * (`goal`), a figure of its own (`most`), or what may come on top of the reference (`added`). A row without samples has failed.
  */
 export function judge(row) {
   const { unit = "ms", measured, reference, goal, most, worst, added } = row;
+  if (![measured, ...(reference ? [reference] : [])].every((figures) => Number.isFinite(figures?.p50)))
+    return { ...row, failed: "no samples" };
   const ratio = reference && measured.p50 / reference.p50;
   if (goal !== undefined) return { ...row, unit, ratio, isReached: ratio <= goal };
   if (added !== undefined) return { ...row, unit, ratio, isReached: measured.p50 - reference.p50 <= added };
@@ -18,6 +23,7 @@ export function judge(row) {
 }
 
 function cells(row) {
+  if (row.failed) return [row.what, failure(row), ...HEAD.slice(2).map(() => "")];
   const { what, measured, beside = "", reference, unit, ratio, isReached } = row;
   return [
     what,

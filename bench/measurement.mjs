@@ -1,0 +1,36 @@
+import { fork } from "node:child_process";
+import { join } from "node:path";
+import { judge } from "./table.mjs";
+
+const LIMIT_MS = 60_000;
+
+/**
+ * The rows of one measurement, made in a process of its own. Aborted after a minute, or the time that it asks for. One that fails or is
+ * aborted has a row that says so, behind those that it gave before.
+ */
+export async function measure(name, { from, checkout, options }) {
+  const path = join(checkout, from, `${name}.mjs`);
+  const { limitMs = LIMIT_MS } = await import(path);
+  const child = fork(join(checkout, "bench/measure.mjs"), [path], { stdio: ["ignore", 2, 2, "ipc"], ...options });
+  const rows = [];
+  child.on("message", (given) => rows.push(...given));
+  let isLate = false;
+  const timer = setTimeout(() => (isLate = child.kill("SIGKILL")), limitMs);
+  const { code, signal } = await ended(child);
+  clearTimeout(timer);
+  const failed = isLate ? `cut off after ${limitMs / 1000} s` : whyFailed({ code, signal, rows });
+  return [...rows.map(judge), ...(failed === undefined ? [] : [{ what: name, failed }])];
+}
+
+function whyFailed({ code, signal, rows }) {
+  if (signal !== null) return `ended by ${signal}`;
+  if (code !== 0) return `ended with exit code ${code}`;
+  return rows.length === 0 ? "gave no figures" : undefined;
+}
+
+function ended(child) {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve({ code: error.code, signal: null }));
+    child.once("close", (code, signal) => resolve({ code, signal }));
+  });
+}

@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** Runs the bench on measurements of the tests, as the present user alone. */
+async function bench(...names: readonly string[]) {
+  const folder = await mkdtemp(join(tmpdir(), "bj-bench-"));
+  try {
+    const [json, markdown] = [join(folder, "bench.json"), join(folder, "bench.md")];
+    const from = ["--alone", "--from", "test/fixtures/measurements"];
+    const argv = [
+      join(ROOT, "bench/run.mjs"),
+      ...from,
+      "--json",
+      json,
+      "--markdown",
+      markdown,
+      ...names.flatMap((name) => ["--only", name]),
+    ];
+    const { code, out, err } = await ended(argv);
+    const { suites } = JSON.parse(await readFile(json, "utf8")) as { suites: { rows: { what: string; failed?: string }[] }[] };
+    return { code, out, err, rows: suites.flatMap((suite) => suite.rows), markdown: await readFile(markdown, "utf8") };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function ended(argv: readonly string[]): Promise<{ readonly code: unknown; readonly out: string; readonly err: string }> {
+  return new Promise((resolve) =>
+    execFile(process.execPath, argv, { cwd: ROOT }, (error, out, err) => resolve({ code: error ? error.code : 0, out, err })),
+  );
+}
+
+it("ends well when every measurement gave its figures", async () => {
+  const { code, rows, err } = await bench("good");
+  expect({ code, err }).toMatchObject({ code: 0 });
+  expect(rows).toMatchObject([{ what: "a good one" }]);
+});
+
+it("has a row for each measurement that could not be made, and a non-zero exit", async () => {
+  const { code, rows, out, err, markdown } = await bench("throws", "endless", "empty", "unsampled", "good");
+  const failed = [
+    { what: "throws", failed: "ended with exit code 1" },
+    { what: "endless", failed: "cut off after 2 s" },
+    { what: "empty", failed: "gave no figures" },
+    { what: "a lost one", failed: "no samples" },
+  ];
+  expect(rows).toMatchObject([...failed, { what: "a good one" }]);
+  for (const row of failed) {
+    expect(out).toContain(`failed: ${row.failed}`);
+    expect(markdown).toContain(`| ${row.what} | **failed: ${row.failed}** |`);
+    expect(err).toMatch(new RegExp(`Not measured, and the table says so: .*${row.what} \\(as `));
+  }
+  expect(code).toBe(1);
+});
