@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createMemoryKeyring } from "../../test/support/memory-keyring.ts";
-import { createSecretStore } from "./create-secret-store.ts";
+import { createSecretStore, createSettingsStore } from "./create-secret-store.ts";
 import type { Keyring } from "../home/keyring.ts";
 import type { SecretStore } from "./secret-store.ts";
 
@@ -186,4 +186,20 @@ it("keeps the key in a file when the keyring takes it and does not give it back"
   await using home = await openHome({ store: async () => true, lookup: async () => undefined, clear: async () => undefined });
   await home.store.set("local", "openai", VALUE);
   expect(await createSecretStore({ home: home.home }).reveal("local", "openai")).toBe(VALUE);
+});
+
+it("keeps settings with a key of their own, which opens no secret", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "bj-settings-"));
+  try {
+    const [secrets, settings] = [createSecretStore({ home: folder }), createSettingsStore({ home: folder })];
+    await secrets.set("local", "tool-server", "a-secret");
+    await settings.set("local", "tool-server", "a-setting");
+    expect(await secrets.reveal("local", "tool-server")).toBe("a-secret");
+    expect(await settings.reveal("local", "tool-server")).toBe("a-setting");
+    const [file = ""] = (await readdir(join(folder, "secrets"), { recursive: true })).filter((name) => name.endsWith("tool-server.json"));
+    await copyFile(join(folder, "secrets", file), join(folder, "settings", file));
+    await expect(settings.reveal("local", "tool-server")).rejects.toThrow(/another key.*send it to the server again/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -24,21 +24,41 @@ const MOST_PER_OWNER = 1000;
 
 /** The secrets of a home, which any number of processes share: one file each, written by rename. */
 export function createSecretStore({ home, keyring }: SecretStoreOptions): SecretStore {
-  return new HomeSecrets(join(home, "secrets"), keyring);
+  const anew = (name: string): string => `set the secret anew with \`belljar secret set ${name}\``;
+  return new SealedFiles({ folder: join(home, "secrets"), noun: "secret", anew }, keyring);
 }
 
-class HomeSecrets implements SecretStore {
+/**
+ * The settings that callers of a server sent it, which hold keys too. They lie beside the secrets, with a key of their own: no list of
+ * secrets shows them, and no sandbox can be given one.
+ */
+export function createSettingsStore({ home, keyring }: SecretStoreOptions): Pick<SecretStore, "set" | "reveal"> {
+  const anew = (): string => "send it to the server again";
+  return new SealedFiles({ folder: join(home, "settings"), noun: "setting", anew }, keyring);
+}
+
+/** A kind of sealed texts: where they lie, what a person calls one, and how a person stores one again. */
+interface SealedKind {
+  readonly folder: string;
+  readonly noun: "secret" | "setting";
+  readonly anew: (name: string) => string;
+}
+
+class SealedFiles implements SecretStore {
+  readonly #kind: SealedKind;
   readonly #folder: string;
   readonly #place: HomeKeyPlace;
   #key: HomeKey | undefined;
   #loading: Promise<HomeKey | undefined> | undefined;
 
-  constructor(folder: string, keyring: Keyring | undefined) {
+  constructor(kind: SealedKind, keyring: Keyring | undefined) {
+    const { folder, noun } = kind;
+    this.#kind = kind;
     this.#folder = folder;
     this.#place = {
       folder,
-      name: "the key of the secrets",
-      lastResort: `remove ${folder} and set your secrets anew`,
+      name: `the key of the ${noun}s`,
+      lastResort: `remove ${folder} and set your ${noun}s anew`,
       ...(keyring && { keyring }),
     };
   }
@@ -50,7 +70,7 @@ class HomeSecrets implements SecretStore {
     await ensurePrivateFolder(this.#ownerFolder(owner));
     await this.#assertRoom(owner, name);
     this.#key = await openHomeKey(this.#place);
-    await replacePrivateFile(this.#path(owner, name), `${JSON.stringify(seal(this.#key, { owner, name }, value))}\n`);
+    await replacePrivateFile(this.#path(owner, name), `${JSON.stringify(seal(this.#key, this.#belongs(owner, name), value))}\n`);
   }
 
   async list(owner: string): Promise<readonly SecretInfo[]> {
@@ -68,14 +88,20 @@ class HomeSecrets implements SecretStore {
     if (!isSecretName(name)) return undefined;
     const path = this.#path(owner, name);
     const text = await readPrivateFile(path);
-    return text === undefined ? undefined : this.#unseal(path, { owner, name }, parseSealed(path, text));
+    return text === undefined ? undefined : this.#unseal(path, this.#belongs(owner, name), text);
   }
 
-  async #unseal(path: string, belongs: Belongs, sealed: Sealed): Promise<string> {
+  async #unseal(path: string, belongs: Belongs, text: string): Promise<string> {
+    const sealed = parseSealed(text);
+    if (!sealed) throw this.#damaged(path, belongs.name);
     // The home may have been emptied and filled again while this process runs.
     if (this.#key?.id !== sealed.key) this.#key = await this.#loadKey();
-    if (this.#key?.id !== sealed.key) throw wrongKey(belongs.name, this.#folder);
-    return unseal(this.#key, path, belongs, sealed);
+    if (this.#key?.id !== sealed.key) throw this.#wrongKey(belongs.name);
+    try {
+      return unseal(this.#key, belongs, sealed);
+    } catch (cause) {
+      throw this.#damaged(path, belongs.name, cause);
+    }
   }
 
   /** One question to the keyring for all who wait. */
@@ -106,6 +132,21 @@ class HomeSecrets implements SecretStore {
     return found && { name, changedAt: found.mtime };
   }
 
+  #belongs(owner: string, name: string): Belongs {
+    return { noun: this.#kind.noun, owner, name };
+  }
+
+  #damaged(path: string, name: string, cause?: unknown): BelljarError {
+    const { noun, anew } = this.#kind;
+    return new BelljarError("FILE_IO", `The ${noun} in ${path} is damaged: ${anew(name)}`, { cause });
+  }
+
+  #wrongKey(name: string): BelljarError {
+    const { folder, noun, anew } = this.#kind;
+    const advice = `put the key back from a backup, or ${anew(name)}`;
+    return new BelljarError("FILE_IO", `The ${noun} ${name} was stored with another key than the one of ${folder}: ${advice}`);
+  }
+
   /** An owner's id may be any text. */
   #ownerFolder(owner: string): string {
     return join(this.#folder, createHash("sha256").update(owner).digest("hex").slice(0, 32));
@@ -118,6 +159,7 @@ class HomeSecrets implements SecretStore {
 
 /** Whose value it is: a file that is copied to another name or owner does not open. */
 interface Belongs {
+  readonly noun: SealedKind["noun"];
   readonly owner: string;
   readonly name: string;
 }
@@ -138,37 +180,25 @@ function seal(key: HomeKey, belongs: Belongs, value: string): Sealed & { readonl
   return { version: 1, key: key.id, iv: text(iv), tag: text(cipher.getAuthTag()), data: text(data) };
 }
 
-function unseal(key: HomeKey, path: string, belongs: Belongs, sealed: Sealed): string {
+/** Throws when any part of it was changed. */
+function unseal(key: HomeKey, belongs: Belongs, sealed: Sealed): string {
   const bytes = (text: string): Buffer => Buffer.from(text, "base64");
-  try {
-    const decipher = createDecipheriv(CIPHER, key.bytes, bytes(sealed.iv), { authTagLength: 16 }).setAAD(toBoundData(belongs));
-    decipher.setAuthTag(bytes(sealed.tag));
-    return Buffer.concat([decipher.update(bytes(sealed.data)), decipher.final()]).toString("utf8");
-  } catch (cause) {
-    throw damaged(path, cause);
-  }
+  const decipher = createDecipheriv(CIPHER, key.bytes, bytes(sealed.iv), { authTagLength: 16 }).setAAD(toBoundData(belongs));
+  decipher.setAuthTag(bytes(sealed.tag));
+  return Buffer.concat([decipher.update(bytes(sealed.data)), decipher.final()]).toString("utf8");
 }
 
-function toBoundData({ owner, name }: Belongs): Buffer {
-  return Buffer.from(JSON.stringify(["belljar-secret", 1, owner, name]));
+function toBoundData({ noun, owner, name }: Belongs): Buffer {
+  return Buffer.from(JSON.stringify([`belljar-${noun}`, 1, owner, name]));
 }
 
-function parseSealed(path: string, text: string): Sealed {
+function parseSealed(text: string): Sealed | undefined {
   try {
     const { key, iv, tag, data } = JSON.parse(text) as Partial<Record<keyof Sealed, unknown>>;
     if (typeof key === "string" && typeof iv === "string" && typeof tag === "string" && typeof data === "string")
       return { key, iv, tag, data };
-  } catch (cause) {
-    throw damaged(path, cause);
+  } catch {
+    return undefined;
   }
-  throw damaged(path);
-}
-
-function damaged(path: string, cause?: unknown): BelljarError {
-  return new BelljarError("FILE_IO", `The secret in ${path} is damaged: set it anew with \`belljar secret set NAME\``, { cause });
-}
-
-function wrongKey(name: string, folder: string): BelljarError {
-  const advice = `put the key back from a backup, or set the secret anew with \`belljar secret set ${name}\``;
-  return new BelljarError("FILE_IO", `The secret ${name} was stored with another key than the one of ${folder}: ${advice}`);
+  return undefined;
 }

@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import type { Access } from "../../src/gateway/auth/access.ts";
 import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
-import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import { createCallProbe } from "../support/call-probe.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
 
@@ -20,7 +19,7 @@ async function collectRoutes(): Promise<ReadonlyMap<string, string>> {
     facade: {
       defaultSandbox: () => ({ name: "default", options: {} }),
       tools,
-      settings: createFacadeSettings(createSecretStore({ home: "/nowhere" })),
+      settings: createFacadeSettings({ home: "/nowhere" }),
     },
     isolation: () => Promise.reject(new Error("nobody asks")),
     version: "1.2.3",

@@ -104,7 +104,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
       secrets,
       tools: catalog,
       resources,
-      facade: { defaultSandbox: () => ({ name: "default", options: {} }), tools: catalog, settings: createFacadeSettings(secrets) },
+      facade: { defaultSandbox: () => ({ name: "default", options: {} }), tools: catalog, settings: createFacadeSettings({ home }) },
       isolation: async () => ({ checks: [] }) as never,
       metrics: createServerMetrics(),
       tokens: [tokens],

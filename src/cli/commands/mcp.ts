@@ -2,13 +2,12 @@ import { once } from "node:events";
 import { serveMcpStdio } from "../../mcp/server/stdio.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Config } from "../../config/config.ts";
-import { createFacadeSettings } from "../../gateway/facade/facade-settings.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
 import { openStack, readConfig } from "../compose/open-stack.ts";
-import { openHomeSecretStore } from "../compose/open-home-secret-store.ts";
+import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { createLog } from "../log.ts";
 import { serverAddress } from "../compose/server-address.ts";
 import { readPackage } from "../compose/package-root.ts";
@@ -44,7 +43,7 @@ async function serve(call: CommandCall, context: CommandContext, defaultName: st
   await using stack = await openStack(call, context);
   const log = createLog(context.stderr, stack.config);
   await using ports = createPortOrigin(stack, log);
-  const toolServers = createToolServerOwners(createFacadeSettings(openHomeSecretStore(stack.config)));
+  const toolServers = createToolServerOwners(openFacadeSettings(stack.config));
   await using tools = await openTools(stack, { defaultName, portOrigin: () => ports.origin(), log, toolServers });
   const server = serveMcpStdio({
     tools: tools.catalog,

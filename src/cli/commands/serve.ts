@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { BelljarError } from "../../errors.ts";
 import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
-import { createFacadeSettings } from "../../gateway/facade/facade-settings.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
 import { createGateway } from "../../gateway/gateway.ts";
@@ -14,6 +13,7 @@ import { openLocalStack, readConfig } from "../compose/open-stack.ts";
 import { openListeners } from "../compose/open-listeners.ts";
 import { openOAuth } from "../compose/open-oauth.ts";
 import { createLog } from "../log.ts";
+import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { openHomeSecretStore } from "../compose/open-home-secret-store.ts";
 import { readPackage } from "../compose/package-root.ts";
 import { serverOrigin } from "../compose/port-origin.ts";
@@ -27,7 +27,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const log = createLog(context.stderr, config);
   let served = serverOrigin(config);
   const secrets = openHomeSecretStore(config);
-  const toolServers = createToolServerOwners(createFacadeSettings(secrets));
+  const toolServers = createToolServerOwners(openFacadeSettings(config));
   await using tools = await openTools(stack, { defaultName: "default", portOrigin: async () => served, log, toolServers });
   const oauth = await openOAuth(config);
   const gateway = createGateway({

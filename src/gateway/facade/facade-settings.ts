@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
-import type { SecretVault } from "../../secrets/secret-store.ts";
+import type { SecretStoreOptions } from "../../secrets/create-secret-store.ts";
+import { createSettingsStore } from "../../secrets/create-secret-store.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { McpServerConfig } from "./facade-bodies.ts";
 import { credentialBody, customMcpBody } from "./facade-bodies.ts";
@@ -32,19 +33,17 @@ export interface FacadeSettings {
 
 const stored = z.object({ credential: credentialBody, boundTo: z.string().optional() });
 const storedServers = customMcpBody.shape.mcpServers;
-/** Among the caller's secrets, since both hold keys. */
-const TOOL_SERVER = "belljar.tool-server";
-const MCP_SERVERS = "belljar.mcp-servers";
+const TOOL_SERVER = "tool-server";
+const MCP_SERVERS = "mcp-servers";
 
-/** What `createFacadeSettings` needs of the secrets of a home. */
-export type FacadeVault = SecretVault & { reveal(owner: string, name: string): Promise<string | undefined> };
-
-export function createFacadeSettings(vault: FacadeVault): FacadeSettings {
+/** Sealed on disk, since both hold keys, and apart from the callers' secrets. */
+export function createFacadeSettings(home: SecretStoreOptions): FacadeSettings {
+  const store = createSettingsStore(home);
   const read = async <T>(owner: string, name: string, schema: z.ZodType<T>): Promise<T | undefined> => {
-    const value = await vault.reveal(owner, name);
+    const value = await store.reveal(owner, name);
     return value === undefined ? undefined : schema.parse(JSON.parse(value));
   };
-  const write = (owner: string, name: string, value: unknown): Promise<void> => vault.set(owner, name, JSON.stringify(value));
+  const write = (owner: string, name: string, value: unknown): Promise<void> => store.set(owner, name, JSON.stringify(value));
   const bindable = async (principal: Principal, url: string): Promise<Credential> => {
     const known = await read(principal.id, TOOL_SERVER, stored);
     if (known && (known.boundTo === undefined || known.boundTo === url)) return known.credential;

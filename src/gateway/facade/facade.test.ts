@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const CREDENTIAL = { session_id: "abc123", user_api_key: "a-key-of-mine" };
 
 async function openServer() {
   const tools = createCallProbe().tools;
-  const settings = createFacadeSettings(createSecretStore({ home }));
+  const settings = createFacadeSettings({ home });
   const gateway = createGateway({
     config: { host: "127.0.0.1", port: 0 },
     sandboxes: createNoSandboxes(),
@@ -98,6 +98,20 @@ describe.each(["", "/mcp"])("tools over plain HTTP at %s/", (prefix) => {
     expect(await server.settings.toolServer(LOCAL)).toEqual({ url: outside.url, credential: CREDENTIAL });
     // A probe tells nobody the credential.
     expect(outside.asked).toEqual(["GET /health"]);
+  });
+
+  it("keeps what it was told apart from the caller's secrets", async () => {
+    await using server = await openServer();
+    const secrets = createSecretStore({ home });
+    await secrets.set(LOCAL.id, "openai", "a-key");
+    await server.ask(`${prefix}/credential`, CREDENTIAL);
+    await server.ask(`${prefix}/custom-mcp`, { mcpServers: { one: { command: "npx" } } });
+    const names = (await secrets.list(LOCAL.id)).map(({ name }) => name);
+    expect(names).toEqual(["openai"]);
+    const files = readdirSync(home, { recursive: true, encoding: "utf8" });
+    const told = files.filter((file) => /tool-server|mcp-servers/.test(file));
+    expect(told).toHaveLength(2);
+    expect(told.every((file) => file.startsWith("settings/"))).toBe(true);
   });
 
   it("stores the caller's MCP servers", async () => {

@@ -10,7 +10,6 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { createNoSandboxes } from "../../../test/support/no-sandboxes.ts";
 import { textOf } from "../../../test/support/tool-caller.ts";
 import { createCatalog } from "../../catalog/catalog.ts";
-import { createSecretStore } from "../../secrets/create-secret-store.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { webTools } from "../../tools/web/web-tools.ts";
@@ -47,7 +46,7 @@ async function openToolServer(status: number, answer: string) {
 }
 
 function openTools() {
-  const owners = createToolServerOwners(createFacadeSettings(createSecretStore({ home })));
+  const owners = createToolServerOwners(createFacadeSettings({ home }));
   const catalog = createCatalog({
     tools: webTools({ search: createToolServerSearch(owners.settings) }),
     sandboxes: createNoSandboxes(),
