@@ -3,8 +3,8 @@ import { BelljarError } from "../errors.ts";
 import type { Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Audit } from "../audit/audit.ts";
 import { parseArguments } from "./arguments.ts";
-import type { Caller, DefaultSandbox } from "./default-sandboxes.ts";
-import { DefaultSandboxes } from "./default-sandboxes.ts";
+import type { Caller, DefaultChoice } from "./caller-sandboxes.ts";
+import { CallerSandboxes } from "./caller-sandboxes.ts";
 import type { ToolDescription } from "./description.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { createKeptResults } from "./kept-results.ts";
@@ -53,7 +53,7 @@ export interface CallOptions extends Caller {
 export interface CatalogOptions {
   readonly tools: readonly Tool[];
   readonly sandboxes: Pick<Sandboxes, "get" | "default">;
-  readonly defaultSandbox: (principal: Principal, caller: Caller) => DefaultSandbox;
+  readonly defaultSandbox: (principal: Principal, caller: Caller) => DefaultChoice;
   readonly audit?: Audit;
   /** Which tools a principal has. Absent: all. */
   readonly scope?: (principal: Principal) => ToolScope;
@@ -104,14 +104,14 @@ interface Trail {
 class Door {
   readonly #registry: ToolRegistry;
   readonly #options: CatalogOptions;
-  readonly #defaults: DefaultSandboxes;
+  readonly #defaults: CallerSandboxes;
   readonly #keeping: Keeping;
 
   constructor(registry: ToolRegistry, options: CatalogOptions, keeping: Keeping) {
     this.#keeping = keeping;
     this.#registry = registry;
     this.#options = options;
-    this.#defaults = new DefaultSandboxes(options);
+    this.#defaults = new CallerSandboxes(options);
   }
 
   async call(principal: Principal, name: string, args: unknown, call: CallOptions): Promise<ToolResult> {

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { countOomKills, ranOutOfMemory } from "../sandbox/memory-watch.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { ExecExit, Sandbox } from "../sandbox/sandbox.ts";
 import type { Build, Language } from "./language.ts";
 import { OutputWindow } from "./output-window.ts";
 import { runStreamed } from "./streamed-run.ts";
@@ -21,7 +21,6 @@ export interface Task {
 }
 
 type Phase = ProgramResult["phase"];
-type ExecResult = Awaited<Awaited<ReturnType<Sandbox["guest"]["exec"]>>["exited"]>;
 
 /** One program's one or two execs, which share one time limit. */
 export class ProgramRun {
@@ -74,7 +73,7 @@ export class ProgramRun {
     return outcome;
   }
 
-  #ranOutOfMemory(phase: Phase, result: ExecResult): Promise<boolean> {
+  #ranOutOfMemory(phase: Phase, result: ExecExit): Promise<boolean> {
     // A compiler's driver answers for a part of it that was killed with a code of its own.
     const signal = phase === "compile" && result.exitCode !== 0 ? "SIGKILL" : result.signal;
     return ranOutOfMemory(this.#task.place.sandbox, { ...result, signal }, this.#oomKills);
@@ -89,7 +88,7 @@ export class ProgramRun {
 
 function toResult(
   phase: Phase,
-  result: ExecResult,
+  result: ExecExit,
   { stdout, stderr, durationMs }: { stdout: OutputWindow; stderr: OutputWindow; durationMs: number },
 ): ProgramResult {
   return {

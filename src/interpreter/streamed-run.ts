@@ -1,9 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Sandbox } from "../sandbox/sandbox.ts";
-
-type Guest = Sandbox["guest"];
-type RunOptions = Parameters<Guest["run"]>[0];
-type ExecExit = Awaited<Awaited<ReturnType<Guest["exec"]>>["exited"]>;
+import type { ExecExit, Guest, RunOptions } from "../sandbox/sandbox.ts";
 
 export interface StreamedRunOptions extends Omit<RunOptions, "input" | "maxOutputBytes" | "onOutput"> {
   /** Read as fast as the program takes it; what the program leaves is left. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Sandbox, SandboxPorts } from "../sandbox/sandbox.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { askServer } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
@@ -19,8 +19,7 @@ const ports = z.object({
 
 /** The ports of a server's sandbox; `path` is the sandbox's own. */
 export function remotePorts(address: ServerAddress, path: string): Pick<Sandbox, "ports" | "portLinks" | "registerPort"> {
-  const ask = async (): ReturnType<Sandbox["ports"]> =>
-    parseAnswer(ports, await askServer(address, { method: "GET", path: `${path}/ports` }));
+  const ask = async (): Promise<SandboxPorts> => parseAnswer(ports, await askServer(address, { method: "GET", path: `${path}/ports` }));
   return {
     ports: ask,
     portLinks: async () => (await ask()).links,

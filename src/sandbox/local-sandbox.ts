@@ -14,7 +14,7 @@ import { registerLink } from "./network/port-links.ts";
 import type { ServedNetwork } from "./network/served-network.ts";
 import { changePolicy } from "./network/change-policy.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { Principal, Sandbox, SandboxInfo } from "./sandbox.ts";
+import type { Principal, Sandbox, SandboxInfo, SandboxPorts } from "./sandbox.ts";
 
 /** An extension is asked for only when less than this share of the time is left. */
 const EXTEND_BELOW = 0.9;
@@ -117,7 +117,7 @@ export class LocalSandbox implements Sandbox {
     return this.#network.state();
   }
 
-  async ports(): ReturnType<Sandbox["ports"]> {
+  async ports(): Promise<SandboxPorts> {
     const [listening, links] = await Promise.all([listListening(this.guest, NEVER), this.portLinks()]);
     return { listening, links };
   }

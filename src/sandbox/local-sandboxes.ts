@@ -21,7 +21,7 @@ import { LiveQuota } from "./quota/live-quota.ts";
 import { createSandboxId, isSandboxId, isShortId } from "./sandbox-id.ts";
 import { matchesMetadata, matchesState } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { CreateOptions, ListFilter, Principal, Quotas, Sandbox, SandboxInfo, Sandboxes } from "./sandbox.ts";
+import type { CreateOptions, DefaultSandbox, ListFilter, Principal, Quotas, Sandbox, SandboxInfo, Sandboxes } from "./sandbox.ts";
 import { sweepHome } from "./sweep.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
 
@@ -134,7 +134,7 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   // eslint-disable-next-line max-params -- the contract's
-  async default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): ReturnType<Sandboxes["default"]> {
+  async default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<DefaultSandbox> {
     const { sandbox, created } = await this.#defaults.get({ principal, name, options, signal });
     return { sandbox: await grantedSandbox(sandbox, principal), created };
   }

@@ -4,6 +4,10 @@ import type { ListeningPort, PortLink } from "../network/ports/port-link.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
 import type { EndReason, Limits, Usage, Workspace } from "../runtime/runtime.ts";
 
+/** What a sandbox's guest and ports say, for the rooms above, which know neither. */
+export type { ExecExit, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions } from "../runtime/guest/guest.ts";
+export type { PortLink } from "../network/ports/port-link.ts";
+
 /** Who calls. `id` is what ownership compares; `name` is for people. */
 export interface Principal {
   readonly id: string;
@@ -61,12 +65,18 @@ export interface Sandboxes {
   getLinked(id: string): Promise<Sandbox>;
   list(principal: Principal, filter: ListFilter): Promise<readonly SandboxInfo[]>;
   /** The principal's default sandbox of that name, made on first use and made anew when it has ended. Its deadline moves with each call. */
-  default(
-    principal: Principal,
-    name: string,
-    options: CreateOptions,
-    signal: AbortSignal,
-  ): Promise<{ readonly sandbox: Sandbox; readonly created: boolean }>;
+  default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<DefaultSandbox>;
+}
+
+export interface DefaultSandbox {
+  readonly sandbox: Sandbox;
+  /** By this question. */
+  readonly created: boolean;
+}
+
+export interface SandboxPorts {
+  readonly listening: readonly ListeningPort[];
+  readonly links: readonly PortLink[];
 }
 
 /** A live sandbox of the caller. Holding one keeps nothing alive. */
@@ -87,7 +97,7 @@ export interface Sandbox {
   /** Below each command's own variables: the template's, the network's, and those that it was made with. */
   environment(): Promise<Readonly<Record<string, string>>>;
   /** What its programs listen on, and the links that were registered. */
-  ports(): Promise<{ readonly listening: readonly ListeningPort[]; readonly links: readonly PortLink[] }>;
+  ports(): Promise<SandboxPorts>;
   /** The links alone, without asking anybody inside: every request to a port looks here. */
   portLinks(): Promise<readonly PortLink[]>;
   /** Makes a link to one port, or gives the one that is there; kept with the sandbox. */

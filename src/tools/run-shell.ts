@@ -1,6 +1,6 @@
 import type { ToolContext } from "../catalog/tool.ts";
 import { BelljarError } from "../errors.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { ExecExit, Sandbox } from "../sandbox/sandbox.ts";
 import { openOutputProgress } from "./output-progress.ts";
 import type { OutputWindows } from "./shown-output.ts";
 import { openOutputWindows } from "./shown-output.ts";
@@ -15,7 +15,7 @@ export interface ShellCommand {
 }
 
 export interface ShellResult {
-  readonly exit: Omit<Awaited<ReturnType<Sandbox["guest"]["run"]>>, "stdout" | "stderr" | "truncated">;
+  readonly exit: ExecExit;
   readonly windows: OutputWindows;
 }
 

@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import type { Readable, Writable } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption, textOptions } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
@@ -11,8 +11,6 @@ import { toExitCode } from "../exit-code.ts";
 import { ENDS_WITHIN_MS } from "../signals.ts";
 import { usage } from "../usage.ts";
 import { parseDuration, parsePairs } from "../values.ts";
-
-type ExecProcess = Awaited<ReturnType<Sandbox["guest"]["exec"]>>;
 
 const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 

@@ -1,13 +1,11 @@
 import { portUrls } from "../../network/ports/port-urls.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { SandboxPorts } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
 import { serverOrigin } from "../compose/port-origin.ts";
 import { printJson, printLine, printTable } from "../print.ts";
-
-type Ports = Awaited<ReturnType<Sandbox["ports"]>>;
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const [id = ""] = call.positionals;
@@ -21,7 +19,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 }
 
 /** A row for each that listens, and for each link behind which nothing does. */
-function toRows({ listening, links }: Ports, origin: URL): readonly (readonly string[])[] {
+function toRows({ listening, links }: SandboxPorts, origin: URL): readonly (readonly string[])[] {
   const linkTo = (port: number): string => {
     const link = links.find((one) => one.port === port);
     return link ? portUrls(origin, link).url : "";

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { Catalog, CatalogOptions } from "../../catalog/catalog.ts";
-import type { Principal, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import { BelljarError } from "../../errors.ts";
 import { changes, DOOR, OPEN } from "../auth/access.ts";
 import type { Callers } from "../auth/callers.ts";
@@ -74,9 +74,7 @@ export function facadeRoutes(options: FacadeRouteOptions): RouteGroup {
   };
 }
 
-type DefaultSandbox = Awaited<ReturnType<Sandboxes["default"]>>["sandbox"];
-
-async function hasCodex({ guest }: DefaultSandbox, signal: AbortSignal): Promise<boolean> {
+async function hasCodex({ guest }: Pick<Sandbox, "guest">, signal: AbortSignal): Promise<boolean> {
   try {
     const { exitCode } = await guest.run({ argv: ["codex", "--version"], signal, timeoutMs: 10_000 });
     return exitCode === 0;

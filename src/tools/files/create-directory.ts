@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
+import type { GuestFiles } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
-import type { SandboxFiles } from "./file-state.ts";
 
 const Input = z.strictObject({
   path: pathArgument("Folder to make; missing folders above it are made too"),
@@ -30,7 +30,7 @@ export const createDirectory = defineTool({
   },
 });
 
-async function isDirectory(files: SandboxFiles, path: string, signal: AbortSignal): Promise<boolean> {
+async function isDirectory(files: GuestFiles, path: string, signal: AbortSignal): Promise<boolean> {
   try {
     return (await files.stat(path, { signal, follow: true })).type === "directory";
   } catch (error) {

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { GuestFiles, Sandbox } from "../../sandbox/sandbox.ts";
 import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
-import type { FileState, SandboxFiles } from "./file-state.ts";
+import type { FileState } from "./file-state.ts";
 import { readState } from "./file-state.ts";
 import { digestOf } from "./undo-entry.ts";
 import { removeUndoEntry, saveUndoEntry } from "./undo-store.ts";
@@ -61,7 +61,7 @@ async function waitFor(turn: Promise<unknown>, signal: AbortSignal): Promise<voi
 }
 
 /** What a change is kept with; what cannot be read or is too large is not kept, and the change itself says whether it may be made. */
-export async function readForUndo(files: SandboxFiles, path: string, signal: AbortSignal): Promise<FileChange["before"]> {
+export async function readForUndo(files: GuestFiles, path: string, signal: AbortSignal): Promise<FileChange["before"]> {
   try {
     return await readState(files, path, { signal, maxBytes: EDIT_MAX_BYTES });
   } catch (error) {
@@ -86,7 +86,7 @@ export async function changeFile(sandbox: Sandbox, change: FileChange, signal: A
   return kept.value;
 }
 
-async function makeChange(files: SandboxFiles, { path, after, mode }: FileChange, signal: AbortSignal): Promise<void> {
+async function makeChange(files: GuestFiles, { path, after, mode }: FileChange, signal: AbortSignal): Promise<void> {
   if (after) await files.write(path, after, { signal, ...(mode !== undefined && { mode }) });
   else await files.remove(path, { signal });
 }

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import type { FileInfo } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
-import type { FileInfo } from "./file-row.ts";
 import { showMode, showName, toIsoTime } from "./file-row.ts";
 
 const Input = z.strictObject({

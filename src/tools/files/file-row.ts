@@ -1,7 +1,3 @@
-import type { Sandbox } from "../../sandbox/sandbox.ts";
-
-export type FileInfo = Awaited<ReturnType<Sandbox["guest"]["files"]["stat"]>>;
-
 /** A file may claim any time; those that a date cannot hold become the nearest one that it can. */
 export function toIsoTime(mtimeNs: bigint): string {
   const milliseconds = Number(mtimeNs / 1_000_000n);

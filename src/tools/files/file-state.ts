@@ -1,10 +1,8 @@
 import type { Readable } from "node:stream";
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { GuestFiles } from "../../sandbox/sandbox.ts";
 import { GrowingBuffer } from "../../text/growing-buffer.ts";
 import { assertText, EDIT_MAX_BYTES } from "../../text/text-limits.ts";
-
-export type SandboxFiles = Sandbox["guest"]["files"];
 
 /** A regular file as it is; `undefined` content: there is none at that path. */
 export interface FileState {
@@ -13,7 +11,7 @@ export interface FileState {
 }
 
 /** Rejects with `FILE_TOO_LARGE` past `maxBytes`, and as the guest does for what is no file. */
-export async function readState(files: SandboxFiles, path: string, options: { signal: AbortSignal; maxBytes: number }): Promise<FileState> {
+export async function readState(files: GuestFiles, path: string, options: { signal: AbortSignal; maxBytes: number }): Promise<FileState> {
   try {
     const { info, content } = await files.open(path, { signal: options.signal, limit: options.maxBytes + 1 });
     const bytes = info.size > options.maxBytes ? undefined : await collect(content, options.maxBytes);
@@ -27,7 +25,7 @@ export async function readState(files: SandboxFiles, path: string, options: { si
 }
 
 /** The bytes of a file to edit. Rejects with `FILE_NOT_FOUND`, `FILE_TOO_LARGE`, and `FILE_NOT_TEXT` for one that holds NUL bytes. */
-export async function readEditable(files: SandboxFiles, path: string, signal: AbortSignal): Promise<FileState & { content: Buffer }> {
+export async function readEditable(files: GuestFiles, path: string, signal: AbortSignal): Promise<FileState & { content: Buffer }> {
   const { content, mode } = await readState(files, path, { signal, maxBytes: EDIT_MAX_BYTES });
   if (!content)
     throw new BelljarError("FILE_NOT_FOUND", `No file "${path}"; make one with write_file, or find its name with list_directory`);

@@ -3,9 +3,9 @@ import { posix } from "node:path";
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
+import type { GuestFiles } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
-import type { SandboxFiles } from "./file-state.ts";
 
 const CLEAN_UP_MS = 10_000;
 
@@ -57,7 +57,7 @@ interface Move {
 }
 
 /** The kernel renames within one file system; to another, as to /tmp, a copy takes the name and the original goes. */
-async function move(files: SandboxFiles, { source, destination, replace, signal }: Move): Promise<void> {
+async function move(files: GuestFiles, { source, destination, replace, signal }: Move): Promise<void> {
   try {
     await files.rename(source, destination, { signal, replace });
   } catch (error) {
@@ -66,7 +66,7 @@ async function move(files: SandboxFiles, { source, destination, replace, signal 
   }
 }
 
-async function moveByCopy(files: SandboxFiles, { source, destination, replace, signal }: Move): Promise<void> {
+async function moveByCopy(files: GuestFiles, { source, destination, replace, signal }: Move): Promise<void> {
   const beside = posix.join(posix.dirname(destination), `.belljar-${randomBytes(8).toString("hex")}`);
   try {
     await files.copy(source, beside, { signal, recursive: true });
@@ -79,7 +79,7 @@ async function moveByCopy(files: SandboxFiles, { source, destination, replace, s
 }
 
 /** The call's own signal may have aborted. */
-async function removeIfPresent(files: SandboxFiles, path: string): Promise<void> {
+async function removeIfPresent(files: GuestFiles, path: string): Promise<void> {
   try {
     await files.remove(path, { signal: AbortSignal.timeout(CLEAN_UP_MS), recursive: true });
   } catch (error) {

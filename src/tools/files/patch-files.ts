@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { GuestFiles, Sandbox } from "../../sandbox/sandbox.ts";
 import type { KnownFile, PatchedFile } from "../../text/patch/plan-patch.ts";
 import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
 import type { ChangeResult } from "./file-changer.ts";
@@ -32,7 +32,7 @@ export async function readFiles(
   return files;
 }
 
-async function readOrProblem(files: Sandbox["guest"]["files"], path: string, signal: AbortSignal): Promise<KnownFile> {
+async function readOrProblem(files: GuestFiles, path: string, signal: AbortSignal): Promise<KnownFile> {
   try {
     return await readState(files, path, { signal, maxBytes: EDIT_MAX_BYTES });
   } catch (error) {

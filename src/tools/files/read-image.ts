@@ -1,6 +1,6 @@
 import type { ToolResult } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { Guest, Sandbox } from "../../sandbox/sandbox.ts";
 import { toAbsolute } from "../sandbox-path.ts";
 
 /** As base64 it stays below the 5 MiB that models take. */
@@ -34,7 +34,7 @@ export async function readImage({ guest }: Sandbox, { path, mimeType, signal }: 
   };
 }
 
-async function readBounded(guest: Sandbox["guest"], path: string, signal: AbortSignal): Promise<Buffer> {
+async function readBounded(guest: Guest, path: string, signal: AbortSignal): Promise<Buffer> {
   try {
     return await guest.files.read(path, { signal, maxBytes: IMAGE_MAX_BYTES });
   } catch (error) {

@@ -2,14 +2,14 @@ import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { GuestFiles, Sandbox } from "../../sandbox/sandbox.ts";
 import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
 import type { TextDiff } from "../../text/text-diff.ts";
 import type { Texts } from "../../text/texts.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { FileChanger } from "./file-changer.ts";
-import type { FileState, SandboxFiles } from "./file-state.ts";
+import type { FileState } from "./file-state.ts";
 import { readState } from "./file-state.ts";
 import { diffRequest, diffText, showDiff } from "./show-diff.ts";
 import { digestOf } from "./undo-entry.ts";
@@ -75,7 +75,7 @@ async function undoEdit(context: ToolContext, args: Arguments, { changer, texts 
 }
 
 /** Undefined: larger than anything that is kept, so certainly changed since. */
-async function readIfSmall(files: SandboxFiles, path: string, signal: AbortSignal): Promise<FileState | undefined> {
+async function readIfSmall(files: GuestFiles, path: string, signal: AbortSignal): Promise<FileState | undefined> {
   try {
     return await readState(files, path, { signal, maxBytes: EDIT_MAX_BYTES });
   } catch (error) {
@@ -86,7 +86,7 @@ async function readIfSmall(files: SandboxFiles, path: string, signal: AbortSigna
 
 /** The newest level whose change was made: a server that was killed before its write leaves one that was not. */
 async function findEffective(
-  files: SandboxFiles,
+  files: GuestFiles,
   { path, now, signal }: { path: string; now: FileState | undefined; signal: AbortSignal },
 ): Promise<Found> {
   const found = await findUndoEntry(files, path, signal);

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import { BelljarError } from "../../errors.ts";
+import type { GuestFiles } from "../../sandbox/sandbox.ts";
 import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
-import type { SandboxFiles } from "./file-state.ts";
 import type { UndoEntry } from "./undo-entry.ts";
 import { decodeUndoEntry, ENTRY_HEADER_MAX_BYTES, encodeUndoEntry } from "./undo-entry.ts";
 
@@ -28,7 +28,7 @@ interface StoredEntry {
 }
 
 /** Keeps an entry as the newest of its file, and drops what is beyond the bounds. Resolves with its name in the store. */
-export async function saveUndoEntry(files: SandboxFiles, entry: UndoEntry, signal: AbortSignal): Promise<string> {
+export async function saveUndoEntry(files: GuestFiles, entry: UndoEntry, signal: AbortSignal): Promise<string> {
   const stored = await listStore(files, signal);
   const file = digestOfPath(entry.path);
   const own = stored.filter((other) => other.file === file);
@@ -44,7 +44,7 @@ export async function saveUndoEntry(files: SandboxFiles, entry: UndoEntry, signa
 
 /** The newest entry of a file, with how many there are; undefined when there is none. What is not readable as one is dropped. */
 export async function findUndoEntry(
-  files: SandboxFiles,
+  files: GuestFiles,
   path: string,
   signal: AbortSignal,
 ): Promise<{ readonly name: string; readonly entry: UndoEntry; readonly levels: number } | undefined> {
@@ -60,11 +60,11 @@ export async function findUndoEntry(
   return undefined;
 }
 
-export async function removeUndoEntry(files: SandboxFiles, name: string, signal: AbortSignal): Promise<void> {
+export async function removeUndoEntry(files: GuestFiles, name: string, signal: AbortSignal): Promise<void> {
   await files.remove(posix.join(UNDO_FOLDER, name), { user: OWNER, signal });
 }
 
-async function removeAll(files: SandboxFiles, entries: readonly StoredEntry[], signal: AbortSignal): Promise<void> {
+async function removeAll(files: GuestFiles, entries: readonly StoredEntry[], signal: AbortSignal): Promise<void> {
   for (const { name } of entries) await removeUndoEntry(files, name, signal);
 }
 
@@ -73,7 +73,7 @@ function digestOfPath(path: string): string {
 }
 
 /** Oldest level first within a file. */
-async function listStore(files: SandboxFiles, signal: AbortSignal): Promise<readonly StoredEntry[]> {
+async function listStore(files: GuestFiles, signal: AbortSignal): Promise<readonly StoredEntry[]> {
   const stored: StoredEntry[] = [];
   let rows = 0;
   try {
@@ -89,7 +89,7 @@ async function listStore(files: SandboxFiles, signal: AbortSignal): Promise<read
   return stored.toSorted((a, b) => a.level - b.level);
 }
 
-async function startAnew(files: SandboxFiles, signal: AbortSignal): Promise<readonly StoredEntry[]> {
+async function startAnew(files: GuestFiles, signal: AbortSignal): Promise<readonly StoredEntry[]> {
   await files.remove(UNDO_FOLDER, { user: OWNER, recursive: true, signal });
   return [];
 }

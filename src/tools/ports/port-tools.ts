@@ -1,10 +1,8 @@
 import type { Tool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { PortLink } from "../../sandbox/sandbox.ts";
 import { createListPorts } from "./list-ports.ts";
 import { createRegisterPort } from "./register-port.ts";
-
-type PortLink = Awaited<ReturnType<Sandbox["registerPort"]>>;
 
 /** Where a link leads on the server of this process, in both styles. */
 export type PortUrls = (link: PortLink) => Promise<{ readonly url: string; readonly pathUrl: string }>;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { ExecExit, ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { OutputWindows } from "../shown-output.ts";
 import { FencedOutput } from "./fenced-output.ts";
 import { settleWithin } from "./settle-within.ts";
@@ -22,9 +22,6 @@ export interface ShellResult {
   readonly ended: boolean;
 }
 
-type Process = Awaited<ReturnType<Sandbox["guest"]["exec"]>>;
-type Exit = Awaited<Process["exited"]>;
-
 /**
  * Commands come over fd 3 as the shell's own script and results go back there; fds 61 and 62 are its output. Interactive, so that
  * SIGINT ends a command and not the shell; its own prompts and notices go to /dev/null, and it keeps no history.
@@ -39,15 +36,15 @@ const ANSWER_MAX_BYTES = 8_192;
 
 /** One bash that lives on between commands. It owns the exec; one command at a time. */
 export class ShellSession implements AsyncDisposable {
-  readonly #process: Process;
+  readonly #process: ExecProcess;
   readonly #stdout: FencedOutput;
   readonly #stderr: FencedOutput;
-  readonly #ended: Promise<Exit>;
+  readonly #ended: Promise<ExecExit>;
   #hasEnded = false;
   #answer: Buffer = Buffer.alloc(0);
   #answered: ((answer: readonly [string, string]) => void) | undefined;
 
-  private constructor(process: Process, maxOutputBytes: number) {
+  private constructor(process: ExecProcess, maxOutputBytes: number) {
     this.#process = process;
     this.#stdout = new FencedOutput(maxOutputBytes);
     this.#stderr = new FencedOutput(maxOutputBytes);
@@ -140,7 +137,7 @@ export class ShellSession implements AsyncDisposable {
   }
 
   /** Undefined when the exec was cut short by us; rejects when the sandbox ended. */
-  async #exit(): Promise<Exit | undefined> {
+  async #exit(): Promise<ExecExit | undefined> {
     try {
       return await this.#ended;
     } catch (error) {

@@ -3,14 +3,14 @@ import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sa
 const REMEMBERED_MAX = 10_000;
 
 /** What the composition says about one caller's default sandbox. */
-export interface DefaultSandbox {
+export interface DefaultChoice {
   readonly name: string;
   readonly options: CreateOptions;
 }
 
-export interface DefaultSandboxesOptions {
+export interface CallerSandboxesOptions {
   readonly sandboxes: Pick<Sandboxes, "default">;
-  readonly defaultSandbox: (principal: Principal, caller: Caller) => DefaultSandbox;
+  readonly defaultSandbox: (principal: Principal, caller: Caller) => DefaultChoice;
 }
 
 export interface Caller {
@@ -19,12 +19,12 @@ export interface Caller {
 }
 
 /** Resolves callers' default sandboxes, and knows when one that a caller used before is gone. */
-export class DefaultSandboxes {
-  readonly #options: DefaultSandboxesOptions;
+export class CallerSandboxes {
+  readonly #options: CallerSandboxesOptions;
   /** Owner and name of those used here, with the id, oldest first. */
   readonly #used = new Map<string, string>();
 
-  constructor(options: DefaultSandboxesOptions) {
+  constructor(options: CallerSandboxesOptions) {
     this.#options = options;
   }
 
