@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey } from "node:crypto";
-import type { HomeKey } from "../home/home-key.ts";
+import type { HomeKey } from "../files/home-key.ts";
 
 /** What the first line of a segment that continues no other one is chained to, and the first entry of the index. */
 export const FIRST_MAC = "0".repeat(64);

@@ -1,6 +1,6 @@
 import { readdir, rm, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { ifPresent } from "../home/home-error.ts";
+import { ifPresent } from "../files/file-error.ts";
 import type { IndexEntry, Removal } from "./index-state.ts";
 import type { SegmentIndex } from "./segment-index.ts";
 

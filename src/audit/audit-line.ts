@@ -1,5 +1,5 @@
 import { BelljarError } from "../errors.ts";
-import { printableJson } from "../home/printable.ts";
+import { printableJson } from "../files/printable.ts";
 
 /** A line of the audit without its newline: one JSON object whose last field is the MAC of what stands before it. */
 export interface AuditEntry {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { HomeKeyPlace } from "../home/home-key.ts";
-import type { Keyring } from "../home/keyring.ts";
+import type { HomeKeyPlace } from "../files/home-key.ts";
+import type { Keyring } from "../files/keyring.ts";
 
 export interface AuditHome {
   /** `$BELLJAR_HOME`, absolute. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { BelljarError } from "../errors.ts";
-import { errnoOf } from "../home/home-error.ts";
+import { errnoOf } from "../files/file-error.ts";
 
 const BYTES = 1_048_576;
 const STEP_BYTES = 65_536;

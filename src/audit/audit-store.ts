@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { openHomeKey } from "../home/home-key.ts";
+import { openHomeKey } from "../files/home-key.ts";
 import type { AuditSigner } from "./audit-chain.ts";
 import { createSigner } from "./audit-chain.ts";
 import type { AuditKeep } from "./audit-keep.ts";

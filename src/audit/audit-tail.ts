@@ -2,7 +2,7 @@ import { readdirSync, statSync, watch } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
-import { ifPresent } from "../home/home-error.ts";
+import { ifPresent } from "../files/file-error.ts";
 import { parseAuditLine } from "./audit-line.ts";
 import { splitLines } from "./read-lines.ts";
 import { listSegments } from "./verify-audit.ts";

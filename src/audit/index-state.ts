@@ -1,6 +1,6 @@
 import { readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { ifPresent } from "../home/home-error.ts";
+import { ifPresent } from "../files/file-error.ts";
 import type { Sign } from "./audit-chain.ts";
 import { FIRST_MAC } from "./audit-chain.ts";
 

@@ -1,7 +1,7 @@
 import { readdir, readlink, rename, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { ifPresent, homeError, errnoOf } from "../home/home-error.ts";
-import { highest, placeLink } from "../home/numbered-links.ts";
+import { ifPresent, fileError, errnoOf } from "../files/file-error.ts";
+import { highest, placeLink } from "../files/numbered-links.ts";
 import type { Sign } from "./audit-chain.ts";
 import { FIRST_MAC } from "./audit-chain.ts";
 import type { IndexEntry, IndexState, Removal, SegmentMark } from "./index-state.ts";
@@ -46,7 +46,7 @@ export class SegmentIndex {
       await symlink(toMarkText(this.#sign, number, mark), `${path}.new`);
       await rename(`${path}.new`, path);
     } catch (cause) {
-      throw homeError(path, cause);
+      throw fileError(path, cause);
     }
   }
 
@@ -60,7 +60,7 @@ export class SegmentIndex {
     try {
       await symlink(toRemovalText(this.#sign, entry, removal), path);
     } catch (cause) {
-      if (errnoOf(cause) !== "EEXIST") throw homeError(path, cause);
+      if (errnoOf(cause) !== "EEXIST") throw fileError(path, cause);
     }
   }
 
@@ -74,7 +74,7 @@ export class SegmentIndex {
     try {
       await symlink(toBaseText(this.#sign, last.number, { mac: last.mac, atMs }), path);
     } catch (cause) {
-      if (errnoOf(cause) !== "EEXIST") throw homeError(path, cause);
+      if (errnoOf(cause) !== "EEXIST") throw fileError(path, cause);
     }
     await this.#clear();
   }

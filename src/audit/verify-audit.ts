@@ -1,9 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
-import { errnoOf, ifPresent } from "../home/home-error.ts";
-import type { HomeKeyPlace } from "../home/home-key.ts";
-import { isExchanged, loadHomeKey } from "../home/home-key.ts";
+import { errnoOf, ifPresent } from "../files/file-error.ts";
+import type { HomeKeyPlace } from "../files/home-key.ts";
+import { isExchanged, loadHomeKey } from "../files/home-key.ts";
 import type { AuditSigner } from "./audit-chain.ts";
 import { createSigner } from "./audit-chain.ts";
 import type { AuditHome } from "./audit-place.ts";

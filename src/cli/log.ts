@@ -2,7 +2,7 @@ import type { Writable } from "node:stream";
 import { isSecretName, redactText } from "../audit/redact.ts";
 import type { Config } from "../config/config.ts";
 import { BelljarError } from "../errors.ts";
-import { printableJson } from "../home/printable.ts";
+import { printableJson } from "../files/printable.ts";
 import { openRollingFile } from "./rolling-file.ts";
 
 export interface Log {

@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { printable, printableJson, printableText } from "../home/printable.ts";
+import { printable, printableJson, printableText } from "../files/printable.ts";
 
 /** One line for machines, indented for a person at a terminal. */
 export function printJson(stdout: Writable & { readonly isTTY?: boolean }, value: unknown): void {

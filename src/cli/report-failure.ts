@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 import { BelljarError } from "../errors.ts";
-import { printableText } from "../home/printable.ts";
+import { printableText } from "../files/printable.ts";
 
 export interface ReportOptions {
   readonly stderr: Writable;

@@ -1,4 +1,4 @@
-import { errnoOf } from "../home/home-error.ts";
+import { errnoOf } from "../files/file-error.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 
 /** Far longer than any create takes. */

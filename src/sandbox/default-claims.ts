@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { readlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { homeError, ifPresent } from "../home/home-error.ts";
-import { highest, listNumbers, placeLink } from "../home/numbered-links.ts";
+import { fileError, ifPresent } from "../files/file-error.ts";
+import { highest, listNumbers, placeLink } from "../files/numbered-links.ts";
 
 /** Which sandbox is the default one of an (owner, name); `number` counts up each time it is made anew. */
 export interface Claim {
@@ -24,7 +24,7 @@ export class DefaultClaims {
     try {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     } catch (cause) {
-      throw homeError(this.#directory, cause);
+      throw fileError(this.#directory, cause);
     }
   }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { homeError, ifPresent } from "../home/home-error.ts";
+import { fileError, ifPresent } from "../files/file-error.ts";
 import { createSandboxId, isSandboxId } from "./sandbox-id.ts";
 import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
 import { parseRecord, parseTombstone } from "./sandbox-record.ts";
@@ -37,7 +37,7 @@ export class Journal {
     try {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     } catch (cause) {
-      throw homeError(this.#directory, cause);
+      throw fileError(this.#directory, cause);
     }
   }
 
@@ -57,7 +57,7 @@ export class Journal {
       renameSync(fresh, this.folder(record.id));
     } catch (cause) {
       rmSync(fresh, { recursive: true, force: true });
-      throw homeError(fresh, cause);
+      throw fileError(fresh, cause);
     }
     this.#remember(record.id, { record });
   }

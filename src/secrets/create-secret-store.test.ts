@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createMemoryKeyring } from "../../test/support/memory-keyring.ts";
 import { createSecretStore, createSettingsStore } from "./create-secret-store.ts";
-import type { Keyring } from "../home/keyring.ts";
+import type { Keyring } from "../files/keyring.ts";
 import type { SecretStore } from "./secret-store.ts";
 
 const VALUE = "sk-planted-0123456789abcdef";

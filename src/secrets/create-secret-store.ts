@@ -2,12 +2,12 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
-import { ifPresent } from "../home/home-error.ts";
-import type { HomeKey } from "../home/home-key.ts";
-import { loadHomeKey, openHomeKey } from "../home/home-key.ts";
-import type { HomeKeyPlace } from "../home/home-key.ts";
-import type { Keyring } from "../home/keyring.ts";
-import { ensurePrivateFolder, readPrivateFile, removeFile, replacePrivateFile } from "../home/private-files.ts";
+import { ifPresent } from "../files/file-error.ts";
+import type { HomeKey } from "../files/home-key.ts";
+import { loadHomeKey, openHomeKey } from "../files/home-key.ts";
+import type { HomeKeyPlace } from "../files/home-key.ts";
+import type { Keyring } from "../files/keyring.ts";
+import { ensurePrivateFolder, readPrivateFile, removeFile, replacePrivateFile } from "../files/private-files.ts";
 import { assertSecretName, assertSecretValue, isSecretName } from "./secret-rules.ts";
 import type { SecretInfo, SecretStore } from "./secret-store.ts";
 

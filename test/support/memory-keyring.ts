@@ -1,4 +1,4 @@
-import type { Keyring } from "../../src/home/keyring.ts";
+import type { Keyring } from "../../src/files/keyring.ts";
 
 /** A keyring that is always open. */
 export function createMemoryKeyring(): Keyring & { readonly keys: Map<string, string> } {

@@ -1,7 +1,7 @@
 import type { AuditLine } from "../../audit/audit-tail.ts";
 import { followAudit, readAuditTail } from "../../audit/audit-tail.ts";
 import { segmentsFolder } from "../../audit/audit-place.ts";
-import { printable, printableJson } from "../../home/printable.ts";
+import { printable, printableJson } from "../../files/printable.ts";
 import { ensurePrivateDirectory } from "../../config/private-directory.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";

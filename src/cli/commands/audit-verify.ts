@@ -1,6 +1,6 @@
 import type { VerifiedAudit, VerifiedSegment } from "../../audit/verify-audit.ts";
 import { verifyAudit } from "../../audit/verify-audit.ts";
-import { openKeyring } from "../../home/keyring.ts";
+import { openKeyring } from "../../files/keyring.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { readConfig } from "../compose/open-stack.ts";

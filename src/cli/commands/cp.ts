@@ -5,7 +5,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
 import { usage } from "../usage.ts";
 import { printLine } from "../print.ts";
-import { printable } from "../../home/printable.ts";
+import { printable } from "../../files/printable.ts";
 import { withProgress } from "../progress.ts";
 
 /** A side of a copy: in a sandbox, or on this machine. */

@@ -10,7 +10,7 @@ import { assertSameMachine, openStack, openTexts } from "../compose/open-stack.t
 import { usage } from "../usage.ts";
 import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts";
 import { printJson, printLine } from "../print.ts";
-import { printable } from "../../home/printable.ts";
+import { printable } from "../../files/printable.ts";
 import { withProgress } from "../progress.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {

@@ -6,7 +6,7 @@ import type { Config } from "../../config/config.ts";
 import { loadConfig } from "../../config/config.ts";
 import { ensureHome, ensurePrivateDirectory } from "../../config/private-directory.ts";
 import { BelljarError } from "../../errors.ts";
-import { printableText } from "../../home/printable.ts";
+import { printableText } from "../../files/printable.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { Egress } from "../../network/egress.ts";

@@ -3,7 +3,7 @@ import { link, mkdir, readFile, readdir, unlink, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
-import { ifPresent } from "../../home/home-error.ts";
+import { ifPresent } from "../../files/file-error.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { parseScopes } from "./scopes.ts";
 

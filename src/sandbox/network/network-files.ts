@@ -3,7 +3,7 @@ import { mkdirSync, watch } from "node:fs";
 import { link, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import { errnoOf, homeError, ifPresent } from "../../home/home-error.ts";
+import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
 import { createSandboxId } from "../sandbox-id.ts";
 import type { NetworkState } from "./network-state.ts";
 import { CLOSED_STATE, parseState, serialiseState } from "./network-state.ts";
@@ -37,7 +37,7 @@ export class NetworkFiles {
     try {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     } catch (cause) {
-      throw homeError(this.#directory, cause);
+      throw fileError(this.#directory, cause);
     }
   }
 
@@ -85,7 +85,7 @@ export class NetworkFiles {
     try {
       watcher = watch(this.#directory, { persistent: false });
     } catch (cause) {
-      throw homeError(this.#directory, cause);
+      throw fileError(this.#directory, cause);
     }
     const tell = (name: string) => {
       const id = NAME.exec(name)?.[1];
@@ -104,7 +104,7 @@ export class NetworkFiles {
       await link(fresh, this.#path(id, number));
     } catch (cause) {
       if (errnoOf(cause) === "EEXIST") return false;
-      throw homeError(this.#directory, cause);
+      throw fileError(this.#directory, cause);
     } finally {
       await rm(fresh, { force: true });
     }

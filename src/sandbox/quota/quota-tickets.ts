@@ -2,8 +2,8 @@ import { readlink, rename, symlink, unlink } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { mapLimit } from "../map-limit.ts";
-import { highest, listNumbers, placeLink } from "../../home/numbered-links.ts";
-import { homeError, ifPresent } from "../../home/home-error.ts";
+import { highest, listNumbers, placeLink } from "../../files/numbered-links.ts";
+import { fileError, ifPresent } from "../../files/file-error.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 
 /** One sandbox's place in the line of its owner: whoever comes later counts it. */
@@ -61,7 +61,7 @@ export class QuotaTickets {
       await symlink(GONE, fresh);
       await rename(fresh, path);
     } catch (cause) {
-      throw homeError(path, cause);
+      throw fileError(path, cause);
     }
   }
 

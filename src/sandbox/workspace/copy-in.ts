@@ -2,7 +2,7 @@ import { open, realpath, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Stats } from "node:fs";
 import { BelljarError } from "../../errors.ts";
-import { errnoOf, homeError } from "../../home/home-error.ts";
+import { errnoOf, fileError } from "../../files/file-error.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { copyTarget } from "./copy-target.ts";
@@ -43,7 +43,7 @@ async function statSource(path: string): Promise<Stats> {
     return await stat(path);
   } catch (cause) {
     if (errnoOf(cause) === "ENOENT") throw new BelljarError("FILE_NOT_FOUND", `${path} is not there`, { cause });
-    throw homeError(path, cause);
+    throw fileError(path, cause);
   }
 }
 

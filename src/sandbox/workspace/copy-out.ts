@@ -2,7 +2,7 @@ import { mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, posix, resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
-import { errnoOf, homeError, ifPresent } from "../../home/home-error.ts";
+import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { copyContent } from "./copy-content.ts";
@@ -49,7 +49,7 @@ async function openHostFolder(path: string): Promise<HostFolder> {
     return new HostFolder(await realpath(path));
   } catch (cause) {
     if (errnoOf(cause) === "ENOENT") throw new BelljarError("FILE_NOT_FOUND", `The folder ${path} is not there`, { cause });
-    throw homeError(path, cause);
+    throw fileError(path, cause);
   }
 }
 
@@ -89,7 +89,7 @@ async function makeTarget(path: string): Promise<void> {
   try {
     await mkdir(path);
   } catch (cause) {
-    if (errnoOf(cause) !== "EEXIST") throw homeError(path, cause);
+    if (errnoOf(cause) !== "EEXIST") throw fileError(path, cause);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import { BelljarError } from "../../errors.ts";
-import { printable } from "../../home/printable.ts";
+import { printable } from "../../files/printable.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
 
 /** A file, folder or link as either side of a workspace has it. */

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { chmod, lchown, lstat, lutimes, mkdir, open, readdir, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { BelljarError } from "../../errors.ts";
-import { errnoOf, homeError, ifPresent } from "../../home/home-error.ts";
+import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { Entry, HostEntry } from "./entry.ts";
 import { isStagingName } from "./staging-name.ts";
@@ -138,7 +138,7 @@ export class HostFolder {
       return await open(this.#placeIn(folder, path), HELD | constants.O_DIRECTORY | constants.O_NOFOLLOW);
     } catch (cause) {
       if (["ENOENT", "ENOTDIR", "ELOOP"].includes(errnoOf(cause) ?? "")) return undefined;
-      throw homeError(showPath(path), cause);
+      throw fileError(showPath(path), cause);
     } finally {
       await folder.close();
     }
@@ -175,7 +175,7 @@ export class HostFolder {
     try {
       return fromHost(stats, await readlink(place, { encoding: "buffer" }));
     } catch (cause) {
-      if (errnoOf(cause) !== "EINVAL") throw homeError(showPath(path), cause);
+      if (errnoOf(cause) !== "EINVAL") throw fileError(showPath(path), cause);
       throw new BelljarError("PATH_INVALID", `${showPath(path)} changes while it is read: stop what writes it and try again`, { cause });
     }
   }
@@ -190,7 +190,7 @@ export class HostFolder {
       if (code === "EEXIST") throw new BelljarError("FILE_EXISTS", `${shown} exists already`, { cause });
       if (code === "ENOENT") throw new BelljarError("FILE_NOT_FOUND", `${shown} is not there`, { cause });
       if (code === "EACCES" || code === "EPERM") throw new BelljarError("FILE_DENIED", `This user may not use ${shown}`, { cause });
-      throw homeError(shown, cause);
+      throw fileError(shown, cause);
     }
   }
 }

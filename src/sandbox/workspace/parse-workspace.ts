@@ -2,7 +2,7 @@ import { realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { Workspace } from "../../runtime/runtime.ts";
-import { errnoOf } from "../../home/home-error.ts";
+import { errnoOf } from "../../files/file-error.ts";
 
 const MODES = ["copy", "ro", "rw"] as const satisfies readonly Workspace["mode"][];
 const MAX_PATH_BYTES = 4095;

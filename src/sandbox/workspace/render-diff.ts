@@ -1,4 +1,4 @@
-import { printableText } from "../../home/printable.ts";
+import { printableText } from "../../files/printable.ts";
 import type { WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 
 const LETTERS = { added: "A", modified: "M", removed: "D", type_changed: "T", mode_changed: "m" } as const satisfies Record<

@@ -1,6 +1,6 @@
 import { mkdir, readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { errnoOf, homeError, ifPresent } from "./home-error.ts";
+import { errnoOf, fileError, ifPresent } from "./file-error.ts";
 
 /**
  * Links named by a number, whose text is what they say. One appears whole and only once, so of several processes that place number n
@@ -13,7 +13,7 @@ export async function placeLink(folder: string, number: number, text: string): P
     return true;
   } catch (cause) {
     if (errnoOf(cause) === "EEXIST") return false;
-    throw homeError(folder, cause);
+    throw fileError(folder, cause);
   }
 }
 

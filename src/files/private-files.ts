@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { link, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { BelljarError } from "../errors.ts";
-import { errnoOf, homeError, ifPresent } from "./home-error.ts";
+import { errnoOf, fileError, ifPresent } from "./file-error.ts";
 
 /** Makes the folder 0700, or checks that it is this user's alone. Throws `FILE_IO` when it is not. */
 export async function ensurePrivateFolder(path: string): Promise<void> {
@@ -54,7 +54,7 @@ async function withFreshFile<T>(path: string, text: string, place: (fresh: strin
     await writeFile(fresh, text, { mode: 0o600, flag: "wx", flush: true });
     return await place(fresh);
   } catch (cause) {
-    throw homeError(path, cause);
+    throw fileError(path, cause);
   } finally {
     await rm(fresh, { force: true });
   }
@@ -64,6 +64,6 @@ async function told<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
-    throw homeError(path, cause);
+    throw fileError(path, cause);
   }
 }

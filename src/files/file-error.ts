@@ -1,7 +1,7 @@
 import { BelljarError } from "../errors.ts";
 
 /** A failure of the host's file system below the home, told as what a person can do about it. */
-export function homeError(path: string, cause: unknown): BelljarError {
+export function fileError(path: string, cause: unknown): BelljarError {
   const code = errnoOf(cause);
   if (code === "ENOSPC" || code === "EDQUOT")
     return new BelljarError("DISK_FULL", `No space is left for ${path}: free some on that file system`, { cause });
@@ -21,6 +21,6 @@ export async function ifPresent<T>(path: string, work: Promise<T>): Promise<T | 
   } catch (cause) {
     const code = errnoOf(cause);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw homeError(path, cause);
+    throw fileError(path, cause);
   }
 }
