@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { openToolCaller, textOf } from "../../../test/support/tool-caller.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
+import { openToolCaller, textOf } from "../support/tool-caller.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
 
 it("keeps folder, variables, functions and options between calls", async () => {
   await using tools = await openToolCaller();

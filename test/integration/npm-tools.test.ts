@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openToolCaller, textOf } from "../../../test/support/tool-caller.ts";
+import { openToolCaller, textOf } from "../support/tool-caller.ts";
 
 type Tools = Awaited<ReturnType<typeof openToolCaller>>;
 

@@ -1,10 +1,10 @@
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { openFakeSandboxes } from "../../test/support/fake-sandboxes.ts";
-import type { CreateOptions, Sandboxes } from "../sandbox/sandbox.ts";
-import { LOCAL } from "../sandbox/sandbox.ts";
-import { createInterpreter } from "./interpreter.ts";
-import type { Program, RunProgramOptions } from "./program.ts";
+import { openFakeSandboxes } from "../support/fake-sandboxes.ts";
+import type { CreateOptions, Sandboxes } from "../../src/sandbox/sandbox.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { createInterpreter } from "../../src/interpreter/interpreter.ts";
+import type { Program, RunProgramOptions } from "../../src/interpreter/program.ts";
 
 /** Stands for a template that lacks a language, whatever this host has. */
 const NO_COMMANDS = { PATH: "/nonexistent" };

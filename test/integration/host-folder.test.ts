@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { BelljarError } from "../../errors.ts";
-import { HostFolder } from "./host-folder.ts";
+import { BelljarError } from "../../src/errors.ts";
+import { HostFolder } from "../../src/sandbox/workspace/host-folder.ts";
 
 const RENAME_EXCHANGE = 2;
 const SWAP = `

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openToolCaller, readRest, textOf } from "../../../test/support/tool-caller.ts";
+import { openToolCaller, readRest, textOf } from "../support/tool-caller.ts";
 
 type Tools = Awaited<ReturnType<typeof openToolCaller>>;
 

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { openToolCaller, textOf } from "../../../test/support/tool-caller.ts";
-import { createShellSessions } from "./shell-sessions.ts";
-import { createCatalog } from "../../catalog/catalog.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
-import { shellTools } from "./shell-tools.ts";
+import { openToolCaller, textOf } from "../support/tool-caller.ts";
+import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
+import { createCatalog } from "../../src/catalog/catalog.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { shellTools } from "../../src/tools/shell/shell-tools.ts";
 
 type Tools = Awaited<ReturnType<typeof openToolCaller>>;
 const WAIT_MS = 8_000;

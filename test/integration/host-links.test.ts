@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { openBaseTemplate } from "./base-template.ts";
+import { openBaseTemplate } from "../../src/runtime/namespace/template/base-template.ts";
 
 const run = promisify(execFile);
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { openToolCaller, textOf } from "../../../test/support/tool-caller.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
+import { openToolCaller, textOf } from "../support/tool-caller.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
 
 it("answers output and exit code, and takes a non-zero exit as a result", async () => {
   await using tools = await openToolCaller();

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openToolCaller, readRest, textOf } from "../../../test/support/tool-caller.ts";
+import { openToolCaller, readRest, textOf } from "../support/tool-caller.ts";
 
 type Tools = Awaited<ReturnType<typeof openToolCaller>>;
 type Arguments = Readonly<Record<string, unknown>>;

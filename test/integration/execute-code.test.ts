@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openToolCaller, textOf } from "../../../test/support/tool-caller.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
+import { openToolCaller, textOf } from "../support/tool-caller.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
 
 it("answers both streams in one text, and as structure", async () => {
   await using tools = await openToolCaller();

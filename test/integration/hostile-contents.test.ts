@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openToolCaller, textOf } from "../../test/support/tool-caller.ts";
+import { openToolCaller, textOf } from "../support/tool-caller.ts";
 
 /**
  * One call over each of these contents stopped a server for all its owners, or ended it: the calls came back after a minute or never.

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { openBaseTemplate } from "./base-template.ts";
-import type { Template } from "./template.ts";
+import { openBaseTemplate } from "../../src/runtime/namespace/template/base-template.ts";
+import type { Template } from "../../src/runtime/namespace/template/template.ts";
 
 const run = promisify(execFile);
 

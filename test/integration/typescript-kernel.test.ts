@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { build } from "vite";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import bundles from "./bundles.json" with { type: "json" };
+import bundles from "../../src/interpreter/kernels/bundles.json" with { type: "json" };
 
 /** The kernels as a sandbox sees them: one file each, with nothing beside them. */
 let kernels = "";
 
 beforeAll(async () => {
   kernels = await mkdtemp(join(tmpdir(), "belljar-kernels-"));
-  for (const { entry, out } of bundles) await bundle(resolve(import.meta.dirname, entry), out);
+  for (const { entry, out } of bundles) await bundle(resolve(import.meta.dirname, "../../src/interpreter/kernels", entry), out);
 });
 afterAll(() => rm(kernels, { recursive: true }));
 

@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { WorkerPool } from "./worker-pool.ts";
+import { WorkerPool } from "../../src/text/worker-pool.ts";
 
-const PROGRAM = resolve(import.meta.dirname, "../../test/fixtures/hostile-worker.mjs");
-const LOST_PARENT = resolve(import.meta.dirname, "../../test/fixtures/lost-parent.mjs");
+const PROGRAM = resolve(import.meta.dirname, "../fixtures/hostile-worker.mjs");
+const LOST_PARENT = resolve(import.meta.dirname, "../fixtures/lost-parent.mjs");
 const withCode = (code: string) => expect.objectContaining({ name: "BelljarError", code });
 const never = new AbortController().signal;
 
