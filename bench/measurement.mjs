@@ -12,8 +12,8 @@ export async function measure(name, { from, checkout, options }) {
   const path = join(checkout, from, `${name}.mjs`);
   const { limitMs = LIMIT_MS } = await import(path);
   const child = fork(join(checkout, "bench/measure.mjs"), [path], { stdio: ["ignore", 2, 2, "ipc"], ...options });
-  const rows = [];
-  child.on("message", (given) => rows.push(...given));
+  let rows = [];
+  child.once("message", (given) => (rows = given));
   let isLate = false;
   const timer = setTimeout(() => (isLate = child.kill("SIGKILL")), limitMs);
   const { code, signal } = await ended(child);
