@@ -1,4 +1,10 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+/** Tests run what the build made, some in every project. */
+if (!existsSync(join(import.meta.dirname, "dist/.stamps.json")))
+  throw new Error("This checkout is not built yet: run `npm run setup` once");
 
 /** Slow starts of Node come from this variable, and no child of a test needs it. */
 delete process.env["NODE_EXTRA_CA_CERTS"];
@@ -7,10 +13,13 @@ const project = (name: string, include: readonly string[], testTimeout: number) 
   test: { name, include: [...include], testTimeout, hookTimeout: testTimeout, environment: "node" as const },
 });
 
+/** Its files share the modules that they import, which took longer to load than the tests to run: they change nothing that others see. */
+const unit = { test: { ...project("unit", ["src/**/*.test.ts"], 30_000).test, isolate: false } };
+
 export default defineConfig({
   test: {
     projects: [
-      project("unit", ["src/**/*.test.ts"], 30_000),
+      unit,
       project("contract", ["test/contract/**/*.test.ts"], 120_000),
       project("integration", ["test/integration/**/*.test.ts"], 120_000),
       project("security", ["test/security/**/*.test.ts"], 120_000),

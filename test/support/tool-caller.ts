@@ -19,13 +19,15 @@ export interface ToolCallerOptions {
   readonly home?: Partial<LocalSandboxesOptions>;
 }
 
+/** One pool for all callers of a test process, with which its workers end: each costs a start of Node. */
+const texts = createTestTexts();
+
 /** The built-in tools behind their door, on the fake runtime. */
 export async function openToolCaller({ snippetsDirectory, programs = findPackagedPrograms(), home }: ToolCallerOptions = {}) {
   const place = await openFakeSandboxes(home);
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const interpreter = createInterpreter({ sandboxes: place.sandboxes });
   const shells = createShellSessions(config);
-  const texts = createTestTexts();
   const catalog = createCatalog({
     tools: builtinTools({
       interpreter,
@@ -45,7 +47,6 @@ export async function openToolCaller({ snippetsDirectory, programs = findPackage
     call: (name: string, args: unknown, options: Partial<CallOptions> = {}): Promise<ToolResult> =>
       catalog.call(LOCAL, name, args, { signal: new AbortController().signal, ...options }),
     async [Symbol.asyncDispose]() {
-      texts[Symbol.dispose]();
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
       await place[Symbol.asyncDispose]();
