@@ -11,28 +11,28 @@
 
 #include "jail.h"
 
-struct place {
+struct location {
   int parent;
   char name[NAME_MAX + 1];
 };
 
-static bool open_place(const char *path, struct place *place) {
+static bool open_location(const char *path, struct location *location) {
   char parent[PATH_MAX], last[PATH_MAX];
   if (snprintf(parent, sizeof parent, "%s", path) >= (int)sizeof parent) return false;
   memcpy(last, parent, sizeof last);
-  if (snprintf(place->name, sizeof place->name, "%s", basename(last)) >= (int)sizeof place->name) return false;
-  place->parent = open(dirname(parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return place->parent >= 0;
+  if (snprintf(location->name, sizeof location->name, "%s", basename(last)) >= (int)sizeof location->name) return false;
+  location->parent = open(dirname(parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return location->parent >= 0;
 }
 
 static void make_subvolume(const struct spec *spec) {
-  struct place place;
+  struct location location;
   struct btrfs_ioctl_vol_args args = {.fd = 0};
-  if (!open_place(spec->layers, &place)) die("open the storage pool");
-  memcpy(args.name, place.name, strlen(place.name) + 1);
-  if (ioctl(place.parent, BTRFS_IOC_SUBVOL_CREATE, &args) < 0) die("make the sandbox's subvolume");
-  int fd = openat(place.parent, place.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  close(place.parent);
+  if (!open_location(spec->layers, &location)) die("open the storage pool");
+  memcpy(args.name, location.name, strlen(location.name) + 1);
+  if (ioctl(location.parent, BTRFS_IOC_SUBVOL_CREATE, &args) < 0) die("make the sandbox's subvolume");
+  int fd = openat(location.parent, location.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  close(location.parent);
   if (fd < 0) die("open the sandbox's subvolume");
   if (spec->disk != 0) {
     struct btrfs_ioctl_qgroup_limit_args limit = {.qgroupid = 0, .lim = {.flags = BTRFS_QGROUP_LIMIT_MAX_RFER, .max_rfer = spec->disk}};
@@ -49,17 +49,17 @@ void make_layers(const struct spec *spec) {
 }
 
 bool remove_layers(const struct spec *spec) {
-  struct place place;
+  struct location location;
   if (spec->storage == STORAGE_TMPFS) return true;
-  if (!open_place(spec->layers, &place)) return errno == ENOENT;
+  if (!open_location(spec->layers, &location)) return errno == ENOENT;
   bool removed;
   if (spec->storage == STORAGE_BTRFS) {
     struct btrfs_ioctl_vol_args args = {.fd = 0};
-    memcpy(args.name, place.name, strlen(place.name) + 1);
-    removed = ioctl(place.parent, BTRFS_IOC_SNAP_DESTROY, &args) == 0 || errno == ENOENT;
+    memcpy(args.name, location.name, strlen(location.name) + 1);
+    removed = ioctl(location.parent, BTRFS_IOC_SNAP_DESTROY, &args) == 0 || errno == ENOENT;
   } else {
-    removed = remove_tree(place.parent, place.name);
+    removed = remove_tree(location.parent, location.name);
   }
-  close(place.parent);
+  close(location.parent);
   return removed;
 }

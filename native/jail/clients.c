@@ -1,0 +1,115 @@
+/* Nothing here blocks on a client: replies are small, and a client whose socket has no room for one is dropped. */
+#include "clients.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "io.h"
+
+/* Every process of the home that has the sandbox open waits for its end. The other places are for requests. */
+#define WAITERS_MAX 768u
+#define REPLY_MAX 256
+
+static void drop(struct clients *clients, struct client *client) {
+  close(client->fd);
+  if (client->waiting == WAITS_FOR_END) clients->waiter_count--;
+  clients->count--;
+  client->open = false;
+}
+
+void client_reply(struct clients *clients, struct client *client, const struct field_writer *fields) {
+  uint8_t frame[FRAME_HEADER_BYTES + REPLY_MAX];
+  size_t length = fields == NULL ? 0 : fields->length;
+  write_frame_header(frame, (struct frame_header){.type = FRAME_REPLY, .length = (uint32_t)length});
+  if (length > 0) memcpy(frame + FRAME_HEADER_BYTES, fields->bytes, length);
+  send(client->fd, frame, FRAME_HEADER_BYTES + length, MSG_NOSIGNAL | MSG_DONTWAIT);
+  drop(clients, client);
+}
+
+void client_refuse(struct clients *clients, struct client *client, uint16_t code, int error, const char *text) {
+  uint8_t frame[FRAME_HEADER_BYTES + 4 + ERROR_TEXT_BYTES];
+  size_t length = write_error_frame(frame, sizeof frame, code, error, text);
+  send(client->fd, frame, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+  drop(clients, client);
+}
+
+bool clients_accept(struct clients *clients, int listener) {
+  int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) return false;
+  size_t i = 0;
+  while (clients->at[i].open) i++;
+  clients->at[i] = (struct client){.open = true, .fd = fd};
+  clients->count++;
+  if (i >= clients->end) clients->end = i + 1;
+  return true;
+}
+
+/* Reasons are words of the error table: nothing that could break the line of JSON they are written into. */
+static bool is_reason(const char *text) {
+  size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+  return length > 0 && length < REASON_MAX && text[length] == 0;
+}
+
+static bool parse_keeper_request(struct client *client, struct head head, struct keeper_request *request) {
+  *request = (struct keeper_request){.operation = head.operation, .reason = "killed"};
+  struct fields fields;
+  struct field field;
+  enum field_result result;
+  fields_init(&fields, client->request + HEAD_BYTES, head.length);
+  while ((result = fields_next(&fields, &field)) == FIELD_READ) {
+    if (field.tag == TAG_DEADLINE_MS) request->deadline_ms = field.number;
+    else if (field.tag == TAG_REASON) request->reason = field.text;
+    else return false;
+  }
+  return result == FIELD_END && is_reason(request->reason);
+}
+
+/* False: the client said something else, or has gone. */
+static bool receive(struct client *client) {
+  ssize_t got = recv(client->fd, client->request + client->length, sizeof client->request - client->length, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (got > 0) client->length += (size_t)got;
+  return got > 0;
+}
+
+bool client_read(struct clients *clients, struct client *client, struct keeper_request *request) {
+  /* A client that waits has nothing more to say: whatever comes is its end. */
+  if (client->waiting != WAITS_NOT || !receive(client)) {
+    drop(clients, client);
+    return false;
+  }
+  if (client->length < HEAD_BYTES) return false;
+  struct head head;
+  enum head_result result = parse_head(client->request, &head);
+  if (result != HEAD_OK || head.length > REQUEST_MAX) {
+    uint16_t code = result == HEAD_WRONG_VERSION ? GUEST_ERROR_VERSION_MISMATCH : GUEST_ERROR_BAD_REQUEST;
+    client_refuse(clients, client, code, 0, "the keeper speaks version 1 of the protocol and takes small requests");
+    return false;
+  }
+  if (client->length < HEAD_BYTES + head.length) return false;
+  if (parse_keeper_request(client, head, request)) return true;
+  client_refuse(clients, client, GUEST_ERROR_BAD_REQUEST, 0, "malformed request to the keeper");
+  return false;
+}
+
+void client_wait(struct clients *clients, struct client *client, enum waiting waiting) {
+  if (waiting == WAITS_FOR_END && clients->waiter_count >= WAITERS_MAX) {
+    client_refuse(clients, client, GUEST_ERROR_TOO_MANY, 0, "as many processes as can wait for the sandbox's end already");
+    return;
+  }
+  client->waiting = waiting;
+  if (waiting == WAITS_FOR_END) clients->waiter_count++;
+}
+
+void clients_tell(struct clients *clients, enum waiting waiting, const char *reason) {
+  for (size_t i = 0; i < clients->end; i++) {
+    if (!clients->at[i].open || clients->at[i].waiting != waiting) continue;
+    uint8_t bytes[REPLY_MAX];
+    struct field_writer fields;
+    field_writer_init(&fields, bytes, sizeof bytes);
+    put_text(&fields, TAG_REASON, reason);
+    client_reply(clients, &clients->at[i], &fields);
+  }
+}

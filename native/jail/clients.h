@@ -1,0 +1,52 @@
+/* The keeper's clients: processes of the host that ask something of it, or wait for the sandbox's end. */
+#ifndef BELLJAR_CLIENTS_H
+#define BELLJAR_CLIENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "frames.h"
+
+/* Whoever comes when all places are taken waits in the listener's queue. */
+#define CLIENTS_MAX 1024u
+#define REQUEST_MAX 64
+#define REASON_MAX 32
+
+enum waiting { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_REMOVAL };
+
+struct client {
+  bool open;
+  int fd;
+  enum waiting waiting;
+  size_t length;
+  uint8_t request[HEAD_BYTES + REQUEST_MAX];
+};
+
+struct clients {
+  size_t count, waiter_count;
+  /* The places behind it were never used: their memory is not touched. */
+  size_t end;
+  struct client at[CLIENTS_MAX];
+};
+
+/* A request is a number or a word. The reason lies in the client, and has only letters and `_`. */
+struct keeper_request {
+  uint8_t operation;
+  uint64_t deadline_ms;
+  const char *reason;
+};
+
+/* False with errno set when nobody could be taken; only while count < CLIENTS_MAX. */
+bool clients_accept(struct clients *clients, int listener);
+/* True when a whole request has come. A client that says anything else is refused and dropped. */
+bool client_read(struct clients *clients, struct client *client, struct keeper_request *request);
+/* Both drop the client. NULL: a reply without fields. */
+void client_reply(struct clients *clients, struct client *client, const struct field_writer *fields);
+void client_refuse(struct clients *clients, struct client *client, uint16_t code, int error, const char *text);
+/* Keeps the client until clients_tell. */
+void client_wait(struct clients *clients, struct client *client, enum waiting waiting);
+/* Tells the reason to all that wait so, and drops them. */
+void clients_tell(struct clients *clients, enum waiting waiting, const char *reason);
+
+#endif
