@@ -122,37 +122,6 @@ bool take_lock(int folder) {
   return false;
 }
 
-/* The specification itself, whole or not at all, beside the sockets: in memory, as everything is that it tells to clear. */
-void write_record(const struct spec *spec, struct spec_bytes record) {
-  int folder = open(spec->sockets, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  int fd = folder < 0 ? -1 : openat(folder, RECORD_FILE ".new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0 || !write_whole(fd, record.bytes, record.length)) die("record what the keeper owns");
-  if (renameat(folder, RECORD_FILE ".new", folder, RECORD_FILE) < 0) die("record what the keeper owns");
-  close(fd);
-  close(folder);
-}
-
-/* False when the keeper never came to write it, or this host has started anew since. */
-static bool read_record(const struct spec *asked, struct spec *spec) {
-  int folder = open(asked->sockets, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  int fd = folder < 0 ? -1 : openat(folder, RECORD_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (folder >= 0) close(folder);
-  if (fd < 0) return false;
-  struct spec_bytes raw = {.bytes = malloc(FIELDS_MAX_BYTES), .length = 0};
-  ssize_t length = raw.bytes == NULL ? -1 : read(fd, raw.bytes, FIELDS_MAX_BYTES);
-  close(fd);
-  if (length <= 0) return false;
-  raw.length = (size_t)length;
-  parse_spec(raw, spec);
-  return true;
-}
-
-static bool is_this_boot(const struct spec *spec) {
-  char now[40] = "";
-  ssize_t length = read_file("/proc/sys/kernel/random/boot_id", now, sizeof now - 1);
-  return length >= 36 && spec->boot_id != NULL && strncmp(now, spec->boot_id, 36) == 0;
-}
-
 /* Opens the process that listens at the keeper's socket. While the connection is open, no other process can have its pid. */
 static int open_keeper(const struct spec *spec, int *connection) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -57,6 +57,10 @@ enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CP
 #define JAIL_END_KEEPER 4u
 #define JAIL_NESTED_FILTERS 8u
 #define SETUP_WRITABLE 1u
+/* The kernel knows no larger number of processes; the other bound keeps every sum of bytes from wrapping. */
+#define PIDS_MAX (4u * 1024 * 1024)
+#define BYTES_MAX (1ull << 52)
+#define LAYER_NAME_MAX 32u
 
 #define CGROUPS_MAX 6
 #define STEPS_MAX 64
@@ -193,16 +197,22 @@ void make_layers(const struct spec *spec);
 bool remove_layers(const struct spec *spec);
 bool remove_tree(int parent, const char *name);
 
+/* record.c */
+#define RECORD_FILE "record"
+void write_record(const struct spec *spec, struct spec_bytes record);
+/* False when the keeper never came to write it. Refuses the record of another sandbox. */
+bool read_record(const struct spec *asked, struct spec *spec);
+/* False when the host has started anew since the record was written: no process and no group of that time is left. */
+bool is_this_boot(const struct spec *spec);
+
 /* clean.c */
 #define GUEST_SOCKET "guest"
 /* What the guest's socket is called while the sandbox is paused. */
 #define PAUSED_SOCKET "paused"
 #define KEEPER_SOCKET "keeper"
-#define RECORD_FILE "record"
 #define EXIT_ALIVE 3
 /* Locks the folder itself; false when somebody else has it. Held until this process ends. */
 bool take_lock(int folder);
-void write_record(const struct spec *spec, struct spec_bytes record);
 bool has_ended(int folder);
 /* Takes the room that the end will be written in, so that a full disk cannot take the reason. */
 void reserve_end(int folder);

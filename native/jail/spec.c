@@ -30,10 +30,26 @@ static void add_source(struct spec *spec, struct step *step, struct source sourc
   spec->sources[spec->source_count++] = source;
 }
 
+/* Becomes a folder's name. */
+static bool is_layer_name(const char *text) {
+  size_t length = text == NULL ? 0 : strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+  return length > 0 && length <= LAYER_NAME_MAX && text[length] == 0;
+}
+
 /* A lower layer is one digit, whose ids it carries, and its path. */
 static struct source lower_source(const char *text) {
   if (text[0] != '0' + IDS_HOST && text[0] != '0' + IDS_LAYER && text[0] != '0' + IDS_WORKSPACE) refuse("a layer does not say whose ids it has");
   return (struct source){.path = text + 1, .ids = (enum ids)(text[0] - '0'), .writable = false};
+}
+
+/* Each kind has the sources that it mounts, and no others. */
+static void finish_step(struct spec *spec, struct step *step, struct source bind) {
+  bool is_overlay = step->kind == SETUP_OVERLAY;
+  if (step->kind < SETUP_OVERLAY || step->kind > SETUP_VIEW) refuse("a step of an unknown kind");
+  if (is_overlay && (step->source_count == 0 || !is_layer_name(step->name))) refuse("an overlay without layers or name");
+  if (!is_overlay && step->source_count > 0) refuse("a step has layers, and is no overlay");
+  if (step->kind == SETUP_BIND || step->kind == SETUP_VIEW) add_source(spec, step, bind);
+  if (step->size > BYTES_MAX) refuse("a step's size is beyond any sense");
 }
 
 static void parse_step(struct spec *spec, const struct field *setup) {
@@ -62,8 +78,7 @@ static void parse_step(struct spec *spec, const struct field *setup) {
   }
   next_or_refuse(result);
   if (step->target == NULL || step->target[0] != '/') refuse("a step has no target");
-  if (step->kind == SETUP_BIND || step->kind == SETUP_VIEW) add_source(spec, step, bind);
-  if (step->kind == SETUP_OVERLAY && (step->source_count == 0 || step->name == NULL)) refuse("an overlay without layers or name");
+  finish_step(spec, step, bind);
 }
 
 static void parse_cgroup(struct spec *spec, const struct field *value) {
@@ -80,6 +95,7 @@ static void parse_cgroup(struct spec *spec, const struct field *value) {
   }
   next_or_refuse(result);
   if (cgroup->path == NULL || cgroup->path[0] != '/') refuse("a control group has no path");
+  if (cgroup->kind < CGROUP_MEMORY || cgroup->kind > CGROUP_V2) refuse("a control group of an unknown kind");
 }
 
 static void parse_field(struct spec *spec, const struct field *field) {
@@ -122,6 +138,10 @@ static bool is_id(const char *text) {
   return text != NULL && strlen(text) == 20 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789") == 20;
 }
 
+static void check_limits(const struct spec *spec) {
+  if (spec->pids > PIDS_MAX || spec->memory > BYTES_MAX || spec->disk > BYTES_MAX) refuse("a limit of the specification is beyond any sense");
+}
+
 void parse_spec(struct spec_bytes raw, struct spec *spec) {
   memset(spec, 0, sizeof *spec);
   struct fields fields;
@@ -135,5 +155,6 @@ void parse_spec(struct spec_bytes raw, struct spec *spec) {
   if (spec->id_map < ID_MAP_SLOT || spec->id_map > ID_MAP_SUBIDS) refuse("the specification has no id map");
   if (spec->id_map == ID_MAP_SLOT && spec->slots == NULL) refuse("the specification has no slots");
   if (spec->id_map == ID_MAP_SUBIDS && (spec->newuidmap == NULL || spec->newgidmap == NULL)) refuse("the specification has no newuidmap");
+  check_limits(spec);
   if (spec->storage < STORAGE_FOLDER || spec->storage > STORAGE_BTRFS) refuse("the specification has no storage");
 }
