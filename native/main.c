@@ -1,4 +1,4 @@
-/* One binary, several roles; the first argument names it. */
+/* One binary with several roles. The first argument names the role. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

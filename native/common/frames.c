@@ -64,7 +64,7 @@ struct tag_shape {
   bool many;
 };
 
-/* One row a tag, as in src/protocol/wire.ts; a tag without a row is refused. BYTES may hold a NUL, TEXT never. */
+/* One row for each tag, as in src/protocol/wire.ts. A tag without a row is refused. BYTES may hold a NUL; TEXT may not. */
 static const struct tag_shape TAGS[256] = {
     [TAG_SECRET] = {TEXT, false},
     [TAG_ARG] = {TEXT, true},
@@ -118,7 +118,7 @@ static const struct tag_shape TAGS[256] = {
     [TAG_OOM_KILLS] = {U32, false},
     [TAG_EXIT] = {U32, false},
     [TAG_ADDRESS] = {BYTES, true},
-    /* The jail's specification only. SETUP and CGROUP hold fields of their own. */
+    /* These tags occur in the jail's specification alone. The values of SETUP and CGROUP are field lists. */
     [TAG_ID] = {TEXT, false},
     [TAG_HOSTNAME] = {TEXT, false},
     [TAG_FOLDER] = {TEXT, false},
@@ -177,7 +177,7 @@ static uint64_t read_number(const uint8_t *value, size_t width) {
   return number;
 }
 
-/* Moves the value one byte down, over the end of its own length field, so that a NUL has room behind it. */
+/* Moves the value down by one byte, over its length field. This makes room for a NUL behind the value. */
 static const char *terminate(uint8_t *value, size_t length) {
   memmove(value - 1, value, length);
   value[(ptrdiff_t)length - 1] = 0;

@@ -17,7 +17,7 @@ void put_u64(uint8_t *bytes, uint64_t value);
 
 struct head {
   uint8_t operation;
-  /* Of the fields that follow; at most FIELDS_MAX_BYTES. */
+  /* Length of the fields that follow; at most FIELDS_MAX_BYTES. */
   uint32_t length;
 };
 
@@ -38,11 +38,11 @@ void write_frame_header(uint8_t bytes[FRAME_HEADER_BYTES], struct frame_header h
 
 struct field {
   uint8_t tag;
-  /* Of the value: for a number its width. */
+  /* Length of the value. The length of a number is its width. */
   size_t length;
   /* Numbers only. */
   uint64_t number;
-  /* Text and bytes only: lies in the buffer that was given to fields_init, with a NUL behind its last byte. */
+  /* Text and bytes only. Points into the buffer of fields_init. A NUL follows the last byte. */
   const char *text;
 };
 
@@ -55,12 +55,12 @@ struct fields {
 
 enum field_result { FIELD_READ, FIELD_END, FIELD_BAD };
 
-/* Reads a field list in place: the buffer is changed (texts get their NUL) and must outlive every field. */
+/* Reads a field list in place. Reading changes the buffer (each text gets its NUL). The buffer must outlive every field. */
 void fields_init(struct fields *fields, uint8_t *bytes, size_t length);
-/* FIELD_BAD for an unknown tag, a wrong width, a NUL in a text, a repeated single tag, a length past the end; it stays so. */
+/* FIELD_BAD for an unknown tag, a wrong width, a NUL in a text, a repeated single tag or a length past the end. Every later call says FIELD_BAD too. */
 enum field_result fields_next(struct fields *fields, struct field *field);
 
-/* Writes fields into a bounded buffer; what does not fit sets `overflow` and nothing more is written. */
+/* Writes fields into a bounded buffer. A field that does not fit sets `overflow`; from then on nothing is written. */
 struct field_writer {
   uint8_t *bytes;
   size_t capacity;

@@ -4,19 +4,19 @@
 
 #include <stdbool.h>
 
-/* Processes that the guest keeps for itself of those that its own limit (RLIMIT_NPROC) allows: commands get the rest. */
+/* The guest's limit of processes (RLIMIT_NPROC) has this many for the guest itself. Commands get the rest. */
 #define GUEST_RESERVED_PROCESSES 16u
 
 struct guest_options {
-  /* A listening stream socket; the guest owns it from here on. */
+  /* A listening stream socket. The guest takes ownership. */
   int listen_fd;
-  /* Every head must carry it; NULL where the listener is a path that only the host reaches. */
+  /* Every head must carry this secret. NULL: the listener is a path that only the host reaches, and no secret is needed. */
   const char *secret;
-  /* This process is PID 1 of the sandbox; otherwise it becomes a child subreaper. */
+  /* True: this process is PID 1 of the sandbox. False: it becomes a child subreaper. */
   bool is_init;
-  /* One id is mapped: the names `root` and `user` both mean the current id. */
+  /* Only one id is mapped. The names `root` and `user` both mean that id. */
   bool single_id;
-  /* Folder of the ACCEPT services' sockets; NULL is /run/belljar. */
+  /* The folder of the sockets of ACCEPT services. NULL means /run/belljar. */
   const char *services_folder;
 };
 

@@ -1,4 +1,4 @@
-/* Whole reads and writes on blocking descriptors, and the last frames of an operation. */
+/* Whole reads and writes on blocking descriptors, and the frames that end an operation. */
 #ifndef BELLJAR_IO_H
 #define BELLJAR_IO_H
 
@@ -9,22 +9,22 @@
 
 #include "frames.h"
 
-/* Room of an error text, its NUL included; longer texts are cut. */
+/* The longest error text, with its NUL. A longer text is cut. */
 #define ERROR_TEXT_BYTES 512u
 
-/* Reads exactly `length` bytes; false at the end of the stream (errno 0) or on an error (errno set). */
+/* Reads exactly `length` bytes. False with errno 0 when the stream ends early; false with errno set on an error. */
 bool read_whole(int fd, void *to, size_t length);
-/* Writes all of it, to a socket without SIGPIPE; false with errno set. */
+/* Writes all bytes. A closed socket raises no SIGPIPE. False with errno set. */
 bool write_whole(int fd, const void *from, size_t length);
-/* At most `capacity` bytes of a small file; -1 with errno set. */
+/* Reads at most `capacity` bytes of a small file. -1 with errno set. */
 ssize_t read_file(const char *path, char *to, size_t capacity);
 
 bool send_frame(int fd, struct frame_header header, const void *payload);
 bool reply_fields(int fd, uint8_t frame, const struct field_writer *fields);
 bool reply_empty(int fd);
-/* An ERROR frame: `code` is a guest_error, `error` an errno or 0, `text` says what happened and what to do. */
+/* Sends an ERROR frame. `code` is a guest_error. `error` is an errno or 0. `text` says what happened and what to do next. */
 bool reply_error(int fd, uint16_t code, int error, const char *text);
-/* The same frame as bytes, for those who may not block; returns its length. */
+/* Writes the same frame into `to`, for callers that may not block. Returns its length. */
 size_t write_error_frame(uint8_t *to, size_t capacity, uint16_t code, int error, const char *text);
 
 #endif

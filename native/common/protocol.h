@@ -1,4 +1,4 @@
-/* The numbers of the guest protocol, version 1 (docs/guest-protocol.md). src/protocol/wire.ts holds the same ones; test/pins compares them. */
+/* The numbers of the guest protocol, version 1 (docs/guest-protocol.md). src/protocol/wire.ts has the same numbers; test/pins compares both. */
 #ifndef BELLJAR_PROTOCOL_H
 #define BELLJAR_PROTOCOL_H
 

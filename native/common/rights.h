@@ -1,4 +1,4 @@
-/* What sets the guest's processes apart from the sandbox's programs, for the kernel: which has the same ids for both. */
+/* How the kernel tells the guest's processes from the sandbox's programs, although both may have the same ids. */
 #ifndef BELLJAR_RIGHTS_H
 #define BELLJAR_RIGHTS_H
 
@@ -6,17 +6,17 @@
 #include <stdbool.h>
 
 /*
- * A capability that the guest and its workers may hold and no program can get: it is in no bounding set, and execve takes it away.
- * Whoever lacks a capability of another process may neither trace it, read its memory or descriptors, nor change its priority,
- * scheduling or processors, even with its ids and while it is dumpable. It gives nothing by itself: the kernel asks for it in the
- * host's user namespace alone, and for a call that the filter refuses.
+ * The mark is a capability that the guest and its workers hold. No program can get it: it is in no bounding set, and execve drops it.
+ * A process that lacks a capability of another process cannot trace that process, cannot read its memory or descriptors, and cannot
+ * change its priority, scheduling or processors. This holds even if both have the same ids and the other process is dumpable.
+ * The mark itself allows nothing: the kernel checks it in the host's user namespace alone, for a call that the filter refuses.
  */
 #define GUEST_MARK CAP_SYS_PACCT
 
-/* The limits of a process are set by those whose ids are all of its ids: a saved group that differs from the others is nobody's. */
+/* A process can set another's limits only if its own ids equal all ids of the other. No program has a saved group that differs from its other groups. */
 #define GUEST_SAVED_GROUP 65535u
 
-/* Gives up every capability but the mark, where that is there. False with errno set. */
+/* Gives up every capability but the mark. A process without the mark keeps none. False with errno set. */
 bool keep_mark_alone(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a fuzzer feeds: the sandbox's /etc/passwd and /etc/group, which its root may have written. The first byte chooses who is asked for. */
+/* The input is the sandbox's /etc/passwd and /etc/group, which its root may have written. The first byte chooses the name that is looked up. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 static int open_input(void);
 
-/* The reader itself, with its files in memory. */
+/* Includes the reader; its files lie in memory. */
 #define open(path, flags) ((void)(path), (void)(flags), open_input())
 #include "../guest/users.c"
 #undef open

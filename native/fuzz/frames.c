@@ -1,4 +1,4 @@
-/* What a fuzzer feeds: the first byte chooses a decoder, the rest is its input. A decoder must refuse it or read exactly what it says. */
+/* The first byte of the input chooses a decoder; the rest goes to it. The decoder must refuse the bytes, or its result must encode to the same bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void put_again(struct field_writer *writer, const struct field *field) {
   else put_number(writer, field->tag, field->number);
 }
 
-/* The buffers are exactly as long as the input, so that a byte read or written beyond it is caught. */
+/* The buffers are exactly as long as the input, so that the sanitizer sees a byte read or written beyond them. */
 static void decode_fields(const uint8_t *data, size_t size) {
   uint8_t *bytes = malloc(size);
   uint8_t *again = malloc(size);

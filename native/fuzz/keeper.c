@@ -1,4 +1,4 @@
-/* What a fuzzer feeds: what a client says to a keeper, in pieces. The client is refused, or asks for something that the keeper may act on. */
+/* The input is what a client of the keeper sends, in pieces. The client is refused, or its request is one that the keeper may act on. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static void check_request(const struct keeper_request *request) {
   for (size_t i = 0; i < length; i++) check(request->reason[i] == '_' || (request->reason[i] >= 'a' && request->reason[i] <= 'z'));
 }
 
-/* As the keeper does it: some operations are answered at once, some wait. */
+/* Does what the keeper does: WAIT and KILL wait, other operations are answered at once. */
 static void answer(struct client *client, const struct keeper_request *request) {
   check_request(request);
   if (request->operation == OPERATION_KEEPER_WAIT) client_wait(&clients, client, WAITS_FOR_END);
@@ -29,7 +29,7 @@ static void answer(struct client *client, const struct keeper_request *request) 
   else client_reply(&clients, client, NULL);
 }
 
-/* Every client that did not hang up by itself gets one whole frame. */
+/* Whatever the client gets is one whole frame. */
 static void check_answer(int fd) {
   uint8_t bytes[1024];
   struct frame_header header;
@@ -40,7 +40,7 @@ static void check_answer(int fd) {
   check((size_t)length == FRAME_HEADER_BYTES + header.length);
 }
 
-/* The first byte is the size of the pieces. The second place stays as it is: nothing of the first may run over into it. */
+/* The first byte is the size of the pieces. The client has the first place; nothing may run over into the second. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   int ends[2];
   static const struct client untouched;

@@ -1,4 +1,4 @@
-/* What a fuzzer feeds: the record beside a sandbox's sockets, which `clear` reads. It is refused, or is the asked sandbox's. */
+/* The input is the record that `clear` reads. The reader must refuse it, or it is a valid record of the sandbox that is cleared. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 static int open_input(void);
 static void *kept;
 
-/* The reader itself, with its file in memory. What it keeps until the process ends is freed after each input. */
+/* Includes the reader; its file lies in memory. The reader never frees its buffer, so it is freed here after each input. */
 #define openat(folder, ...) ((void)(folder), open_input())
 #define malloc(size) (kept = malloc(size))
 #include "../jail/record.c"
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   input_bytes = size;
   kept = NULL;
   if (setjmp(refused) != 0) {
-    /* A refusal ends the real process, and closes its descriptors. */
+    /* A refusal ends the real process, which closes its descriptors. */
     close(input_fd);
   } else if (read_record(&asked, recorded)) {
     check_spec(recorded);

@@ -1,4 +1,4 @@
-/* What a fuzzer feeds: the fields of a jail's specification. It is refused, or holds what the jail relies on. */
+/* The input is the fields of a jail's specification. The reader must refuse them, or all that the jail relies on holds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The bytes are exactly as long as the input, so that a byte read or written beyond them is caught. */
+/* The buffer is exactly as long as the input, so that the sanitizer sees a byte read or written beyond it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct spec_bytes raw = {.bytes = malloc(size), .length = size};
   struct spec *spec = malloc(sizeof *spec);

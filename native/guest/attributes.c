@@ -11,7 +11,7 @@
 #include "entry.h"
 #include "work.h"
 
-/* The kernel's own bound on values and on lists. */
+/* The kernel's bound on one value and on one list of names. */
 #define XATTR_BYTES 65536u
 
 void serve_stat(struct work *work) {
@@ -25,7 +25,7 @@ void serve_stat(struct work *work) {
 }
 
 static void set_mode(struct work *work, const char *path, bool follow) {
-  /* The kernel has no mode for a link itself. */
+  /* A symbolic link has no mode of its own. */
   int flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
   if (fchmodat(AT_FDCWD, path, work->request->mode & 07777, flags) != 0) work_fail(work, "change the mode of", path);
 }

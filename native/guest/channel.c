@@ -11,9 +11,9 @@
 #include "connection.h"
 #include "sink.h"
 
-/* Grants go out in halves of the window: each costs a write here and a read there. */
+/* Each grant costs a write here and a read at the host. A grant is sent once half of the window is used. */
 #define GRANT_BYTES (HOST_CREDIT_BYTES / 2u)
-/* A window, and the byte that ends a terminal's input. */
+/* One window, and the byte that ends a terminal's input. */
 #define PENDING_BYTES (HOST_CREDIT_BYTES + 1u)
 #define CREDIT_MAX 0x7fffffffu
 #define END_OF_INPUT 0x04
@@ -36,7 +36,7 @@ void channel_open(struct channel *channel, struct connection *connection, uint8_
 
 void channel_attach(struct channel *channel, int fd) {
   channel->event = (struct event){.fd = fd, .ready = on_ready, .owner = channel};
-  /* The host's END may have come before there was a connection to tell it to. */
+  /* The host's END may have come before the connection was there. */
   if (!channel->writes && is_socket(channel)) shutdown(fd, SHUT_WR);
 }
 
@@ -80,12 +80,12 @@ static void end_reads(struct channel *channel) {
   close_if_done(channel);
 }
 
-/* What a reset connection lost is told, so that it never looks like a proper end. */
+/* A reset connection has lost bytes. The error keeps it from looking like a proper end. */
 static void fail_reset(struct channel *channel) {
   connection_fail(channel->connection, GUEST_ERROR_CONNECTION_RESET, ECONNRESET, "the program inside closed the connection before it had ended");
 }
 
-/* Bytes that the process takes now; 0 when it must be waited for. */
+/* Returns how many bytes the process takes now. 0: it takes none yet. */
 static size_t write_now(struct channel *channel, const uint8_t *bytes, size_t length) {
   if (channel->event.fd < 0) return 0;
   ssize_t count = is_socket(channel) ? send(channel->event.fd, bytes, length, MSG_NOSIGNAL) : write(channel->event.fd, bytes, length);
@@ -96,7 +96,7 @@ static size_t write_now(struct channel *channel, const uint8_t *bytes, size_t le
   if (errno == EAGAIN || errno == EINTR) return 0;
   channel->broken = channel->kind == CHANNEL_TCP;
   end_writes(channel);
-  /* What it sent before is still read, and what it lost told at the end of that. */
+  /* Bytes that the process sent before are still read. The error follows them. */
   if (channel->broken && !channel->reads) fail_reset(channel);
   return 0;
 }
@@ -128,7 +128,7 @@ void channel_take_end(struct channel *channel) {
   if (channel->end_came || !channel->takes) return;
   channel->end_came = true;
   if (channel->kind == CHANNEL_TERMINAL) {
-    /* A terminal has no half-close: the program sees what a person's Ctrl-D makes. */
+    /* A terminal has no half-close. The program gets the byte that Ctrl-D sends. */
     const uint8_t end = END_OF_INPUT;
     channel_take(channel, &end, 1);
   } else if (channel->pending == NULL) {
@@ -179,7 +179,7 @@ static void read_some(struct channel *channel) {
     fail_reset(channel);
     return;
   }
-  /* A terminal's end is EIO. */
+  /* The end of a terminal is EIO; of every other kind it is 0. */
   end_reads(channel);
 }
 

@@ -17,55 +17,55 @@ struct channel {
   struct connection *connection;
   enum channel_kind kind;
   uint8_t number;
-  /* The host may write to it at all. */
+  /* The host may write to it. */
   bool takes;
-  /* Still open towards the host, and towards the process. */
+  /* `reads`: the process may still send. `writes`: it may still receive. */
   bool reads;
   bool writes;
-  /* Bytes that we may still send. */
+  /* The bytes that the guest may still send. */
   uint32_t credit;
-  /* Bytes that the host may still send, and those that it is to be granted. */
+  /* `window`: the bytes that the host may still send. `owed`: the bytes to grant it next. */
   uint32_t window;
   uint32_t owed;
-  /* What the process has not taken yet: at most HOST_CREDIT_BYTES. */
+  /* Bytes that the process has not taken yet, at most HOST_CREDIT_BYTES. */
   uint8_t *pending;
   uint32_t pending_start;
   uint32_t pending_end;
   /* Writing to a TCP connection failed. */
   bool broken;
-  /* Its bytes wait: the operation has a frame that must go out before them. */
+  /* The operation must first send a frame. Until then the process is not read. */
   bool muted;
-  /* When the host goes away, the process must not take it for a proper end. */
+  /* A close by the host resets the connection, so that the process does not see a proper end. */
   bool resets;
   bool end_came;
   bool end_due;
-  /* Bytes that lay in it when the process ended, and are still to be delivered. */
+  /* The bytes that lay in the pipe when the process ended and are not delivered yet. */
   uint32_t promised;
-  /* The time to drain is over: nothing but the promised bytes is delivered. */
+  /* The time to drain is over. Only promised bytes are still delivered. */
   bool drained;
 };
 
-/* `fd` is non-blocking and owned by the channel from here on; -1 where it is still to come (channel_attach). */
+/* Takes ownership of `fd`, which is non-blocking. -1: channel_attach will give it. */
 void channel_open(struct channel *channel, struct connection *connection, uint8_t number, enum channel_kind kind, int fd);
 void channel_attach(struct channel *channel, int fd);
 void channel_close(struct channel *channel);
-/* The host went away: where the channel `resets`, the close of a TCP connection that lacks bytes becomes a reset. */
+/* The host went away. If the channel `resets` and its TCP connection is still written to, the close will be a reset. */
 void channel_reset(struct channel *channel);
 
-/* A part of a DATA frame whose length was already taken from the window. */
+/* Takes a part of a DATA frame. The caller has subtracted the frame's length from the window. */
 void channel_take(struct channel *channel, const uint8_t *bytes, size_t length);
 void channel_take_end(struct channel *channel);
-/* False when the grant is beyond any sense. */
+/* False when the sum of the grants is too large. */
 bool channel_grant(struct channel *channel, uint32_t bytes);
 
-/* Notes what lies in it: the process has ended, and so much is still delivered whatever happens. */
+/* The process has ended. Counts the bytes that lie in the pipe: all of them will be delivered. */
 void channel_promise(struct channel *channel);
-/* The time to drain is over: ends it unless promised bytes are left. */
+/* The time to drain is over. Ends the channel unless promised bytes are left. */
 void channel_stop(struct channel *channel);
 
 /* Sends END and CREDIT that are due; only while the connection is clear. */
 void channel_settle(struct channel *channel);
-/* What to wait for, given whether the connection can take more output. */
+/* The events to wait for. `clear`: the connection can take more output. */
 uint32_t channel_interest(const struct channel *channel, bool clear);
 
 #endif

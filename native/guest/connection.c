@@ -9,12 +9,12 @@
 
 #include "incoming.h"
 
-/* A DATA frame and the small ones that may have to wait behind it. */
+/* Room for one DATA frame and for the small frames that wait behind it. */
 #define OUT_BYTES (FRAME_HEADER_BYTES + PAYLOAD_MAX_BYTES + 2048u)
 #define LINGER_US 5000000
 #define HOLD_US 1000
 
-/* Of a stream whose head is still to come. */
+/* The operation of a stream whose head has not come yet. */
 static const struct operation NO_OPERATION = {.start = NULL};
 
 static void on_socket(struct loop *loop, struct event *event, uint32_t events);
@@ -81,7 +81,7 @@ bool connection_is_clear(const struct connection *connection) { return connectio
 
 static void keep_out(struct connection *connection, const uint8_t *bytes, size_t length) {
   if (connection->out == NULL) connection->out = malloc(OUT_BYTES);
-  /* Only small frames ever wait behind a DATA frame, and few: a full buffer is a fault of ours or no memory. */
+  /* Only a few small frames ever wait behind a DATA frame. A full buffer is a fault of the guest, or memory is short. */
   if (connection->out == NULL || length > OUT_BYTES - connection->out_end) {
     connection_close(connection);
     return;
@@ -90,7 +90,7 @@ static void keep_out(struct connection *connection, const uint8_t *bytes, size_t
   connection->out_end += length;
 }
 
-/* Bytes that the socket takes now; closes the connection when the host has gone. */
+/* Returns how many bytes the socket takes now. Closes the connection if the host has gone. */
 static size_t push(struct connection *connection, const uint8_t *bytes, size_t length) {
   ssize_t count = send(connection->socket.fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count >= 0) return (size_t)count;
@@ -152,11 +152,11 @@ static void flush_out(struct connection *connection) {
   connection->out = NULL;
 }
 
-/* False when nothing more is there now. */
+/* False: nothing more is there now. */
 static bool receive(struct connection *connection) {
   uint8_t *scratch = loop_scratch(connection->loop);
   if (scratch == NULL) return false;
-  /* Not a byte beyond the head is taken before it is known who serves it: a worker reads the rest by itself. */
+  /* Reads no byte beyond the head: a worker may serve the stream, and reads the rest itself. */
   size_t wanted = connection->phase == PHASE_HEAD ? incoming_head_wanted(connection) : SCRATCH_BYTES;
   if (wanted > SCRATCH_BYTES) wanted = SCRATCH_BYTES;
   ssize_t count = recv(connection->socket.fd, scratch, wanted, MSG_DONTWAIT);
@@ -171,7 +171,7 @@ static void on_socket(struct loop *loop, struct event *event, uint32_t events) {
   (void)loop;
   struct connection *connection = event->owner;
   if (events & EPOLLOUT && connection->out_end > 0) flush_out(connection);
-  /* A head comes in two reads, but most often at once: streams are served in the order of their heads. */
+  /* A head takes two reads. Both are done at once, so that streams are served in the order of their heads. */
   bool more = (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && event->fd >= 0;
   while (more) more = receive(connection) && connection->phase == PHASE_HEAD;
   connection_settle(connection);

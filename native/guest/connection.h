@@ -16,13 +16,13 @@
 #define CONNECTIONS_MAX 1024u
 
 enum phase {
-  /* Its head is still to come. */
+  /* The head has not come yet. */
   PHASE_HEAD,
   /* Frames go both ways. */
   PHASE_OPEN,
-  /* A child serves it; the loop holds only the place. */
+  /* A child serves the stream. The loop holds only its place. */
   PHASE_WORKER,
-  /* The last frame is written or on its way; what still comes is dropped. */
+  /* The last frame is written or in the buffer. Bytes that still come are dropped. */
   PHASE_ENDING,
   PHASE_CLOSED,
 };
@@ -43,7 +43,7 @@ struct connection {
 
   /* The operation's number, as the head has it. */
   uint8_t asked;
-  /* The head or the frame's header as it comes in. */
+  /* The head or the frame header that is coming in. */
   uint8_t header[FRAME_HEADER_BYTES];
   size_t header_length;
   uint8_t *fields;
@@ -54,50 +54,50 @@ struct connection {
   uint32_t frame_left;
   uint8_t small[4];
 
-  /* What the socket did not take; allocated while there is some. */
+  /* Bytes that the socket did not take. Allocated only while there are some. */
   uint8_t *out;
   size_t out_start;
   size_t out_end;
   bool shut;
-  /* Small frames of one settling go out as one write. */
+  /* The small frames of one connection_settle go out in one write. */
   uint8_t batch[256];
   size_t batch_length;
   bool batching;
 
   struct channel *channels;
   size_t channel_count;
-  /* 0: none. */
+  /* When `deadline` of the operation is called, or an ENDING stream is closed. 0: never. */
   int64_t deadline_us;
-  /* The channels' ENDs wait a moment for what will follow them, until `hold_us` at most. 0: none has come yet. */
+  /* The channels' ENDs are held back until `hold_us`, so that they go out with a later frame. `hold_us` is 0 until the first END. */
   bool holds_ends;
   int64_t hold_us;
-  /* The descriptors that it counts as a stream of the network; 0: it is none. */
+  /* The descriptors that this stream of the network counts for. 0: it is not counted. */
   size_t network_fds;
 };
 
 void connection_open(struct loop *loop, int fd);
 void connection_close(struct connection *connection);
-/* Frees the closed ones; only between two batches of events. */
+/* Frees the closed connections. Call it only between two batches of events. */
 void connections_sweep(struct loop *loop);
 
 bool connection_is_clear(const struct connection *connection);
-/* Sends a small frame, or keeps it until the socket takes it. */
+/* Sends a small frame, at once or as soon as the socket takes it. */
 void connection_send(struct connection *connection, struct frame_header header, const void *payload);
-/* The same for bytes that are whole frames already. */
+/* The same for whole frames. */
 void connection_send_bytes(struct connection *connection, const uint8_t *bytes, size_t length);
-/* No more frames after this one: waits for the host to close, for a bounded time. */
+/* Ends the stream after the frames sent so far. Waits a bounded time for the host to close. */
 void connection_end(struct connection *connection);
 void connection_fail(struct connection *connection, uint16_t code, int error, const char *text);
-/* Sends what became due, asks whether the operation is over, and tells the loop what to wait for. After every change. */
+/* Call it after every change. Sends the frames that are due, lets the operation end the stream, and sets the events to wait for. */
 void connection_settle(struct connection *connection);
 /* Acts on the deadlines that have passed. */
 void connection_pass_deadlines(struct connection *connection, int64_t now);
 /* The earlier one of its two deadlines; 0: it has none. */
 int64_t connection_first_deadline(const struct connection *connection);
-/* Whether an END must wait a little longer. */
+/* True: an END must still be held back. */
 bool connection_holds_end(struct connection *connection);
 void connection_let_ends_go(struct connection *connection);
-/* For streams that are one duplex channel: ends the stream once both directions have ended. */
+/* The `settle` of operations with one duplex channel: ends the stream once both directions have ended. */
 void connection_end_with_channel(struct connection *connection);
 /* The process connection->pid was reaped. */
 void connection_reaped(struct connection *connection, int status, const struct rusage *usage);

@@ -1,4 +1,4 @@
-/* COPY: files with their holes, folders with what lies in them, links as links. */
+/* COPY: keeps the holes of files and the links in folders. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #define DEPTH_MAX 200u
 #define CHUNK_BYTES (16u << 20)
 
-/* A name in an open folder, on each side. */
+/* The source or the target: a name in an open folder. */
 struct end {
   int folder;
   const char *name;
@@ -34,7 +34,7 @@ static void copy_bytes(struct work *work, int from, int to, const char *name) {
   }
 }
 
-/* One stretch of data. The kernel copies where the file system lets it, and shares blocks where it can. */
+/* Copies one stretch of data. The kernel copies it, and shares blocks, where the file system supports that. */
 static void copy_stretch(struct work *work, int from, int to, off_t start, off_t end, const char *name) {
   off_t in = start;
   off_t out = start;
@@ -78,7 +78,7 @@ static void copy_file(struct work *work, struct end source, struct end target, i
   if (old.st_dev == status.st_dev && old.st_ino == status.st_ino) work_refuse(work, GUEST_ERROR_PATH_INVALID, "the source and the target are one file");
   if (!S_ISREG(old.st_mode)) work_refuse(work, GUEST_ERROR_NOT_SUPPORTED, "the target is there and is no regular file");
   if (ftruncate(to, 0) != 0) work_fail(work, "write", target.name);
-  /* Files of /proc and the like say that they are empty. */
+  /* Files of /proc report a size of 0. */
   if (status.st_size == 0) copy_bytes(work, from, to, source.name);
   else copy_sparse(work, from, to, status.st_size, source.name);
   close(from);
@@ -111,7 +111,7 @@ static void copy_folder(struct work *work, struct end source, struct end target,
     errno = 0;
   }
   if (errno != 0) work_fail(work, "read", source.name);
-  /* Last, since a read-only folder would not take its own files. */
+  /* The mode is set last: files cannot be made in a read-only folder. */
   if (made && fchmod(to, status.st_mode & 0777) != 0) work_fail(work, "set the mode of", target.name);
   closedir(folder);
   close(to);
@@ -128,7 +128,7 @@ static void copy_entry(struct work *work, struct end source, struct end target, 
   else if (mknodat(target.folder, target.name, S_IFIFO | (status.st_mode & 0777), 0) != 0) work_fail(work, "make", target.name);
 }
 
-/* A copy of a folder into itself would never end. Climbs from the target's parent up to the root. */
+/* A copy of a folder into itself would never end. The check climbs from the target's parent to the root. */
 static void refuse_own_child(struct work *work, const struct stat *source) {
   char parent[PATH_MAX];
   const char *target = work->request->target;

@@ -27,7 +27,7 @@ bool read_process_status(pid_t pid, struct process_status *status) {
   ssize_t length = read_file(path, text, sizeof text - 1);
   if (length <= 0) return false;
   text[length] = 0;
-  /* The name stands in parentheses and may hold any of them: the last one ends it. */
+  /* The name stands in parentheses and may contain parentheses. The last `)` ends it. */
   char *opening = strchr(text, '(');
   char *closing = strrchr(text, ')');
   if (opening == NULL || closing == NULL || closing < opening) return false;

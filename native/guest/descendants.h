@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What /proc/PID/stat says; false when the process is gone. */
+/* The fields of /proc/PID/stat. */
 struct process_status {
   pid_t pid;
   pid_t ppid;
@@ -19,7 +19,7 @@ struct process_status {
   char name[32];
 };
 bool read_process_status(pid_t pid, struct process_status *status);
-/* The number that a name in /proc is; 0 for other names. */
+/* Parses a name in /proc. 0: the name is not a process. */
 pid_t pid_of_name(const char *name);
 
 void signal_descendants(int number);

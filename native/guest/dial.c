@@ -54,7 +54,7 @@ static bool start_connect(struct connection *connection) {
     struct sockaddr_in6 in6;
   } to = {.in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
   if (dial->second) to.in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-  /* In both families the port has the same place. */
+  /* Both families have the port at the same offset. */
   to.in.sin_port = htons(dial->port);
   socklen_t length = dial->second ? sizeof to.in6 : sizeof to.in;
   int fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -66,7 +66,7 @@ static bool start_connect(struct connection *connection) {
   return loop_set(connection->loop, &dial->connecting, EPOLLOUT);
 }
 
-/* Servers on `localhost` may listen on ::1 alone. What the first address said is told where there is no second one. */
+/* A server on `localhost` may listen on ::1 alone, so ::1 is tried second. If both fail, the error of the first address is sent. */
 static void next_address(struct connection *connection, int error) {
   struct dial *dial = connection->state;
   loop_close(connection->loop, &dial->connecting);
@@ -79,7 +79,7 @@ static void next_address(struct connection *connection, int error) {
   refuse(connection, dial->error);
 }
 
-/* A connect to a port that the kernel chose for its own side finds itself: nobody listens there. */
+/* The kernel may choose the target port as the local port. The socket is then connected to itself, and nobody listens there. */
 static bool is_own_echo(int fd) {
   uint8_t ends[2][32];
   struct field_writer fields[2];

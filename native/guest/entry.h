@@ -15,14 +15,14 @@ struct place {
   /* AT_FDCWD or an open folder. */
   int folder;
   const char *name;
-  /* As the host is told it. */
+  /* The name that the host is told. */
   const char *shown;
 };
 
 uint8_t entry_type(mode_t mode);
-/* PATH and all that is known of the file; for a link its text and, where it leads somewhere, its end. */
+/* Writes PATH and the attributes of the file. A link also gets its text as TARGET and, if it leads to a file, that path as RESOLVED. */
 void put_entry(struct work *work, struct field_writer *fields, const struct place *place, const struct stat *status);
-/* The absolute path of an open file; false with errno set. */
+/* The absolute path of an open file. False with errno set. */
 bool path_of(int fd, char *to, size_t capacity);
 
 #endif

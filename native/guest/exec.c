@@ -20,7 +20,7 @@
 #define SIGNALS_MAX 64u
 
 struct exec {
-  /* Tells how the child's execve went. */
+  /* A pipe from the child. It closes when execve succeeds, and carries an ERROR frame when it fails. */
   struct event status;
   bool started;
   bool timed_out;
@@ -37,7 +37,7 @@ static void open_channels(struct connection *connection, const struct pair *pair
     enum channel_kind kind = i >= 3 ? CHANNEL_SOCKET : i == 0 && terminal ? CHANNEL_TERMINAL : CHANNEL_PIPE;
     channel_open(channel, connection, (uint8_t)i, kind, pairs[i].ours);
     bool absent = pairs[i].ours < 0;
-    /* STARTED stands before everything that the program says. */
+    /* STARTED must be the first frame. */
     channel->muted = true;
     channel->reads = !absent && !(i == 0 && !terminal);
     channel->takes = channel->writes = !absent && i != 1 && i != 2;
@@ -137,14 +137,14 @@ static void start(struct connection *connection, const struct request *request) 
     return;
   }
   connection->pid = pid;
-  /* Most often a program's streams end because it exits: their ENDs then go out in one write with the EXIT. */
+  /* Most programs close their streams by exiting. Their ENDs then go out in one write with the EXIT. */
   connection->alive = connection->holds_ends = true;
   if (request->timeout_ms > 0) connection->deadline_us = exec->began_us + (int64_t)request->timeout_ms * 1000;
   open_channels(connection, pairs, request);
   if (!loop_set(connection->loop, &exec->status, EPOLLIN)) fail_start(connection, "watch the process");
 }
 
-/* Before its setsid the child is in no group of its own. */
+/* Before setsid the child has no group of its own. */
 static void kill_group(const struct connection *connection, int number) {
   if (!connection->alive) return;
   if (kill(-connection->pid, number) != 0 && errno == ESRCH) kill(connection->pid, number);
@@ -184,7 +184,7 @@ static void reaped(struct connection *connection, int status, const struct rusag
   connection_settle(connection);
 }
 
-/* A reader inside may have taken promised bytes away: they are counted again until they are gone or delivered. */
+/* Another reader inside may take promised bytes away. So they are counted again until none is left. */
 static void stop_channels(struct connection *connection) {
   connection->deadline_us = now_us() + RECOUNT_US;
   for (size_t i = 0; i < connection->channel_count; i++) channel_stop(&connection->channels[i]);

@@ -23,7 +23,7 @@
 #include "sink.h"
 
 #define ACCEPTS_PER_EVENT 16
-/* Commands are so much likelier to die than the guest and its workers when memory runs out. */
+/* When memory runs out, commands are killed before the guest and its workers. */
 #define CHILD_OOM_RAISE 500
 #define OOM_MAX 1000
 
@@ -35,7 +35,7 @@ static int fail(const char *step) {
 static void refuse_connection(int fd) {
   uint8_t frame[256];
   size_t length = write_error_frame(frame, sizeof frame, GUEST_ERROR_TOO_MANY, 0, "the guest serves as many streams as it can: close some and try again");
-  /* A new socket takes so few bytes at once; when it does not, nobody is there to read them. */
+  /* A new socket has room for so few bytes. If it has none, nobody reads the answer. */
   if (send(fd, frame, length, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) shutdown(fd, SHUT_WR);
   close(fd);
 }
@@ -45,7 +45,7 @@ static void on_listener(struct loop *loop, struct event *event, uint32_t events)
   for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
     int fd = accept4(event->fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0) {
-      /* Out of descriptors: the listener rests until a stream is closed (wake_listeners), or it would spin. */
+      /* Without a free descriptor the loop would spin. The listener rests until a stream is closed (wake_listeners). */
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) loop_set(loop, event, 0);
       return;
     }
@@ -96,7 +96,7 @@ static int open_signals(void) {
   return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* The step that failed, or NULL. */
+/* Returns the step that failed, or NULL. */
 static const char *prepare(struct loop *loop) {
   const struct guest_options *options = loop->options;
   umask(022);

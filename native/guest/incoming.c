@@ -36,7 +36,7 @@ static void take_header(struct connection *connection) {
   if (connection->fields == NULL) connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "no memory for the request");
 }
 
-/* Compares in a time that tells the length, never how much was right. */
+/* The time of the comparison may tell the length of the secret, but not how many characters were right. */
 static bool is_secret(const char *expected, const char *given) {
   size_t length = strlen(expected);
   if (given == NULL || strlen(given) != length) return false;

@@ -1,4 +1,4 @@
-/* What the host sends: the head, then frames, taken apart as their bytes come. */
+/* Takes apart the bytes that the host sends: the head, then frames. */
 #ifndef BELLJAR_INCOMING_H
 #define BELLJAR_INCOMING_H
 
@@ -7,9 +7,9 @@
 
 struct connection;
 
-/* Bytes that are missing of the head. */
+/* The number of bytes that the head still lacks. */
 size_t incoming_head_wanted(const struct connection *connection);
-/* Takes at most as many as were wanted, and serves the request once the head is whole. */
+/* Takes at most the bytes that incoming_head_wanted asked for. Starts the operation once the head is whole. */
 void incoming_head(struct connection *connection, const uint8_t *bytes, size_t length);
 void incoming_frames(struct connection *connection, const uint8_t *bytes, size_t length);
 

@@ -1,4 +1,4 @@
-/* LISTEN: TCP addresses inside, held as long as the stream lives. Of several streams that want one address the first holds it. */
+/* LISTEN: holds TCP addresses inside as long as the stream lives. If several streams want one address, the first stream holds it. */
 #include "listen.h"
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 
 #define LOOPBACK_NET 0x7f000000u
 #define LOOPBACK_MASK 0xff000000u
-/* Benchmarking addresses (RFC 2544), which no network routes: the jail makes them the sandbox's own. */
+/* Benchmarking addresses (RFC 2544), which no network routes. The jail gives them to the sandbox's loopback. */
 #define NAMES_NET 0xc6120000u
 #define NAMES_MASK 0xfffe0000u
 
@@ -79,12 +79,12 @@ static void start(struct connection *connection, const struct request *request) 
 static void close_listener(struct listening *listening, size_t index) {
   int fd = listening->fds[index];
   service_unwatch(listening->service, fd);
-  /* A child that has not closed its copy yet must not keep the address. */
+  /* A child may not have closed its copy of the socket yet. The shutdown frees the address all the same. */
   shutdown(fd, SHUT_RDWR);
   close(fd);
 }
 
-/* Gives its addresses up, and its place in the line. */
+/* Gives up the stream's addresses and its place in the line. */
 static void leave(struct connection *connection) {
   struct loop *loop = connection->loop;
   struct listening *listening = connection->state;
@@ -120,7 +120,7 @@ static int listen_at(struct service *service, struct address address) {
   if (fd < 0) return -1;
   int on = 1;
   struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(address.port), .sin_addr.s_addr = htonl(address.ip)};
-  /* Connections of an earlier holder may still be closing. */
+  /* Connections of an earlier listener may still be closing. */
   bool ok = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
   if (ok && listen(fd, BACKLOG) == 0 && service_watch(service, fd)) return fd;
   int error = errno;
@@ -139,7 +139,7 @@ static void refuse(struct listening *listening, struct address address, int erro
   connection_fail(listening->connection, code_of_errno(error), error, text);
 }
 
-/* All of them or none. */
+/* Holds all addresses or none. */
 static void hold(struct listening *listening) {
   for (size_t i = 0; i < listening->count; i++) {
     listening->fds[i] = listen_at(listening->service, listening->addresses[i]);

@@ -4,7 +4,7 @@
 
 struct loop;
 
-/* Lets the streams in line hold the addresses that have become free; after each batch of events. */
+/* Call it after each batch of events. Streams in line take the addresses that have become free. */
 void listens_settle(struct loop *loop);
 
 #endif

@@ -18,7 +18,7 @@ int64_t now_us(void) {
 
 bool loop_set(struct loop *loop, struct event *event, uint32_t interest) {
   if (event->fd < 0 || event->interest == interest) return true;
-  /* A hang-up is reported even to an empty interest: what waits for nothing must not be in the set. */
+  /* epoll reports a hang-up even for an empty interest. So an event that waits for nothing leaves the set. */
   int action = interest == 0 ? EPOLL_CTL_DEL : event->interest == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   struct epoll_event wanted = {.events = interest, .data.ptr = event};
   if (epoll_ctl(loop->epoll, action, event->fd, &wanted) != 0) return false;
@@ -28,7 +28,7 @@ bool loop_set(struct loop *loop, struct event *event, uint32_t interest) {
 
 void loop_close(struct loop *loop, struct event *event) {
   if (event->fd < 0) return;
-  /* A descriptor that a child still shares would stay in the set after its close. */
+  /* A child may still share the descriptor. Then close alone would leave it in the set. */
   loop_set(loop, event, 0);
   close(event->fd);
   event->fd = -1;

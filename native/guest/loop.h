@@ -1,4 +1,4 @@
-/* One epoll loop and what it knows. Nothing in it may block: slow readers wait in their own buffers. */
+/* The guest's epoll loop and its state. Nothing in it may block: bytes for a slow reader wait in a buffer of its stream. */
 #ifndef BELLJAR_LOOP_H
 #define BELLJAR_LOOP_H
 
@@ -9,7 +9,7 @@
 #include "frames.h"
 #include "guest.h"
 
-/* What one stream may have on its way at most: read at once, it costs one wake-up. */
+/* The most bytes that one stream may have on their way. One read takes them all. */
 #define SCRATCH_BYTES (HOST_CREDIT_BYTES + PAYLOAD_MAX_BYTES)
 
 struct loop;
@@ -18,7 +18,7 @@ struct listening;
 struct service;
 struct sink;
 
-/* A watched descriptor. `fd` is -1 once it is forgotten; events of the same batch that are still to come are then dropped. */
+/* A watched descriptor. `fd` is -1 once it is closed; later events of the same batch are then dropped. */
 struct event {
   int fd;
   uint32_t interest;
@@ -33,36 +33,36 @@ struct loop {
   struct event signals;
   struct connection *connections;
   size_t connection_count;
-  /* Closed ones wait here until the batch of events that may still name them is over. */
+  /* Closed connections. Later events of the same batch may still name them, so they are freed after it. */
   struct connection *closed;
   struct service *services;
   struct service *closed_services;
-  /* LISTEN streams in the order in which they came; changed: somebody may hold what was not free. */
+  /* LISTEN streams in the order of arrival. `line_changed`: an address may have become free. */
   struct listening *line;
   bool line_changed;
   size_t network_streams;
   size_t network_fds;
   struct sink *sinks;
   size_t sink_count;
-  /* SCRATCH_BYTES, there while it is needed; holds nothing from one event to the next. */
+  /* SCRATCH_BYTES, allocated on first use. Its content is not kept between events. */
   uint8_t *scratch;
   int64_t started_us;
-  /* Written to the oom_score_adj of every command. */
+  /* The oom_score_adj of every command. */
   char child_oom_score[12];
-  /* SHUTDOWN was asked for, by this stream if it is still open; 0: it was not. */
+  /* When a SHUTDOWN ends at the latest. 0: no SHUTDOWN was asked for. `shutdown` is its stream, NULL once that is closed. */
   int64_t stop_deadline_us;
   struct connection *shutdown;
   bool killed_all;
 };
 
 int64_t now_us(void);
-/* Sets what the event waits for; 0 takes it out of the loop. */
+/* Sets the events to wait for. 0 takes the descriptor out of the loop. */
 bool loop_set(struct loop *loop, struct event *event, uint32_t interest);
-/* Takes it out of the loop and closes its descriptor. */
+/* Takes the descriptor out of the loop and closes it. */
 void loop_close(struct loop *loop, struct event *event);
 /* NULL when memory is short. */
 uint8_t *loop_scratch(struct loop *loop);
-/* Waits until `deadline_us` (0: for ever) and hands the events out; false when waiting itself failed. */
+/* Waits until `deadline_us` (0: for ever) and calls `ready` of each event. False when epoll failed. */
 bool loop_wait(struct loop *loop, int64_t deadline_us);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "connection.h"
 
-/* What the network leaves of CONNECTIONS_MAX to everything else. */
+/* The streams of CONNECTIONS_MAX that the network leaves free for other operations. */
 #define STREAMS_RESERVED 256u
 
 static size_t network_fds_max(void) {

@@ -1,4 +1,4 @@
-/* MAKE_DIRECTORY, RENAME and SYMLINK, and what is done to paths as such. */
+/* MAKE_DIRECTORY, RENAME and SYMLINK, and helpers for paths. */
 #include "paths.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static bool make_folder(const char *path) {
   if (mkdir(path, 0755) == 0) return true;
   int error = errno;
   if (is_folder(path)) return true;
-  /* A file is in the way, or a link that leads nowhere. */
+  /* The path exists as a file or as a dangling link. */
   errno = error == EEXIST ? ENOTDIR : error;
   return false;
 }
@@ -78,7 +78,7 @@ void serve_rename(struct work *work) {
   const struct request *request = work->request;
   unsigned flags = has_flag(request, FLAG_EXCLUSIVE) ? RENAME_NOREPLACE : 0;
   if (renameat2(AT_FDCWD, request->path, AT_FDCWD, request->target, flags) == 0) work_done(work, NULL);
-  /* The reason of most failures lies with the source; only where that is there, with the target. */
+  /* If the source is missing, the error names the source. Otherwise it names the target. */
   struct stat status;
   int error = errno;
   bool there = lstat(request->path, &status) == 0;

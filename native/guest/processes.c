@@ -26,7 +26,7 @@ static uint32_t find_uid(pid_t pid) {
   return line == NULL ? UINT32_MAX : (uint32_t)strtoul(&line[5], NULL, 10);
 }
 
-/* Unix time of the moment when the machine's boot clock stood at 0, in ms. */
+/* The Unix time of the machine's start in ms. */
 static int64_t boot_ms(void) {
   struct timespec wall;
   struct timespec boot;
@@ -35,8 +35,8 @@ static int64_t boot_ms(void) {
   return ((int64_t)wall.tv_sec - boot.tv_sec) * 1000 + (wall.tv_nsec - boot.tv_nsec) / 1000000;
 }
 
-/* The arguments as they stand now; a process without any (a zombie, one that hides) shows its name in brackets. A command of
-   very many arguments is cut where the row is full: it must not keep the others from being listed. */
+/* The present arguments of the process. A process without arguments (a zombie, for example) shows its name in brackets.
+   A very long list of arguments is cut, so that the row fits into a frame. */
 static void put_command(struct field_writer *fields, const struct process_status *status) {
   char path[32];
   char text[COMMAND_BYTES];
@@ -69,7 +69,7 @@ static void send_process(struct work *work, const struct process_status *status)
   work_send(work, FRAME_ENTRY, &fields);
 }
 
-/* Calls for each process but this worker, which is gone before anybody could use what is told of it. */
+/* Calls `visit` for each process but this worker: it will be gone before the host can use its row. */
 static void each_process(struct work *work, void (*visit)(struct work *work, const struct process_status *status, void *to), void *to) {
   DIR *folder = opendir("/proc");
   if (folder == NULL) work_fail(work, "list", "/proc");

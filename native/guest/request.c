@@ -15,7 +15,7 @@ static bool append(struct text_list *list, const char *text) {
     list->items = items;
     list->capacity = capacity;
   }
-  /* The buffer of the head is ours to change; exec wants its texts so. */
+  /* The request owns its buffer, so the const may go. execve takes texts without const. */
   list->items[list->count++] = (char *)(uintptr_t)text;
   list->items[list->count] = NULL;
   return true;

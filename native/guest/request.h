@@ -26,7 +26,7 @@ struct address {
 struct request {
   uint8_t operation;
   uint64_t present;
-  /* NULL where absent; they lie in the buffer that was parsed. */
+  /* NULL: absent. The texts lie in the buffer that was parsed. */
   const char *secret;
   const char *cwd;
   const char *user;
@@ -36,7 +36,7 @@ struct request {
   const char *name;
   const char *value;
   size_t value_length;
-  /* 0 where absent. */
+  /* 0: absent. */
   uint64_t offset;
   uint64_t limit;
   uint64_t mtime_ns;
@@ -50,15 +50,15 @@ struct request {
   uint16_t cols;
   uint16_t port;
   uint8_t channels;
-  /* Each ends with a NULL item once it is not empty. */
+  /* A list that is not empty ends with a NULL item. */
   struct text_list args;
   struct text_list env;
-  /* How many came; the first ADDRESSES_MAX are kept. One that is no IPv4 address has the port 0. */
+  /* The number of addresses that came. The first ADDRESSES_MAX are kept. An address that is not IPv4 is kept with port 0. */
   size_t address_count;
   struct address addresses[ADDRESSES_MAX];
 };
 
-/* NULL, or a constant sentence that says what is wrong. Free the request either way; it reads from `bytes` and changes them. */
+/* Returns NULL, or a constant sentence that says what is wrong. Free the request in both cases. Parsing changes `bytes`, and the request points into them. */
 const char *parse_request(struct request *request, uint8_t operation, uint8_t *bytes, size_t length);
 void free_request(struct request *request);
 bool has_field(const struct request *request, uint8_t tag);

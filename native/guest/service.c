@@ -1,4 +1,4 @@
-/* ACCEPT: streams that the host keeps waiting, and the services whose connections they get. */
+/* ACCEPT: streams of the host that wait for connections, and the services that give them connections. */
 #include "service.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define UNIX_SERVICES_MAX 32u
 #define BACKLOG 128
 #define FOLDER "/run/belljar"
-/* Descriptors of an ACCEPT at what LISTEN holds: its stream and its connection. */
+/* The descriptors of an ACCEPT at an address of LISTEN: its stream and its connection. */
 #define NETWORK_ACCEPT_FDS 2u
 
 /* A stream that waits for a connection. */
@@ -36,15 +36,15 @@ struct accept {
 struct service {
   struct service *next;
   struct loop *loop;
-  /* A listening unix socket; or, where LISTEN streams hold addresses, an epoll set of their sockets, however many. */
+  /* A listening unix socket. For addresses of LISTEN streams: an epoll set of all their sockets. */
   struct event listener;
   bool listened;
-  /* There was no descriptor for a connection: it rests until a stream is closed, or it would spin. */
+  /* There was no free descriptor for a connection. The service rests until a stream is closed; otherwise the loop would spin. */
   bool rests;
   char name[NAME_BYTES];
-  /* LISTEN streams. */
+  /* The number of LISTEN streams that use it. */
   size_t holds;
-  /* In the order in which they came. */
+  /* In the order of arrival. */
   struct accept *waiting;
 };
 
@@ -53,12 +53,12 @@ bool is_service_name(const char *name) {
   return length > 0 && length < NAME_BYTES && name[length] == 0;
 }
 
-/* Connections that nobody waits for stay in the kernel's own, bounded queue. */
+/* While no stream waits, connections stay in the kernel's bounded queue. */
 static void settle_service(struct service *service) {
   loop_set(service->loop, &service->listener, service->waiting == NULL || service->rests ? 0 : EPOLLIN);
 }
 
-/* The service of LISTEN streams ends with the last that needs it; a unix socket stays. */
+/* A service of LISTEN streams is closed with its last stream. A unix socket stays open. */
 static void close_if_unused(struct service *service) {
   if (!service->listened || service->holds > 0 || service->waiting != NULL || service->listener.fd < 0) return;
   struct loop *loop = service->loop;
@@ -92,7 +92,7 @@ static void put_peer(struct field_writer *fields, int fd) {
 
 static void put_local(struct field_writer *fields, int fd) {
   int on = 1;
-  /* Without it small answers would wait for others; a failure costs time alone. */
+  /* Without TCP_NODELAY small answers are delayed. A failure costs nothing but that time. */
   (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   put_local_address(fields, fd);
 }
@@ -172,7 +172,7 @@ static struct service *make_service(struct loop *loop, const char *name, bool li
   return service;
 }
 
-/* Those of LISTEN are bounded by the streams that hold them or wait at them. */
+/* Services of LISTEN need no bound of their own: each has at least one stream. */
 static struct service *open_service(struct loop *loop, const char *name, bool listened) {
   size_t unix_services = 0;
   for (struct service *service = loop->services; service != NULL; service = service->next) {
@@ -211,7 +211,7 @@ static void start(struct connection *connection, const struct request *request) 
   }
   channel_open(&connection->channels[0], connection, 0, listened ? CHANNEL_TCP : CHANNEL_SOCKET, -1);
   connection->channel_count = 1;
-  /* The host went away amid an answer: the program must not take that for its proper end. */
+  /* If the host goes away in the middle of an answer, the program must see a reset. */
   connection->channels[0].resets = true;
   struct accept *accept = connection->state;
   accept->connection = connection;
@@ -240,7 +240,7 @@ bool service_watch(struct service *service, int fd) {
   return epoll_ctl(service->listener.fd, EPOLL_CTL_ADD, fd, &wanted) == 0;
 }
 
-/* A descriptor that a child still shares would stay in the set after its close. */
+/* A child may still share the descriptor. Then close alone would leave it in the set. */
 void service_unwatch(struct service *service, int fd) { epoll_ctl(service->listener.fd, EPOLL_CTL_DEL, fd, NULL); }
 
 void services_wake(struct loop *loop) {

@@ -12,7 +12,7 @@
 #define LAST_FRAMES_US 100000
 
 static void signal_all(const struct loop *loop, int number) {
-  /* Only PID 1 of a PID namespace may mean "everybody". */
+  /* Only PID 1 of a PID namespace may signal all processes. */
   if (loop->options->is_init && getpid() == 1) kill(-1, number);
   else signal_descendants(number);
 }
@@ -23,7 +23,7 @@ static void start(struct connection *connection, const struct request *request) 
   loop->stop_deadline_us = now_us() + (int64_t)request->timeout_ms * 1000;
   loop_set(loop, &loop->listener, 0);
   signal_all(loop, SIGTERM);
-  /* A stopped process would sleep through its SIGTERM. */
+  /* A stopped process does not act on SIGTERM. */
   signal_all(loop, SIGCONT);
 }
 

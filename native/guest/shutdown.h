@@ -1,4 +1,4 @@
-/* SHUTDOWN: SIGTERM to all, SIGKILL after the grace, then the end. */
+/* SHUTDOWN: SIGTERM to all processes, SIGKILL after the time of grace, then the guest ends. */
 #ifndef BELLJAR_SHUTDOWN_H
 #define BELLJAR_SHUTDOWN_H
 
@@ -6,7 +6,7 @@
 
 struct loop;
 
-/* To be asked after each batch of events: true when everything has ended and the answer is sent. */
+/* Call it after each batch of events. True when all processes have ended and the answer is sent. */
 bool shutdown_is_over(struct loop *loop);
 
 #endif

@@ -39,7 +39,7 @@ static _Noreturn void fail_step(const struct spawn *spawn, const char *step) {
 
 bool reset_signals(void) {
   struct sigaction standard = {.sa_handler = SIG_DFL};
-  /* Whoever started the guest may ignore some (the keeper does): exec would hand that on, and a shell cannot trap them. */
+  /* The keeper ignores some signals. execve would keep them ignored, and a shell could not trap them. */
   for (int number = 1; number < SIGSYS + 1; number++)
     if (number != SIGKILL && number != SIGSTOP && sigaction(number, &standard, NULL) != 0) return false;
   sigset_t none;
@@ -62,8 +62,8 @@ static bool set_oom_score(const char *score) {
   if (write_oom_score(score)) return true;
   if (errno != EACCES) return false;
   /*
-   * The files of a non-dumpable process belong to a root that the sandbox does not know. While it is dumpable, the guest's mark
-   * (rights.h) keeps programs with the same ids from tracing it: this child still has the guest's memory.
+   * The files in /proc of a non-dumpable process belong to the host's root, so this child becomes dumpable first. It still has the
+   * guest's memory. The guest's mark (rights.h) keeps programs with the same ids from tracing it meanwhile.
    */
   if (prctl(PR_SET_DUMPABLE, 1L, 0L, 0L, 0L) != 0) return false;
   bool written = write_oom_score(score);
@@ -74,8 +74,8 @@ static bool set_oom_score(const char *score) {
 }
 
 /*
- * Puts the descriptors at 0, 1, 2 ...: first all out of the way, since one's place may be another's target. All others are closed
- * here, before this child is dumpable (set_oom_score), and not by exec.
+ * Puts the descriptors at 0, 1, 2 and so on. All are first moved out of the way, since one may stand where another belongs. All other
+ * descriptors are closed here and not by execve: the child becomes dumpable before (set_oom_score).
  */
 static void place_descriptors(struct spawn *spawn) {
   int first_free = (int)spawn->descriptor_count;
@@ -95,7 +95,7 @@ static void place_descriptors(struct spawn *spawn) {
   if (close_range((unsigned)first_free + 1, UINT_MAX, 0) != 0) fail_step(spawn, "close the guest's descriptors");
 }
 
-/* A fork bomb must not keep the guest from looking at files or starting the command that ends it. */
+/* Even during a fork bomb the guest must be able to serve files and to start the command that ends the bomb. */
 static void leave_room_for_guest(const struct spawn *spawn) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NPROC, &limit) != 0) fail_step(spawn, "read the limit of processes");
@@ -107,7 +107,7 @@ static void leave_room_for_guest(const struct spawn *spawn) {
 static void take_user(const struct spawn *spawn, struct user *user) {
   const char *name = spawn->request->user;
   if (!find_user(name, user)) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no user \"%s\" in the sandbox's /etc/passwd", name == NULL ? "user" : name);
-  /* Programs open /dev/stdout anew, which asks for the right to the pipe itself. */
+  /* A program that opens /dev/stdout needs the right to the pipe itself. */
   for (size_t i = 0; !spawn->single_id && user->uid != 0 && i < spawn->descriptor_count && i < 3; i++) {
     struct stat status;
     bool ours = fstat((int)i, &status) == 0 && (S_ISFIFO(status.st_mode) || spawn->terminal);
@@ -136,7 +136,7 @@ static bool sets(const struct text_list *env, const char *entry) {
   return false;
 }
 
-/* The request's environment and, behind it, what it leaves out. */
+/* The environment of the request, followed by the defaults that it does not set. */
 static char **build_environment(const struct spawn *spawn, const struct user *user) {
   static char texts[DEFAULTS_MAX][sizeof user->home + 16];
   const struct text_list *env = &spawn->request->env;
@@ -163,7 +163,7 @@ static const char *find_path(char *const *environment) {
   return DEFAULT_PATH;
 }
 
-/* Goes on to the next folder only where this one has no such file; returns the error that says most. */
+/* Tries the next folder only if this one has no such file. Returns the most telling error. */
 static int try_path(char *const *argv, char *const *environment) {
   const char *path = find_path(environment);
   int result = ENOENT;

@@ -12,19 +12,19 @@
 
 struct spawn {
   const struct request *request;
-  /* What becomes descriptor 0, 1, 2 ... of the program; -1 is /dev/null. */
+  /* Become the program's descriptors 0, 1, 2 and so on. -1 becomes /dev/null. */
   int descriptors[EXEC_DESCRIPTORS_MAX];
   size_t descriptor_count;
   bool terminal;
   bool single_id;
   const char *oom_score;
-  /* Closed by a successful exec; takes one whole ERROR frame otherwise. */
+  /* A successful execve closes it. Otherwise one whole ERROR frame is written to it. */
   int status_fd;
 };
 
 _Noreturn void spawn_child(const struct spawn *spawn);
 
-/* Undoes what the guest did to its own signals, for a child that goes on as a program. False with errno set. */
+/* Gives a child that becomes a program the default signals again. False with errno set. */
 bool reset_signals(void);
 
 #endif

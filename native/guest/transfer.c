@@ -21,7 +21,7 @@ static void require_file(struct work *work, const struct stat *status, const cha
 
 static int open_to_read(struct work *work, struct stat *status) {
   const char *path = work->request->path;
-  /* Looked at before it is opened: opening a device may do something. */
+  /* Checks the type before the open: opening a device may have an effect. */
   if (stat(path, status) != 0) work_fail(work, "open", path);
   require_file(work, status, path);
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -56,7 +56,7 @@ void serve_read(struct work *work) {
 
 struct target {
   int fd;
-  /* Where the bytes go; and, for an atomic write, where the file goes at its end. */
+  /* The file that is written. An atomic write renames it at the end. */
   char path[PATH_MAX];
   char final[PATH_MAX];
 };
@@ -70,7 +70,7 @@ static _Noreturn void fail_write(struct work *work, const struct target *target,
 
 static mode_t wanted_mode(const struct request *request) { return has_field(request, TAG_MODE) ? request->mode & 07777 : 0644; }
 
-/* Through a link it is the link's end that is replaced. */
+/* If the path is a link, the file that it leads to is replaced. */
 static void find_final(struct work *work, struct target *target, const struct stat *old) {
   const char *path = work->request->path;
   int end = old == NULL ? -1 : open(path, O_PATH | O_CLOEXEC);
@@ -124,12 +124,12 @@ static void open_target(struct work *work, struct target *target) {
   bool there = stat(request->path, &status) == 0;
   if (!there && errno != ENOENT) work_fail(work, "open", request->path);
   if (there) require_file(work, &status, request->path);
-  /* An atomic write needs no right to the old file, but whoever took that right away meant something by it. */
+  /* A rename needs no right to the old file. All the same, a file that the user may not write is not replaced. */
   if (there && access(request->path, W_OK) != 0) work_fail(work, "open", request->path);
   errno = EEXIST;
   if (there && has_flag(request, FLAG_EXCLUSIVE)) work_fail(work, "create", request->path);
   bool in_place = !has_flag(request, FLAG_ATOMIC) || has_flag(request, FLAG_APPEND) || has_flag(request, FLAG_KEEP_REST) || has_field(request, TAG_OFFSET);
-  /* A link that leads nowhere is written through, which makes its end. */
+  /* A write through a dangling link makes the file that it names. */
   struct stat link;
   if (in_place || (!there && lstat(request->path, &link) == 0)) {
     open_in_place(work, target, there ? &status : NULL);
@@ -139,7 +139,7 @@ static void open_target(struct work *work, struct target *target) {
   open_temporary(work, target, there && !has_field(request, TAG_MODE) ? status.st_mode & 07777 : wanted_mode(request));
 }
 
-/* The next frame's payload in work->payload; false at END. A host that goes away in the middle leaves an atomic write undone. */
+/* Reads the payload of the next frame into work->payload. False at END. If the host goes away before END, an atomic write is undone. */
 static bool take_data(struct work *work, const struct target *target, size_t *length) {
   uint8_t bytes[FRAME_HEADER_BYTES];
   struct frame_header header;
@@ -161,7 +161,7 @@ static void finish(struct work *work, struct target *target, uint64_t size) {
   if (has_field(request, TAG_OFFSET) && !has_flag(request, FLAG_KEEP_REST | FLAG_APPEND) && ftruncate(target->fd, (off_t)(request->offset + size)) != 0) {
     work_fail(work, "cut off the rest of", request->path);
   }
-  /* Some file systems only now say that there is no room. */
+  /* Some file systems report a lack of room only at this point. */
   if (close(target->fd) != 0) fail_write(work, target, "write");
   if (target->final[0] == 0) return;
   unsigned flags = has_flag(request, FLAG_EXCLUSIVE) ? RENAME_NOREPLACE : 0;

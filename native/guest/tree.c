@@ -1,4 +1,4 @@
-/* LIST and REMOVE: whole folders, without ever following a link that lies in them. */
+/* LIST and REMOVE: work on whole folders, and never follow a link in them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 struct listing {
   struct work *work;
   uint32_t depth;
-  /* Of the current folder, below the listed one; "" or "a/b/". */
+  /* The path of the current folder below the listed folder: "" or "a/b/". */
   char shown[SHOWN_BYTES];
   size_t shown_length;
 };
@@ -28,7 +28,7 @@ static bool is_dots(const char *name) { return name[0] == '.' && (name[1] == 0 |
 
 static void list_folder(struct listing *listing, DIR *folder, uint32_t level);
 
-/* A folder that went away or may not be read is listed itself, without what it holds. */
+/* A folder that is gone or unreadable is listed without its content. */
 static void list_below(struct listing *listing, int folder, const char *name, uint32_t level) {
   int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && (errno == ENOENT || errno == EACCES || errno == ENOTDIR || errno == ELOOP)) return;
@@ -86,7 +86,7 @@ struct level {
   ino_t inode;
 };
 
-/* One open folder at a time, however deep: the way up is "..", and must lead to the folder that it came from. */
+/* Only one folder is open at a time, at any depth. The way up is "..", which must lead to the folder above. */
 struct removal {
   struct work *work;
   const char *path;
@@ -119,7 +119,7 @@ static void go_up(struct removal *removal) {
   work_refuse(removal->work, GUEST_ERROR_IO, "a folder was moved while it was being removed; nothing outside was touched: try again");
 }
 
-/* False when it is a folder that is not empty. */
+/* False: the entry is a folder that is not empty. */
 static bool remove_entry(struct removal *removal, const char *name) {
   int folder = dirfd(removal->folder);
   if (unlinkat(folder, name, 0) == 0 || errno == ENOENT) return true;
@@ -129,7 +129,7 @@ static bool remove_entry(struct removal *removal, const char *name) {
   work_fail(removal->work, "remove", name);
 }
 
-/* One pass over the open folder; true when it was found empty. Goes down as soon as there is something to go into. */
+/* One pass over the open folder. True: the folder was empty. Enters the first folder that is not empty. */
 static bool empty_folder(struct removal *removal) {
   bool empty = true;
   errno = 0;
@@ -145,7 +145,7 @@ static bool empty_folder(struct removal *removal) {
     errno = 0;
   }
   if (errno != 0) work_fail(removal->work, "remove what is in", removal->path);
-  /* Deleting while reading may pass some over: only a pass that meets nothing proves it empty. */
+  /* readdir may skip entries while others are deleted. Only a pass that finds no entry proves that the folder is empty. */
   rewinddir(removal->folder);
   return empty;
 }

@@ -15,7 +15,7 @@
 #define LINE_BYTES 16384u
 #define FIELDS_PER_LINE 7u
 
-/* Lines of a file that a sandbox's root may have written: longer ones are passed over, and only a regular file is read. */
+/* Reads the lines of a file. The sandbox's root may have written it: too long lines are skipped, and only a regular file is read. */
 struct lines {
   int fd;
   size_t start;
@@ -46,7 +46,7 @@ static bool fill(struct lines *lines) {
   return true;
 }
 
-/* The next whole line without its end, or NULL. */
+/* The next line without its newline, or NULL. */
 static char *next_line(struct lines *lines) {
   for (;;) {
     char *line = &lines->buffer[lines->start];
@@ -130,7 +130,7 @@ static bool parse_account(char *line, struct user *user) {
   return true;
 }
 
-/* A number finds the first account with that uid; a name always wins. */
+/* A number finds the first account with that uid. An account with that text as its name comes first. */
 static bool find_account(const char *name, struct user *user) {
   struct lines lines;
   if (!open_lines(&lines, "/etc/passwd")) return false;
@@ -172,7 +172,7 @@ bool become_user(const struct user *user, bool single_id) {
   if (single_id) return true;
   if (setgroups(user->group_count, user->groups) != 0 || setresgid(user->gid, user->gid, GUEST_SAVED_GROUP) != 0) return false;
   if (user->uid == 0) return setresuid(0, 0, 0) == 0;
-  /* Until the next execve, the kernel leaves the capabilities to us. */
+  /* With PR_SET_KEEPCAPS the kernel keeps the capabilities until the next execve. */
   return prctl(PR_SET_KEEPCAPS, 1L, 0L, 0L, 0L) == 0 && setresuid(user->uid, user->uid, user->uid) == 0 && keep_mark_alone();
 }
 

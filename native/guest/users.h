@@ -1,4 +1,4 @@
-/* The sandbox's own /etc/passwd and /etc/group, read without the C library's name services (they load modules). */
+/* Reads the sandbox's /etc/passwd and /etc/group. The C library's own readers are not used, because they load modules. */
 #ifndef BELLJAR_USERS_H
 #define BELLJAR_USERS_H
 
@@ -20,12 +20,12 @@ struct user {
   size_t group_count;
 };
 
-/* Finds a user by name, or by number in digits; NULL means `user`. `root` and `user` are known without a file. May block on I/O. */
+/* Finds a user by name or by uid in digits. NULL means `user`. `root` and `user` need no file. May block on I/O. */
 bool find_user(const char *name, struct user *user);
-/* Takes the user's ids and, unless it is root, every capability but the guest's mark away. In single-id mode the ids stay. False with errno set. */
+/* Takes the user's ids. A user other than root keeps no capability but the guest's mark. In single-id mode nothing changes. False with errno set. */
 bool become_user(const struct user *user, bool single_id);
 
-/* Remembers the last names that were asked for, since a folder's entries mostly share one owner. */
+/* Remembers the last names: the entries of a folder mostly share one owner. */
 struct name_cache {
   struct {
     bool used;
@@ -36,7 +36,7 @@ struct name_cache {
   size_t next_group;
 };
 
-/* The name, or the number in digits where the files know none. */
+/* The name of the id, or the id in digits if the files have no name for it. */
 const char *name_of_user(struct name_cache *cache, uint32_t uid);
 const char *name_of_group(struct name_cache *cache, uint32_t gid);
 

@@ -36,7 +36,7 @@ bool watch_add(struct watch_set *set, const char *path, const char *shown, bool 
   if (set->count == WATCHES_MAX) return false;
   int number = inotify_add_watch(set->inotify, path, CHANGES | (follow ? 0u : (unsigned)(IN_DONT_FOLLOW | IN_ONLYDIR)));
   if (number < 0) return false;
-  /* One folder has one number, under whatever name it was last met. */
+  /* A folder has one number under all its names. The last name counts. */
   struct watched *known = find(set, number);
   if (known != NULL) return rename_item(known, shown);
   struct watched *item = &set->items[set->count];
@@ -79,7 +79,7 @@ bool watch_move(struct watch_set *set, const char *from, const char *to) {
 void watch_remove(struct watch_set *set, const char *path) {
   for (size_t i = set->count; i > 0; i--) {
     if (!is_below(set->items[i - 1].path, path)) continue;
-    /* It may be gone already; the kernel then says so by itself. */
+    /* The kernel may have removed the watch already. */
     inotify_rm_watch(set->inotify, set->items[i - 1].number);
     drop(set, i - 1);
   }

@@ -1,11 +1,11 @@
-/* The folders that a WATCH watches: inotify's numbers and their paths below the watched one. */
+/* The folders of a WATCH: their inotify numbers, and their paths below the watched folder. */
 #ifndef BELLJAR_WATCH_SET_H
 #define BELLJAR_WATCH_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Also bounds the memory: each path is shorter than PATH_MAX. */
+/* This bounds the memory too: each path is shorter than PATH_MAX. */
 #define WATCHES_MAX 8192u
 
 struct watched {
@@ -19,15 +19,15 @@ struct watch_set {
   struct watched items[WATCHES_MAX];
 };
 
-/* `path` starts at the working folder and is known as `shown` from then on. False with errno set, ENOSPC when there are too many. */
+/* `path` is relative to the working folder; `shown` is its name in events. False with errno set. ENOSPC: there are too many watches. */
 bool watch_add(struct watch_set *set, const char *path, const char *shown, bool follow);
-/* NULL for a number that is no longer watched. */
+/* NULL: the number is no longer watched. */
 const char *watch_path(const struct watch_set *set, int number);
-/* The kernel has dropped it. */
+/* The kernel has removed the watch. */
 void watch_forget(struct watch_set *set, int number);
-/* A folder was moved within the tree, with all that is below it. False when memory or path length ran out. */
+/* A folder was moved within the tree. Renames it and all folders below it. False: memory is short, or a path is too long. */
 bool watch_move(struct watch_set *set, const char *from, const char *to);
-/* A folder was moved out of the tree. */
+/* A folder was moved out of the tree. Forgets it and all folders below it. */
 void watch_remove(struct watch_set *set, const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* WATCH: tells of changes in a file, a folder or a whole tree until the host closes the stream. */
+/* WATCH: sends the changes in a file, a folder or a tree until the host closes the stream. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ struct watcher {
   struct work *work;
   struct watch_set set;
   bool recursive;
-  /* A file or folder that left its name, while its new one may still come. */
+  /* The first half of a rename: the old path. The second half may still come. */
   uint32_t cookie;
   bool moved_folder;
   char moved[PATH_MAX];
@@ -42,7 +42,7 @@ static bool join_path(char *to, const char *folder, const char *name) {
   return length >= 0 && length < PATH_MAX;
 }
 
-/* False when some folder could not be watched though it is there: its changes would be missed. */
+/* False: a folder exists and could not be watched, so its changes would be missed. */
 static bool watch_tree(struct watcher *watcher, const char *path, bool is_new);
 
 static bool watch_entry(struct watcher *watcher, const char *folder, const struct dirent *entry, bool is_new) {
@@ -112,7 +112,7 @@ static void tell(struct watcher *watcher, const struct inotify_event *event) {
   else forget_move(watcher);
   if (event->mask & IN_MODIFY) send_event(watcher, EVENT_KIND_WRITE, path, NULL);
   if (event->mask & IN_ATTRIB && !(event->mask & IN_ISDIR && event->len == 0 && folder[0] != 0)) send_event(watcher, EVENT_KIND_ATTRIBUTES, path, NULL);
-  /* Of a folder below the watched one its parent tells. */
+  /* The parent of a folder below the watched folder reports its removal. */
   if (event->mask & IN_DELETE || (event->mask & IN_DELETE_SELF && folder[0] == 0)) send_event(watcher, EVENT_KIND_REMOVE, path, NULL);
   if (event->mask & IN_IGNORED) watch_forget(&watcher->set, event->wd);
 }
@@ -137,7 +137,7 @@ static void start(struct watcher *watcher) {
   watcher->set.inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (watcher->set.inotify < 0 || stat(path, &status) != 0) work_fail(work, "watch", path);
   bool folder = S_ISDIR(status.st_mode);
-  /* From inside, so that a rename of the folder itself changes nothing. */
+  /* Paths are relative to the working folder, so a rename of the watched folder does not matter. */
   if (folder && chdir(path) != 0) work_fail(work, "watch", path);
   watcher->recursive = folder && has_flag(work->request, FLAG_RECURSIVE);
   if (watcher->recursive ? watch_tree(watcher, "", false) : watch_add(&watcher->set, folder ? "." : path, "", true)) return;

@@ -23,7 +23,7 @@
 
 static const struct {
   uint8_t operation;
-  /* Who does it when the request names no user. */
+  /* The user of a request that names no user. */
   const char *user;
   void (*serve)(struct work *work);
 } WORKS[] = {
@@ -89,7 +89,7 @@ void work_go_on(struct work *work) {
   work_flush(work);
 }
 
-/* A host that is still sending learns the answer before the stream breaks: what it sends is read and dropped, for a bounded time. */
+/* The host may still be sending a file. Its bytes are read and dropped for a bounded time, so that it gets the answer before the stream breaks. */
 static _Noreturn void leave(struct work *work) {
   work_flush(work);
   struct timeval patience = {.tv_sec = LINGER_SECONDS};
@@ -117,7 +117,7 @@ _Noreturn void work_refuse(struct work *work, uint16_t code, const char *text) {
 _Noreturn void work_fail(struct work *work, const char *step, const char *path) {
   int error = errno;
   char text[ERROR_TEXT_BYTES];
-  /* Of a very long path its beginning will do: the reason must not be cut. */
+  /* A very long path is cut, so that the reason is not. */
   snprintf(text, sizeof text, "%s %.300s: %s", step, path, strerror(error));
   send_error(work, code_of_errno(error), error, text);
 }
@@ -131,7 +131,7 @@ static void become(struct work *work, const char *default_user) {
   }
   if (!become_user(&work->user, work->options->single_id)) work_fail(work, "become", name);
   if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) work_fail(work, "set", "the parent's death signal");
-  /* Relative paths start at the home; without one they start at the root. */
+  /* Relative paths start at the user's home. If there is none, they start at /. */
   if (chdir(work->user.home) != 0 && chdir("/") != 0) work_fail(work, "enter", "/");
   umask(0);
 }

@@ -1,4 +1,4 @@
-/* Work on files and processes: each request in a child of its own, with its user's ids, on plain blocking I/O. */
+/* Work on files and processes. Each request is served by a child with the user's ids and blocking I/O. */
 #ifndef BELLJAR_WORK_H
 #define BELLJAR_WORK_H
 
@@ -15,32 +15,32 @@ struct work {
   const struct request *request;
   const struct guest_options *options;
   int64_t started_us;
-  /* When long work last said that it goes on. */
+  /* When the child last sent that its work goes on. */
   int64_t heard_us;
   struct user user;
   struct name_cache names;
-  /* Frames on their way out: many small ones leave in one write. */
+  /* Frames that are not sent yet. Many small frames go out in one write. */
   uint8_t out[2u * (FRAME_HEADER_BYTES + PAYLOAD_MAX_BYTES)];
   size_t out_length;
   uint8_t payload[PAYLOAD_MAX_BYTES];
 };
 
-/* One frame with the fields that were written to work->payload. Ends the child when the host has gone. */
+/* Sends a frame with the fields in work->payload. Ends the child if the host has gone. */
 void work_send(struct work *work, uint8_t frame, const struct field_writer *fields);
 void work_flush(struct work *work);
 struct field_writer work_fields(struct work *work);
-/* Ends the child when the host has gone. */
+/* Ends the child if the host has gone. */
 void work_check_host(const struct work *work);
-/* The same for the steps of work that answers once, at its end: says each second that it goes on. */
+/* The same for long work that answers only at its end. Sends an EVENT once a second to show that the work goes on. */
 void work_go_on(struct work *work);
 
-/* The last frame; none returns. */
+/* Each sends the last frame and ends the child. */
 _Noreturn void work_done(struct work *work, const struct field_writer *fields);
 _Noreturn void work_refuse(struct work *work, uint16_t code, const char *text);
-/* Says "step path: reason", from errno. */
+/* The text is "STEP PATH: REASON"; the reason comes from errno. */
 _Noreturn void work_fail(struct work *work, const char *step, const char *path);
 
-/* What a worker can do: each serves its request to the end and does not return. */
+/* The operations of a worker. None returns. */
 void serve_stat(struct work *work);
 void serve_list(struct work *work);
 void serve_read(struct work *work);

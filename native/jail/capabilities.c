@@ -1,4 +1,4 @@
-/* What the sandbox's root may do, within its own user namespace. Nothing here reaches past it. */
+/* The capabilities of the sandbox's root. They hold in the sandbox's own user namespace alone. */
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -27,7 +27,7 @@ static const struct {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CAPABILITY_LAST 63u
 
-/* The mark is in no bounding set, so that no program gets it, and is never effective. */
+/* The guest's mark is in no bounding set, so that no program gets it. It is permitted and never effective. */
 static void set_capabilities(uint64_t kept) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   struct __user_cap_data_struct data[2];
@@ -42,7 +42,7 @@ static void set_capabilities(uint64_t kept) {
 
 static void limit_to(uint64_t kept) {
   for (unsigned long capability = 0; capability <= CAPABILITY_LAST; capability++) {
-    if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) < 0) break; /* past the last one that this kernel knows */
+    if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) < 0) break; /* this kernel knows no more */
     if (kept & (1ull << capability)) continue;
     if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) die("drop a capability");
   }

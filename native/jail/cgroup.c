@@ -1,4 +1,4 @@
-/* Limits on a sandbox's whole tree of processes: cgroup v2 where it is delegated, v1 where the host still has it. */
+/* Limits of all processes of a sandbox together. Uses cgroup v2 if it is delegated, and v1 on hosts that still have it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 #define CPU_PERIOD_US 100000u
 #define NUMBER_TEXT 64
-/* On top of the limit on memory; enough for hundreds of busy connections. */
+/* Comes on top of the limit of memory. It is enough for hundreds of busy connections. */
 #define SOCKET_MEMORY (32u * 1024 * 1024)
 #define SOCKET_MEMORY_FILE "memory.kmem.tcp.limit_in_bytes"
 
@@ -53,9 +53,9 @@ static void write_number(int group, const char *name, uint64_t number) {
 static void limit_memory_v1(const struct spec *spec, int group) {
   if (spec->memory == 0) return;
   write_number(group, "memory.limit_in_bytes", spec->memory + RESERVED_MEMORY);
-  /* Without swap accounting the kernel has no such file, and swap is not ours to limit. */
+  /* A kernel without swap accounting has no such file. Swap then has no limit. */
   if (faccessat(group, "memory.memsw.limit_in_bytes", W_OK, 0) == 0) write_number(group, "memory.memsw.limit_in_bytes", spec->memory + RESERVED_MEMORY);
-  /* The queues of TCP and UDP are a count of their own here, and without a limit on it they are no count at all. */
+  /* v1 counts the queues of TCP and UDP apart, and only if they have a limit of their own. */
   if (faccessat(group, SOCKET_MEMORY_FILE, W_OK, 0) == 0) write_number(group, SOCKET_MEMORY_FILE, SOCKET_MEMORY);
 }
 
@@ -70,7 +70,7 @@ static void limit_v2(const struct spec *spec, int group) {
     write_number(group, "memory.max", spec->memory + RESERVED_MEMORY);
     if (faccessat(group, "memory.swap.max", W_OK, 0) == 0) write_number(group, "memory.swap.max", 0);
   }
-  /* Where this controller is not delegated, RLIMIT_NPROC alone holds the number. */
+  /* If this controller is not delegated, RLIMIT_NPROC is the only limit of processes. */
   if (spec->pids != 0 && faccessat(group, "pids.max", W_OK, 0) == 0) write_number(group, "pids.max", spec->pids + GUEST_RESERVED_PROCESSES);
   if (spec->cpu_milli == 0) return;
   char text[NUMBER_TEXT];
@@ -127,7 +127,7 @@ int open_cgroup_v2(const struct spec *spec) {
   return -1;
 }
 
-/* From inside the child: moving another process takes the kernel's threadgroup lock, which waits for an RCU period (21 ms). */
+/* The child moves itself. To move another process takes the kernel's threadgroup lock, which waits for an RCU period (21 ms). */
 void join_cgroups(const int *fds, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
     if (write(fds[i], "0", 1) != 1) die("join the sandbox's control group");
@@ -160,7 +160,7 @@ static uint64_t read_number(int group, const char *name) {
   return strtoull(text, NULL, 10);
 }
 
-/* The number behind `key` in a file of lines `key number`. */
+/* The file has lines of the form `KEY NUMBER`. 0: there is no such key. */
 static uint64_t read_keyed(int group, const char *name, const char *key) {
   char text[1024];
   int fd = openat(group, name, O_RDONLY | O_CLOEXEC);
@@ -197,7 +197,7 @@ void read_cgroup_usage(const struct spec *spec, struct cgroup_usage *usage) {
         usage->oom_kills = (uint32_t)read_keyed(group, "memory.oom_control", "oom_kill");
         break;
       case CGROUP_PIDS: usage->processes = (uint32_t)read_number(group, "pids.current"); break;
-      case CGROUP_CPU: /* mounted together with cpuacct on most hosts, and then named once */
+      case CGROUP_CPU: /* most hosts mount it together with cpuacct; the specification then has it once */
       case CGROUP_CPUACCT:
         if (usage->cpu_us == 0) usage->cpu_us = read_number(group, "cpuacct.usage") / 1000;
         break;
@@ -208,7 +208,7 @@ void read_cgroup_usage(const struct spec *spec, struct cgroup_usage *usage) {
   }
 }
 
-/* The process may be another one by the time its descriptor is open: it counts when it is still listed then. */
+/* Between reading the list and opening a process, the pid may pass to another process. So the list is read again after the open. */
 static bool is_listed(int group, pid_t pid, pid_t *first) {
   char text[4096], *end = text;
   int fd = openat(group, "cgroup.procs", O_RDONLY | O_CLOEXEC);
@@ -247,7 +247,7 @@ void end_cgroups(const struct spec *spec) {
   }
 }
 
-/* The groups are empty: the PID namespace's first process has been waited for, and it goes last. */
+/* The groups are empty: the first process of the PID namespace ends last, and it was waited for. */
 bool remove_cgroups(const struct spec *spec) {
   bool removed = true;
   for (unsigned i = 0; i < spec->cgroup_count; i++) {

@@ -1,4 +1,4 @@
-/* What is left when a sandbox has ended, and its removal: by its keeper, or by `clear` when the keeper was lost. */
+/* Removes what is left of a sandbox that has ended. Its keeper does so; if the keeper was lost, `clear` does. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,16 +22,16 @@
 
 #define END_FILE "end.json"
 #define END_BYTES 128u
-/* How long a keeper that is killed may take to die. */
+/* The time that a killed keeper may take to end. */
 #define KEEPER_DIES_MS 5000
 
-/* Whether somebody has written its end, or even forgotten it since. */
+/* True: the end is written, or the folder is already removed. */
 bool has_ended(int folder) {
   struct stat status;
   return faccessat(folder, END_FILE, F_OK, 0) == 0 || fstat(folder, &status) < 0 || status.st_nlink == 0;
 }
 
-/* As long as its room: blanks behind the line are nothing to a reader of JSON. */
+/* Blanks fill the reserved room. A reader of JSON ignores them. */
 static bool write_over(int folder, const char *line) {
   char text[END_BYTES];
   memset(text, ' ', sizeof text);
@@ -47,7 +47,7 @@ void reserve_end(int folder) {
   if (!write_over(folder, "")) die("reserve the room for the sandbox's end");
 }
 
-/* One line of JSON, whole or not at all, in the room that was reserved for it. An end that is already written stands. */
+/* Writes one line of JSON into the reserved room, whole or not at all. An end that is already written stands. */
 void write_end(int folder, const char *reason) {
   char line[END_BYTES - 1];
   struct timespec now;
@@ -79,14 +79,14 @@ bool name_guest_socket(const struct spec *spec, bool running) {
   return named;
 }
 
-/* The record goes last: whoever is killed in between leaves it to the next. */
+/* The record is removed last: if this process is killed before, the next one still finds it. */
 bool clean_kernel_objects(const struct spec *spec) {
   if (!remove_cgroups(spec)) return false;
   remove_sockets(spec);
   return true;
 }
 
-/* Files of a sub-id map belong to ids that only a namespace with the same map may touch. */
+/* With a sub-id map the files belong to sub-ids. Only a process in a namespace with the same map may remove them. */
 static _Noreturn void remove_in_namespace(const struct spec *spec, int parent) {
   char byte = 0;
   if (unshare(CLONE_NEWUSER) < 0 || !write_whole(parent, &byte, 1) || !read_whole(parent, &byte, 1)) _exit(EXIT_FAILURE);
@@ -102,7 +102,7 @@ static bool remove_layers_as_owner(const struct spec *spec) {
   pid_t child = fork();
   if (child < 0) return false;
   if (child == 0) {
-    close(pair[0]); /* or it would wait for ever for a parent that was killed, and hold the folder's lock */
+    close(pair[0]); /* otherwise, after a kill of the parent, the child would wait for ever and hold the folder's lock */
     remove_in_namespace(spec, pair[1]);
   }
   close(pair[1]);
@@ -122,7 +122,7 @@ bool take_lock(int folder) {
   return false;
 }
 
-/* Opens the process that listens at the keeper's socket. While the connection is open, no other process can have its pid. */
+/* Opens the process that listens at the keeper's socket. -1: there is none. */
 static int open_keeper(const struct spec *spec, int *connection) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   struct ucred keeper;
@@ -132,14 +132,14 @@ static int open_keeper(const struct spec *spec, int *connection) {
   if (*connection < 0 || connect(*connection, (struct sockaddr *)&address, sizeof address) < 0) return -1;
   if (getsockopt(*connection, SOL_SOCKET, SO_PEERCRED, &keeper, &length) < 0 || keeper.pid <= 0) return -1;
   int process = (int)syscall(SYS_pidfd_open, keeper.pid, 0u);
-  /* A keeper that died before this line may have given its pid to somebody else: its socket has hung up then. */
+  /* If the keeper ended before this line, its pid may have passed to another process. Then its socket has hung up. */
   struct pollfd socket_now = {.fd = *connection};
   if (process < 0 || poll(&socket_now, 1, 0) == 0) return process;
   close(process);
   return -1;
 }
 
-/* With the keeper its sandbox ends too. One that is gone already is no failure: the lock tells. */
+/* The sandbox ends with its keeper. A keeper that is already gone is no failure: the folder's lock tells. */
 static void end_keeper(const struct spec *spec) {
   int connection = -1;
   struct pollfd gone = {.fd = open_keeper(spec, &connection), .events = POLLIN};
@@ -149,9 +149,9 @@ static void end_keeper(const struct spec *spec) {
 }
 
 /*
- * Clears a folder whose keeper is gone and writes why it ended. Reads a specification of which the folders, the storage and
- * the id map count; the groups come from the keeper's record. EXIT_ALIVE: its keeper lives. The folder stays locked until
- * the end, so that of several processes one clears.
+ * Clears the folder of a sandbox whose keeper is gone, and writes the reason of the end. The specification on standard input names the
+ * folders; the keeper's record, if it was written, names the rest. EXIT_ALIVE: the keeper lives. The folder stays locked to the end, so
+ * that only one process clears it.
  */
 int clear_main(void) {
   static struct spec asked, recorded;

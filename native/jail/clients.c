@@ -1,4 +1,4 @@
-/* Nothing here blocks on a client: replies are small, and a client whose socket has no room for one is dropped. */
+/* Nothing here blocks on a client. Replies are small; a client whose socket has no room for a reply is dropped without it. */
 #include "clients.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "io.h"
 
-/* Every process of the home that has the sandbox open waits for its end. The other places are for requests. */
+/* Every process that has the sandbox open waits for its end. The other places stay free for requests. */
 #define WAITERS_MAX 768u
 #define REPLY_MAX 256
 
@@ -46,7 +46,7 @@ bool clients_accept(struct clients *clients, int listener) {
   return true;
 }
 
-/* Reasons are words of the error table: nothing that could break the line of JSON they are written into. */
+/* A reason is a word of the error table. It needs no escape in the line of JSON that it is written into. */
 static bool is_reason(const char *text) {
   size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
   return length > 0 && length < REASON_MAX && text[length] == 0;
@@ -66,7 +66,7 @@ static bool parse_keeper_request(struct client *client, struct head head, struct
   return result == FIELD_END && is_reason(request->reason);
 }
 
-/* False: the client said something else, or has gone. */
+/* False: the client has gone. */
 static bool receive(struct client *client) {
   ssize_t got = recv(client->fd, client->request + client->length, sizeof client->request - client->length, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
@@ -75,7 +75,7 @@ static bool receive(struct client *client) {
 }
 
 bool client_read(struct clients *clients, struct client *client, struct keeper_request *request) {
-  /* A client that waits has nothing more to say: whatever comes is its end. */
+  /* A client that waits sends nothing more. Any event on its socket ends it. */
   if (client->waiting != WAITS_NOT || !receive(client)) {
     drop(clients, client);
     return false;

@@ -1,4 +1,4 @@
-/* The keeper's clients: processes of the host that ask something of it, or wait for the sandbox's end. */
+/* The keeper's clients: processes of the host that send a request, or wait for the sandbox's end. */
 #ifndef BELLJAR_CLIENTS_H
 #define BELLJAR_CLIENTS_H
 
@@ -8,7 +8,7 @@
 
 #include "frames.h"
 
-/* Whoever comes when all places are taken waits in the listener's queue. */
+/* While all places are taken, further clients wait in the listener's queue. */
 #define CLIENTS_MAX 1024u
 #define REQUEST_MAX 64
 #define REASON_MAX 32
@@ -25,28 +25,28 @@ struct client {
 
 struct clients {
   size_t count, waiter_count;
-  /* The places behind it were never used: their memory is not touched. */
+  /* No place at or after `end` was ever used: its memory is not touched. */
   size_t end;
   struct client at[CLIENTS_MAX];
 };
 
-/* A request is a number or a word. The reason lies in the client, and has only letters and `_`. */
+/* The deadline is 0, and the reason "killed", if the request has none. The reason lies in the client and has only a-z and `_`. */
 struct keeper_request {
   uint8_t operation;
   uint64_t deadline_ms;
   const char *reason;
 };
 
-/* False with errno set when nobody could be taken; only while count < CLIENTS_MAX. */
+/* Call it only while count < CLIENTS_MAX. False with errno set when no client could be accepted. */
 bool clients_accept(struct clients *clients, int listener);
-/* True when a whole request has come. A client that says anything else is refused and dropped. */
+/* True when a whole request has come. A malformed request is refused, and its client dropped. */
 bool client_read(struct clients *clients, struct client *client, struct keeper_request *request);
-/* Both drop the client. NULL: a reply without fields. */
+/* Both drop the client. `fields` may be NULL: a reply without fields. */
 void client_reply(struct clients *clients, struct client *client, const struct field_writer *fields);
 void client_refuse(struct clients *clients, struct client *client, uint16_t code, int error, const char *text);
 /* Keeps the client until clients_tell. */
 void client_wait(struct clients *clients, struct client *client, enum waiting waiting);
-/* Tells the reason to all that wait so, and drops them. */
+/* Sends the reason to all clients with this kind of waiting, and drops them. */
 void clients_tell(struct clients *clients, enum waiting waiting, const char *reason);
 
 #endif

@@ -1,4 +1,4 @@
-/* The device nodes of one sandbox. Of the host's own, a lock or a watch would reach every other user of the machine. */
+/* The device nodes of one sandbox. Locks and watches on the host's own nodes would affect other users of the machine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
@@ -13,7 +13,7 @@
 #define DEVICE_MODE 0666
 #define NAME_MAX_TEXT 16
 
-/* Numbers of the kernel's documentation (devices.txt). None of them reaches anything but the kernel's own code. */
+/* Numbers from the kernel's documentation (devices.txt). No hardware stands behind these nodes. */
 const struct device DEVICES[DEVICE_COUNT] = {
     {"null", 1, 3}, {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0},
 };
@@ -38,7 +38,7 @@ static void make_node(int folder, const struct device *device, uint32_t owner) {
   die_with(error, step);
 }
 
-/* A file system that a user namespace made would hold no node that can be opened: this one is the initial one's. */
+/* Nodes on a file system of a user namespace cannot be opened. This file system is made in the initial namespace. */
 int open_devices(uint32_t owner) {
   int fs = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
   if (fs < 0) die("open a file system for the sandbox's /dev");

@@ -1,4 +1,4 @@
-/* How the jail fails: one line that names the step, to whoever waits for it. */
+/* How the jail fails: it sends one line that names the step. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static struct {
   int fd;
-  const char *id; /* of the sandbox, once it is known */
+  const char *id; /* of the sandbox; NULL until it is known */
   void (*at_failure)(void);
 } report = {.fd = -1};
 
@@ -20,7 +20,7 @@ void set_failure_report(int fd, const char *id, void (*at_failure)(void)) {
   report.at_failure = at_failure;
 }
 
-/* Several keepers answer on one stream: one small write is one frame there. */
+/* Several keepers answer on one stream. A small write is not mixed with another, so a frame goes out in one. */
 static void send_report(uint16_t code, const char *line) {
   uint8_t bytes[FRAME_HEADER_BYTES + 2 * ERROR_TEXT_BYTES];
   struct field_writer fields;
@@ -36,7 +36,7 @@ static _Noreturn void fail(uint16_t code, int error, const char *text) {
   char line[ERROR_TEXT_BYTES];
   snprintf(line, sizeof line, "jail: %s%s%s", text, error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
   void (*at_failure)(void) = report.at_failure;
-  report.at_failure = NULL; /* a failure while cleaning up ends it */
+  report.at_failure = NULL; /* a failure of the clean-up must not start it again */
   if (at_failure != NULL) at_failure();
   if (report.fd >= 0) send_report(code, line);
   else dprintf(STDERR_FILENO, "%s\n", line);

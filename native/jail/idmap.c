@@ -1,4 +1,4 @@
-/* Which host ids a sandbox's ids are. */
+/* Maps a sandbox's ids to ids of the host. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -17,7 +17,7 @@
 #include "io.h"
 #include "jail.h"
 
-/* A slot is taken while somebody holds its file's lock: the keeper does until it has cleaned up, however it ends. */
+/* A slot is taken while its file is locked. The keeper holds the lock until it ends. */
 uint32_t claim_slot(const struct spec *spec, int *lock_fd) {
   int folder = open(spec->slots, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) die("open the folder of id slots");
@@ -68,7 +68,7 @@ static _Noreturn void exec_map_helper(const char *program, pid_t pid, uint32_t o
   _exit(127);
 }
 
-/* The set-uid helpers check /etc/subuid and write what we may not. */
+/* newuidmap and newgidmap are set-uid. They check /etc/subuid, and write maps that an ordinary user may not write. */
 static void run_map_helper(const char *program, pid_t pid, uint32_t own, uint32_t sub) {
   pid_t helper = fork();
   if (helper < 0) die("start newuidmap");
@@ -80,7 +80,7 @@ static void run_map_helper(const char *program, pid_t pid, uint32_t own, uint32_
 }
 
 void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id) {
-  /* The other maps show the caller's own id inside, and nothing inside may be the host's root. */
+  /* The other maps map the caller's own id. No process inside may have the host's uid 0. */
   if (geteuid() == 0 && spec->id_map != ID_MAP_SLOT) refuse("root makes sandboxes with ids of their own alone");
   switch (spec->id_map) {
     case ID_MAP_SLOT: write_map(pid, 0, first_id, first_id, SLOT_SIZE); return;
@@ -103,7 +103,7 @@ int open_user_namespace_of(pid_t pid) {
   return fd;
 }
 
-/* A user namespace that exists for its map alone: an idmapped mount takes its map from one. */
+/* Makes a user namespace for its map alone. An idmapped mount takes its map from a user namespace. */
 static int open_namespace_with(uint32_t inner_uid, uint32_t inner_gid, uint32_t outer, uint32_t count, pid_t *holder_pid) {
   pid_t keeper = getpid();
   pid_t holder = (pid_t)syscall(SYS_clone, (unsigned long)(CLONE_NEWUSER | SIGCHLD), NULL, NULL, NULL, NULL);
@@ -119,7 +119,7 @@ static int open_namespace_with(uint32_t inner_uid, uint32_t inner_gid, uint32_t 
   snprintf(text, sizeof text, "%u %u %u", inner_gid, outer, count);
   write_proc(holder, "gid_map", text);
   int fd = open_user_namespace_of(holder);
-  kill(holder, SIGKILL); /* our own child, not yet waited for: the pid is still its */
+  kill(holder, SIGKILL); /* our own child, not yet waited for: the pid cannot have passed to another process */
   *holder_pid = holder;
   return fd;
 }

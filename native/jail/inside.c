@@ -1,4 +1,4 @@
-/* The sandbox's first process: from a bare clone to the guest. Everything it needs from outside comes over the channel. */
+/* The sandbox's first process, from the clone to the guest. All that it needs from outside comes over the channel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -25,7 +25,7 @@
 #define NAMES_MASK 0xfffe0000u
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
-/* What came over the channel, in this order: the guest's socket, the sources, the writable layers, the devices, the control groups to join. */
+/* The descriptors from the channel, in this order: the guest's socket, the sources, the writable layers, the devices, the groups to join. */
 struct received {
   int fds[CHANNEL_FDS_MAX];
   struct root_sources root;
@@ -34,7 +34,7 @@ struct received {
 
 static void receive_sources(const struct spec *spec, int channel, struct received *received) {
   int count = receive_word(channel, WORD_SOURCES, received->fds, CHANNEL_FDS_MAX);
-  if (count < 1) _exit(1); /* the keeper ended and has said why */
+  if (count < 1) _exit(1); /* the keeper has ended and has told the reason */
   unsigned at = 1;
   received->guest = received->fds[0];
   received->root = (struct root_sources){.sources = received->fds + at, .layers = -1, .devices = -1};
@@ -46,7 +46,7 @@ static void receive_sources(const struct spec *spec, int channel, struct receive
   join_cgroups(received->fds + at, (unsigned)count - at);
 }
 
-/* Where the keeper is not root, only this process has the right to copy mounts: in its own namespace. */
+/* If the keeper is not root, only this process may copy mounts: it has that right in its own namespace. */
 static void open_own_sources(const struct spec *spec, struct received *received) {
   struct source layers = {.path = spec->layers, .writable = true};
   for (unsigned i = 0; i < spec->source_count; i++) received->fds[1 + i] = open_source(spec, &spec->sources[i], -1, true);
@@ -66,8 +66,8 @@ static void set_address(int fd, struct ifreq *request, unsigned long what, uint3
 }
 
 /*
- * The loopback, and on it a range that no network routes (RFC 2544): what stands for the names that programs look up. Since it is
- * not loopback's own, programs that ask whether there is any network (AI_ADDRCONFIG) find one.
+ * Brings up the loopback and gives it a range that no network routes (RFC 2544). The sandbox's DNS answers with addresses of this range.
+ * The range is not 127.0.0.0/8, so programs that look for a network (AI_ADDRCONFIG) find one.
  */
 static void bring_up_loopback(void) {
   struct ifreq request = {.ifr_name = "lo"};
@@ -81,7 +81,7 @@ static void bring_up_loopback(void) {
   close(fd);
 }
 
-/* An ordinary user's server may listen on port 80, and a guest without any right on 53. The file belongs to the opener's network. */
+/* Any user inside may listen on port 80, and the guest, which has no right, on port 53. The setting is of this network namespace alone. */
 static void free_low_ports(void) {
   int fd = open("/proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
   if (fd < 0 || write(fd, "0", 1) < 0) die("let every user listen on low ports");
@@ -89,8 +89,8 @@ static void free_low_ports(void) {
 }
 
 /*
- * What a socket holds beside its queues is counted by nobody: each gets little, as it was before Linux 6.7. Since Linux 6.8 the
- * file belongs to the opener's network; before, a sandbox has none.
+ * The kernel counts a socket's queues, but not the memory of its options. So each socket gets little of it, as before Linux 6.7. Since
+ * Linux 6.8 the setting is of this network namespace alone; before, a sandbox does not have the file.
  */
 static void limit_socket_options(void) {
   int fd = open("/proc/sys/net/core/optmem_max", O_WRONLY | O_CLOEXEC);
@@ -102,20 +102,20 @@ static void limit_socket_options(void) {
 static void limit(int resource, rlim_t value, const char *step) {
   struct rlimit now;
   if (getrlimit((__rlimit_resource_t)resource, &now) < 0) die(step);
-  /* A host that allows less than was asked for keeps its word; raising needs a right that we do not have. */
+  /* The host's own limit may be lower. To raise it needs a right that this process does not have. */
   if (value > now.rlim_max) value = now.rlim_max;
   struct rlimit wanted = {.rlim_cur = value, .rlim_max = value};
   if (setrlimit((__rlimit_resource_t)resource, &wanted) < 0) die(step);
 }
 
 static void set_limits(const struct spec *spec) {
-  /* One byte, not none: a core_pattern that is a pipe starts the host's handler as root at any other limit. */
+  /* The limit is 1 byte and not 0. If core_pattern is a pipe, any limit but 1 starts the host's handler as root. */
   limit(RLIMIT_CORE, 1, "forbid core files");
-  /* What the host lets its user do to the machine's processors is not meant for the sandbox. */
+  /* The host may allow its user real-time scheduling and higher priorities. The sandbox gets neither. */
   limit(RLIMIT_RTPRIO, 0, "forbid real-time scheduling");
   limit(RLIMIT_NICE, 0, "forbid higher priorities");
   if (spec->files != 0) limit(RLIMIT_NOFILE, spec->files, "limit the open files");
-  /* Counted by user namespace and id: the guest's own room comes on top, the commands' is set by the guest. */
+  /* The kernel counts processes by user namespace and id. The guest's reserve comes on top; the guest lowers the limit for commands. */
   if (spec->pids != 0) limit(RLIMIT_NPROC, spec->pids + GUEST_RESERVED_PROCESSES, "limit the processes");
 }
 
@@ -140,14 +140,14 @@ static void drop_privileges(const struct spec *spec) {
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) die("make the guest untraceable");
 }
 
-/* Set after the last change of ids, which would clear it; the word closes the race with a keeper that died before. */
+/* A change of ids clears the death signal, so it is set after the last one. If the keeper died before, the word does not come. */
 static void follow_keeper(int channel) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) die("tie the sandbox to its keeper");
   if (!send_word(channel, WORD_READY, NULL, 0) || receive_word(channel, WORD_GO, NULL, 0) != 0) _exit(1);
   close(channel);
 }
 
-/* The keeper's own path and arguments are the host's affair. */
+/* The sandbox must not see the keeper's path and arguments. */
 static void hide_command_line(char **argv) {
   for (; *argv != NULL; argv++) memset(*argv, 0, strlen(*argv));
   prctl(PR_SET_NAME, "belljar-guest", 0, 0, 0);
@@ -160,8 +160,8 @@ static bool shares_folder(const struct spec *spec) {
 }
 
 /*
- * An ordinary user's sandboxes share what the kernel allows that user: 128 inotify instances, say. Each gets a part at most.
- * A slot's ids are a user of their own. The file belongs to the user namespace of whoever opens it.
+ * All sandboxes of an ordinary user share the user's inotify instances (128, for example). Each sandbox gets a part. Sandboxes with a
+ * slot have ids of their own and share nothing. The setting is of this user namespace alone.
  */
 static void limit_watches(const struct spec *spec) {
   if (spec->id_map == ID_MAP_SLOT) return;
@@ -178,7 +178,7 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   if (spec->id_map == ID_MAP_SLOT) become_inner_root();
   else open_own_sources(spec, &received);
   if (unshare(CLONE_NEWCGROUP) < 0) die("make the cgroup namespace");
-  /* With the session comes a scheduling group (autogroup), whose weight can be set through each process in it. */
+  /* A session is also a scheduling group (autogroup), and each process in it can set the group's weight. */
   if (setsid() < 0) die("start a session of the sandbox's own");
   if (spec->hostname == NULL) refuse("the specification has no host name");
   if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");

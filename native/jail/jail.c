@@ -1,4 +1,4 @@
-/* Builds one sandbox: reads what is asked, makes what only the outside may make, starts the inside, stays as its keeper. */
+/* Builds one sandbox: reads the specification, makes what only the outside may make, starts the first process inside, and becomes its keeper. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -29,10 +29,10 @@ struct jail {
   int guest_fd;
   int channel;
   uint32_t first_id;
-  pid_t holders[2]; /* of the namespaces of idmapped mounts; told to end, waited for off the hot path */
+  pid_t holders[2]; /* of the namespaces of idmapped mounts; killed at once, waited for when the sandbox runs */
 };
 
-/* One a process: a failure anywhere cleans up what this one has made. */
+/* One in each process. A failure anywhere cleans up what it has made. */
 static struct jail jail;
 
 static void clean_up_failure(void) {
@@ -53,7 +53,7 @@ static int listen_at(const char *folder, const char *name) {
   return fd;
 }
 
-/* From here on whoever finds the folder knows by its lock that it lives. */
+/* From here on the lock of the folder shows that the sandbox lives. */
 static void take_folder(void) {
   jail.kept.folder = open(jail.spec.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (jail.kept.folder < 0) die("open the sandbox's folder");
@@ -62,7 +62,7 @@ static void take_folder(void) {
   reserve_end(jail.kept.folder);
 }
 
-/* What there is to clear is on record before it is made. */
+/* The record names what `clear` must remove, so it is written before any of it is made. */
 static void make_outside(struct spec_bytes record) {
   if (mkdir(jail.spec.sockets, 0700) < 0) die("make the folder of the sockets");
   write_record(&jail.spec, record);
@@ -74,8 +74,8 @@ static void make_outside(struct spec_bytes record) {
 }
 
 /*
- * The user namespace belongs to the sandbox's own host uid, so that what the kernel counts by user (inotify instances,
- * namespaces) is counted by sandbox. The file system id stays root's: a v2 group is entered with it.
+ * The user namespace belongs to the sandbox's own host uid. So the kernel counts inotify instances and namespaces for each sandbox apart.
+ * The file system id stays 0: a process needs it to be born into a v2 group.
  */
 static void lend_ids(uint32_t id) {
   if (setresgid(id, id, 0) < 0 || setresuid(id, id, 0) < 0) die("take the sandbox's ids for its birth");
@@ -125,7 +125,7 @@ static bool needs(enum ids ids) {
   return false;
 }
 
-/* Root's part: each source as a detached mount whose ids are shifted into the sandbox's slot. */
+/* Only as root: opens each source as a detached mount whose ids are mapped into the sandbox's slot. */
 static unsigned open_sources(int *fds) {
   const struct spec *spec = &jail.spec;
   unsigned count = 0;
@@ -144,7 +144,7 @@ static unsigned open_sources(int *fds) {
   return count;
 }
 
-/* The order is what `receive_sources` reads: the guest's socket, the sources, the layers, the devices, the groups. */
+/* receive_sources reads them in this order: the guest's socket, the sources, the layers, the devices, the groups. */
 static void give_sources(void) {
   int fds[CHANNEL_FDS_MAX];
   unsigned count = 0;
@@ -166,12 +166,12 @@ static bool tell_started(void) {
 
 static void wait_until_ready(void) {
   if (receive_word(jail.channel, WORD_READY, NULL, 0) != 0 || !send_word(jail.channel, WORD_GO, NULL, 0)) {
-    clean_up_failure(); /* the inside has said why */
+    clean_up_failure(); /* the first process inside has told the reason */
     _exit(EXIT_FAILURE);
   }
   close(jail.channel);
   set_failure_report(-1, NULL, NULL);
-  if (!tell_started()) { /* whoever asked for it has gone */
+  if (!tell_started()) { /* the host process that asked for it has gone */
     clean_up_failure();
     _exit(EXIT_FAILURE);
   }
@@ -213,7 +213,7 @@ int jail_main(char **argv) {
     if (setgroups(0, NULL) < 0) die("drop the groups");
     jail.first_id = claim_slot(&jail.spec, &slot_lock);
   }
-  /* A child is born into its v2 group, so that is made first. Otherwise it makes its namespaces while we make the rest. */
+  /* The child is born into its v2 group, so the group must be there before. Without v2, the child makes its namespaces at the same time. */
   bool born_in_group = uses_cgroup_v2(&jail.spec);
   if (born_in_group) make_outside(record);
   start_inside();

@@ -29,35 +29,35 @@ enum ids {
   IDS_HOST = 0,      /* the host's: root there is root inside */
   IDS_LAYER = 1,     /* the canonical range of our layers */
   IDS_WORKSPACE = 2, /* the workspace owner's: `user` inside */
-  IDS_NONE = 3,      /* no map: everybody is `nobody` inside, and what others may not read stays unreadable */
+  IDS_NONE = 3,      /* no map: every owner is `nobody` inside, and files that others may not read stay unreadable */
 };
 
-/* The steps of a set-up, walked in the order of the specification. Targets are absolute paths inside. */
+/* The steps of the set-up, done in the order of the specification. Targets are absolute paths inside. */
 enum setup {
   SETUP_OVERLAY = 1,   /* LOWER+ TARGET NAME (of its writable layer) */
   SETUP_BIND = 2,      /* PATH TARGET IDS FLAGS(1 writable) */
   SETUP_TMPFS = 3,     /* TARGET SIZE MODE */
-  SETUP_PROC = 4,      /* TARGET: what proc.c does not list is covered */
+  SETUP_PROC = 4,      /* TARGET: covers every entry that proc.c does not list */
   SETUP_DEVICES = 5,   /* TARGET SIZE (of shm) */
   SETUP_HELD = 6,      /* TARGET: a mount of its own, so that nobody inside can rename it */
   SETUP_READ_ONLY = 7, /* TARGET: remounted read-only */
-  SETUP_VIEW = 8,      /* PATH TARGET IDS: a folder of the host, read-only, whose inodes (locks, watches) are the sandbox's own */
+  SETUP_VIEW = 8,      /* PATH TARGET IDS: a folder of the host, read-only. Its inodes, and so locks and watches, are the sandbox's own */
 };
 
 enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CPUACCT = 4, CGROUP_FREEZER = 5, CGROUP_V2 = 6 };
 
-/* Descriptors that whoever starts the jail gives it, beside the specification on standard input. */
+/* Descriptors that the jail is started with. Its standard input is the specification. */
 #define STATUS_FD 3
 #define LEASH_FD 4
 
 #define JAIL_EPHEMERAL 1u
-/* For `clear`: its keeper has been waited for, and whoever still holds the lock is dying. */
+/* For `clear`: the keeper was waited for. A process that still holds the lock is about to end. */
 #define JAIL_KEEPER_IS_GONE 2u
-/* For `clear`: its keeper says nothing, and is ended first. */
+/* For `clear`: the keeper does not answer. It is killed first. */
 #define JAIL_END_KEEPER 4u
 #define JAIL_NESTED_FILTERS 8u
 #define SETUP_WRITABLE 1u
-/* The kernel knows no larger number of processes; the other bound keeps every sum of bytes from wrapping. */
+/* PIDS_MAX is the kernel's own bound. BYTES_MAX keeps sums of bytes from wrapping. */
 #define PIDS_MAX (4u * 1024 * 1024)
 #define BYTES_MAX (1ull << 52)
 #define LAYER_NAME_MAX 32u
@@ -66,7 +66,7 @@ enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CP
 #define STEPS_MAX 64
 #define SOURCES_MAX 160
 #define SLOT_SIZE 65536u
-/* Every slot lies above what /etc/subuid hands out, the canonical range of the layers on disk below every slot. */
+/* All slots lie above the ranges of /etc/subuid. The canonical range of layers on disk lies below all slots. */
 #define SLOT_FIRST_ID 2000000000u
 #define SLOT_COUNT 32768u
 #define CANONICAL_FIRST_ID 1000000000u
@@ -78,7 +78,7 @@ struct cgroup {
   const char *path;
 };
 
-/* A mount source: opened by the keeper where it is root, by the sandbox's first process otherwise. */
+/* A mount source. A keeper that is root opens it; otherwise the sandbox's first process does. */
 struct source {
   const char *path;
   enum ids ids;
@@ -90,11 +90,11 @@ struct step {
   const char *target, *name;
   uint64_t size;
   uint32_t mode, owner;
-  /* Its sources, lowest index topmost, in the specification's list. */
+  /* Its part of spec.sources; the lowest index is the topmost layer. */
   unsigned first_source, source_count;
 };
 
-/* Texts lie in the buffer that was parsed. */
+/* The texts lie in the buffer that was parsed. */
 struct spec {
   const char *id, *hostname, *folder, *sockets, *layers, *slots, *newuidmap, *newgidmap, *boot_id;
   uint32_t slot_hint, subuid, subgid, workspace_uid, workspace_gid;
@@ -109,12 +109,12 @@ struct spec {
   unsigned cgroup_count, step_count, source_count;
 };
 
-/* failure.c: names the step to whoever waits for the jail, after `at_failure` has removed what was made. */
+/* die.c: a failure first calls `at_failure`, which removes what was made, then reports the step on `fd`. */
 void set_failure_report(int fd, const char *id, void (*at_failure)(void));
 _Noreturn void die(const char *step);
 _Noreturn void die_with(int error, const char *step);
 _Noreturn void die_at(const char *action, const char *target);
-/* Without errno: what was asked for is wrong. */
+/* Without errno: the request is wrong. */
 _Noreturn void refuse(const char *what);
 
 /* spec.c */
@@ -122,35 +122,35 @@ struct spec_bytes {
   uint8_t *bytes;
   size_t length;
 };
-/* The fields as they came, without their head. */
+/* Returns the fields, without their head. */
 struct spec_bytes read_spec(int fd);
-/* Reads in place; refuses what it does not know. */
+/* Reads in place. Refuses every unknown field and value. */
 void parse_spec(struct spec_bytes raw, struct spec *spec);
 
 /* idmap.c */
 uint32_t claim_slot(const struct spec *spec, int *lock_fd);
 void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id);
 int open_user_namespace_of(pid_t pid);
-/* For idmapped mounts. The process that held it was told to end; the caller waits for it. */
+/* For idmapped mounts. `holder` was killed; the caller waits for it. */
 int open_layer_namespace(uint32_t first_id, pid_t *holder);
 int open_workspace_namespace(const struct spec *spec, uint32_t first_id, pid_t *holder);
 
 /* source.c */
-/* A detached copy of the mount that the source lies on: read-only unless asked, without set-id, devices or propagation. */
+/* Returns a detached copy of the source's mount, without set-id, devices or propagation. It is read-only unless the source is writable. */
 int open_source(const struct spec *spec, const struct source *source, int id_namespace, bool recursive);
 
 /* mounts.c */
 struct root_sources {
   const int *sources;
   int layers;  /* the tree of the writable layers, or -1 with tmpfs storage */
-  int devices; /* what `open_devices` made, or -1 where the keeper is not root: the host's own nodes then */
+  int devices; /* from open_devices, or -1: the keeper is not root, and the host's own nodes are used */
 };
-/* Takes all descriptors. */
+/* Takes ownership of all descriptors. */
 void build_root(const struct spec *spec, struct root_sources given);
 void attach_mount(int tree, int target, const char *name);
 int clone_mount(int at, const char *path, unsigned flags);
 
-/* devices.c: the device nodes of one sandbox, in memory. Only root of the host can make some that work. */
+/* devices.c: the device nodes of one sandbox, in memory. Only the host's root can make nodes that work. */
 #define DEVICE_COUNT 6
 struct device {
   const char *name;
@@ -159,15 +159,15 @@ struct device {
 extern const struct device DEVICES[DEVICE_COUNT];
 int open_devices(uint32_t owner);
 
-/* proc.c: covers what of a fresh /proc is not listed there. `file` and `folder`: trees with nothing in them. */
+/* proc.c: covers every entry of a new /proc that it does not list, with the empty `file` or `folder`. */
 void cover_proc(int proc, const char *file, const char *folder);
 
 /* capabilities.c, seccomp.c */
-/* Beside these each keeps the guest's mark (rights.h). */
+/* Both also keep the guest's mark (rights.h). */
 void keep_capabilities(void);
 void keep_no_capability(void);
 struct seccomp_options {
-  bool shares_folder;  /* the sandbox can write into a folder of the host, where no setuid or setgid file may appear */
+  bool shares_folder;  /* the sandbox can write into a folder of the host: no setuid or setgid file may appear there */
   bool single_id;      /* the guest's ids are the programs' ids */
   bool nested_filters; /* programs may filter their own calls */
 };
@@ -176,15 +176,15 @@ void install_seccomp(struct seccomp_options options);
 /* cgroup.c */
 void make_cgroups(const struct spec *spec);
 bool remove_cgroups(const struct spec *spec);
-/* Kills what is in the groups of a lost keeper, paused or not, and waits until it is gone. */
+/* Kills all processes in the groups of a lost keeper, paused or not, and waits for their end. */
 void end_cgroups(const struct spec *spec);
-/* v1: descriptors that the sandbox's first process writes itself into. */
+/* v1: the sandbox's first process joins a group by a write to its descriptor. */
 unsigned open_cgroup_joins(const struct spec *spec, int fds[CGROUPS_MAX]);
 void join_cgroups(const int *fds, unsigned count);
-/* v2: the group to be born in, or -1. */
+/* v2: the group that the first process is born into, or -1. */
 bool uses_cgroup_v2(const struct spec *spec);
 int open_cgroup_v2(const struct spec *spec);
-/* False with ENOTSUP where there is no freezer. */
+/* False with errno ENOTSUP: there is no freezer. */
 bool freeze_cgroups(const struct spec *spec, bool frozen);
 struct cgroup_usage {
   uint64_t memory, memory_peak, cpu_us;
@@ -200,38 +200,38 @@ bool remove_tree(int parent, const char *name);
 /* record.c */
 #define RECORD_FILE "record"
 void write_record(const struct spec *spec, struct spec_bytes record);
-/* False when the keeper never came to write it. Refuses the record of another sandbox. */
+/* False: the keeper ended before it wrote the record. Refuses the record of another sandbox. */
 bool read_record(const struct spec *asked, struct spec *spec);
-/* False when the host has started anew since the record was written: no process and no group of that time is left. */
+/* False: the host has rebooted since the record was written, so no process and no group is left. */
 bool is_this_boot(const struct spec *spec);
 
 /* clean.c */
 #define GUEST_SOCKET "guest"
-/* What the guest's socket is called while the sandbox is paused. */
+/* The name of the guest's socket while the sandbox is paused. */
 #define PAUSED_SOCKET "paused"
 #define KEEPER_SOCKET "keeper"
 #define EXIT_ALIVE 3
-/* Locks the folder itself; false when somebody else has it. Held until this process ends. */
+/* Locks the folder itself until this process ends. False: another process holds the lock. */
 bool take_lock(int folder);
 bool has_ended(int folder);
-/* Takes the room that the end will be written in, so that a full disk cannot take the reason. */
+/* Takes the room that the end will be written into, so that it can be written on a full disk too. */
 void reserve_end(int folder);
 void write_end(int folder, const char *reason);
-/* False when a control group could not be removed; the record is then still there. */
+/* False: a control group could not be removed. The record then stays. */
 bool clean_kernel_objects(const struct spec *spec);
 bool remove_writable_layers(const struct spec *spec);
-/* Gives the guest's socket the name that hosts connect to, or that of a paused one. */
+/* Gives the guest's socket the name of a running or of a paused sandbox. */
 bool name_guest_socket(const struct spec *spec, bool running);
 
 /* inside.c: the sandbox's first process. */
-/* `argv`: the host's command line, which /proc shows inside until it is overwritten. */
+/* `argv` is the host's command line, which is overwritten: /proc would show it inside. */
 _Noreturn void run_inside(const struct spec *spec, int channel, char **argv);
 
-/* words.c: the words between the keeper and the sandbox's first process while it is built. */
+/* words.c: the words between the keeper and the sandbox's first process during the set-up. */
 enum word { WORD_SOURCES = 1, WORD_READY = 2, WORD_GO = 3 };
 #define CHANNEL_FDS_MAX (SOURCES_MAX + CGROUPS_MAX + 3)
 bool send_word(int channel, enum word word, const int *fds, unsigned count);
-/* The number of descriptors that came, or -1: the other side is gone or said something else. */
+/* Returns the number of descriptors. -1: the other side has gone or has sent another word. */
 int receive_word(int channel, enum word word, int *fds, unsigned capacity);
 
 /* keeper.c */
@@ -242,9 +242,9 @@ struct kept {
   pid_t pid;
   int control; /* listening */
   int timer;   /* goes off at the deadline */
-  int leash;   /* -1, or ends when the process that made an ephemeral sandbox ends */
+  int leash;   /* closes when the process that made an ephemeral sandbox ends; -1 for others */
 };
-/* The switch that works when everybody else is gone: without it no sandbox begins. */
+/* The deadline works without any other process. No sandbox starts without it. */
 int open_deadline(const struct spec *spec);
 _Noreturn void keep(struct kept *kept);
 

@@ -33,7 +33,7 @@
 /* The end of the year 9999. */
 #define DEADLINE_MAX_MS 253402300799999u
 #define STATUS_MAX 128
-/* A descriptor or memory that was short may be free again, and nothing tells. */
+/* Nothing tells when a descriptor or memory becomes free again, so the keeper tries after this time. */
 #define REST_MS 1000
 
 enum keeper_phase { KEEPER_RUNNING = 1, KEEPER_PAUSED = 2, KEEPER_ENDING = 3 };
@@ -43,15 +43,15 @@ struct keeper {
   enum keeper_phase phase;
   uint64_t deadline_ms;
   char reason[REASON_MAX];
-  /* There was no descriptor for a client: the listener rests until something happens, a second at most. */
+  /* There was no free descriptor for a client. The listener rests until the next event, for REST_MS at most. */
   bool rests;
   struct clients clients;
 };
 
-/* One a process. */
+/* One in each process. */
 static struct keeper keeper_state;
 
-/* When it fails the deadline that was set before stands. */
+/* False: the deadline that was set before stands. */
 static bool set_timer(int timer, uint64_t deadline_ms) {
   struct itimerspec when = {.it_value = {.tv_sec = (time_t)(deadline_ms / 1000), .tv_nsec = (long)(deadline_ms % 1000) * 1000000}};
   errno = EOVERFLOW;
@@ -64,7 +64,7 @@ int open_deadline(const struct spec *spec) {
   return timer;
 }
 
-/* On v1 a SIGKILL waits for the thaw, whoever froze the group: so all are killed first, then thawed. */
+/* A SIGKILL to a frozen process of v1 waits for the thaw, even if a program inside froze it. So the thaw follows the kill. */
 static void begin_end(struct keeper *keeper, const char *reason) {
   if (keeper->phase == KEEPER_ENDING) return;
   keeper->phase = KEEPER_ENDING;
@@ -99,7 +99,7 @@ static void answer_freeze(struct keeper *keeper, struct client *client, bool fre
     return;
   }
   bool is_paused = keeper->phase == KEEPER_PAUSED;
-  /* Whoever connects to a paused guest must learn of it, and not wait for it: its socket has another name meanwhile. */
+  /* A host that connects to a paused guest must get an error and not wait. So the guest's socket has another name meanwhile. */
   if (freeze && !is_paused && !name_guest_socket(keeper->kept->spec, false)) {
     refuse_client(keeper, client, GUEST_ERROR_IO, errno, "the guest's socket cannot be taken away");
     return;
@@ -162,7 +162,7 @@ static _Noreturn void end(struct keeper *keeper) {
   write_end(keeper->kept->folder, keeper->reason);
   clients_tell(&keeper->clients, WAITS_FOR_END, keeper->reason);
   remove_writable_layers(keeper->kept->spec);
-  close(keeper->kept->folder); /* with it the lock: whoever is told now may clear or make the folder anew */
+  close(keeper->kept->folder); /* this releases the lock: a client that is told now may clear the folder or use it again */
   clients_tell(&keeper->clients, WAITS_FOR_REMOVAL, keeper->reason);
   _exit(EXIT_SUCCESS);
 }

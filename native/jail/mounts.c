@@ -13,28 +13,28 @@
 #include "jail.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-/* Any folder that every Linux has; it is covered only in the sandbox's own mount namespace, and for a moment. */
+/* A folder that every Linux has. The stage covers it for a moment, in the sandbox's own mount namespace. */
 #define STAGE "/tmp"
 #define OPTIONS_MAX 4096
 #define SHORT_PATH 64
-/* On the stage, for good: what covers something else. */
+/* An empty folder and file on the stage. They cover other files for good. */
 #define EMPTY "empty"
 #define EMPTY_FILE EMPTY "/file"
 #define EMPTY_FOLDER EMPTY "/folder"
-/* Terminals are one count for the whole machine (kernel.pty.max). */
+/* The whole machine has one bound of terminals (kernel.pty.max). */
 #define TERMINALS "max=64,"
 
 struct build {
   const struct spec *spec;
   struct root_sources given;
-  int root; /* the new root, once the first overlay is there */
+  int root; /* the new root; -1 before the first overlay */
 };
 
 static void make_folder(const char *path, mode_t mode) {
   if (mkdir(path, mode) < 0 && errno != EEXIST) die_at("make", path);
 }
 
-/* A path of the new root as its own processes will see it: links lead nowhere else. */
+/* Opens a path of the new root as the processes inside will: no link leads out of it. */
 static int open_target(const struct build *build, const char *target) {
   struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
   return (int)syscall(SYS_openat2, build->root, target, &how, sizeof how);
@@ -52,7 +52,7 @@ void attach_mount(int tree, int target, const char *name) {
   close(target);
 }
 
-/* mount(2) on a descriptor. Called before the new root's own /proc is there or after: the stage's host /proc serves. */
+/* mount(2) on a descriptor. The path goes through the host's /proc, so the new root needs no /proc yet. */
 static void mount_on(const char *type, int target, const char *name, unsigned long flags, const char *options) {
   char path[SHORT_PATH];
   snprintf(path, sizeof path, "/proc/self/fd/%d", target);
@@ -70,7 +70,7 @@ static void give_to(const struct build *build, const char *path, uint32_t owner)
   if (build->spec->id_map != ID_MAP_SINGLE && lchown(path, owner, owner) < 0) die_at("set the owner of", path);
 }
 
-/* Upper and work folder lie side by side on one mount, so that copy-up can rename. */
+/* The upper and the work folder lie on one mount, so that a copy-up can rename between them. */
 static void make_writable_layer(const struct build *build, const struct step *step) {
   static const char *const PARTS[] = {"", "/upper", "/work"};
   for (size_t i = 0; i < COUNT(PARTS); i++) {
@@ -145,7 +145,7 @@ static void bind_device(int folder, const char *name) {
   attach_mount(clone_mount(AT_FDCWD, host, 0), open_within(folder, name), host);
 }
 
-/* Root's keeper made the nodes. Nobody else can: then they are the host's. */
+/* A keeper that is root has made the nodes. Otherwise the host's nodes are bound. */
 static int mount_nodes(const struct build *build, const struct step *step) {
   if (build->given.devices >= 0) {
     attach_mount(build->given.devices, need_target(build, step->target), step->target);
@@ -181,7 +181,7 @@ static void hold(const struct build *build, const struct step *step) {
   attach_mount(clone_mount(target, "", AT_EMPTY_PATH), target, step->target);
 }
 
-/* Without an upper layer an overlay needs two lower ones. */
+/* An overlay without an upper layer needs two lower layers. */
 static void mount_view(const struct build *build, const struct step *step) {
   char path[SHORT_PATH], options[SHORT_PATH];
   int target = need_target(build, step->target);
@@ -212,7 +212,7 @@ static void walk(struct build *build, const struct step *step) {
   refuse("a step of an unknown kind");
 }
 
-/* Read-only to everybody, as every clone of it then is. */
+/* The mount is read-only, and so is every clone of it. */
 static void make_empty(void) {
   make_folder(EMPTY, 0755);
   make_folder(EMPTY_FOLDER, 0555);
@@ -222,7 +222,7 @@ static void make_empty(void) {
   attach_mount(tree, open_within(AT_FDCWD, EMPTY), EMPTY);
 }
 
-/* Layers get one-number names on a tmpfs of ours, so that what mountinfo shows inside names no path of the host. */
+/* Layers are named by numbers on a tmpfs of our own, so that mountinfo inside shows no path of the host. */
 static void mount_stage(const struct spec *spec, const int *sources) {
   if (mount("tmpfs", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=700") < 0) die("mount the stage on " STAGE);
   if (chdir(STAGE) < 0) die("enter the stage");

@@ -1,4 +1,4 @@
-/* Mounts a home's storage pool: one btrfs file in a loop device, with quotas. Whoever comes first does it; the others find it. */
+/* Mounts a home's storage pool: a btrfs image on a loop device, with quotas. The first process mounts it; later ones find it mounted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btrfs.h>
@@ -21,7 +21,7 @@
 #define BTRFS_QUOTA_CTL_ENABLE_SIMPLE_QUOTA 4 /* Linux 6.7 */
 #endif
 
-/* A home that lies on btrfs itself has that file system in its folders too, with no quotas of ours. */
+/* If the home lies on btrfs, its folder has that file system too, but not our quotas. */
 static bool is_mounted(const char *folder) {
   char parent[PATH_MAX];
   struct statfs status;
@@ -31,7 +31,7 @@ static bool is_mounted(const char *folder) {
   return status.f_type == BTRFS_SUPER_MAGIC && inner.st_dev != outer.st_dev;
 }
 
-/* The device goes by itself when the pool is unmounted. Another process may take the free one first: then the next is tried. */
+/* The device detaches itself when the pool is unmounted. If another process takes the free device first, the next one is tried. */
 static int attach_loop(int image, char *path, size_t size) {
   int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
   if (control < 0) die("open /dev/loop-control");
@@ -52,7 +52,7 @@ static int attach_loop(int image, char *path, size_t size) {
   refuse("every loop device is taken");
 }
 
-/* Simple quotas count as extents are made, and need no scan; older kernels have the others, which count once before they hold. */
+/* Simple quotas need no scan. Older kernels only have the other kind, which must first scan the whole file system. */
 static void enable_quotas(const char *folder) {
   int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 || fchmod(fd, 0700) < 0) die("open the storage pool");

@@ -1,4 +1,4 @@
-/* What of /proc a sandbox sees beside its own processes. Everything else is covered, so what a new kernel adds is too. */
+/* The entries of /proc that a sandbox sees beside its own processes. All others are covered, entries of newer kernels too. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static _Noreturn void die_over(const char *name) {
   die_with(error, step);
 }
 
-/* A link leads to what is covered or shown itself. */
+/* A link needs no cover: its target is covered or shown. */
 static void cover(int proc, const char *name, const char *file, const char *folder) {
   int target = openat(proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
   struct stat status;

@@ -1,7 +1,4 @@
-/*
- * The record of what a keeper owns: its specification, beside the sockets. It lies in memory, as all does that it tells to clear.
- * `clear` reads it when the keeper was lost.
- */
+/* The record of what a keeper owns: its specification, in the folder of the sockets. `clear` reads it when the keeper was lost. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +11,7 @@
 
 #define BOOT_ID_LENGTH 36u
 
-/* Whole or not at all. */
+/* Writes the record whole or not at all. */
 void write_record(const struct spec *spec, struct spec_bytes record) {
   int folder = open(spec->sockets, O_PATH | O_DIRECTORY | O_CLOEXEC);
   int fd = folder < 0 ? -1 : openat(folder, RECORD_FILE ".new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -43,7 +40,7 @@ bool read_record(const struct spec *asked, struct spec *spec) {
   if (fd >= 0) close(fd);
   if (!is_read) return false;
   parse_spec(raw, spec);
-  /* The groups and layers that it names are removed. */
+  /* `clear` removes the groups and layers that the record names. They must be the asked sandbox's. */
   if (strcmp(spec->id, asked->id) != 0) refuse("the record beside the sandbox's sockets is another sandbox's");
   return true;
 }

@@ -1,4 +1,4 @@
-/* Removes a folder of any depth with few descriptors and no recursion: deep folders are moved up before they are emptied. */
+/* Removes a folder of any depth with few descriptors and no recursion: folders are moved up before they are emptied. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ struct removal {
   unsigned long next_name;
 };
 
-/* A folder may forbid its owner to list it; the mode is then ours to change. */
+/* A folder may forbid its owner to list it. The owner may change the mode. */
 static DIR *open_folder(int parent, const char *name) {
   int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0) fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -46,7 +46,7 @@ static bool move_up(struct removal *removal, int folder, const char *name) {
 
 static bool is_self(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
 
-/* Unlinks what a folder holds; folders in it are moved up to be emptied later. */
+/* Unlinks the files of a folder. Moves its folders up, to be emptied later. */
 static bool empty_folder(struct removal *removal, DIR *folder) {
   struct dirent *entry;
   while ((entry = readdir(folder)) != NULL) {
@@ -68,7 +68,7 @@ static bool remove_child(struct removal *removal, const char *name) {
   return emptied && unlinkat(removal->top, name, AT_REMOVEDIR) == 0;
 }
 
-/* One pass; `found` says that there may be more, since folders were moved up while it read. */
+/* One pass. `found`: folders were moved up during the pass, so there may be more. */
 static bool remove_children(struct removal *removal, DIR *top, bool *found) {
   struct dirent *entry;
   *found = false;

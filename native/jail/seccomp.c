@@ -1,4 +1,4 @@
-/* The filter on system calls. What it allows and refuses stands in syscalls.table, with reasons. */
+/* The filter of system calls. syscalls.table has the calls with their reasons. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -37,11 +37,11 @@ struct socket_option {
   unsigned level, name, error;
 };
 
-/* Newer than the headers of Debian 12. */
+/* The headers of Debian 12 lack it. */
 #ifndef TCP_AO_ADD_KEY
 #define TCP_AO_ADD_KEY 38
 #endif
-/* Of linux/in6.h, which does not go together with netinet/in.h. */
+/* From linux/in6.h, which cannot be included together with netinet/in.h. */
 #define IPV6_FLOWLABEL_MGR 32
 
 #include "syscalls.h"
@@ -54,14 +54,14 @@ struct socket_option {
 #error "belljar builds on x86_64 and aarch64"
 #endif
 
-/* Numbers from here on are the x32 ABI's: the same calls under other numbers. */
+/* Numbers from here on are the x32 ABI: the same calls with other numbers. */
 #define X32_BIT 0x40000000u
 
 #define NAMESPACE_FLAGS \
   (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | 0x80u /* CLONE_NEWTIME */)
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-/* Three instructions a range at worst, two a refusal, eight a socket, six an option, and the fixed part. */
+/* At most three instructions for a range, two for a refusal, eight for a socket, six for an option, and the fixed part. */
 #define PROGRAM_MAX (COUNT(ALLOWED) * 3 + COUNT(REFUSED) * 2 + COUNT(SOCKETS) * 8 + COUNT(OPTIONS) * 6 + 192)
 
 struct program {
@@ -82,10 +82,10 @@ static void load(struct program *program, size_t offset) { emit(program, BPF_LD 
 static void answer(struct program *program, unsigned value) { emit(program, BPF_RET | BPF_K, 0, 0, value); }
 static unsigned fail_with(unsigned error) { return SECCOMP_RET_ERRNO | (error & SECCOMP_RET_DATA); }
 
-/* The low 32 bits of an argument: where the kernel itself looks at no more, comparing more would be a way past. */
+/* The low 32 bits of an argument. The kernel ignores the high bits, so a filter that compared them could be passed. */
 static size_t argument(unsigned index) { return offsetof(struct seccomp_data, args) + index * sizeof(__u64); }
 
-/* A call whose flags in `argument_index` may hold none of `forbidden`. */
+/* Allows the call unless its argument has one of the `forbidden` bits. */
 static void forbid_bits(struct program *program, unsigned number, unsigned argument_index, unsigned forbidden) {
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, number);
   load(program, argument(argument_index));
@@ -94,7 +94,7 @@ static void forbid_bits(struct program *program, unsigned number, unsigned argum
   answer(program, SECCOMP_RET_ALLOW);
 }
 
-/* A value of an argument that is refused with `error`; of any other one, what follows decides. */
+/* Refuses one value of an argument with `error`. Later rows decide on other values. */
 static void forbid_value(struct program *program, unsigned number, unsigned argument_index, unsigned value, unsigned error) {
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, number);
   load(program, argument(argument_index));
@@ -103,7 +103,7 @@ static void forbid_value(struct program *program, unsigned number, unsigned argu
   load(program, offsetof(struct seccomp_data, nr));
 }
 
-/* Bits of an argument that are refused; without them, what follows decides. */
+/* Refuses arguments with one of these bits. Later rows decide on others. */
 static void forbid_flags(struct program *program, unsigned number, unsigned argument_index, unsigned forbidden) {
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, number);
   load(program, argument(argument_index));
@@ -112,7 +112,7 @@ static void forbid_flags(struct program *program, unsigned number, unsigned argu
   load(program, offsetof(struct seccomp_data, nr));
 }
 
-/* The bit of S_IFCHR is in S_IFBLK too. No capability is asked for the character device 0:0, which an overlay takes for "deleted". */
+/* S_IFBLK has the bit of S_IFCHR too. Anybody may make the character device 0:0, which an overlay takes for a deleted file. */
 static void forbid_devices(struct program *program) {
   forbid_flags(program, __NR_mknodat, 2, S_IFCHR);
 #if defined(__x86_64__)
@@ -124,7 +124,7 @@ static void forbid_devices(struct program *program) {
 #define SETID_BITS 06000u
 #define MAKES_A_FILE (unsigned)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 
-/* The mode of an open counts only where it makes a file; elsewhere the register holds anything. */
+/* The mode of an open counts only if the call makes a file. Otherwise the register has any value. */
 static void forbid_setid_open(struct program *program, unsigned number, unsigned flags_index) {
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 6, number);
   load(program, argument(flags_index));
@@ -136,8 +136,8 @@ static void forbid_setid_open(struct program *program, unsigned number, unsigned
 }
 
 /*
- * One process sets another one's limits. Where there are several ids, a saved group of the guest's own forbids it (rights.h); with
- * one id, a program that names itself (0) or only asks is all that a filter can tell from the rest.
+ * prlimit64 sets the limits of another process. With several ids, the guest's saved group forbids it (rights.h). With one id, the filter
+ * allows the call only for the caller itself (pid 0), or to read limits.
  */
 static void forbid_limits_of_others(struct program *program) {
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 8, __NR_prlimit64);
@@ -151,7 +151,7 @@ static void forbid_limits_of_others(struct program *program) {
   answer(program, SECCOMP_RET_ALLOW);
 }
 
-/* A setuid file in a folder of the host would be its owner's door for every other user there. openat2 hides its mode behind a pointer. */
+/* A setuid file in a folder of the host would give its owner's rights to other users there. A filter cannot read the mode of openat2. */
 static void forbid_setid_files(struct program *program) {
   forbid_bits(program, __NR_fchmod, 1, SETID_BITS);
   forbid_bits(program, __NR_fchmodat, 2, SETID_BITS);
@@ -168,7 +168,7 @@ static void forbid_setid_files(struct program *program) {
   answer(program, fail_with(ENOSYS));
 }
 
-/* What a file's owner can set and the host's user may not see or not take back. On most file systems these calls are not there. */
+/* Attributes that the owner of a file can set, and that the host's user may not see or cannot undo. Most file systems lack these calls. */
 static const unsigned FILE_STATE[] = {
     FS_IOC_SETFLAGS,
     FS_IOC_FSSETXATTR,
@@ -192,7 +192,7 @@ static void mask_ioctl(struct program *program) {
   answer(program, SECCOMP_RET_ALLOW);
 }
 
-/* Jumps over what is emitted until `land`, unless the number is `number`. What is emitted ends the program in every case. */
+/* The instructions up to `land` run only for the call `number`. They must end the program in every case. */
 static unsigned skip_unless(struct program *program, unsigned number) {
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, number);
   emit(program, BPF_JMP | BPF_JA, 0, 0, 0);
@@ -201,7 +201,7 @@ static unsigned skip_unless(struct program *program, unsigned number) {
 
 static void land(struct program *program, unsigned from) { program->at[from - 1].k = program->length - from; }
 
-/* One row of SOCKETS: allowed when the three arguments are its. Flags (SOCK_CLOEXEC) share the type's word. */
+/* Allows one row of SOCKETS. The argument of the type also has flags (SOCK_CLOEXEC). */
 static void allow_socket(struct program *program, const struct socket_kind *kind) {
   load(program, argument(0));
   emit(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 6, kind->family);
@@ -215,7 +215,7 @@ static void allow_socket(struct program *program, const struct socket_kind *kind
 
 static bool is_new_family(size_t row) { return row == 0 || SOCKETS[row].family != SOCKETS[row - 1].family; }
 
-/* What is refused answers as a kernel that lacks it: programs that try MPTCP first go on with TCP. */
+/* A refused socket answers as on a kernel without it. So programs that try MPTCP first go on with TCP. */
 static void mask_sockets(struct program *program, unsigned number) {
   unsigned start = skip_unless(program, number);
   for (size_t i = 0; i < COUNT(SOCKETS); i++) allow_socket(program, &SOCKETS[i]);
@@ -242,7 +242,7 @@ static void mask_options(struct program *program) {
   land(program, start);
 }
 
-/* A filter of the sandbox's own takes from the machine's one count of translated programs (bpf_jit_limit). */
+/* Filters of a sandbox use memory that the whole machine shares (bpf_jit_limit). */
 static void forbid_filters(struct program *program) {
   forbid_value(program, __NR_seccomp, 0, SECCOMP_SET_MODE_FILTER, EINVAL);
   forbid_value(program, __NR_prctl, 0, PR_SET_SECCOMP, EINVAL);
@@ -283,7 +283,7 @@ void install_seccomp(struct seccomp_options options) {
   if (options.shares_folder) forbid_file_state(&program);
   if (options.shares_folder) forbid_setid_files(&program);
   if (options.single_id) forbid_limits_of_others(&program);
-  forbid_value(&program, __NR_prctl, 0, PR_SCHED_CORE, EINVAL); /* keeps a processor's other threads idle */
+  forbid_value(&program, __NR_prctl, 0, PR_SCHED_CORE, EINVAL); /* it keeps the other threads of a processor idle */
   mask_ioctl(&program);
   mask_sockets(&program, __NR_socket);
   mask_sockets(&program, __NR_socketpair);

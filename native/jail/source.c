@@ -14,7 +14,7 @@
 #define AT_RECURSIVE 0x8000
 #endif
 
-/* The caller's right to a workspace was checked by path. A link anywhere in the path would lead to another folder. */
+/* The caller's right to the workspace was checked for this path. A link in the path could lead to another folder since. */
 static int find_workspace(const char *path) {
   struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
   int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
@@ -23,7 +23,7 @@ static int find_workspace(const char *path) {
   return fd;
 }
 
-/* The mount's id map gives the sandbox the rights of this owner. */
+/* The id map of the mount gives the sandbox the rights of this owner. */
 static void check_owner(const struct spec *spec, int fd) {
   struct stat status;
   if (fstat(fd, &status) < 0) die("read the workspace's owner");

@@ -1,7 +1,7 @@
 /*
- * Starts keepers for a host process that is large: forking it costs more than the rest of a create. Reads one specification
- * after the other from STATUS_FD and executes the jail for each; the keepers answer there themselves, by the sandbox's id.
- * What a keeper cannot tell is told for it: that it could not be started, and that it is gone.
+ * Starts keepers for a large host process: a fork of that process costs more than the rest of a create. Reads specifications from
+ * STATUS_FD and starts a jail for each. The keepers write their answers, with the sandbox's id, to STATUS_FD too. The spawner answers if
+ * a keeper cannot be started or has ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct keeper_process {
 
 struct spawner {
   posix_spawnattr_t attributes;
-  int leash; /* the keepers' end of a pipe whose other end closes when this process ends */
+  int leash; /* the keepers' end of a pipe; the other end closes when this process ends */
   int ended; /* a signalfd: some keeper has ended */
   struct keeper_process *keepers;
   size_t count, room;
@@ -40,7 +40,7 @@ static void start_spawner(struct spawner *spawner) {
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
-  signal(SIGPIPE, SIG_IGN); /* a keeper that is killed before it has read says nothing, and must not end the others */
+  signal(SIGPIPE, SIG_IGN); /* a keeper may be killed before it has read its specification; that must not end the spawner */
   if (pipe2(leash, O_CLOEXEC) < 0) die("make the leash");
   spawner->leash = leash[0];
   if (sigprocmask(SIG_BLOCK, &children, NULL) < 0) die("hold back signals");
@@ -64,7 +64,7 @@ static void report(const char *id, const char *reason) {
   write_whole(STATUS_FD, bytes, FRAME_HEADER_BYTES + fields.length);
 }
 
-/* Each keeper's end is told, whether its sandbox was made or not: the host knows which it still waits for. */
+/* Reports the end of every keeper, also after its sandbox was made. The host knows whether it still waits for it. */
 static void tell_ended(struct spawner *spawner) {
   struct signalfd_siginfo ignored;
   pid_t pid;
@@ -118,20 +118,20 @@ static void start_keeper(struct spawner *spawner, const char *id, const uint8_t 
   } else {
     spawner->keepers[spawner->count].pid = pid;
     memcpy(spawner->keepers[spawner->count++].id, id, ID_LENGTH + 1);
-    /* With its reader there already: of a user who has many pipes, a sandbox's included, the kernel makes a new one very small. */
+    /* The keeper must read at the same time: for a user with many pipes the kernel makes a new pipe very small. */
     write_whole(ends[1], spec, length);
   }
   close(ends[1]);
 }
 
-/* The id is the first field, by the host's promise; the jail checks the rest. */
+/* The host sends the id as the first field. The jail checks the other fields. */
 static void read_id(const uint8_t *fields, size_t length, char id[ID_LENGTH + 1]) {
   if (length < FIELD_HEADER_BYTES + ID_LENGTH || fields[0] != TAG_ID || get_u32(fields + 1) != ID_LENGTH) refuse("a specification does not start with its id");
   memcpy(id, fields + FIELD_HEADER_BYTES, ID_LENGTH);
   id[ID_LENGTH] = 0;
 }
 
-/* False when the host process has gone. */
+/* False: the host process has gone. */
 static bool serve_request(struct spawner *spawner, uint8_t *spec) {
   struct head head;
   char id[ID_LENGTH + 1];

@@ -1,4 +1,4 @@
-/* Reads the jail's specification: a head and fields, as of an operation, on standard input. */
+/* Reads the jail's specification from standard input: a head and fields, as of an operation. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,19 +30,19 @@ static void add_source(struct spec *spec, struct step *step, struct source sourc
   spec->sources[spec->source_count++] = source;
 }
 
-/* Becomes a folder's name. */
+/* The name becomes a folder's name. */
 static bool is_layer_name(const char *text) {
   size_t length = text == NULL ? 0 : strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
   return length > 0 && length <= LAYER_NAME_MAX && text[length] == 0;
 }
 
-/* A lower layer is one digit, whose ids it carries, and its path. */
+/* A lower layer is one digit and a path. The digit says whose ids its files have. */
 static struct source lower_source(const char *text) {
   if (text[0] != '0' + IDS_HOST && text[0] != '0' + IDS_LAYER && text[0] != '0' + IDS_WORKSPACE) refuse("a layer does not say whose ids it has");
   return (struct source){.path = text + 1, .ids = (enum ids)(text[0] - '0'), .writable = false};
 }
 
-/* Each kind has the sources that it mounts, and no others. */
+/* Checks that the step has exactly the sources that its kind mounts. */
 static void finish_step(struct spec *spec, struct step *step, struct source bind) {
   bool is_overlay = step->kind == SETUP_OVERLAY;
   if (step->kind < SETUP_OVERLAY || step->kind > SETUP_VIEW) refuse("a step of an unknown kind");
@@ -59,7 +59,7 @@ static void parse_step(struct spec *spec, const struct field *setup) {
   struct fields fields;
   struct field field;
   enum field_result result;
-  /* The list's own room: fields are read in place. */
+  /* Fields are read in place, in the buffer of the whole list. */
   fields_init(&fields, (uint8_t *)(uintptr_t)setup->text, setup->length);
   while ((result = fields_next(&fields, &field)) == FIELD_READ) {
     switch (field.tag) {

@@ -1,4 +1,4 @@
-/* What the keeper and the sandbox's first process say to each other while it is built: one byte, and descriptors beside it. */
+/* The words between the keeper and the sandbox's first process during the set-up: one byte, and descriptors with it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

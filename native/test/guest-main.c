@@ -1,4 +1,4 @@
-/* The guest without a jail, for tests: listens on a unix socket and serves. Usage: guest-main SOCKET SERVICES_FOLDER [SECRET] */
+/* The guest without a jail, for tests. Listens on a unix socket. Usage: guest-main SOCKET SERVICES_FOLDER [SECRET] */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
-  /* A test run that is killed leaves no guest behind. */
+  /* The guest ends with the test run, even if that is killed. */
   if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) return 1;
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(argv[1]) >= sizeof address.sun_path) return 2;

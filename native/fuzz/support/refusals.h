@@ -1,4 +1,4 @@
-/* What the fuzzers of the jail's readers share: a refusal, which would end the process, ends the run of one input. */
+/* Shared by the fuzzers of the jail's readers. A refusal, which ends the real process, ends the run of one input here. */
 #ifndef BELLJAR_REFUSALS_H
 #define BELLJAR_REFUSALS_H
 
@@ -6,11 +6,11 @@
 
 #include "jail.h"
 
-/* Set it with setjmp before the reader is called. */
+/* Call setjmp on it before the reader. */
 extern jmp_buf refused;
 
 void check(int holds);
-/* All that the jail and `clear` take for granted of a specification that was not refused. */
+/* Aborts unless all holds that the jail and `clear` rely on after parse_spec. */
 void check_spec(const struct spec *spec);
 
 #endif
