@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
+import { pbkdf2 } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, watch } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openOwnListeners } from "./own-listeners.ts";
 
@@ -13,7 +16,7 @@ beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "bj-own-"))));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Another process that holds a claim as Belljar does. */
-async function openHolder(port: number) {
+async function openHolder(port: number | "new") {
   const script = `require("node:net").createServer(() => {}).listen({ path: ${JSON.stringify(join(directory, `${port}-0123456789ab`))} }, () => console.log("ready"))`;
   const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
   await once(child.stdout, "data");
@@ -25,6 +28,14 @@ async function openHolder(port: number) {
       await exited;
     },
   };
+}
+
+async function poll<T>(look: () => T | undefined): Promise<T> {
+  for (;;) {
+    const seen = look();
+    if (seen !== undefined) return seen;
+    await setImmediate();
+  }
 }
 
 it("knows a claim of any process that shares the folder, until it is given back", async () => {
@@ -61,6 +72,31 @@ it("keeps the claim of a process that is frozen, and forgets that of one that wa
   expect(readdirSync(directory)).toHaveLength(1);
   expect(await listeners.has(7070)).toBe(false);
   expect(readdirSync(directory)).toEqual([]);
+});
+
+it("takes away the socket of a process that was killed before it had its claim", async () => {
+  const holder = await openHolder("new");
+  const listeners = openOwnListeners(directory);
+  expect(await listeners.has(7070)).toBe(false);
+  expect(readdirSync(directory)).toEqual(["new-0123456789ab"]);
+  await holder.kill();
+  expect(await listeners.has(7070)).toBe(false);
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+it("claims a port though another process takes its socket away before it is ready", async () => {
+  const listeners = openOwnListeners(directory);
+  // The rename of the socket waits behind these, for a thread of the pool.
+  const busy = (): Promise<unknown>[] => Array.from({ length: 8 }, () => promisify(pbkdf2)("", "", 200_000, 32, "sha512"));
+  const work = busy();
+  const claiming = listeners.claim({ host: HOST, port: 7070 });
+  work.push(...busy());
+  const unready = await poll(() => readdirSync(directory).find((name) => name.startsWith("new-")));
+  rmSync(join(directory, unready));
+  await using _claimed = await claiming;
+  await Promise.all(work);
+  expect(await openOwnListeners(directory).has(7070)).toBe(true);
+  expect(readdirSync(directory)).toHaveLength(1);
 });
 
 it("holds a claim of its own when somebody clears the folder away", async () => {

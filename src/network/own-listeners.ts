@@ -5,6 +5,11 @@ import { connect, createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { dirname, join } from "node:path";
 
+/** A socket that its process does not listen on yet, or that was left by a process that was killed before it had a claim. */
+const UNREADY = "new-";
+/** Each further attempt needs another process that looks at the folder in the same instant. */
+const CLAIM_ATTEMPTS = 8;
+
 /** A port of this machine that is Belljar's until it is disposed. */
 export interface ClaimedPort extends AsyncDisposable {
   readonly port: number;
@@ -46,25 +51,35 @@ export function openOwnListeners(directory: string): OwnListeners {
     async has(port) {
       const isThis = (name: string): boolean => name.startsWith(`${port}-`);
       if ([...own].some(isThis)) return true;
-      const names = (await namesIn(directory)).filter(isThis);
-      const held = await Promise.all(names.map((name) => isHeld(join(directory, name))));
+      const names = await namesIn(directory);
+      const held = await Promise.all(names.filter(isThis).map((name) => isHeld(join(directory, name))));
+      await Promise.all(names.filter(isUnready).map((name) => isHeld(join(directory, name))));
       return held.includes(true);
     },
   };
 }
 
-/** The path appears only once the socket is listened on: between `bind` and `listen` a connection is refused as if its process were dead. */
+const isUnready = (name: string): boolean => name.startsWith(UNREADY);
+
+/**
+ * The path appears only once the socket is listened on: between `bind` and `listen` a connection is refused as if its process were dead.
+ * In that instant another process may take the unready socket away; then a new one is made.
+ */
 async function listenAt(path: string): Promise<Server> {
-  const server = createServer((socket) => socket.destroy());
-  const unready = join(dirname(path), `new-${randomBytes(6).toString("hex")}`);
-  server.listen({ path: unready });
-  await once(server, "listening");
-  server.unref();
-  await rename(unready, path).catch((cause: unknown) => {
-    server.close();
-    throw cause;
-  });
-  return server;
+  for (let attempt = 1; ; attempt += 1) {
+    const server = createServer((socket) => socket.destroy());
+    const unready = join(dirname(path), `${UNREADY}${randomBytes(6).toString("hex")}`);
+    server.listen({ path: unready });
+    await once(server, "listening");
+    server.unref();
+    try {
+      await rename(unready, path);
+      return server;
+    } catch (cause) {
+      server.close();
+      if ((cause as NodeJS.ErrnoException).code !== "ENOENT" || attempt === CLAIM_ATTEMPTS) throw cause;
+    }
+  }
 }
 
 async function namesIn(directory: string): Promise<readonly string[]> {
