@@ -1,11 +1,11 @@
 /**
  * Fuzzes whatever reads bytes that strangers wrote: `npm run fuzz -- [--seconds N] [--keep] [TARGET ...]`.
- * Each target runs for N seconds (default: an hour), two at a time. With `--keep`, inputs that reach new code join the corpus.
+ * Each target runs for N seconds (default: an hour), two at a time where there are two cores. With `--keep`, inputs that reach new code join the corpus.
  * An input that breaks a promise lies in `findings/` beside the corpus. Once it is mended, it belongs into the corpus.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Problem, ROOT, has, main, run, say } from "./lib.mjs";
@@ -13,7 +13,7 @@ import { Problem, ROOT, has, main, run, say } from "./lib.mjs";
 const NATIVE = join(ROOT, "native/fuzz");
 const PURE = join(ROOT, "test/fuzz");
 const BUNDLE = join(ROOT, "dist/fuzz/fuzz.js");
-const AT_ONCE = 2;
+const AT_ONCE = Math.min(2, availableParallelism());
 /** As long as an input of the readers in TypeScript may be. */
 const MAX_BYTES = 4096;
 const HANG_SECONDS = 20;
@@ -89,12 +89,16 @@ async function fuzzNative(name, { seconds, isKept }) {
 const fuzzPure = (name, { seconds, isKept }) =>
   runQuietly([process.execPath, BUNDLE, name, String(seconds), PURE, ...(isKept ? ["--keep"] : [])]);
 
+/** A fuzzer that cannot be run is a failure of its target: the others go on, and what they find is told. */
+const fuzzOne = (name, options) =>
+  (name.startsWith("native-") ? fuzzNative : fuzzPure)(name, options).catch((error) => ({ code: 1, text: `${name}: ${error.stack}` }));
+
 async function fuzzAll(names, options) {
   const queue = [...names];
   const results = { passed: 0, failed: 0 };
   const work = async () => {
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-      const { code, text } = await (name.startsWith("native-") ? fuzzNative : fuzzPure)(name, options);
+      const { code, text } = await fuzzOne(name, options);
       say(text.trim());
       results[code === 0 ? "passed" : "failed"] += 1;
     }
