@@ -305,7 +305,7 @@ it("gives a long list in pages, and refuses a cursor that it did not give", () =
   const second = catalog.listPage(LOCAL, first.nextCursor);
   expect(JSON.parse(second.bytes.toString())).toHaveLength(501);
   expect(second.nextCursor).toBeUndefined();
-  for (const cursor of ["2", "x", "-1", ""]) expect(() => catalog.listPage(LOCAL, cursor)).toThrowError(/no such cursor/);
+  for (const cursor of ["2", "x", "-1", ""]) expect(() => catalog.listPage(LOCAL, cursor)).toThrowError(/cursor is unknown/);
 });
 
 it("refuses a name that is taken, and then adds none", () => {

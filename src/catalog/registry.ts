@@ -86,7 +86,7 @@ export class ToolRegistry {
     const { descriptions, pages } = this.#view(scope);
     const last = Math.max(0, Math.ceil(descriptions.length / PAGE_TOOLS) - 1);
     const number = /^[0-9]{1,6}$/.test(cursor) ? Number(cursor) : last + 1;
-    if (number > last) throw invalid("There is no such cursor; list again from the start");
+    if (number > last) throw invalid("The cursor is unknown: list again from the start");
     const bytes = pages.get(number) ?? serialise(descriptions, number);
     pages.set(number, bytes);
     return { bytes, ...(number < last && { nextCursor: String(number + 1) }) };

@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The environment knows text alone; what is no number stays as it is, so that the schema names it. */
+/** Environment variables are text. A text that is no number stays a text, so that the schema's error shows it. */
 function fromText(value: unknown): unknown {
   return typeof value === "string" && value.trim() !== "" ? Number(value) : value;
 }
@@ -19,7 +19,7 @@ function integer(min: number, max: number) {
   return z.preprocess(fromText, z.number().int().min(min).max(max));
 }
 
-/** `null` in the file and `none` in the environment take a limit away. */
+/** No limit is `null` in the file and `none` in the environment. */
 function limit(min: number) {
   return z.preprocess(limitFromText, z.number().int().min(min).max(Number.MAX_SAFE_INTEGER).nullable());
 }
@@ -35,7 +35,7 @@ function absolutePath() {
     .refine((path) => path.startsWith("/") && !path.includes("\0"), "must be an absolute path");
 }
 
-/** A list in the file; in the environment and on the command line, names with commas between. */
+/** A list in the file. In the environment and on the command line: comma-separated names. */
 function names() {
   const split = (value: unknown): unknown => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value);
   return z.preprocess(
@@ -47,7 +47,7 @@ function names() {
   );
 }
 
-/** What its rules say is checked where they are used. */
+/** Only the length: the network room checks the rules. */
 function policy() {
   return z.string().min(1).max(65_536);
 }
@@ -75,17 +75,17 @@ function programSchema() {
     .strictObject({
       timeoutMs: integer(1, 30 * DAY_MS)
         .default(MINUTE_MS)
-        .describe("Longest time that a one-shot program may run"),
+        .describe("Maximum run time of a one-shot program, in milliseconds"),
       memoryBytes: limit(16 * MIB)
         .default(256 * MIB)
-        .describe("Memory of a one-shot program"),
-      cpus: cpus().default(0.5).describe("Cores of a one-shot program; may be a fraction"),
-      pids: limit(8).default(64).describe("Processes and threads of a one-shot program"),
+        .describe("Maximum memory of a one-shot program, in bytes"),
+      cpus: cpus().default(0.5).describe("Maximum CPU cores of a one-shot program; fractions are allowed"),
+      pids: limit(8).default(64).describe("Maximum number of processes and threads of a one-shot program"),
       diskBytes: limit(MIB)
         .default(256 * MIB)
-        .describe("What a one-shot program may write"),
-      openFiles: limit(64).default(1024).describe("Open files of each process of a one-shot program"),
-      network: policy().default("none").describe("What a one-shot program may reach: none, all, or rules with commas between"),
+        .describe("Maximum disk space of a one-shot program, in bytes"),
+      openFiles: limit(64).default(1024).describe("Maximum number of open files of each process of a one-shot program"),
+      network: policy().default("none").describe("Network policy of a one-shot program: none, all, or comma-separated rules"),
     })
     .prefault({});
 }
@@ -95,23 +95,25 @@ function sandboxSchema(hostCpus: number) {
     .strictObject({
       timeoutMs: integer(1, 3650 * DAY_MS)
         .default(HOUR_MS)
-        .describe("How long a sandbox lives without being extended"),
+        .describe("Lifetime of a sandbox that nobody extends, in milliseconds"),
       memoryBytes: limit(16 * MIB)
         .default(2 * GIB)
-        .describe("Memory of a sandbox"),
-      cpus: cpus().default(Math.min(2, hostCpus)).describe("Cores of a sandbox; may be a fraction"),
-      pids: limit(8).default(512).describe("Processes and threads of a sandbox"),
+        .describe("Maximum memory of a sandbox, in bytes"),
+      cpus: cpus().default(Math.min(2, hostCpus)).describe("Maximum CPU cores of a sandbox; fractions are allowed"),
+      pids: limit(8).default(512).describe("Maximum number of processes and threads of a sandbox"),
       diskBytes: limit(MIB)
         .default(4 * GIB)
-        .describe("What a sandbox may write"),
-      openFiles: limit(64).default(4096).describe("Open files of each process of a sandbox"),
+        .describe("Maximum disk space of a sandbox, in bytes"),
+      openFiles: limit(64).default(4096).describe("Maximum number of open files of each process of a sandbox"),
       nestedFilters: flag()
         .default(false)
-        .describe("Programs of a sandbox may filter their own system calls, which takes from one count of the whole machine"),
+        .describe(
+          "Allow programs in a sandbox to install seccomp filters of their own. The kernel counts these filters against one limit for the whole machine",
+        ),
       network: policy()
         .default("none")
         .describe(
-          "What a sandbox may reach whose maker says nothing, and the most that a tool may give one: none, all, or rules as npm,github,api.example.com",
+          "Network policy of a sandbox that was created without one: none, all, or comma-separated rules such as npm,github,api.example.com. Tools cannot give a sandbox more than this",
         ),
     })
     .prefault({});
@@ -120,32 +122,34 @@ function sandboxSchema(hostCpus: number) {
 function networkSchema() {
   return z
     .strictObject({
-      connections: integer(1, 100_000).default(256).describe("Connections that one sandbox may have open at once"),
+      connections: integer(1, 100_000).default(256).describe("Maximum number of open connections of one sandbox"),
       connectionsPerSecond: integer(1, 100_000)
         .default(200)
         .describe(
-          "New connections of one sandbox in a second, on average; of requests and name lookups on kept ones five times as many, more wait",
+          "Average rate of new connections of one sandbox, per second. Requests and DNS lookups on open connections may run at five times this rate; beyond that they are delayed",
         ),
       bytesPerDay: integer(1, Number.MAX_SAFE_INTEGER)
         .default(100 * GIB)
-        .describe("What one sandbox may send and receive in a day"),
-      ownerConnections: integer(1, 100_000).default(1024).describe("Connections that all sandboxes of one owner may have open at once"),
+        .describe("Maximum number of bytes that one sandbox may send and receive in a day"),
+      ownerConnections: integer(1, 100_000).default(1024).describe("Maximum number of open connections of all sandboxes of one owner"),
       ownerConnectionsPerSecond: integer(1, 100_000)
         .default(1000)
-        .describe("New connections of one owner in a second, on average, as those of one sandbox"),
+        .describe(
+          "Average rate of new connections of all sandboxes of one owner, per second. The same rule for requests and DNS lookups applies",
+        ),
       ownerBytesPerDay: integer(1, Number.MAX_SAFE_INTEGER)
         .default(500 * GIB)
-        .describe("What all sandboxes of one owner may send and receive in a day"),
+        .describe("Maximum number of bytes that all sandboxes of one owner may send and receive in a day"),
       idleMs: integer(1000, DAY_MS)
         .default(5 * MINUTE_MS)
-        .describe("A connection on which nothing moves is closed after so long"),
-      dialMs: integer(100, HOUR_MS).default(15_000).describe("Longest time that resolving a name and connecting to it may take"),
+        .describe("Time after which an idle connection is closed, in milliseconds"),
+      dialMs: integer(100, HOUR_MS).default(15_000).describe("Maximum time for resolving a name and connecting to it, in milliseconds"),
       resolvers: addresses()
         .optional()
-        .describe("DNS servers to ask, comma-separated, each address or address:port; absent: as the host resolves names"),
+        .describe("DNS servers, comma-separated, each as address or address:port. Default: the resolver of the host"),
       certificates: absolutePath()
         .optional()
-        .describe("File with certificates (PEM) to trust beside the public ones where Belljar itself speaks TLS to the outside"),
+        .describe("File with additional certificates (PEM) that Belljar trusts for its own TLS connections"),
     })
     .prefault({});
 }
@@ -158,17 +162,17 @@ function auditSchema() {
         .strictObject({
           ageMs: integer(HOUR_MS, 3650 * DAY_MS)
             .default(90 * DAY_MS)
-            .describe("Minimum age at which audit lines are removed, in milliseconds; they are removed within two days after it"),
+            .describe("Minimum age of audit lines before they are removed, in milliseconds. They are removed at most two days later"),
           bytes: integer(MIB, Number.MAX_SAFE_INTEGER)
             .default(4 * GIB)
-            .describe("Maximum size of the whole audit in bytes; beyond it the oldest lines are removed before their time"),
+            .describe("Maximum size of the whole audit, in bytes. Beyond it the oldest lines are removed early"),
         })
         .prefault({}),
       sandboxBytesPerHour: bytesPerHour(4 * MIB).describe(
-        "Bytes of audit lines per hour for the connections of one sandbox; beyond that they are counted, and one line per minute holds the counts",
+        "Maximum size of the audit lines about connections of one sandbox, in bytes per hour. Beyond it connections are only counted, in one line per minute",
       ),
       ownerBytesPerHour: bytesPerHour(32 * MIB).describe(
-        "Bytes of audit lines per hour for the calls and requests of one owner, and as much again for the connections of all its sandboxes; beyond that they are counted",
+        "Maximum size of the audit lines about calls and requests of one owner, in bytes per hour. The connections of all its sandboxes have a second budget of this size. Beyond it calls, requests and connections are only counted",
       ),
     })
     .prefault({});
@@ -178,11 +182,13 @@ function quotasSchema() {
   const count = () => integer(1, Number.MAX_SAFE_INTEGER).optional();
   return z
     .strictObject({
-      sandboxes: count().describe("Sandboxes of one principal that live at once, unless its token says otherwise"),
-      memoryBytes: count().describe("Memory of all live sandboxes of one principal together, by their limits"),
-      cpuSeconds: count().describe("CPU time that the live sandboxes of one principal may have used before another is made"),
-      callsPerMinute: count().describe("Tool calls of one principal in a minute"),
-      outputBytesPerMinute: count().describe("Bytes of results of one principal in a minute"),
+      sandboxes: count().describe("Maximum number of live sandboxes of one principal. A token can set its own limit"),
+      memoryBytes: count().describe("Maximum sum of the memory limits of all live sandboxes of one principal, in bytes"),
+      cpuSeconds: count().describe(
+        "Maximum CPU time that the live sandboxes of one principal have used, in seconds. Beyond it the principal cannot create another sandbox",
+      ),
+      callsPerMinute: count().describe("Maximum number of tool calls of one principal per minute"),
+      outputBytesPerMinute: count().describe("Maximum size of the results of one principal, in bytes per minute"),
     })
     .prefault({});
 }
@@ -195,73 +201,75 @@ function oauthSchema() {
       .optional();
   return z
     .strictObject({
-      issuer: address().describe("Issuer whose access tokens `serve` takes, exactly as its tokens name it"),
-      audience: z.string().min(1).max(2048).optional().describe("What a token must be for: usually the address of /mcp as clients know it"),
-      resource: address().describe("Address of /mcp as clients know it, where the audience is not that address"),
-      jwksUri: address().describe("Where the issuer's keys are; absent: as the issuer's metadata says"),
+      issuer: address().describe("OAuth issuer whose access tokens `serve` accepts, exactly as in the tokens' `iss`"),
+      audience: z.string().min(1).max(2048).optional().describe("Audience that a token must have, usually the public URL of /mcp"),
+      resource: address().describe("Public URL of /mcp. Needed only if it differs from the audience"),
+      jwksUri: address().describe("URL of the issuer's keys (JWKS). Default: the URL in the issuer's metadata"),
     })
     .prefault({});
 }
 
-/** Absolute, or relative to where the command starts. */
+/** Absolute, or relative to the directory in which the command starts. */
 function anyPath() {
   return z.string().min(1).max(4096).optional();
 }
 
-/** Every key of the configuration, with the defaults of this host. The docs and `--help` are made from it. */
+/** Every key of the configuration, with the defaults of this host. The reference pages and `--help` are generated from it. */
 export function createConfigSchema(host: ConfigDefaults) {
   return z.strictObject({
-    home: absolutePath().default(host.home).describe("Folder that holds the sandboxes and all other state"),
+    home: absolutePath().default(host.home).describe("Folder for the sandboxes and all other state"),
     runtimeDirectory: absolutePath()
-      .max(60, "must have at most 60 characters: socket names in it have 108 bytes in all")
+      .max(60, "must have at most 60 characters: the path of a socket in it can have 108 bytes")
       .default(host.runtimeDirectory)
-      .describe("Short folder, for this user alone, that holds the sandboxes' sockets"),
+      .describe("Private folder with a short path, for the sandboxes' sockets"),
     runtime: z
       .string()
       .regex(/^[a-z0-9-]{1,40}$/)
       .default("namespace")
-      .describe("How sandboxes are made"),
+      .describe("Runtime that creates the sandboxes"),
     storage: z
       .enum(["auto", "btrfs", "tmpfs", "home"])
       .default("auto")
-      .describe("Where sandboxes keep what they write: a btrfs pool, memory, or the home's own file system (no disk limit)"),
+      .describe("Storage for the files that sandboxes write: a btrfs pool, memory (tmpfs), or the file system of the home (no disk limit)"),
     secretsKey: z
       .enum(["auto", "file"])
       .default("auto")
       .describe(
-        "Where the keys of stored secrets and of the audit lie: in the OS keyring where there is one, or always in a file of this user alone",
+        "Storage for the keys of the secrets and of the audit. auto: the OS keyring if there is one, else a private file. file: always a private file",
       ),
     host: z.string().min(1).max(255).default("127.0.0.1").describe("Address that `serve` listens on"),
     port: integer(0, 65_535).default(6060).describe("Port that `serve` listens on; 0 takes a free one"),
     url: z
       .url({ protocol: /^https?$/ })
       .optional()
-      .describe("Server that the CLI talks to; without it the CLI works on the home by itself"),
-    tokenFile: anyPath().describe("File with the token for that server; without it BELLJAR_TOKEN, then /etc/belljar/token"),
+      .describe("Server that the CLI talks to. Without it the CLI works on the home directly"),
+    tokenFile: anyPath().describe("File with the token for that server. Without it the CLI reads BELLJAR_TOKEN, then /etc/belljar/token"),
     logLevel: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
       .default("info")
-      .describe("Least level of what is logged"),
+      .describe("Minimum level of log entries"),
     logFile: absolutePath()
       .optional()
-      .describe("File that `serve` and `mcp` log to, instead of stderr; it begins anew at midnight, and five days before stay beside it"),
-    workspace: anyPath().describe("Host folder that default sandboxes see at /home/user: DIR[:copy|:ro|:rw]"),
-    snippetsDirectory: anyPath().describe("Folder with the code snippets that `execute_code` can name"),
+      .describe(
+        "Log file of `serve` and `mcp`, instead of stderr. It is rotated at midnight, and the files of the last five days are kept",
+      ),
+    workspace: anyPath().describe("Host folder that default sandboxes see as their workspace: DIR[:copy|:ro|:rw]"),
+    snippetsDirectory: anyPath().describe("Folder with the code snippets that `execute_code` can run by name"),
     toolsets: names()
       .optional()
-      .describe("Toolsets to serve, comma-separated: files, shell, search, code, git ...; `all` also lists every tool of them"),
-    readOnly: flag().default(false).describe("Serve only tools that read"),
-    legacySse: flag().default(false).describe("Serve old clients at /sse too, by the HTTP+SSE transport that MCP has replaced"),
+      .describe("Toolsets to serve, comma-separated: files, shell, search, code, git and so on. `all` serves and lists every tool"),
+    readOnly: flag().default(false).describe("Serve only tools that change nothing"),
+    legacySse: flag().default(false).describe("Serve old clients at /sse with the HTTP+SSE transport, which MCP has replaced"),
     execTimeoutMs: integer(1, 30 * DAY_MS)
       .default(10 * MINUTE_MS)
-      .describe("Longest time that one command may run when the caller names none"),
+      .describe("Maximum run time of a command without a timeout of its own, in milliseconds"),
     maxOutputBytes: integer(1024, 64 * MIB)
       .default(MIB)
-      .describe("How much of each output stream of a command is kept"),
-    listMax: integer(1, 100_000).default(1000).describe("Most entries that one list answers"),
+      .describe("Maximum size of each output stream of a command, in bytes. More is dropped"),
+    listMax: integer(1, 100_000).default(1000).describe("Maximum number of entries in the answer to one list request"),
     tombstoneRetentionMs: integer(0, 3650 * DAY_MS)
       .default(7 * DAY_MS)
-      .describe("How long an ended sandbox stays listed"),
+      .describe("Time for which an ended sandbox stays in lists, in milliseconds"),
     ...groups(host),
   });
 }

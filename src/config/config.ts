@@ -48,8 +48,7 @@ export function loadConfig(options: LoadConfigOptions = {}): Config {
   const defaults = hostDefaults(env, options.host ?? hostFacts());
   const named = options.file === undefined ? undefined : readSettings(options.file, true);
   const home = firstText(flags["home"], env["BELLJAR_HOME"], named?.["home"]) ?? defaults.home;
-  if (home === "")
-    throw new BelljarError("CONFIG_INVALID", "This user has no home folder: say with BELLJAR_HOME where sandboxes shall live");
+  if (home === "") throw new BelljarError("CONFIG_INVALID", "This user has no home folder: set BELLJAR_HOME to a folder for the sandboxes");
   const file = named ?? readHomeSettings(resolve(home));
   const schema = createConfigSchema({ ...defaults, home: resolve(home) });
   const settings = [file, environmentSettings(env, schema), flags].reduce(merge, {});

@@ -90,5 +90,5 @@ function keyFileDamaged({ folder, name, lastResort }: HomeKeyPlace): BelljarErro
 
 function keyringLost({ name, lastResort }: HomeKeyPlace): BelljarError {
   const advice = `unlock it and run this in your own session (secret-tool must work there), or ${lastResort}`;
-  return new BelljarError("FILE_IO", `The OS keyring does not give ${name}: ${advice}`);
+  return new BelljarError("FILE_IO", `The OS keyring does not give out ${name}: ${advice}`);
 }

@@ -31,7 +31,7 @@ export function assertGranted(named: Limits, { grants }: Principal): void {
   for (const [name, most] of entries(grants?.limits ?? {})) {
     const value = named[name];
     if (value === undefined || value <= most) continue;
-    throw new BelljarError("FORBIDDEN", `A sandbox of this caller may have ${name} of at most ${most}, not ${value}: name no more`);
+    throw new BelljarError("FORBIDDEN", `This caller may give a sandbox ${name} of at most ${most}, not ${value}: ask for less`);
   }
 }
 
@@ -124,7 +124,7 @@ export async function assertUsableNetwork({ policy, inside }: NetworkState, { gr
 function withoutNetwork(rule: string): BelljarError {
   return new BelljarError(
     "FORBIDDEN",
-    `This token has no scope network:${rule}, which a rule for a place that is not of the public Internet needs: use one that has`,
+    `A rule for an address outside the public Internet needs the scope network:${rule}, and this token does not have it: use a token with that scope`,
   );
 }
 

@@ -56,7 +56,7 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   async hold(record: SandboxRecord, running: RunningSandbox, network?: NetworkState): Promise<LocalSandbox> {
     if (this.#isReleased) {
       await running.release();
-      throw new BelljarError("CANCELLED", `Sandbox ${record.id} lives, but this process lets go of its sandboxes`);
+      throw new BelljarError("CANCELLED", `Sandbox ${record.id} is alive, but this process is closing`);
     }
     const sandbox = new LocalSandbox(record, { running, keeping: this, ...(network && { network }) });
     this.#held.set(record.id, sandbox);
@@ -213,7 +213,7 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
 /** It neither answers nor is dead: in the making, or being taken down. */
 export function notReady(record: SandboxRecord): BelljarError {
-  return new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} is just being made or taken down: try again`);
+  return new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} is being created or removed: try again`);
 }
 
 /** One piece of work for a key at a time; who comes while it runs shares it. */

@@ -17,7 +17,7 @@ function readToken(path: string): string {
   try {
     return readFileSync(path, "utf8").trim();
   } catch (cause) {
-    throw new BelljarError("CONFIG_INVALID", `Cannot read the token file ${path}: check that it is there and readable`, { cause });
+    throw new BelljarError("CONFIG_INVALID", `Cannot read the token file ${path}: check that it exists and is readable`, { cause });
   }
 }
 

@@ -41,7 +41,7 @@ function operations(): readonly Operation[] {
       summary: "Name the outside tool server; its /health must answer",
       body: toolServerBody,
       answer: status,
-      failures: { 403: "Not an address that this caller may name", 502: "The tool server is not well" },
+      failures: { 403: "Not an address that this caller may name", 502: "The tool server does not work" },
     },
     { method: "post", path: "/custom-mcp", summary: "Add MCP servers of the caller's own", body: customMcpBody, answer: status },
     {

@@ -28,7 +28,7 @@ export async function askToolServer(principal: Principal, url: string, request: 
   if (principal.id !== LOCAL.id && kindOfAddress(address) !== "public") {
     throw new BelljarError(
       "NETWORK_DENIED",
-      `The tool server ${target.host} has an address of this machine's own network: only its user may name such a one`,
+      `The tool server ${target.host} is in this machine's own network: only the local user may name such a server`,
     );
   }
   return send(target, address, request);
@@ -41,7 +41,7 @@ export function toolServerFailure(
   why: string,
   cause?: unknown,
 ): BelljarError {
-  return new BelljarError("NETWORK_FAILED", `The tool server at ${new URL(url).origin} is not well: ${method} ${path}: ${why}`, { cause });
+  return new BelljarError("NETWORK_FAILED", `The tool server at ${new URL(url).origin} does not work: ${method} ${path}: ${why}`, { cause });
 }
 
 async function resolve({ hostname, host }: URL): Promise<string> {

@@ -7,7 +7,7 @@ import type { RouteGroup } from "./routes.ts";
 export function metricsRoute(metrics: Pick<ServerMetrics, "read"> | undefined): RouteGroup {
   return (routes) => {
     routes.get("/metrics", reads("metrics"), async (_request, reply) => {
-      if (!metrics) throw new BelljarError("NOT_SUPPORTED", "This server counts nothing");
+      if (!metrics) throw new BelljarError("NOT_SUPPORTED", "This server has no metrics");
       const { contentType, text } = await metrics.read();
       return reply.type(contentType).send(text);
     });

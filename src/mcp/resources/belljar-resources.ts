@@ -79,7 +79,7 @@ class BelljarResources implements ResourceDoor {
     const sandboxes = hasToolset(principal, TOOLSETS.sandboxes) ? [...ROOTS, ...(await this.#listSandboxes(principal))] : [];
     const all = [...sandboxes, ...this.#listResults(principal)];
     if (!(start === 0 || start < all.length))
-      throw new BelljarError("ARGUMENTS_INVALID", "There is no such cursor; list again from the start");
+      throw new BelljarError("ARGUMENTS_INVALID", "The cursor is unknown: list again from the start");
     const end = start + PAGE;
     return { resources: all.slice(start, end), ...(end < all.length && { nextCursor: String(end) }) };
   }
@@ -205,7 +205,7 @@ function parseGranted(principal: Principal, uri: string): BelljarUri {
   if (isGranted(principal, named.kind)) return named;
   throw new BelljarError(
     "FORBIDDEN",
-    `This token has no scope toolset:${TOOLSETS[named.kind]}, which ${uri.slice(0, 100)} needs: use one that has`,
+    `${uri.slice(0, 100)} needs the scope toolset:${TOOLSETS[named.kind]}, and this token does not have it: use a token with that scope`,
   );
 }
 

@@ -27,7 +27,7 @@ export function clearFolder(binary: string, spec: Buffer): Promise<boolean> {
         reject(
           new BelljarError(
             "RUNTIME_FAILED",
-            `What a sandbox left could not be cleared: ${text.trim() || (signal ? `it took longer than ${CLEAR_MS / 1_000} s` : `exit code ${code}`)}`,
+            `The remains of a sandbox could not be removed: ${text.trim() || (signal ? `it took longer than ${CLEAR_MS / 1_000} s` : `exit code ${code}`)}`,
           ),
         );
     });

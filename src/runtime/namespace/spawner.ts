@@ -89,7 +89,7 @@ function failed(text: string, cause?: unknown): BelljarError {
 }
 
 function late(): BelljarError {
-  return new BelljarError("SANDBOX_UNRESPONSIVE", `The sandbox was not up after ${START_MS / 1_000} s, and is taken down. Try again`);
+  return new BelljarError("SANDBOX_UNRESPONSIVE", `The sandbox did not start within ${START_MS / 1_000} s and was removed. Try again`);
 }
 
 export function unavailable(cause: unknown): BelljarError {

@@ -62,7 +62,7 @@ export class NetworkFiles {
       const kept = { number: before.number + 1, state };
       if (await this.#take(id, kept)) return kept;
     }
-    throw new BelljarError("RUNTIME_FAILED", `The network of sandbox ${id} is being changed without end by others: try again`);
+    throw new BelljarError("RUNTIME_FAILED", `Other processes keep changing the network of sandbox ${id}: try again`);
   }
 
   /** The first file of a fresh sandbox; a change that was quicker stays. */

@@ -48,7 +48,7 @@ async function openHostFolder(path: string): Promise<HostFolder> {
   try {
     return new HostFolder(await realpath(path));
   } catch (cause) {
-    if (errnoOf(cause) === "ENOENT") throw new BelljarError("FILE_NOT_FOUND", `The folder ${path} is not there`, { cause });
+    if (errnoOf(cause) === "ENOENT") throw new BelljarError("FILE_NOT_FOUND", `The folder ${path} does not exist`, { cause });
     throw fileError(path, cause);
   }
 }

@@ -20,7 +20,7 @@ export const ContextResult = z.object({
 
 export function noContexts(): BelljarError {
   const advice = "use execute_code with `sandbox`, and keep what is needed later in files";
-  return new BelljarError("NOT_SUPPORTED", `Interpreters that keep their variables are not there yet: ${advice}`);
+  return new BelljarError("NOT_SUPPORTED", `Interpreters that keep their variables are not available yet: ${advice}`);
 }
 
 export const runCode = defineTool({

@@ -12,6 +12,6 @@ export const sandboxFork = defineTool({
   input: z.strictObject({ snapshot_id: z.string().min(1).max(64).describe("Id of one of your snapshots"), ...limitArguments }),
   output: z.object({ id: z.string(), short_id: z.string(), ip: z.string().nullable() }),
   async run() {
-    throw new BelljarError("NOT_SUPPORTED", "Snapshots are not there yet: make a sandbox with sandbox_create and copy what it needs");
+    throw new BelljarError("NOT_SUPPORTED", "Snapshots are not available yet: make a sandbox with sandbox_create and copy what it needs");
   },
 });

@@ -13,6 +13,6 @@ export const sandboxSnapshot = defineTool({
   output: z.object({ snapshot_id: z.string(), zfs_snapshot: z.string(), created_at: z.string() }),
   async run(context, { id }) {
     await context.sandbox(id);
-    throw new BelljarError("NOT_SUPPORTED", "Snapshots are not there yet: save files with `tar`, or copy them out");
+    throw new BelljarError("NOT_SUPPORTED", "Snapshots are not available yet: save files with `tar`, or copy them out");
   },
 });

@@ -43,7 +43,7 @@ async function discoverKeys(issuer: URL): Promise<URL> {
     const found = metadata.safeParse(await fetchJson(new URL(place, issuer)).catch(() => undefined)).data;
     if (found && isSame(found.issuer, issuer)) return assertKeysPlace(new URL(found.jwks_uri), issuer);
   }
-  throw new BelljarError("SERVER_UNREACHABLE", "The OAuth issuer's metadata cannot be read: set oauth.jwksUri, or see that it is served");
+  throw new BelljarError("SERVER_UNREACHABLE", "The OAuth issuer's metadata cannot be read: set oauth.jwksUri, or make the issuer serve its metadata");
 }
 
 /** A document of another issuer would let that one in. */
@@ -61,7 +61,7 @@ export function assertKeysPlace(address: URL, issuer: URL): URL {
   if (!isRefused && isPrivate(address)) return address;
   throw new BelljarError(
     "SERVER_UNREACHABLE",
-    "The OAuth issuer names a place for its keys that is not asked: set oauth.jwksUri if it is right",
+    "Belljar does not fetch keys from the address in the OAuth issuer's metadata: set oauth.jwksUri if the address is right",
   );
 }
 
