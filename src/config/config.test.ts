@@ -138,7 +138,7 @@ describe("describeConfig", () => {
       env: ["BELLJAR_PROGRAM_PIDS"],
       type: "integer | none",
       default: 64,
-      description: "Processes and threads of a one-shot program",
+      description: "Maximum number of processes and threads of a one-shot program",
     });
   });
 

@@ -24,12 +24,17 @@ export interface ListeningGuest extends AsyncDisposable {
 
 export async function openListeningGuest(): Promise<ListeningGuest> {
   const listeners = new Map<string, ConnectionQueue>();
-  const accepted = new Map<number, (socket: Socket) => void>();
+  // By the client's port, which the system gives to another connection later: each is taken once.
+  const arrived = new Map<number, Socket>();
+  const awaited = new Map<number, (socket: Socket) => void>();
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
+    const port = socket.remotePort ?? 0;
+    const take = awaited.get(port);
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    accepted.get(socket.remotePort ?? 0)?.(socket);
+    if (!awaited.delete(port)) arrived.set(port, socket);
+    take?.(socket);
   });
   const keyOf = ({ address, port }: SocketAddress): string => `${address}:${port}`;
   server.listen(0, "127.0.0.1");
@@ -57,10 +62,11 @@ export async function openListeningGuest(): Promise<ListeningGuest> {
       const client = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true });
       client.on("error", () => {});
       await once(client, "connect");
+      const port = client.localPort ?? 0;
       const stream = await new Promise<Duplex>((resolve) => {
-        const known = [...sockets].find((socket) => socket.remotePort === client.localPort);
-        if (known) resolve(known);
-        else accepted.set(client.localPort ?? 0, resolve);
+        const known = arrived.get(port);
+        if (arrived.delete(port) && known) resolve(known);
+        else awaited.set(port, resolve);
       });
       queue.push({ stream, local: told });
       return client;
