@@ -41,7 +41,9 @@ export function toolServerFailure(
   why: string,
   cause?: unknown,
 ): BelljarError {
-  return new BelljarError("NETWORK_FAILED", `The tool server at ${new URL(url).origin} does not work: ${method} ${path}: ${why}`, { cause });
+  return new BelljarError("NETWORK_FAILED", `The tool server at ${new URL(url).origin} does not work: ${method} ${path}: ${why}`, {
+    cause,
+  });
 }
 
 async function resolve({ hostname, host }: URL): Promise<string> {

@@ -43,7 +43,10 @@ async function discoverKeys(issuer: URL): Promise<URL> {
     const found = metadata.safeParse(await fetchJson(new URL(place, issuer)).catch(() => undefined)).data;
     if (found && isSame(found.issuer, issuer)) return assertKeysPlace(new URL(found.jwks_uri), issuer);
   }
-  throw new BelljarError("SERVER_UNREACHABLE", "The OAuth issuer's metadata cannot be read: set oauth.jwksUri, or make the issuer serve its metadata");
+  throw new BelljarError(
+    "SERVER_UNREACHABLE",
+    "The OAuth issuer's metadata cannot be read: set oauth.jwksUri, or make the issuer serve its metadata",
+  );
 }
 
 /** A document of another issuer would let that one in. */
