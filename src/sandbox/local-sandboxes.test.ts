@@ -162,8 +162,9 @@ describe("owners", () => {
     const unknown = createSandboxId();
     const messages = [];
     for (const asked of [id, unknown]) {
-      for (const call of [sandboxes.get(OTHER, asked), sandboxes.info(OTHER, asked), sandboxes.get(OTHER, asked.slice(0, 8))]) {
-        const error = await call.catch((cause: unknown) => cause);
+      const short = asked.slice(0, 8);
+      for (const ask of [() => sandboxes.get(OTHER, asked), () => sandboxes.info(OTHER, asked), () => sandboxes.get(OTHER, short)]) {
+        const error = await ask().catch((cause: unknown) => cause);
         expect(error).toMatchObject({ code: "SANDBOX_NOT_FOUND" });
         messages.push(String(error).replace(asked.slice(0, 8), "").replace(asked.slice(8), ""));
       }

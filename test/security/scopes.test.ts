@@ -223,8 +223,8 @@ verifies("tokens-see-their-toolsets", async () => {
   for (const uri of [...uris, result]) await resources.read(alice.principal, uri, soon());
   const principal = { ...alice.principal, grants: parseScopes(["toolset:todo"]) };
   for (const uri of uris) {
-    for (const refused of [resources.read(principal, uri, soon()), resources.watch(principal, uri)])
-      await expect(refused, uri).rejects.toMatchObject({ code: "FORBIDDEN", message: expect.stringMatching(/toolset:(sandbox|files)/) });
+    for (const ask of [() => resources.read(principal, uri, soon()), () => resources.watch(principal, uri)])
+      await expect(ask(), uri).rejects.toMatchObject({ code: "FORBIDDEN", message: expect.stringMatching(/toolset:(sandbox|files)/) });
   }
   await expect(resources.read(principal, result, soon())).rejects.toMatchObject({ code: "RESOURCE_NOT_FOUND" });
   expect(await resources.list(principal)).toEqual({ resources: [] });
