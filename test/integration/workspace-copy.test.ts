@@ -91,6 +91,11 @@ describe("copyIn", () => {
     spawnSync("sh", ["-c", "mkfifo from/pipe"], { cwd: root });
     expect(await copyIn(sandbox, { from: join(root, "from"), to: "to", signal })).toMatchObject({ files: 0, skipped: ["pipe"] });
   });
+
+  it("refuses what is neither a file nor a folder", async () => {
+    await expect(copyIn(sandbox, { from: "/dev/null", to: "to", signal })).rejects.toThrow(withCode("NOT_SUPPORTED"));
+    expect(readdirSync(home)).toEqual([]);
+  });
 });
 
 describe("copyOut", () => {
