@@ -41,9 +41,9 @@ async function judge({ path, text, tests }) {
   for (const file of [before, mutant.path]) if (file !== "") vitest.invalidateFile(file);
   stopAtFailures(path === undefined ? 0 : 1);
   const specifications = tests.flatMap((test) => vitest.getModuleSpecifications(join(ROOT, test)));
-  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
+  const { testModules } = await vitest.runTestSpecifications(specifications);
   const modules = testModules.map(describeModule);
-  process.send({ modules, passed: unhandledErrors.length === 0 && modules.every((module) => module.passed) });
+  process.send({ modules, passed: modules.every((module) => !module.failed) });
 }
 
 process.on("message", (work) => void judge(work));
