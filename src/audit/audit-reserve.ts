@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { renameSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { statfsSync, statSync, truncateSync } from "node:fs";
 import { dirname } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { errnoOf } from "../files/file-error.ts";
+import { replaceFileSync } from "../files/replace-file.ts";
 
 const BYTES = 1_048_576;
 const STEP_BYTES = 65_536;
@@ -19,15 +20,8 @@ export class AuditReserve {
   fill(): void {
     if (this.#size() >= BYTES) return;
     this.#assertRoom();
-    const fresh = `${this.#path}.${randomBytes(6).toString("hex")}`;
-    try {
-      // No file system stores random bytes in less room.
-      writeFileSync(fresh, randomBytes(BYTES), { mode: 0o600, flag: "wx" });
-      renameSync(fresh, this.#path);
-    } catch (cause) {
-      rmSync(fresh, { force: true });
-      throw cause;
-    }
+    // No file system stores random bytes in less room.
+    replaceFileSync(this.#path, randomBytes(BYTES));
   }
 
   /** Gives a part of it to the disk; false when nothing is left. */

@@ -1,7 +1,7 @@
-import { readdir, readlink, rename, symlink, unlink } from "node:fs/promises";
+import { readdir, readlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { ifPresent, fileError, errnoOf } from "../files/file-error.ts";
-import { highest, placeLink } from "../files/numbered-links.ts";
+import { ifPresent } from "../files/file-error.ts";
+import { createLink, highest, placeLink, replaceLink } from "../files/numbered-links.ts";
 import type { Sign } from "./audit-chain.ts";
 import { FIRST_MAC } from "./audit-chain.ts";
 import type { IndexEntry, IndexState, Removal, SegmentMark } from "./index-state.ts";
@@ -40,14 +40,7 @@ export class SegmentIndex {
 
   /** How far a segment's writer has come; in place of what it said before. Only its writer calls this. */
   async mark(number: number, mark: SegmentMark): Promise<void> {
-    const path = join(this.folder, `${number}.mark`);
-    try {
-      await ifPresent(path, unlink(`${path}.new`));
-      await symlink(toMarkText(this.#sign, number, mark), `${path}.new`);
-      await rename(`${path}.new`, path);
-    } catch (cause) {
-      throw fileError(path, cause);
-    }
+    await replaceLink(join(this.folder, `${number}.mark`), toMarkText(this.#sign, number, mark));
   }
 
   read(): Promise<IndexState> {
@@ -56,12 +49,7 @@ export class SegmentIndex {
 
   /** To be called before the segment itself is removed. */
   async noteRemoval(entry: IndexEntry, removal: Removal): Promise<void> {
-    const path = join(this.folder, `${entry.number}.removed`);
-    try {
-      await symlink(toRemovalText(this.#sign, entry, removal), path);
-    } catch (cause) {
-      if (errnoOf(cause) !== "EEXIST") throw fileError(path, cause);
-    }
+    await createLink(join(this.folder, `${entry.number}.removed`), toRemovalText(this.#sign, entry, removal));
   }
 
   /** Lets one base stand for the oldest entries, all of which are removed. The last entry always stays. */
@@ -70,12 +58,7 @@ export class SegmentIndex {
     const foldable = entries.slice(0, until < 0 ? -1 : until).filter((entry, position) => entry.number === base.number + position + 1);
     const last = foldable.at(-1);
     if (!last) return;
-    const path = join(this.folder, `base-${last.number}`);
-    try {
-      await symlink(toBaseText(this.#sign, last.number, { mac: last.mac, atMs }), path);
-    } catch (cause) {
-      if (errnoOf(cause) !== "EEXIST") throw fileError(path, cause);
-    }
+    await createLink(join(this.folder, `base-${last.number}`), toBaseText(this.#sign, last.number, { mac: last.mac, atMs }));
     await this.#clear();
   }
 

@@ -1,5 +1,6 @@
 import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { errnoOf } from "../files/file-error.ts";
 
 /** A file of lines that begins anew each day, with those of the days before beside it as `NAME.YYYY-MM-DD`. */
 export interface RollingFile {
@@ -46,7 +47,7 @@ function moveIfPresent(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    if (errnoOf(error) !== "ENOENT") throw error;
   }
 }
 

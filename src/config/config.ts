@@ -3,6 +3,7 @@ import { availableParallelism, homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type * as z from "zod";
 import { BelljarError } from "../errors.ts";
+import { errnoOf } from "../files/file-error.ts";
 import { configKeys } from "./config-keys.ts";
 import type { ConfigDefaults, ParsedConfig } from "./config-schema.ts";
 import { createConfigSchema } from "./config-schema.ts";
@@ -105,7 +106,7 @@ function readSettings(path: string, mustExist: boolean): Settings {
 }
 
 function isMissing(cause: unknown): boolean {
-  const code = (cause as NodeJS.ErrnoException).code;
+  const code = errnoOf(cause);
   return code === "ENOENT" || code === "ENOTDIR";
 }
 

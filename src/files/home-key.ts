@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
 import type { Keyring } from "./keyring.ts";
+import { parseJson } from "./parse-json.ts";
 import { createPrivateFile, ensurePrivateFolder, readPrivateFile } from "./private-files.ts";
 
 /** A key of the home, for one purpose. `id` stands beside what it was used for, so that a wrong key is told from damage. */
@@ -74,14 +75,6 @@ function parseKeyFile(place: HomeKeyPlace, text: string): { readonly id: string;
     if ("keyring" in content && content.keyring === true) return { id: content.id };
   }
   throw keyFileDamaged(place);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function keyFileDamaged({ folder, name, lastResort }: HomeKeyPlace): BelljarError {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, symlink } from "node:fs/promises";
+import { mkdir, readdir, rename, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, fileError, ifPresent } from "./file-error.ts";
 
@@ -7,13 +7,35 @@ import { errnoOf, fileError, ifPresent } from "./file-error.ts";
  * one wins, and nobody needs a lock. False when somebody else has that number.
  */
 export async function placeLink(folder: string, number: number, text: string): Promise<boolean> {
+  const path = join(folder, String(number));
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await symlink(text, join(folder, String(number)));
+  } catch (cause) {
+    throw fileError(folder, cause);
+  }
+  return createLink(path, text);
+}
+
+/** False when there is one already; then its text stands. */
+export async function createLink(path: string, text: string): Promise<boolean> {
+  try {
+    await symlink(text, path);
     return true;
   } catch (cause) {
     if (errnoOf(cause) === "EEXIST") return false;
-    throw fileError(folder, cause);
+    throw fileError(path, cause);
+  }
+}
+
+/** Readers see the old text or the new one. Of each link one process is the writer. */
+export async function replaceLink(path: string, text: string): Promise<void> {
+  const fresh = `${path}.new`;
+  try {
+    await ifPresent(fresh, unlink(fresh));
+    await symlink(text, fresh);
+    await rename(fresh, path);
+  } catch (cause) {
+    throw fileError(path, cause);
   }
 }
 

@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { link, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { BelljarError } from "../errors.ts";
-import { errnoOf, fileError, ifPresent } from "./file-error.ts";
+import { fileError, ifPresent } from "./file-error.ts";
+import { createFile, replaceFile } from "./replace-file.ts";
 
 /** Makes the folder 0700, or checks that it is this user's alone. Throws `FILE_IO` when it is not. */
 export async function ensurePrivateFolder(path: string): Promise<void> {
@@ -20,22 +19,14 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
   return found && (await ifPresent(path, readFile(path, "utf8")));
 }
 
-/** Readers see the old content or the new one. */
+/** Readers see the old content or the new one, and after a power cut too. */
 export async function replacePrivateFile(path: string, text: string): Promise<void> {
-  await withFreshFile(path, text, (fresh) => rename(fresh, path));
+  await told(path, replaceFile(path, text, { flush: true }));
 }
 
 /** False when another process was first; then its content stands. */
 export async function createPrivateFile(path: string, text: string): Promise<boolean> {
-  return withFreshFile(path, text, async (fresh) => {
-    try {
-      await link(fresh, path);
-      return true;
-    } catch (cause) {
-      if (errnoOf(cause) === "EEXIST") return false;
-      throw cause;
-    }
-  });
+  return told(path, createFile(path, text, { flush: true }));
 }
 
 /** Whether it was there. */
@@ -46,18 +37,6 @@ export async function removeFile(path: string): Promise<boolean> {
       rm(path).then(() => true),
     )) ?? false
   );
-}
-
-async function withFreshFile<T>(path: string, text: string, place: (fresh: string) => Promise<T>): Promise<T> {
-  const fresh = `${dirname(path)}/.new-${randomBytes(8).toString("hex")}`;
-  try {
-    await writeFile(fresh, text, { mode: 0o600, flag: "wx", flush: true });
-    return await place(fresh);
-  } catch (cause) {
-    throw fileError(path, cause);
-  } finally {
-    await rm(fresh, { force: true });
-  }
 }
 
 async function told<T>(path: string, work: Promise<T>): Promise<T> {

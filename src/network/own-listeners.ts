@@ -4,6 +4,7 @@ import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { dirname, join } from "node:path";
+import { errnoOf } from "../files/file-error.ts";
 
 /** A socket that its process does not listen on yet, or that was left by a process that was killed before it had a claim. */
 const UNREADY = "new-";
@@ -86,7 +87,7 @@ async function namesIn(directory: string): Promise<readonly string[]> {
   try {
     return await readdir(directory);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+    if (errnoOf(cause) === "ENOENT") return [];
     throw cause;
   }
 }
@@ -98,7 +99,7 @@ async function isHeld(path: string): Promise<boolean> {
     await once(socket, "connect");
     return true;
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
+    const code = errnoOf(cause);
     if (code === "ECONNREFUSED") await rm(path, { force: true });
     return code !== "ECONNREFUSED" && code !== "ENOENT";
   } finally {

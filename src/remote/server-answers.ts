@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { BelljarError, ERRORS } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
+import { parseJson } from "../files/parse-json.ts";
 import { networkPolicySchema, secretUsesSchema } from "../sandbox/network-schema.ts";
 import { SANDBOX_STATES } from "../sandbox/sandbox.ts";
 
@@ -76,14 +77,6 @@ export function parseFailure(status: number, body: string): BelljarError {
 
 function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 function incompatible(what: string, cause?: unknown): BelljarError {

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
-import { readlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { fileError, ifPresent } from "../files/file-error.ts";
-import { highest, listNumbers, placeLink } from "../files/numbered-links.ts";
+import * as z from "zod";
+import { fileError } from "../files/file-error.ts";
+import { NumberedFile } from "../files/numbered-file.ts";
+import { parseJson } from "../files/parse-json.ts";
 
 /** Which sandbox is the default one of an (owner, name); `number` counts up each time it is made anew. */
 export interface Claim {
@@ -11,11 +12,9 @@ export interface Claim {
   readonly id: string;
 }
 
-/**
- * `<home>/defaults/<hash of owner and name>/<number>` is a link whose text is the sandbox's id; the highest number holds.
- * A link appears whole and only once, so of several processes that make number n one wins; and a late one, whose number was
- * taken and removed meanwhile, sees a higher one beside its own and gives way. No lock, and a killed process leaves nothing half done.
- */
+const schema = z.object({ version: z.literal(1), id: z.string() });
+
+/** `<home>/defaults/<hash of owner and name>/sandbox.<number>.json`: a numbered file with the sandbox's id. */
 export class DefaultClaims {
   readonly #directory: string;
 
@@ -28,31 +27,24 @@ export class DefaultClaims {
     }
   }
 
-  async current(owner: string, name: string): Promise<Claim | undefined> {
-    const folder = this.#folder(owner, name);
-    const number = highest(await listNumbers(folder));
-    if (number === 0) return undefined;
-    const path = join(folder, String(number));
-    const id = await ifPresent(path, readlink(path));
-    return id === undefined ? this.current(owner, name) : { number, id };
+  async current(owner: string, name: string): Promise<Claim> {
+    const { number, value } = await this.#file(owner, name).read("");
+    return { number, id: value };
   }
 
   /** Whether the claim holds; false when somebody else's does. */
-  async take(owner: string, name: string, claim: Claim): Promise<boolean> {
-    const folder = this.#folder(owner, name);
-    if (!(await placeLink(folder, claim.number, claim.id))) return false;
-    const numbers = await listNumbers(folder);
-    const holds = highest(numbers) === claim.number;
-    const outdated = holds ? numbers.filter((number) => number < claim.number) : [claim.number];
-    await Promise.all(outdated.map((number) => removeLink(join(folder, String(number)))));
-    return holds;
+  take(owner: string, name: string, { number, id }: Claim): Promise<boolean> {
+    return this.#file(owner, name).take({ number, value: id });
   }
 
-  #folder(owner: string, name: string): string {
-    return join(this.#directory, createHash("sha256").update(`${owner}\0${name}`).digest("hex"));
+  #file(owner: string, name: string): NumberedFile<string> {
+    return new NumberedFile({
+      folder: join(this.#directory, createHash("sha256").update(`${owner}\0${name}`).digest("hex")),
+      name: "sandbox",
+      title: `the default sandbox ${JSON.stringify(name)}`,
+      serialise: (id) => JSON.stringify({ version: 1, id }),
+      // A damaged claim names no sandbox, and the next one takes its place.
+      parse: (text) => schema.safeParse(parseJson(text)).data?.id ?? "",
+    });
   }
-}
-
-async function removeLink(path: string): Promise<void> {
-  await ifPresent(path, unlink(path));
 }

@@ -1,3 +1,4 @@
+import { TurnsByKey } from "../async/turns-by-key.ts";
 import { BelljarError } from "../errors.ts";
 import { DefaultClaims } from "./default-claims.ts";
 import type { Claim } from "./default-claims.ts";
@@ -38,7 +39,7 @@ export class DefaultSandboxes {
   readonly #home: DefaultsHome;
   readonly #claims: DefaultClaims;
   readonly #known = new Map<string, LocalSandbox>();
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #turns = new TurnsByKey();
 
   constructor(path: string, home: DefaultsHome) {
     this.#home = home;
@@ -57,15 +58,9 @@ export class DefaultSandboxes {
   /** One caller of this process at a time for a key: the others then find what it made. */
   async #inTurn(request: DefaultRequest): Promise<DefaultResult> {
     const key = keyOf(request);
-    const turn = Promise.allSettled([this.#turns.get(key)]).then(() => this.#findOrMake(request));
-    this.#turns.set(key, turn);
-    try {
-      const result = await turn;
-      this.#remember(key, result.sandbox);
-      return result;
-    } finally {
-      if (this.#turns.get(key) === turn) this.#turns.delete(key);
-    }
+    const result = await this.#turns.run(key, () => this.#findOrMake(request));
+    this.#remember(key, result.sandbox);
+    return result;
   }
 
   /** A server that runs for weeks keeps none of those that have ended. */
@@ -78,7 +73,7 @@ export class DefaultSandboxes {
     const { principal, name } = request;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const claim = await this.#claims.current(principal.id, name);
-      const found = claim && (await this.#home.find(principal, claim.id));
+      const found = claim.id !== "" ? await this.#home.find(principal, claim.id) : undefined;
       if (found) return { sandbox: found, created: false };
       const made = await this.#make(request, claim);
       if (made) return { sandbox: made, created: true };
@@ -90,9 +85,9 @@ export class DefaultSandboxes {
   }
 
   /** Undefined when another process was first. */
-  async #make({ principal, name, options, signal }: DefaultRequest, before: Claim | undefined): Promise<LocalSandbox | undefined> {
+  async #make({ principal, name, options, signal }: DefaultRequest, before: Claim): Promise<LocalSandbox | undefined> {
     const sandbox = await this.#home.make(principal, options, { defaultName: name, signal });
-    const claim = { number: (before?.number ?? 0) + 1, id: sandbox.id };
+    const claim = { number: before.number + 1, id: sandbox.id };
     if (await this.#claims.take(principal.id, name, claim)) return sandbox;
     await sandbox.kill();
     return undefined;

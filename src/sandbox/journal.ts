@@ -1,14 +1,14 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileError, ifPresent } from "../files/file-error.ts";
-import { createSandboxId, isSandboxId } from "./sandbox-id.ts";
+import { replaceFile, UNFINISHED } from "../files/replace-file.ts";
+import { isSandboxId } from "./sandbox-id.ts";
 import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
 import { parseRecord, parseTombstone } from "./sandbox-record.ts";
 
 const RECORD = "sandbox.json";
 const TOMBSTONE = "tombstone.json";
-const UNFINISHED = ".new-";
 /** A long-lived server makes many more. */
 const REMEMBERED_MAX = 10_000;
 /** Far more than the few system calls between the two steps of `write` take. */
@@ -83,8 +83,10 @@ export class Journal {
 
   async writeEnd(id: string, end: Tombstone): Promise<void> {
     const path = join(this.folder(id), TOMBSTONE);
-    const fresh = `${path}.${createSandboxId()}`;
-    const written = await ifPresent(path, this.#replace(fresh, path, JSON.stringify(end)));
+    const written = await ifPresent(
+      path,
+      replaceFile(path, JSON.stringify(end)).then(() => true),
+    );
     const record = this.#entries.get(id)?.record;
     if (written && record) this.#remember(id, { record, end });
   }
@@ -120,17 +122,6 @@ export class Journal {
     if (this.#entries.size <= REMEMBERED_MAX) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
-  }
-
-  async #replace(fresh: string, path: string, text: string): Promise<true> {
-    try {
-      await writeFile(fresh, text, { mode: 0o600, flag: "wx" });
-      await rename(fresh, path);
-    } catch (cause) {
-      await rm(fresh, { force: true });
-      throw cause;
-    }
-    return true;
   }
 
   async #readRecord(id: string): Promise<SandboxRecord | undefined> {

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { settleWithin } from "../async/settle-within.ts";
 import { BelljarError } from "../errors.ts";
 import { createGuest } from "../runtime/guest/create-guest.ts";
 import type { RunningSandbox } from "../runtime/runtime.ts";
@@ -37,15 +37,8 @@ export async function lifeOf(handle: LiveHandle): Promise<Life> {
 }
 
 async function endOf({ ended }: LiveHandle): Promise<Life> {
-  const enough = new AbortController();
-  const late = wait(LOOK_MS, { silent: "it is being taken down, which takes long" } as const, { signal: enough.signal, ref: false });
-  // Stopped below, which nobody needs to hear of.
-  late.catch(() => undefined);
-  try {
-    return await Promise.race([ended, late]);
-  } finally {
-    enough.abort();
-  }
+  const end = await settleWithin(ended, { timeoutMs: LOOK_MS });
+  return end === "late" ? { silent: "it is being taken down, which takes long" } : end;
 }
 
 function isSilent(cause: unknown): boolean {

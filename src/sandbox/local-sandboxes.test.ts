@@ -456,7 +456,7 @@ describe("default", () => {
       await got[0]?.sandbox.kill();
     }
     expect(ids.size).toBe(5);
-    expect(readdirSync(join(home, "defaults")).flatMap((name) => readdirSync(join(home, "defaults", name)))).toEqual(["5"]);
+    expect(readdirSync(join(home, "defaults")).flatMap((name) => readdirSync(join(home, "defaults", name)))).toEqual(["sandbox.5.json"]);
     await Promise.all(homes.map((one) => one[Symbol.asyncDispose]()));
   });
 

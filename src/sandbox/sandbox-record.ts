@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseJson } from "../files/parse-json.ts";
 import type { EndReason } from "../runtime/runtime.ts";
 import { networkPolicySchema, secretUsesSchema } from "./network-schema.ts";
 
@@ -69,12 +70,4 @@ export function parseRecord(id: string, text: string): SandboxRecord | undefined
 /** Undefined when the text is no tombstone. */
 export function parseTombstone(text: string): Tombstone | undefined {
   return tombstoneSchema.safeParse(parseJson(text)).data;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

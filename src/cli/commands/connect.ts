@@ -1,7 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, realpath, rename, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
+import { errnoOf } from "../../files/file-error.ts";
+import { replaceFile } from "../../files/replace-file.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
 import { readConfig } from "../compose/open-stack.ts";
@@ -49,7 +50,7 @@ async function place(host: McpHost, { file, name, server, context }: Placed): Pr
   const before = await readIfPresent(file);
   const { text } = placedIn(host, file, () => host.place(before ?? "", name, server));
   if (text === undefined) return printLine(context.stderr, `${host.title} knows Belljar already: ${file}`);
-  await replaceFile(file, text);
+  await replaceConfig(file, text);
   printLine(context.stderr, `${before === undefined ? "Wrote" : "Added Belljar to"} ${file}`);
   printLine(context.stderr, `${host.next}.`);
 }
@@ -67,13 +68,13 @@ async function readIfPresent(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (errnoOf(cause) === "ENOENT") return undefined;
     throw new BelljarError("CONFIG_INVALID", `Cannot read ${file}: check that this user may`, { cause });
   }
 }
 
 /** Whole or not at all, with the mode that it had; a link leads to the file that is replaced. */
-async function replaceFile(file: string, text: string): Promise<void> {
+async function replaceConfig(file: string, text: string): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });
     const target = await realpath(file).catch(() => file);
@@ -81,9 +82,7 @@ async function replaceFile(file: string, text: string): Promise<void> {
       (found) => found.mode & 0o777,
       () => 0o644,
     );
-    const fresh = `${target}.${randomUUID()}`;
-    await writeFile(fresh, text, { mode, flag: "wx" });
-    await rename(fresh, target);
+    await replaceFile(target, text, { mode });
   } catch (cause) {
     throw new BelljarError("CONFIG_INVALID", `Cannot write ${file}: print what belongs there with --print`, { cause });
   }

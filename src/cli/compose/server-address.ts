@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
 import { BelljarError } from "../../errors.ts";
+import { errnoOf } from "../../files/file-error.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { CommandContext } from "../command.ts";
 
@@ -26,7 +27,7 @@ function readMachineToken(): string | undefined {
   try {
     return readFileSync(MACHINE_TOKEN_FILE, "utf8").trim();
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? "";
+    const code = errnoOf(cause) ?? "";
     if (["ENOENT", "ENOTDIR", "EACCES"].includes(code)) return undefined;
     throw new BelljarError("CONFIG_INVALID", `Cannot read ${MACHINE_TOKEN_FILE} (${code}): mend it, or name another with --token-file`, {
       cause,

@@ -1,9 +1,12 @@
-import { createHash, randomBytes, randomInt, randomUUID, timingSafeEqual } from "node:crypto";
-import { link, mkdir, readFile, readdir, unlink, writeFile } from "node:fs/promises";
+import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
+import { mkdir, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import { ifPresent } from "../../files/file-error.ts";
+import { parseJson } from "../../files/parse-json.ts";
+import { removeFile } from "../../files/private-files.ts";
+import { createFile } from "../../files/replace-file.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { parseScopes } from "./scopes.ts";
 
@@ -54,9 +57,10 @@ export function createTokenStore(home: string): TokenStore {
       assertName(name);
       parseScopes(scopes);
       const secret = randomBytes(SECRET_BYTES).toString("base64url");
-      const id = Array.from({ length: ID_LENGTH }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join("");
-      const sha256 = digest(secret).toString("hex");
-      await write(directory, id, JSON.stringify({ version: 1, id, name, sha256, scopes, createdAt: new Date() }));
+      const record = { version: 1, name, sha256: digest(secret).toString("hex"), scopes, createdAt: new Date() };
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      let id = createId();
+      while (!(await createFile(pathOf(directory, id), JSON.stringify({ ...record, id })))) id = createId();
       return { id, token: `belljar_${id}_${secret}` };
     },
     async list() {
@@ -67,7 +71,7 @@ export function createTokenStore(home: string): TokenStore {
         .toSorted((one, other) => one.createdAt.getTime() - other.createdAt.getTime());
     },
     async revoke(id) {
-      if (!/^[a-z0-9]{10}$/.test(id) || !(await removed(pathOf(directory, id)))) {
+      if (!/^[a-z0-9]{10}$/.test(id) || !(await removeFile(pathOf(directory, id)))) {
         throw new BelljarError("TOKEN_NOT_FOUND", "There is no such token: see `belljar token list`");
       }
     },
@@ -79,6 +83,10 @@ export function createTokenStore(home: string): TokenStore {
       return record && isRight ? toPrincipal(record) : undefined;
     },
   };
+}
+
+function createId(): string {
+  return Array.from({ length: ID_LENGTH }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join("");
 }
 
 function toPrincipal({ name, scopes }: TokenRecord): Principal {
@@ -98,18 +106,6 @@ function pathOf(directory: string, id: string): string {
   return join(directory, `${id}.json`);
 }
 
-/** Whole or not at all, and never over another one. */
-async function write(directory: string, id: string, text: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const fresh = join(directory, `.new-${randomUUID()}`);
-  try {
-    await writeFile(fresh, text, { mode: 0o600, flag: "wx" });
-    await link(fresh, pathOf(directory, id));
-  } finally {
-    await removed(fresh);
-  }
-}
-
 async function idsIn(directory: string): Promise<readonly string[]> {
   const names = await ifPresent(directory, readdir(directory));
   return (names ?? []).flatMap((name) => /^([a-z0-9]{10})\.json$/.exec(name)?.[1] ?? []);
@@ -118,19 +114,5 @@ async function idsIn(directory: string): Promise<readonly string[]> {
 /** A file that is no token lets nobody in. */
 async function readRecord(directory: string, id: string): Promise<TokenRecord | undefined> {
   const text = await ifPresent(directory, readFile(pathOf(directory, id), "utf8"));
-  if (text === undefined) return undefined;
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
-
-async function removed(path: string): Promise<boolean> {
-  return (
-    (await ifPresent(
-      path,
-      unlink(path).then(() => true),
-    )) ?? false
-  );
+  return text === undefined ? undefined : schema.safeParse(parseJson(text)).data;
 }

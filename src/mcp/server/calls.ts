@@ -1,3 +1,5 @@
+import { settleWithin } from "../../async/settle-within.ts";
+
 /** The tool calls in flight of one server, so that its end can stop them and wait for their clean-up. */
 export interface Calls {
   /** Runs `work` with a signal that aborts with the caller's or when the server stops. */
@@ -38,20 +40,9 @@ export function createCalls(): Calls {
       }
     },
     async stop(graceMs) {
-      if (graceMs > 0) await within(graceMs, settled());
+      if (graceMs > 0) await settleWithin(settled(), { timeoutMs: graceMs });
       abort();
-      await within(CLEAN_UP_MS, settled());
+      await settleWithin(settled(), { timeoutMs: CLEAN_UP_MS });
     },
   };
-}
-
-/** Resolves with the promise or when the time is over, whichever is first. */
-async function within(timeoutMs: number, promise: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
-  try {
-    await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { limitTime } from "../time-limit.ts";
+import { limitTime } from "../../async/limit-time.ts";
 import { connectToOrigin } from "./origin-socket.ts";
 import type { Reason } from "./refusal.ts";
 

@@ -1,3 +1,4 @@
+import { TurnsByKey } from "../../async/turns-by-key.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Egress } from "../../network/egress.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
@@ -32,7 +33,7 @@ export class HomeNetworks implements AsyncDisposable {
   readonly #options: HomeNetworksOptions;
   readonly #files: NetworkFiles;
   readonly #served = new Map<string, ServedNetwork>();
-  readonly #looking = new Map<string, Promise<unknown>>();
+  readonly #looks = new TurnsByKey();
   readonly #queued = new Map<string, Promise<unknown>>();
   readonly #writing = new Set<Promise<unknown>>();
   #watcher: { close(): void } | undefined;
@@ -121,7 +122,7 @@ export class HomeNetworks implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     this.#watcher?.close();
-    await Promise.allSettled([...this.#looking.values(), ...this.#writing]);
+    await Promise.allSettled([this.#looks.idle(), ...this.#writing]);
     await Promise.all([...this.#served.values()].map((network) => this.letGo(network)));
   }
 
@@ -133,14 +134,12 @@ export class HomeNetworks implements AsyncDisposable {
   #refresh(id: string): Promise<unknown> {
     const queued = this.#queued.get(id);
     if (queued) return queued;
-    const look = Promise.allSettled([this.#looking.get(id)])
-      .then(() => {
+    const look = this.#looks
+      .run(id, () => {
         this.#queued.delete(id);
-        this.#looking.set(id, look);
         return this.#look(id);
       })
-      .catch((cause: unknown) => this.#options.report(`The network of sandbox ${id} cannot be followed: ${String(cause)}`))
-      .finally(() => this.#looking.get(id) === look && this.#looking.delete(id));
+      .catch((cause: unknown) => this.#options.report(`The network of sandbox ${id} cannot be followed: ${String(cause)}`));
     this.#queued.set(id, look);
     return look;
   }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseJson } from "../../files/parse-json.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
 import type { PortLink } from "../../network/ports/port-link.ts";
 import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
@@ -53,12 +54,4 @@ export function parseState(id: string, text: string): NetworkState | undefined {
   if (!data) return undefined;
   const { version: _version, ...state } = data;
   return { ...state, links: state.links.map((row) => ({ ...row, sandbox: id })) };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { Turns } from "../../async/turns.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Egress, EgressService } from "../../network/egress.ts";
 import type { SecretGuard } from "../../network/secrets/secret-guard.ts";
@@ -26,7 +27,8 @@ export class ServedNetwork implements AsyncDisposable {
   #kept: KeptState | undefined;
   #service: EgressService | undefined;
   #guard: { readonly authority: SandboxAuthority; readonly guard: SecretGuard } | undefined;
-  /** Steps towards the latest state, one after another; none rejects. */
+  readonly #steps = new Turns();
+  /** The last step towards the latest state; none rejects. */
   #following: Promise<unknown> = Promise.resolve();
   #told: string | undefined;
   #isOver = false;
@@ -73,8 +75,7 @@ export class ServedNetwork implements AsyncDisposable {
   }
 
   #follow(): Promise<unknown> {
-    this.#following = this.#following.then(() => this.#serveLatest()).catch((cause: unknown) => this.#tell(cause));
-    return this.#following;
+    return this.#step(() => this.#serveLatest());
   }
 
   async #serveLatest(): Promise<void> {
@@ -95,10 +96,17 @@ export class ServedNetwork implements AsyncDisposable {
     );
   }
 
+  #step(work: () => Promise<void>): Promise<unknown> {
+    this.#following = this.#steps.run(work).catch((cause: unknown) => this.#tell(cause));
+    return this.#following;
+  }
+
   /** The next command tries again. */
   #failed(service: EgressService, cause: unknown): void {
     if (this.#service !== service) return;
-    this.#following = this.#following.then(() => (this.#service === service ? this.#stop() : undefined));
+    void this.#step(async () => {
+      if (this.#service === service) await this.#stop();
+    });
     this.#tell(cause);
   }
 

@@ -1,9 +1,9 @@
-import { readlink, rename, symlink, unlink } from "node:fs/promises";
+import { readlink, unlink } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { mapLimit } from "../map-limit.ts";
-import { highest, listNumbers, placeLink } from "../../files/numbered-links.ts";
-import { fileError, ifPresent } from "../../files/file-error.ts";
+import { highest, listNumbers, placeLink, replaceLink } from "../../files/numbered-links.ts";
+import { ifPresent } from "../../files/file-error.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 
 /** One sandbox's place in the line of its owner: whoever comes later counts it. */
@@ -55,14 +55,7 @@ export class QuotaTickets {
 
   /** Counts for nobody any more; only its taker may. */
   async withdraw(owner: string, number: number): Promise<void> {
-    const path = join(this.#folder(owner), String(number));
-    const fresh = join(this.#folder(owner), `.${number}`);
-    try {
-      await symlink(GONE, fresh);
-      await rename(fresh, path);
-    } catch (cause) {
-      throw fileError(path, cause);
-    }
+    await replaceLink(join(this.#folder(owner), String(number)), GONE);
   }
 
   /** Removes what is far below the highest and not among those that live. */

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { TurnsByKey } from "../../async/turns-by-key.ts";
 import { BelljarError } from "../../errors.ts";
 import type { GuestFiles, Sandbox } from "../../sandbox/sandbox.ts";
 import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
@@ -29,35 +30,8 @@ export interface FileChanger {
 }
 
 export function createFileChanger(): FileChanger {
-  const tails = new Map<string, Promise<unknown>>();
-  return {
-    async alone({ id }, signal, work) {
-      const before = tails.get(id) ?? Promise.resolve();
-      const run = waitFor(before, signal).then(work);
-      const tail = Promise.allSettled([before, run]);
-      tails.set(id, tail);
-      try {
-        return await run;
-      } finally {
-        // A call that gave up waiting leaves the turn of those behind it as it was.
-        void tail.then(() => tails.get(id) === tail && tails.delete(id));
-      }
-    },
-  };
-}
-
-async function waitFor(turn: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    await Promise.race([turn, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
+  const turns = new TurnsByKey();
+  return { alone: ({ id }, signal, work) => turns.run(id, work, signal) };
 }
 
 /** What a change is kept with; what cannot be read or is too large is not kept, and the change itself says whether it may be made. */

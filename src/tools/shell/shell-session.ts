@@ -3,7 +3,7 @@ import { BelljarError } from "../../errors.ts";
 import type { ExecExit, ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { OutputWindows } from "../shown-output.ts";
 import { FencedOutput } from "./fenced-output.ts";
-import { settleWithin } from "./settle-within.ts";
+import { settleWithin } from "../../async/settle-within.ts";
 
 export interface ShellCommand {
   readonly command: string;

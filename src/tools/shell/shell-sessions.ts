@@ -2,7 +2,7 @@ import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { heldBytes } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "../../async/turns.ts";
 import type { ShellCommand, ShellResult } from "./shell-session.ts";
 import { ShellSession } from "./shell-session.ts";
 

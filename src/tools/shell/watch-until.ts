@@ -1,3 +1,4 @@
+import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 
@@ -13,21 +14,10 @@ export interface WatchOptions {
 export async function watchUntil<T>(sandbox: Sandbox, { folder, timeoutMs, signal }: WatchOptions, look: Look<T>): Promise<T> {
   const first = await look();
   if (first.isDone || timeoutMs <= 0) return first.value;
-  // Held here until the end: a signal that nothing but another signal refers to may be collected before it fires.
-  const controller = new AbortController();
-  const stop = (): void => controller.abort();
-  const timer = setTimeout(stop, timeoutMs);
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    const seen = await lookAtChanges(sandbox, { folder, signal: controller.signal, first: first.value }, look);
-    signal.throwIfAborted();
-    return seen;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-    controller.abort();
-  }
+  using limited = limitTime(signal, timeoutMs);
+  const seen = await lookAtChanges(sandbox, { folder, signal: limited.signal, first: first.value }, look);
+  signal.throwIfAborted();
+  return seen;
 }
 
 interface Watch<T> {

@@ -1,4 +1,7 @@
-/** A signal that aborts with another one or after a time. `AbortSignal.any` over a timeout may be collected before it fires (Node 20). */
+/**
+ * A signal that aborts with another one, after a time, or when it is disposed. Whoever holds it keeps it: `AbortSignal.any` over a
+ * timeout may be collected before it fires (Node 20).
+ */
 export function limitTime(signal: AbortSignal, ms: number): { readonly signal: AbortSignal } & Disposable {
   const controller = new AbortController();
   const abort = (): void => controller.abort(signal.reason);
@@ -10,6 +13,7 @@ export function limitTime(signal: AbortSignal, ms: number): { readonly signal: A
     [Symbol.dispose]() {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
+      controller.abort();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { BelljarError } from "../../errors.ts";
+import { BelljarError } from "../errors.ts";
 
 /** Lets one at a time in, in the order in which they came. */
 export class Turns {
@@ -6,7 +6,7 @@ export class Turns {
   readonly #waiting: (() => void)[] = [];
   #isTaken = false;
 
-  constructor(waitingMax: number) {
+  constructor(waitingMax = Infinity) {
     this.#waitingMax = waitingMax;
   }
 
@@ -15,11 +15,17 @@ export class Turns {
   }
 
   /** Held until it is disposed. Rejects with the signal's reason, or `PROCESS_LIMIT` when too many wait already. */
-  async take(signal: AbortSignal): Promise<Disposable> {
-    signal.throwIfAborted();
+  async take(signal?: AbortSignal): Promise<Disposable> {
+    signal?.throwIfAborted();
     if (this.#isTaken) await this.#wait(signal);
     this.#isTaken = true;
     return { [Symbol.dispose]: () => this.#pass() };
+  }
+
+  /** Works while it has the turn. Who gives up waiting leaves the turn of those behind it as it was. */
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    using _turn = await this.take(signal);
+    return await work();
   }
 
   /** The turn goes straight to the next, so that nobody who comes now is before it. */
@@ -29,20 +35,20 @@ export class Turns {
     else this.#isTaken = false;
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
+  #wait(signal: AbortSignal | undefined): Promise<void> {
     if (this.#waiting.length >= this.#waitingMax) {
       throw new BelljarError("PROCESS_LIMIT", `${this.#waitingMax} calls wait for this already; let them end first`);
     }
     return new Promise((resolve, reject) => {
       const enter = (): void => {
-        signal.removeEventListener("abort", leave);
+        signal?.removeEventListener("abort", leave);
         resolve();
       };
       const leave = (): void => {
         this.#waiting.splice(this.#waiting.indexOf(enter), 1);
-        reject(signal.reason instanceof Error ? signal.reason : new BelljarError("CANCELLED", "The call was cancelled"));
+        reject(signal?.reason instanceof Error ? signal.reason : new BelljarError("CANCELLED", "The call was cancelled"));
       };
-      signal.addEventListener("abort", leave, { once: true });
+      signal?.addEventListener("abort", leave, { once: true });
       this.#waiting.push(enter);
     });
   }

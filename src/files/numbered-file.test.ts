@@ -1,0 +1,124 @@
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { listNumberedFiles, NumberedFile, watchNumberedFiles } from "./numbered-file.ts";
+
+let folder: string;
+beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "bj-numbered-"))));
+afterEach(() => rm(folder, { recursive: true }));
+
+const DAMAGED = -1;
+const open = (name = "count", where = folder) =>
+  new NumberedFile<number>({
+    folder: where,
+    name,
+    title: "the count",
+    serialise: String,
+    parse: (text) => (/^\d+$/.test(text) ? Number(text) : DAMAGED),
+  });
+
+it("has the first value, with the number 0, until something is written", async () => {
+  expect(await open().read(7)).toEqual({ number: 0, value: 7 });
+  expect(await open("count", join(folder, "none")).read(undefined)).toEqual({ number: 0, value: undefined });
+});
+
+it("keeps the last value alone, for this user alone", async () => {
+  const file = open("count", join(folder, "made"));
+  await file.change(0, (value) => value + 1);
+  expect(await file.change(0, (value) => value + 1)).toEqual({ number: 2, value: 2 });
+  expect(await open("count", join(folder, "made")).read(0)).toEqual({ number: 2, value: 2 });
+  expect(await readdir(join(folder, "made"))).toEqual(["count.2.json"]);
+});
+
+it("writes nothing for a change that gives the same value back", async () => {
+  expect(await open().change(3, (value) => value)).toEqual({ number: 0, value: 3 });
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it("loses no change of several that come at once", async () => {
+  const bits = Array.from({ length: 40 }, (_, index) => 2 ** index);
+  const changers = Array.from({ length: 8 }, async (_, who) => {
+    const file = open();
+    for (const bit of bits.slice(5 * who, 5 * who + 5))
+      await file.change(0, async (value) => (Math.floor(value / bit) % 2 === 1 ? value : value + bit));
+  });
+  await Promise.all(changers);
+  const { number, value } = await open().read(0);
+  expect(value).toBe(2 ** 40 - 1);
+  expect(await readdir(folder)).toEqual([`count.${number}.json`]);
+});
+
+it("gives each number to one taker", async () => {
+  const taken = await Promise.all(Array.from({ length: 20 }, (_, value) => open().take({ number: 1, value })));
+  expect(taken.filter(Boolean)).toHaveLength(1);
+  expect(await open().read(0)).toEqual({ number: 1, value: taken.indexOf(true) });
+});
+
+it("refuses a number below the highest, though it is free again", async () => {
+  const file = open();
+  for (const number of [1, 2, 3]) expect(await file.take({ number, value: number })).toBe(true);
+  expect(await file.take({ number: 2, value: 9 })).toBe(false);
+  expect(await readdir(folder)).toEqual(["count.3.json"]);
+  expect(await file.read(0)).toEqual({ number: 3, value: 3 });
+});
+
+it("counts past nine", async () => {
+  const file = open();
+  await writeFile(join(folder, "count.9.json"), "9");
+  await writeFile(join(folder, "count.10.json"), "10");
+  expect(await file.read(0)).toEqual({ number: 10, value: 10 });
+});
+
+it("passes over what a killed process left, and what is no number of this file", async () => {
+  const file = open();
+  await file.take({ number: 1, value: 1 });
+  for (const name of [".new-0123456789abcdef", "count.2.json.new", "count.02.json", "count.x.json", "other.5.json", "count.5.7.json"])
+    await writeFile(join(folder, name), "99");
+  expect(await file.read(0)).toEqual({ number: 1, value: 1 });
+  expect(await file.change(0, (value) => value + 1)).toEqual({ number: 2, value: 2 });
+  expect(await readFile(join(folder, "other.5.json"), "utf8")).toBe("99");
+});
+
+it("leaves to its owner what a damaged file counts as", async () => {
+  await writeFile(join(folder, "count.4.json"), "4x");
+  expect(await open().read(0)).toEqual({ number: 4, value: DAMAGED });
+  expect(await open().change(0, () => 8)).toEqual({ number: 5, value: 8 });
+});
+
+it("gives up when others change it without end", async () => {
+  const file = open();
+  const changed = file.change(0, async (value) => {
+    await open().change(0, (other) => other + 1);
+    return value + 1;
+  });
+  await expect(changed).rejects.toMatchObject({ code: "RUNTIME_FAILED", message: "Other processes keep changing the count: try again" });
+});
+
+it("removes all its numbers and nothing else", async () => {
+  await open().take({ number: 1, value: 1 });
+  await writeFile(join(folder, "count.7.json"), "7");
+  await open("other").take({ number: 1, value: 1 });
+  await open().remove();
+  await open().remove();
+  expect(await readdir(folder)).toEqual(["other.1.json"]);
+});
+
+it("lists the names of a folder once each", async () => {
+  expect(await listNumberedFiles(join(folder, "none"))).toEqual([]);
+  for (const name of ["a.1.json", "a.2.json", "b.3.json", "c.json", ".new-x"]) await writeFile(join(folder, name), "1");
+  expect(await listNumberedFiles(folder)).toEqual(["a", "b"]);
+});
+
+it("tells of files that come", async () => {
+  const seen = new EventEmitter();
+  const watcher = watchNumberedFiles(folder, { changed: (name) => seen.emit(name), failed: (cause) => seen.emit("error", cause) });
+  try {
+    const told = once(seen, "count");
+    await open().take({ number: 1, value: 1 });
+    await told;
+  } finally {
+    watcher.close();
+  }
+});
