@@ -38,7 +38,20 @@ describe("turns", () => {
     expect(await next).toBe("next");
   });
 
-  it("are never two at once, not even for one who comes while a turn is passed on", async () => {
+  it("are passed on before one who comes at that moment", async () => {
+    const [turns, log] = [new Turns(), [] as string[]];
+    const first = await turns.take();
+    const second = turns.take().then((turn) => (log.push("second"), turn));
+    first[Symbol.dispose]();
+    const third = turns.take().then((turn) => (log.push("third"), turn));
+    await nextTurn();
+    expect(log).toEqual(["second"]);
+    (await second)[Symbol.dispose]();
+    (await third)[Symbol.dispose]();
+    expect(log).toEqual(["second", "third"]);
+  });
+
+  it("are never two at once", async () => {
     const turns = new Turns();
     let inside = 0;
     const work = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../errors.ts";
+import { formatAnswer } from "../network/http/raw-answer.ts";
 import { assertOneHost } from "../network/ports/port-target.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { Access } from "./auth/access.ts";
@@ -79,7 +79,5 @@ function matchPath(path: string, url: string): Readonly<Record<string, string>> 
 function refuse({ request, socket }: Upgrade, error: unknown, log: GatewayLog): void {
   const { status, answer } = toErrorAnswer(error, requestIdOf(request), log);
   if (socket.destroyed) return;
-  const body = JSON.stringify(answer);
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Error"}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
-  socket.end(head + body);
+  socket.end(formatAnswer({ status, headers: ["Content-Type", "application/json"] }, JSON.stringify(answer)));
 }

@@ -1,5 +1,5 @@
-import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream";
+import { carry } from "../../network/http/carry.ts";
+import { formatSwitch } from "../../network/http/raw-answer.ts";
 import { watchClient } from "../../network/ports/watch-client.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { RequestAudit } from "../audit-requests.ts";
@@ -35,19 +35,11 @@ export function guestUpgrade({ sandboxes, audit }: GuestUpgradeOptions): Upgrade
       audit?.recordRequest({ requestId, principal: caller.id, request: `GET ${path}`, outcome: "ok", sandbox: sandbox.id });
       client.stop();
       if (client.gone.aborted) return void guest.destroy();
-      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${GUEST_PROTOCOL}\r\n\r\n`);
+      socket.write(formatSwitch(GUEST_PROTOCOL));
       if (head.length > 0) socket.unshift(head);
-      join(socket, guest);
+      void carry(socket, guest);
+      // What is under way arrives first.
+      void carry(guest, socket).then(() => guest.destroy());
     },
   };
-}
-
-/** An end passes on as an end, so what is under way arrives; an error or a close ends both at once. */
-function join(socket: Duplex, guest: Duplex): void {
-  pipeline(socket, guest, (error) => {
-    if (error) socket.destroy();
-  });
-  pipeline(guest, socket, () => {
-    guest.destroy();
-  });
 }

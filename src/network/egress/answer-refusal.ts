@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { STATUS_CODES } from "node:http";
+import { formatAnswer } from "../http/raw-answer.ts";
 import type { Refusal } from "./refusal.ts";
 
 const LINGER_MS = 2_000;
@@ -16,10 +17,8 @@ export function answerRefusal(response: ServerResponse, refusal: Refusal): void 
 
 /** The same on a connection that no HTTP server holds; it is closed soon, whether the client reads or not. */
 export function refuseStream(stream: Duplex, refusal: Refusal): void {
-  const body = bodyOf(refusal);
-  const headers = { ...headersOf(refusal), "content-length": Buffer.byteLength(body), connection: "close" };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  endSoon(stream, `HTTP/1.1 ${refusal.status} ${phraseOf(refusal)}\r\n${lines.join("")}\r\n${body}`);
+  const headers = Object.entries(headersOf(refusal)).flat();
+  endSoon(stream, formatAnswer({ status: refusal.status, phrase: phraseOf(refusal), headers }, bodyOf(refusal)));
 }
 
 /** Writes the last bytes and closes, at the latest after a moment. */

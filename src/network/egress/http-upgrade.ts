@@ -6,6 +6,7 @@ import { unreachable } from "./gate.ts";
 import { admitRequest, hasBody } from "./admit-request.ts";
 import { forwardRequest, openUpstream } from "./http-forward.ts";
 import { withoutHopByHop } from "./http-headers.ts";
+import { formatSwitch } from "../http/raw-answer.ts";
 import { badRequest } from "./http-target.ts";
 import type { HttpVisit } from "./http-visit.ts";
 import { joinStreams } from "./join-streams.ts";
@@ -79,7 +80,9 @@ function join(
 
 function switchingHead(incoming: IncomingMessage, mask: ResponseMask | undefined): string {
   const kept = withoutHopByHop(incoming.headers);
-  const headers = { ...(mask ? mask.headers(kept) : kept), connection: "Upgrade", upgrade: "websocket" };
-  const lines = Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((text) => `${name}: ${text}\r\n`));
-  return `HTTP/1.1 101 Switching Protocols\r\n${lines.join("")}\r\n`;
+  const headers = Object.entries(mask ? mask.headers(kept) : kept);
+  return formatSwitch(
+    "websocket",
+    headers.flatMap(([name, value]) => [value ?? []].flat().flatMap((text) => [name, String(text)])),
+  );
 }

@@ -2,8 +2,9 @@ import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:net";
 import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream";
 import { BelljarError } from "../../errors.ts";
+import { errnoOf } from "../../files/file-error.ts";
+import { carryBoth } from "../http/carry.ts";
 import type { OwnListeners } from "../own-listeners.ts";
 
 export interface PortForwardOptions {
@@ -32,7 +33,7 @@ export async function openPortForward({ dial, local, listeners, onRefused }: Por
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket)).on("error", () => socket.destroy());
     dial(gone.signal).then(
-      (inside) => join(socket, inside),
+      (inside) => carryBoth(socket, inside),
       (error: unknown) => {
         socket.destroy();
         if (!gone.signal.aborted) onRefused(error);
@@ -59,19 +60,8 @@ export async function openPortForward({ dial, local, listeners, onRefused }: Por
   };
 }
 
-/** An end passes on as an end; a break of one side is a break of both. */
-function join(socket: Socket, inside: Duplex): void {
-  const settle = (error: Error | null | undefined): void => {
-    if (!error) return;
-    socket.destroy();
-    inside.destroy();
-  };
-  pipeline(socket, inside, settle);
-  pipeline(inside, socket, settle);
-}
-
 function taken(port: number, cause: unknown): unknown {
-  const code = (cause as NodeJS.ErrnoException).code;
+  const code = errnoOf(cause);
   if (code !== "EADDRINUSE" && code !== "EACCES") return cause;
   const why = code === "EADDRINUSE" ? "is in use" : "may not be used by this user";
   return new BelljarError("PORT_TAKEN", `Port ${port} of this machine ${why}: name another as PORT:LOCAL, or PORT:0 for a free one`, {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { hopByHop } from "../http/hop-by-hop.ts";
 import { TOKEN_HEADER } from "./port-access.ts";
 import { toInnerCookies, toOuterCookie } from "./port-cookies.ts";
 import type { PortTarget } from "./port-target.ts";
@@ -7,11 +8,7 @@ import { onThisHost, TOKEN_PARAMETER } from "./port-urls.ts";
 /** Names and values in turn, as Node reads and writes them raw. */
 export type RawHeaders = readonly string[];
 
-/** About one connection, so never passed on. */
-const HOP = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
-
 const REQUEST_DROPPED = new Set([
-  ...HOP,
   // Set anew by us: the program inside must be able to trust them.
   "content-length",
   "cookie",
@@ -21,7 +18,6 @@ const REQUEST_DROPPED = new Set([
   "x-real-ip",
   // Answered by us before the program is asked.
   "expect",
-  "http2-settings",
   TOKEN_HEADER,
 ]);
 /** A token of the server itself: a program that sends it with every request must not give it to a sandbox. */
@@ -30,7 +26,6 @@ const REQUEST_DROPPED_PREFIXES = ["proxy-", "x-forwarded-", "x-accel-"];
 
 /** What would steer this server, or the browser beyond this port's own pages. */
 const RESPONSE_DROPPED = new Set([
-  ...HOP,
   "alt-svc",
   "clear-site-data",
   "expect-ct",
@@ -109,12 +104,12 @@ function below({ style, base, prefix }: PortTarget, path: string): string {
   return path.startsWith(`${base}/`) ? path : prefix + path;
 }
 
-/** Without the headers that `Connection` names. */
+/** Without the headers that are about one connection. */
 function* pairsOf(raw: RawHeaders, connection: string | undefined): Generator<readonly [string, string], void, undefined> {
-  const named = new Set((connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
+  const isHop = hopByHop(connection);
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const [name = "", value = ""] = [raw[index], raw[index + 1]];
-    if (!named.has(name.toLowerCase())) yield [name, value];
+    if (!isHop(name)) yield [name, value];
   }
 }
 

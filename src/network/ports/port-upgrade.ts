@@ -1,8 +1,10 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
-import { request as requestHttp, STATUS_CODES } from "node:http";
+import { request as requestHttp } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
 import { BelljarError } from "../../errors.ts";
+import { carryBoth } from "../http/carry.ts";
+import { formatAnswer, formatHead, formatSwitch } from "../http/raw-answer.ts";
 import type { PortAnswer } from "./port-answer.ts";
 import { toInnerHeaders, toOuterHeaders } from "./port-headers.ts";
 import type { PortConnections } from "./port-pool.ts";
@@ -46,8 +48,7 @@ export async function relayUpgrade(connections: PortConnections, upgrade: PortUp
 
 /** Writes an answer of ours to a connection that is no longer Node's. */
 export function writeAnswer(socket: Duplex, { status, headers, body }: PortAnswer): void {
-  const lines = ["Connection", "close", "Content-Length", String(Buffer.byteLength(body)), ...headers];
-  socket.end(toHead(status, lines) + body);
+  socket.end(formatAnswer({ status, headers }, body));
 }
 
 /** A body could hide a second request behind the first. */
@@ -77,33 +78,13 @@ function answered(asked: ClientRequest): Promise<Answer> {
 /** An answer that is no switch ends with the connection. */
 function answerHead(answer: IncomingMessage, { request, target }: PortUpgrade, isSwitched: boolean): string {
   const headers = toOuterHeaders(answer, request, target);
-  const upgrade = answer.headers.upgrade ?? request.headers.upgrade ?? "";
-  const connection = isSwitched ? ["Connection", "Upgrade", "Upgrade", upgrade] : ["Connection", "close"];
-  return toHead(isSwitched ? 101 : (answer.statusCode ?? 502), [...connection, ...headers]);
-}
-
-function toHead(status: number, headers: readonly string[]): string {
-  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Unknown"}`];
-  for (let index = 0; index + 1 < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`);
-  return `${lines.join("\r\n")}\r\n\r\n`;
+  if (isSwitched) return formatSwitch(answer.headers.upgrade ?? request.headers.upgrade ?? "", headers);
+  return formatHead({ status: answer.statusCode ?? 502, headers: ["Connection", "close", ...headers] });
 }
 
 async function join({ socket, head }: Pick<PortUpgrade, "socket" | "head">, stream: Duplex): Promise<void> {
   if (head.length > 0) socket.unshift(head);
-  await Promise.all([carry(socket, stream), carry(stream, socket)]);
-}
-
-/** Settles when this way is over; a break is a break of both. */
-function carry(from: Duplex, to: Duplex): Promise<void> {
-  return new Promise((resolve) => {
-    pipeline(from, to, (error) => {
-      if (error) {
-        from.destroy();
-        to.destroy();
-      }
-      resolve();
-    });
-  });
+  await carryBoth(socket, stream);
 }
 
 function pass(answer: IncomingMessage, socket: Duplex): Promise<void> {
