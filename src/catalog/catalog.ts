@@ -5,7 +5,7 @@ import type { Audit } from "../audit/audit.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Caller, DefaultChoice } from "./caller-sandboxes.ts";
 import { CallerSandboxes } from "./caller-sandboxes.ts";
-import type { ToolDescription } from "./description.ts";
+import type { CallLogLevel, ForwardedCall, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { createKeptResults } from "./kept-results.ts";
 import type { Policy, Quota } from "./policy.ts";
@@ -14,7 +14,6 @@ import type { ListPage } from "./registry.ts";
 import { ToolRegistry } from "./registry.ts";
 import { assertStructureFits, errorResult, resultBytes, shapeResult, withNotice } from "./result.ts";
 import { SandboxLog } from "./sandbox-log.ts";
-import type { CallLogLevel, ForwardedCall, Tool, ToolContext, ToolFinder, ToolResult } from "./tool.ts";
 import { WHOLE_SCOPE } from "./tool-scope.ts";
 import type { ToolScope } from "./tool-scope.ts";
 

@@ -1,17 +1,5 @@
 import * as z from "zod";
-import type { Tool } from "./tool.ts";
-
-/** A tool as callers see it. The schemas are JSON Schema 2020-12. */
-export interface ToolDescription {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema?: JsonSchema;
-  readonly annotations: Tool["annotations"] & { readonly title: string };
-}
-
-export type JsonSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
+import type { JsonSchema, Tool, ToolDescription } from "./tool.ts";
 
 export function describeTool(tool: Tool): ToolDescription {
   return {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import { characterStart } from "./result.ts";
+import type { ByteRange, KeptPart } from "./tool.ts";
 
 /** What is kept of results that were cut, for their owners alone, and of tokens of one owner for those that have no fewer toolsets. */
 export interface KeptResults {
@@ -10,21 +11,6 @@ export interface KeptResults {
   /** A part of it; one that has gone, or is another owner's, rejects with `RESOURCE_NOT_FOUND`. */
   read(principal: Principal, id: string, range: ByteRange): KeptPart;
   list(principal: Principal): readonly { readonly id: string; readonly uri: string; readonly bytes: number; readonly keptAt: Date }[];
-}
-
-/** In bytes of the whole text. */
-export interface ByteRange {
-  readonly offset?: number;
-  readonly limit?: number;
-}
-
-export interface KeptPart {
-  readonly text: string;
-  /** Where it starts; a character that lies across the wanted offset belongs to the part before. */
-  readonly offset: number;
-  readonly bytes: number;
-  /** Of the whole. */
-  readonly total: number;
 }
 
 export interface KeptLimits {

@@ -1,8 +1,6 @@
 import { BelljarError } from "../errors.ts";
-import type { ToolDescription } from "./description.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool, ToolDescription, ToolSearch } from "./tool.ts";
 import { ToolIndex } from "./tool-index.ts";
-import type { ToolSearch } from "./tool-index.ts";
 import { describeInScope, findRefusal, reachableTools, scopeKey, shownTools } from "./tool-scope.ts";
 import type { ToolScope } from "./tool-scope.ts";
 

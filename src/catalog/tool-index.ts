@@ -1,20 +1,5 @@
 import type MiniSearch from "minisearch";
-import type { Tool } from "./tool.ts";
-
-/** One answer of a search. */
-export interface FoundTool {
-  readonly name: string;
-  readonly title: string;
-  /** The first sentence of its description. */
-  readonly summary: string;
-  readonly toolset: string;
-}
-
-export interface ToolSearch {
-  readonly tools: readonly FoundTool[];
-  /** How many match in all. */
-  readonly total: number;
-}
+import type { FoundTool, Tool, ToolSearch } from "./tool.ts";
 
 const SUMMARY_MAX = 200;
 const FIELDS = ["name", "title", "toolset", "description"];

@@ -1,6 +1,5 @@
-import type { ToolDescription } from "./description.ts";
+import type { Tool, ToolDescription } from "./tool.ts";
 import { describeTool } from "./description.ts";
-import type { Tool } from "./tool.ts";
 
 /** Which tools a caller has, and which of them its list shows. What it has and is not shown is reached by search. */
 export interface ToolScope {

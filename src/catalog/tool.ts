@@ -1,8 +1,5 @@
 import type * as z from "zod";
 import type { Principal, Sandbox } from "../sandbox/sandbox.ts";
-import type { ToolDescription } from "./description.ts";
-import type { ByteRange, KeptPart } from "./kept-results.ts";
-import type { ToolSearch } from "./tool-index.ts";
 
 /** One callable entry of the catalog. A tool never checks tokens or quotas and knows no transport. */
 export interface Tool<Input extends z.ZodType = z.ZodType> {
@@ -61,6 +58,21 @@ export interface ResultStore {
   read(id: string, range: ByteRange): KeptPart;
 }
 
+/** In bytes of the whole text. */
+export interface ByteRange {
+  readonly offset?: number;
+  readonly limit?: number;
+}
+
+export interface KeptPart {
+  readonly text: string;
+  /** Where it starts; a character that lies across the wanted offset belongs to the part before. */
+  readonly offset: number;
+  readonly bytes: number;
+  /** Of the whole. */
+  readonly total: number;
+}
+
 export type CallLogLevel = "debug" | "info" | "notice" | "warning" | "error";
 
 export interface ToolFinder {
@@ -68,6 +80,33 @@ export interface ToolFinder {
   /** Throws as a call of it would: `TOOL_NOT_FOUND` or `FORBIDDEN`. */
   describe(name: string): ToolDescription;
 }
+
+/** One answer of a search. */
+export interface FoundTool {
+  readonly name: string;
+  readonly title: string;
+  /** The first sentence of its description. */
+  readonly summary: string;
+  readonly toolset: string;
+}
+
+export interface ToolSearch {
+  readonly tools: readonly FoundTool[];
+  /** How many match in all. */
+  readonly total: number;
+}
+
+/** A tool as callers see it. The schemas are JSON Schema 2020-12. */
+export interface ToolDescription {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  readonly annotations: Tool["annotations"] & { readonly title: string };
+}
+
+export type JsonSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
 
 export interface ToolResult {
   readonly content: readonly ToolContent[];

@@ -9,7 +9,7 @@ import { describeToolTool } from "./discovery/describe-tool.ts";
 import { searchTools } from "./discovery/search-tools.ts";
 import { fileTools } from "./files/file-tools.ts";
 import { gitTools } from "./git/git-tools.ts";
-import type { PortUrls } from "./ports/port-tools.ts";
+import type { PortUrls } from "./ports/port-urls.ts";
 import { portTools } from "./ports/port-tools.ts";
 import { npmTools } from "./npm/npm-tools.ts";
 import { readResult } from "./results/read-result.ts";

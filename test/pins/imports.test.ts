@@ -60,10 +60,10 @@ function importsOf(file: string): Import[] {
 
 const imports = sourceFiles().flatMap(importsOf);
 
-/** A path of files that ends where it starts, through imports that exist at run time. */
+/** A path of files that ends where it starts, through imports of types too. */
 function findCycle(): string[] | undefined {
   const edges = new Map<string, string[]>();
-  for (const { from, to, typeOnly } of imports) if (!typeOnly) edges.set(from, [...(edges.get(from) ?? []), to]);
+  for (const { from, to } of imports) edges.set(from, [...(edges.get(from) ?? []), to]);
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): string[] | undefined => {
     if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ToolDescription } from "../../src/catalog/description.ts";
+import type { ToolDescription } from "../../src/catalog/tool.ts";
 import { openGuestStream } from "../../src/remote/server-connection.ts";
 import { createSandboxId } from "../../src/sandbox/sandbox-id.ts";
 import { ARGUMENTS, sampleOf, type Schema } from "../support/sample-arguments.ts";

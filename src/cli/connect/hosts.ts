@@ -1,5 +1,6 @@
 import { homedir, platform } from "node:os";
 import { join } from "node:path";
+import type { Placement } from "./placement.ts";
 import { placeInJson } from "./json-settings.ts";
 import { placeInToml } from "./toml-settings.ts";
 
@@ -7,11 +8,6 @@ import { placeInToml } from "./toml-settings.ts";
 export interface StdioServer {
   readonly command: string;
   readonly args: readonly string[];
-}
-
-export interface Placement {
-  /** The host's file with the server in it; undefined when it stands there so already. */
-  readonly text: string | undefined;
 }
 
 /** A host whose configuration file we know. */

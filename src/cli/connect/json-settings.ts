@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { applyEdits, findNodeAtLocation, getNodeValue, modify, parseTree } from "jsonc-parser";
 import type { ParseError } from "jsonc-parser";
 import { BelljarError } from "../../errors.ts";
-import type { Placement } from "./hosts.ts";
+import type { Placement } from "./placement.ts";
 
 const FORMAT = { formattingOptions: { insertSpaces: true, tabSize: 2, insertFinalNewline: true } };
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { parse, stringify } from "smol-toml";
 import { BelljarError } from "../../errors.ts";
-import type { Placement } from "./hosts.ts";
+import type { Placement } from "./placement.ts";
 
 /** Adds one table at the end of a TOML text; the rest stays as it is. A table that is there and says something else is the person's to change. */
 export function placeInToml(

@@ -1,6 +1,6 @@
 import type { CompleteRequest, CompleteResult, Server } from "@modelcontextprotocol/server";
 import { toProtocolError } from "./protocol-error.ts";
-import type { McpServerOptions } from "./server.ts";
+import type { McpServerOptions } from "./server-options.ts";
 import type { Caller } from "./tool-door.ts";
 
 /** What the protocol lets one answer hold. */

@@ -6,7 +6,7 @@ import type { RequestId } from "@modelcontextprotocol/server";
 import type { Calls } from "./calls.ts";
 import { REQUEST_REFUSED, sendJsonRpcError, SESSION_UNKNOWN } from "./json-rpc.ts";
 import { createConnectionServer } from "./server.ts";
-import type { McpServerOptions } from "./server.ts";
+import type { McpServerOptions } from "./server-options.ts";
 import { Sessions } from "./sessions.ts";
 import type { Session, SessionLimits } from "./sessions.ts";
 import { StoredLists } from "./stored-lists.ts";

@@ -1,5 +1,5 @@
 import { isJSONRPCRequest } from "@modelcontextprotocol/server";
-import type { McpServerOptions } from "./server.ts";
+import type { McpServerOptions } from "./server-options.ts";
 import type { Caller } from "./tool-door.ts";
 
 const URIS_MAX = 1_000;

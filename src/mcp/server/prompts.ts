@@ -1,7 +1,7 @@
 import type { GetPromptResult, ListPromptsResult, Server } from "@modelcontextprotocol/server";
 import { toClientExchange } from "./client-exchange.ts";
 import { toProtocolError } from "./protocol-error.ts";
-import type { McpServerOptions } from "./server.ts";
+import type { McpServerOptions } from "./server-options.ts";
 import type { Caller } from "./tool-door.ts";
 
 export function servePrompts(server: Server, { prompts, onError }: McpServerOptions, { principal }: Caller): void {

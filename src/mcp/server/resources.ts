@@ -1,7 +1,7 @@
 import type { ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult, Server } from "@modelcontextprotocol/server";
 import { BelljarError } from "../../errors.ts";
 import { toProtocolError, toResourceError } from "./protocol-error.ts";
-import type { McpServerOptions } from "./server.ts";
+import type { McpServerOptions } from "./server-options.ts";
 import type { Caller } from "./tool-door.ts";
 
 /** What one connection may follow at once. */

@@ -6,21 +6,11 @@ import { toClientExchange } from "./client-exchange.ts";
 import { serveCompletions } from "./completions.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
 import { createProgress } from "./progress.ts";
-import type { PromptDoor } from "./prompt-door.ts";
 import { servePrompts } from "./prompts.ts";
-import type { ResourceDoor } from "./resource-door.ts";
 import { announceResources, serveResources } from "./resources.ts";
+import type { McpServerOptions } from "./server-options.ts";
 import type { StoredLists } from "./stored-lists.ts";
-import type { Caller, ToolDoor } from "./tool-door.ts";
-
-export interface McpServerOptions {
-  readonly tools: ToolDoor;
-  readonly resources?: ResourceDoor;
-  readonly prompts?: PromptDoor;
-  readonly version: string;
-  /** Told of what is our own fault, under the request id that the caller was given. */
-  readonly onError: (error: unknown, requestId?: string) => void;
-}
+import type { Caller } from "./tool-door.ts";
 
 /** One connection, or one request of a client that keeps none. */
 export interface Exchange {

@@ -7,7 +7,7 @@ import type { Calls } from "./calls.ts";
 import { PARSE_ERROR, REQUEST_REFUSED, sendJsonRpcError, SESSION_UNKNOWN } from "./json-rpc.ts";
 import type { HttpExchange } from "./legacy-http.ts";
 import { createConnectionServer } from "./server.ts";
-import type { McpServerOptions } from "./server.ts";
+import type { McpServerOptions } from "./server-options.ts";
 import { StoredLists } from "./stored-lists.ts";
 import type { Caller } from "./tool-door.ts";
 

@@ -4,7 +4,7 @@ import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/s
 import { createCalls } from "./calls.ts";
 import { watchListened } from "./listened.ts";
 import { createConnectionServer } from "./server.ts";
-import type { McpServerOptions } from "./server.ts";
+import type { McpServerOptions } from "./server-options.ts";
 import { StoredLists } from "./stored-lists.ts";
 import type { Caller } from "./tool-door.ts";
 

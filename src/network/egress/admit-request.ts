@@ -3,14 +3,12 @@ import { BelljarError } from "../../errors.ts";
 import { toAuthority } from "../host-name.ts";
 import type { FilledRequest, RequestHead } from "../secrets/secret-guard.ts";
 import type { Flow } from "./flow.ts";
-import { headBytes, without, withoutHopByHop } from "./http-headers.ts";
+import { headBytes, withoutHopByHop } from "./http-headers.ts";
 import { badRequest, type HttpTarget, readTarget } from "./http-target.ts";
 import type { HttpVisit } from "./http-visit.ts";
 import { forScheme, isConditional, judgeRequest } from "./policy-table.ts";
 import { Refusal } from "./refusal.ts";
 
-/** What Node's server has answered already. */
-const ANSWERED_HERE = ["expect"];
 const NOWHERE = { host: "", port: 0 };
 
 /** What goes out for a request: where, as which rule allows it, with what a secret's guard made of it. */
@@ -57,7 +55,9 @@ async function prepare(
   const { host, port } = target.place;
   const authority =
     port === (target.scheme === "https" ? 443 : 80) ? toAuthority(host, port).replace(/:\d+$/, "") : toAuthority(host, port);
-  const headers = { ...without(withoutHopByHop(request.headers), ...ANSWERED_HERE), ...framing(request), host: authority };
+  // Node's server has answered an Expect already.
+  const { expect: _answered, ...passed } = withoutHopByHop(request.headers);
+  const headers = { ...passed, ...framing(request), host: authority };
   const filled = await fill(visit, target, { path: judged.path, headers });
   if (filled instanceof Refusal) return filled;
   return { target, path: filled?.path ?? judged.path, headers: filled?.headers ?? headers, filled };

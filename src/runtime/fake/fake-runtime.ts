@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Isolation, Limits, RunningSandbox, Runtime, SandboxSpec } from "../runtime.ts";
+import { serveOperation } from "./fake-guest.ts";
 import { FakeSandbox, readTombstone } from "./fake-sandbox.ts";
 
 /** The sandboxes that live. Two runtimes that share one stand for two processes on one home. */
@@ -20,7 +21,7 @@ export function fakeRuntime({ host = new Map(), limits = [] }: FakeRuntimeOption
     create: async (spec, signal) => {
       assertPossible(spec, limits);
       if (signal.aborted) throw new BelljarError("CANCELLED", "The create was cancelled", { cause: signal.reason });
-      const sandbox = new FakeSandbox(spec);
+      const sandbox = new FakeSandbox(spec, serveOperation);
       host.set(spec.id, sandbox);
       void sandbox.ended.then(() => host.delete(spec.id));
       return runningSandbox(sandbox);

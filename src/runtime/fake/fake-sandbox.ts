@@ -2,19 +2,21 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
+import type { Head } from "../../protocol/head.ts";
 import type { EndReason, SandboxEnd, SandboxSpec, Usage } from "../runtime.ts";
 import { sandboxEnded } from "../guest/guest-errors.ts";
 import { createDuplexPair } from "./duplex-pair.ts";
-import { serveOperation } from "./fake-guest.ts";
 import { Peer } from "./peer.ts";
 import { Listens } from "./listen-operation.ts";
 import { findProcesses, signalIfPresent } from "./process-table.ts";
 import { SandboxPaths } from "./sandbox-paths.ts";
 import { Services } from "./socket-operation.ts";
-import { XattrStore } from "./xattr-operations.ts";
+import { XattrStore } from "./xattr-store.ts";
 
 const TIMER_MAX_MS = 2_147_483_647;
 const TOMBSTONE = "fake-end.json";
+
+export type ServeOperation = (sandbox: FakeSandbox, peer: Peer, head: Head) => Promise<void>;
 
 /** A sandbox of the fake runtime: a folder, and processes that carry its mark. It owns both, and its timers and streams. */
 export class FakeSandbox {
@@ -26,6 +28,7 @@ export class FakeSandbox {
   readonly startedAt = performance.now();
   readonly ended: Promise<SandboxEnd>;
   readonly #folder: string;
+  readonly #serve: ServeOperation;
   readonly #peers = new Set<Peer>();
   readonly #open = new Set<Promise<void>>();
   #phase: Usage["phase"] = "running";
@@ -34,7 +37,9 @@ export class FakeSandbox {
   #finishing: Promise<SandboxEnd> | undefined;
   #settleEnded: (end: SandboxEnd) => void = () => {};
 
-  constructor(spec: SandboxSpec) {
+  /** `serve` serves one operation of a peer. */
+  constructor(spec: SandboxSpec, serve: ServeOperation) {
+    this.#serve = serve;
     this.id = spec.id;
     this.#folder = spec.folder;
     this.paths = new SandboxPaths(spec.folder);
@@ -50,7 +55,7 @@ export class FakeSandbox {
     if (this.#phase === "ending") throw sandboxEnded(await this.ended);
     if (this.#phase === "paused") throw new BelljarError("SANDBOX_PAUSED", "The sandbox is paused; resume it first");
     const [host, guest] = createDuplexPair();
-    const peer = new Peer(guest, (head) => void serveOperation(this, peer, head));
+    const peer = new Peer(guest, (head) => void this.#serve(this, peer, head));
     this.#peers.add(peer);
     peer.onGone(() => this.#peers.delete(peer));
     return host;

@@ -1,20 +1,6 @@
-import { statSync } from "node:fs";
 import { BelljarError } from "../../errors.ts";
 import { FRAME, OPERATION } from "../../protocol/wire.ts";
 import type { FileRequest } from "./file-operations.ts";
-
-/** Node has no calls for extended attributes: a fake sandbox keeps them in memory, by file. */
-export class XattrStore {
-  readonly #files = new Map<string, Map<string, Buffer>>();
-
-  of(host: Buffer): Map<string, Buffer> {
-    const { ino, birthtimeNs } = statSync(host, { bigint: true });
-    const key = `${ino}:${birthtimeNs}`;
-    const found = this.#files.get(key) ?? new Map<string, Buffer>();
-    this.#files.set(key, found);
-    return found;
-  }
-}
 
 export const XATTR_OPERATIONS = new Map<number, (request: FileRequest) => Promise<void>>([
   [OPERATION.GET_XATTR, async (request) => request.peer.reply([["VALUE", get(request)]])],

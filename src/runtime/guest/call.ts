@@ -1,7 +1,7 @@
 import { Fields, type Field, malformed } from "../../protocol/fields.ts";
 import { FRAME, OPERATION } from "../../protocol/wire.ts";
 import { cancelled } from "./guest-errors.ts";
-import type { Link } from "./link.ts";
+import type { SandboxLink } from "./sandbox-link.ts";
 import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
 
 /** What says that it goes on goes on for so long at most. */
@@ -10,7 +10,7 @@ const LONGEST_MS = 3_600_000;
 const LONG_WORK: ReadonlySet<number> = new Set([OPERATION.REMOVE, OPERATION.COPY]);
 
 /** An operation whose whole answer is one REPLY. */
-export async function call(link: Link, operation: number, fields: readonly Field[], signal: AbortSignal): Promise<Fields> {
+export async function call(link: SandboxLink, operation: number, fields: readonly Field[], signal: AbortSignal): Promise<Fields> {
   const reply = new Reply(LONG_WORK.has(operation));
   await openOperation(link, { operation, fields }, reply, signal);
   return reply.promise;
@@ -62,7 +62,7 @@ const ROW_OVERHEAD_BYTES = 256;
 
 /** All rows of an answer. Rejects with `GUEST_PROTOCOL` for one without end. */
 export async function collectRows(
-  link: Link,
+  link: SandboxLink,
   operation: number,
   fields: readonly Field[],
   signal: AbortSignal,
@@ -100,7 +100,7 @@ export class Rows implements FrameHandler, AsyncIterable<Fields> {
     this.#hasStarted = options.row === FRAME.ENTRY;
   }
 
-  static async open(link: Link, operation: number, fields: readonly Field[], options: RowsOptions): Promise<Rows> {
+  static async open(link: SandboxLink, operation: number, fields: readonly Field[], options: RowsOptions): Promise<Rows> {
     const rows = new Rows(options);
     await openOperation(link, { operation, fields }, rows, options.signal);
     return rows;

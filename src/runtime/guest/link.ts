@@ -6,6 +6,7 @@ import type { SandboxEnd } from "../runtime.ts";
 import { call } from "./call.ts";
 import { cancelled, connectionLost, sandboxEnded } from "./guest-errors.ts";
 import { ANSWER_MS } from "./patience.ts";
+import type { SandboxLink } from "./sandbox-link.ts";
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
@@ -50,7 +51,7 @@ export async function connectAwake(connect: Connect, wake: () => Promise<void>, 
 }
 
 /** Opens streams to one sandbox, and tells all that waits on it when it ends. One reaction to `ended`, however many operations. */
-export class Link {
+export class Link implements SandboxLink {
   readonly secret: string | undefined;
   readonly #answerMs: number;
   readonly #options: LinkOptions;
@@ -80,7 +81,6 @@ export class Link {
     this.#waiting.clear();
   }
 
-  /** Calls back once, when the sandbox ends, until the returned function is called. */
   onEnd(tell: (end: SandboxEnd) => void): () => void {
     this.#waiting.add(tell);
     return () => void this.#waiting.delete(tell);
@@ -102,7 +102,6 @@ export class Link {
     }
   }
 
-  /** Rejects with `CANCELLED`, `SANDBOX_ENDED`, what the runtime rejects with, or `GUEST_PROTOCOL`. */
   async connect(signal: AbortSignal, operation: number): Promise<Duplex> {
     if (signal.aborted) throw cancelled(signal);
     if (this.#end) throw sandboxEnded(this.#end);
@@ -116,12 +115,10 @@ export class Link {
     }
   }
 
-  /** Never rejects: who cannot say is not paused. */
   async isPaused(): Promise<boolean> {
     return (await this.#options.isPaused?.().catch(() => false)) ?? false;
   }
 
-  /** A sign of life, asked for once however many wait for it. Rejects with `SANDBOX_UNRESPONSIVE`. */
   findLife(): Promise<void> {
     this.#life ??= call(this, OPERATION.PING, [], NEVER)
       .then(ignore)
@@ -131,17 +128,14 @@ export class Link {
     return this.#life;
   }
 
-  /** Less for one that has just been silent: whoever stands in line behind a call must not wait as long again. */
   get answerMs(): number {
     return this.#isSilent ? Math.min(SILENT_ANSWER_MS, this.#answerMs) : this.#answerMs;
   }
 
-  /** Somebody answered, or nobody did in time. */
   heard(isSilent = false): void {
     this.#isSilent = isSilent;
   }
 
-  /** Why a stream broke: the sandbox's end when that is told in time. */
   async explain(cause: unknown): Promise<BelljarError> {
     const end = (await this.#endSoon()) ?? (await this.#findEnd?.());
     return end ? sandboxEnded(end) : connectionLost(cause);

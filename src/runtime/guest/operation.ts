@@ -5,7 +5,7 @@ import { encodeFrame, encodeFrameHeader, encodeNumberFrame, FrameDecoder } from 
 import { encodeHead } from "../../protocol/head.ts";
 import { FRAME } from "../../protocol/wire.ts";
 import { asBelljarError, cancelled, guestError, sandboxEnded, unresponsive } from "./guest-errors.ts";
-import type { Link } from "./link.ts";
+import type { SandboxLink } from "./sandbox-link.ts";
 import { Patience } from "./patience.ts";
 
 /** Payloads up to this size are copied beside their header; larger ones are written after it. */
@@ -40,7 +40,7 @@ export interface FrameHandler {
  * the sandbox's end) destroys it and takes every listener away.
  */
 export class Operation {
-  readonly #link: Link;
+  readonly #link: SandboxLink;
   readonly #stream: Duplex;
   readonly #handler: FrameHandler;
   readonly #signal: AbortSignal;
@@ -166,7 +166,7 @@ export class Operation {
 }
 
 interface OperationOptions {
-  readonly link: Link;
+  readonly link: SandboxLink;
   readonly stream: Duplex;
   readonly handler: FrameHandler;
   readonly request: Request;
@@ -174,7 +174,7 @@ interface OperationOptions {
 }
 
 /** Connects, sends the request in one write and hands every frame to `handler`. Rejects only when there is no connection to be had. */
-export async function openOperation(link: Link, request: Request, handler: FrameHandler, signal: AbortSignal): Promise<void> {
+export async function openOperation(link: SandboxLink, request: Request, handler: FrameHandler, signal: AbortSignal): Promise<void> {
   const fields = link.secret === undefined ? request.fields : [["SECRET", link.secret] as const, ...request.fields];
   const head = encodeHead(request.operation, fields);
   const stream = await link.connect(signal, request.operation);

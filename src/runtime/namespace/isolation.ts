@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createGuest } from "../guest/create-guest.ts";
 import type { Isolation, IsolationCheck, Limits, Runtime } from "../runtime.ts";
-import type { NamespaceHost } from "./namespace-runtime.ts";
+import type { NamespaceHost } from "./namespace-host.ts";
 
 const TRIAL_MS = 15_000;
 const TRIAL_LIMITS: Limits = { memoryBytes: 64 * 1024 * 1024, pids: 16, diskBytes: 1024 * 1024, openFiles: 64 };

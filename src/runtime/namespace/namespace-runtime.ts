@@ -1,15 +1,16 @@
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import type { Isolation, Limits, RunningSandbox, Runtime, SandboxEnd, SandboxSpec, RuntimeOptions } from "../runtime.ts";
-import { findCgroups, type Cgroups } from "./cgroups.ts";
-import { findIdMap, type IdMap } from "./id-map.ts";
+import type { Isolation, RunningSandbox, Runtime, SandboxEnd, SandboxSpec } from "../runtime.ts";
+import { findCgroups } from "./cgroups.ts";
+import { findIdMap } from "./id-map.ts";
+import type { NamespaceHost, NamespaceRuntimeOptions } from "./namespace-host.ts";
 import { probeIsolation } from "./isolation.ts";
 import { clearFolder } from "./clear-folder.ts";
 import { encodeClearSpec, encodeJailSpec, type JailPlace, type Keeper } from "./jail-spec.ts";
 import { NamespaceSandbox, type NamespaceSandboxOptions, readEnd } from "./running-sandbox.ts";
 import { Spawner } from "./spawner.ts";
-import { openStorage, type Storage, type StorageKind } from "./storage.ts";
+import { openStorage, type StorageKind } from "./storage.ts";
 import { baseEnvironment, openBaseTemplate } from "./template/base-template.ts";
 import type { Template } from "./template/template.ts";
 
@@ -17,21 +18,6 @@ import type { Template } from "./template/template.ts";
 const CANONICAL_UID = 1_000_000_000;
 /** Slots are ids of the whole machine, so all homes share one folder. */
 const SLOTS = "/run/belljar/slots";
-
-export interface NamespaceRuntimeOptions extends RuntimeOptions {
-  /** For tests: a map that this host would not choose. */
-  readonly idMap?: IdMap["kind"];
-}
-
-/** What this process found out about the host, once. */
-export interface NamespaceHost {
-  readonly options: NamespaceRuntimeOptions;
-  readonly idMap: IdMap;
-  readonly cgroups: Cgroups;
-  readonly storage: Storage;
-  readonly limits: readonly (keyof Limits)[];
-  readonly bootId: string;
-}
 
 /** Sandboxes of namespaces, overlays, control groups and a system call filter on this host's kernel. As root and as an ordinary user. */
 export async function openNamespaceRuntime(options: NamespaceRuntimeOptions): Promise<Runtime> {

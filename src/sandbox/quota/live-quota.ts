@@ -7,6 +7,7 @@ import type { LiveSandboxes } from "../live-sandboxes.ts";
 import { mapLimit } from "../map-limit.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { Principal, Quotas } from "../sandbox.ts";
+import type { CountedSandbox } from "./quota-refusal.ts";
 import { cpuUsedUp, memoryUsedUp, sandboxesUsedUp } from "./quota-refusal.ts";
 import { QuotaTickets } from "./quota-tickets.ts";
 
@@ -16,13 +17,6 @@ export interface LiveQuotaOptions {
   readonly live: LiveSandboxes;
   /** For a principal whose token names none. */
   readonly standard?: Quotas;
-}
-
-/** A sandbox that counts, as far as it is known. */
-export interface CountedSandbox {
-  readonly memoryBytes: number;
-  readonly cpuUs: number;
-  readonly deadline?: Date;
 }
 
 interface Candidate {

@@ -1,6 +1,12 @@
 import { BelljarError } from "../../errors.ts";
 import type { Quotas } from "../sandbox.ts";
-import type { CountedSandbox } from "./live-quota.ts";
+
+/** A sandbox that counts, as far as it is known. */
+export interface CountedSandbox {
+  readonly memoryBytes: number;
+  readonly cpuUs: number;
+  readonly deadline?: Date;
+}
 
 const SECOND_US = 1_000_000;
 const MEBIBYTE = 2 ** 20;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
-import type { PortUrls } from "./port-tools.ts";
+import type { PortUrls } from "./port-urls.ts";
 
 const ROWS_MAX = 200;
 

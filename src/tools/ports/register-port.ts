@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
-import type { PortUrls } from "./port-tools.ts";
+import type { PortUrls } from "./port-urls.ts";
 
 /** A link is for who holds its token: a model makes none that is open to all. */
 export function createRegisterPort(urls: PortUrls): Tool {
