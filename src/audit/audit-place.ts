@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { HomeKeyPlace } from "../files/home-key.ts";
+import type { HomeKeyOptions } from "../files/home-key.ts";
 import type { Keyring } from "../files/keyring.ts";
 
 export interface AuditHome {
@@ -19,7 +19,7 @@ export function indexFolder(home: string): string {
   return join(home, "audit-index");
 }
 
-export function auditKeyPlace({ home, keyring }: AuditHome): HomeKeyPlace {
+export function auditKeyOptions({ home, keyring }: AuditHome): HomeKeyOptions {
   const folder = indexFolder(home);
   return {
     folder,

@@ -8,7 +8,7 @@ import type { AuditKeep } from "./audit-keep.ts";
 import { keepSegments, segmentBytes, SEGMENT_MS } from "./audit-keep.ts";
 import { serialiseFields } from "./audit-line.ts";
 import type { AuditHome } from "./audit-place.ts";
-import { auditKeyPlace, indexFolder, segmentsFolder } from "./audit-place.ts";
+import { auditKeyOptions, indexFolder, segmentsFolder } from "./audit-place.ts";
 import { AuditReserve } from "./audit-reserve.ts";
 import { SegmentFile } from "./segment-file.ts";
 import { SegmentIndex } from "./segment-index.ts";
@@ -135,7 +135,7 @@ export class AuditStore {
   async #openKey(): Promise<Opened> {
     const { home } = this.#options;
     await mkdir(segmentsFolder(home), { recursive: true, mode: 0o700 });
-    const signer = createSigner(await openHomeKey(auditKeyPlace(this.#options)));
+    const signer = createSigner(await openHomeKey(auditKeyOptions(this.#options)));
     return { signer, index: new SegmentIndex(indexFolder(home), signer.index) };
   }
 

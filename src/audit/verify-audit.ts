@@ -2,12 +2,12 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { errnoOf, ifPresent } from "../files/file-error.ts";
-import type { HomeKeyPlace } from "../files/home-key.ts";
+import type { HomeKeyOptions } from "../files/home-key.ts";
 import { isExchanged, loadHomeKey } from "../files/home-key.ts";
 import type { AuditSigner } from "./audit-chain.ts";
 import { createSigner } from "./audit-chain.ts";
 import type { AuditHome } from "./audit-place.ts";
-import { auditKeyPlace, indexFolder, segmentsFolder } from "./audit-place.ts";
+import { auditKeyOptions, indexFolder, segmentsFolder } from "./audit-place.ts";
 import type { IndexEntry } from "./index-state.ts";
 import { SegmentIndex } from "./segment-index.ts";
 import type { CheckedLines } from "./verify-segment.ts";
@@ -48,7 +48,7 @@ export interface VerifiedAudit {
 export async function verifyAudit(place: AuditHome): Promise<VerifiedAudit> {
   const folder = segmentsFolder(place.home);
   const files = await listSegments(folder);
-  const keyPlace = auditKeyPlace(place);
+  const keyPlace = auditKeyOptions(place);
   const key = await loadHomeKey(keyPlace);
   if (!key && files.length > 0)
     throw new BelljarError(
@@ -61,7 +61,7 @@ export async function verifyAudit(place: AuditHome): Promise<VerifiedAudit> {
   return { ...found, key: { id: key.id, isInKeyring: key.isInKeyring ?? false } };
 }
 
-function keyExchanged({ folder, pin }: HomeKeyPlace): BelljarError {
+function keyExchanged({ folder, pin }: HomeKeyOptions): BelljarError {
   return new BelljarError(
     "AUDIT_DAMAGED",
     `${folder} has another key than the OS keyring remembers, so anybody may have written these lines: put the folder back from a backup, ` +

@@ -10,15 +10,15 @@ export interface Policy {
 /** How much at once, and how much in all. */
 export interface Quota {
   /** Throws `QUOTA_EXCEEDED`; else the place is held until it is disposed. */
-  enter(principal: Principal, tool: Tool): Promise<QuotaPlace> | QuotaPlace;
+  enter(principal: Principal, tool: Tool): Promise<QuotaHold> | QuotaHold;
 }
 
-export interface QuotaPlace extends Disposable {
+export interface QuotaHold extends Disposable {
   /** So large was the result. */
   count(resultBytes: number): void;
 }
 
-export const UNCOUNTED: QuotaPlace = { count: () => undefined, [Symbol.dispose]: () => undefined };
+export const UNCOUNTED: QuotaHold = { count: () => undefined, [Symbol.dispose]: () => undefined };
 
 export const ALLOW_ALL: Policy = { authorise: () => undefined };
 export const NO_QUOTA: Quota = { enter: () => UNCOUNTED };

@@ -13,7 +13,7 @@ export interface HomeKey {
 }
 
 /** Where a key is kept, and what a person is told when it is lost. */
-export interface HomeKeyPlace {
+export interface HomeKeyOptions {
   /** Holds `key.json`: the key, or the name under which the keyring has it. */
   readonly folder: string;
   /** Without one, or when it does not work, the key is a file. */
@@ -30,7 +30,7 @@ const FILE = "key.json";
 const KEY_BYTES = 32;
 
 /** Undefined when none was made yet. Throws `FILE_IO` when it is lost. */
-export async function loadHomeKey(place: HomeKeyPlace): Promise<HomeKey | undefined> {
+export async function loadHomeKey(place: HomeKeyOptions): Promise<HomeKey | undefined> {
   const text = await readPrivateFile(join(place.folder, FILE));
   if (text === undefined) return undefined;
   const { id, key } = parseKeyFile(place, text);
@@ -42,7 +42,7 @@ export async function loadHomeKey(place: HomeKeyPlace): Promise<HomeKey | undefi
 }
 
 /** Whether the keyring remembers another key for this place: then somebody has exchanged the key file. */
-export async function isExchanged({ keyring, pin }: HomeKeyPlace, { id }: HomeKey): Promise<boolean> {
+export async function isExchanged({ keyring, pin }: HomeKeyOptions, { id }: HomeKey): Promise<boolean> {
   const pinned = pin === undefined ? undefined : await keyring?.lookup(pin);
   return pinned !== undefined && pinned !== id;
 }
@@ -51,7 +51,7 @@ export async function isExchanged({ keyring, pin }: HomeKeyPlace, { id }: HomeKe
  * Makes the key when there is none: kept in the keyring when there is one that gives it back, else in a file of this user alone.
  * Of several processes that make one at once, the one whose file comes first wins.
  */
-export async function openHomeKey(place: HomeKeyPlace): Promise<HomeKey> {
+export async function openHomeKey(place: HomeKeyOptions): Promise<HomeKey> {
   const { folder, keyring, pin } = place;
   await ensurePrivateFolder(folder);
   const loaded = await loadHomeKey(place);
@@ -68,7 +68,7 @@ export async function openHomeKey(place: HomeKeyPlace): Promise<HomeKey> {
   return openHomeKey(place);
 }
 
-function parseKeyFile(place: HomeKeyPlace, text: string): { readonly id: string; readonly key?: string } {
+function parseKeyFile(place: HomeKeyOptions, text: string): { readonly id: string; readonly key?: string } {
   const content = parseJson(text);
   if (typeof content === "object" && content !== null && "id" in content && typeof content.id === "string") {
     if ("key" in content && typeof content.key === "string") return { id: content.id, key: content.key };
@@ -77,11 +77,11 @@ function parseKeyFile(place: HomeKeyPlace, text: string): { readonly id: string;
   throw keyFileDamaged(place);
 }
 
-function keyFileDamaged({ folder, name, lastResort }: HomeKeyPlace): BelljarError {
+function keyFileDamaged({ folder, name, lastResort }: HomeKeyOptions): BelljarError {
   return new BelljarError("FILE_IO", `${join(folder, FILE)}, ${name}, is damaged: put the file back from a backup, or ${lastResort}`);
 }
 
-function keyringLost({ name, lastResort }: HomeKeyPlace): BelljarError {
+function keyringLost({ name, lastResort }: HomeKeyOptions): BelljarError {
   const advice = `unlock it and run this in your own session (secret-tool must work there), or ${lastResort}`;
   return new BelljarError("FILE_IO", `The OS keyring does not give out ${name}: ${advice}`);
 }

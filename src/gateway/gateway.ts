@@ -97,7 +97,7 @@ const GRACE_MS = 500;
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log } = options;
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
-  const mcp = createMcpHttp({ ...mcpDoors(options), version: options.version, onError });
+  const mcp = createMcpHttp({ ...mcpSources(options), version: options.version, onError });
   options.metrics?.watch({ sandboxes: options.liveSandboxes ?? (() => 0), sessions: () => mcp.sessionCount() });
   const callers = createCallers(createAuthenticate({ verifiers: verifiersOf(options), allowsLocal: isLoopback(config.host) }));
   const ports = createGatewayPorts(options);
@@ -166,7 +166,7 @@ interface Served {
   readonly assertReady: () => void;
 }
 
-function mcpDoors({ tools, resources, prompts }: GatewayOptions) {
+function mcpSources({ tools, resources, prompts }: GatewayOptions) {
   return { tools, ...(resources && { resources }), ...(prompts && { prompts }) };
 }
 

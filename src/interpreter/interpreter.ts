@@ -6,7 +6,7 @@ import type { Build, Language } from "./language.ts";
 import { findLanguage } from "./language.ts";
 import { findAvailableLanguages } from "./available-languages.ts";
 import { collectFiles } from "./program-files.ts";
-import type { Place, Task } from "./program-run.ts";
+import type { ProgramFolder, Task } from "./program-run.ts";
 import { ProgramRun } from "./program-run.ts";
 import { SandboxReaper } from "./sandbox-reaper.ts";
 import type { Limits, Program, ProgramFile, ProgramResult, RunProgramOptions } from "./program.ts";
@@ -73,7 +73,7 @@ export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): 
         build: toBuild(files, language, options, settings),
       };
       if (options.sandbox) {
-        await using place = borrowPlace(options.sandbox);
+        await using place = borrowFolder(options.sandbox);
         return await runIn(place, task);
       }
       const sandbox = await sandboxes.create(principal, freshOptions(language, options, settings), options.signal);
@@ -89,7 +89,7 @@ async function settingsOf(principal: Principal, common: GivenSettings): Promise<
 
 type RunTask = Omit<Task, "place"> & { readonly files: readonly ProgramFile[]; readonly build: Build };
 
-async function runIn(place: Place, { files, build, ...task }: RunTask): Promise<ProgramResult> {
+async function runIn(place: ProgramFolder, { files, build, ...task }: RunTask): Promise<ProgramResult> {
   const { signal } = task.options;
   await writeFiles(place, files, signal);
   try {
@@ -110,7 +110,7 @@ function freshOptions(language: Language, options: RunProgramOptions, settings: 
 }
 
 /** A folder of its own in a sandbox that lives on. */
-function borrowPlace(sandbox: Sandbox): Place & AsyncDisposable {
+function borrowFolder(sandbox: Sandbox): ProgramFolder & AsyncDisposable {
   const folder = `/tmp/belljar-run-${randomBytes(8).toString("hex")}`;
   return {
     sandbox,
@@ -134,7 +134,7 @@ function freshLimits(language: Language, { limits, cut }: Settings): Limits {
   return cut({ ...limits, ...Object.fromEntries(raised) });
 }
 
-async function writeFiles({ sandbox, folder }: Place, files: readonly ProgramFile[], signal: AbortSignal): Promise<void> {
+async function writeFiles({ sandbox, folder }: ProgramFolder, files: readonly ProgramFile[], signal: AbortSignal): Promise<void> {
   for (let at = 0; at < files.length; at += PARALLEL_WRITES) {
     const writes = files.slice(at, at + PARALLEL_WRITES).map(async ({ name, content }) => {
       const path = folder === undefined ? name : `${folder}/${name}`;

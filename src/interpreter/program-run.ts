@@ -7,14 +7,14 @@ import { runStreamed } from "./streamed-run.ts";
 import type { Program, ProgramResult, RunProgramOptions } from "./program.ts";
 
 /** Where a program's files lie and where it runs. */
-export interface Place {
+export interface ProgramFolder {
   readonly sandbox: Sandbox;
   /** Absent: the user's home. */
   readonly folder: string | undefined;
 }
 
 export interface Task {
-  readonly place: Place;
+  readonly place: ProgramFolder;
   readonly language: Language;
   readonly program: Program;
   readonly options: RunProgramOptions & Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">>;

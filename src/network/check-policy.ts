@@ -3,7 +3,7 @@ import { kindOfAddress } from "./egress/addresses.ts";
 import { isAddress, toAuthority } from "./host-name.ts";
 import type { NetworkPolicy } from "./policy.ts";
 import { isBelow } from "./request-path.ts";
-import { type Grant, parseRule } from "./rules.ts";
+import { type Allowance, parseRule } from "./rules.ts";
 
 const RULES_MAX = 256;
 
@@ -28,17 +28,19 @@ export function checkNetworkPolicy(value: unknown): NetworkPolicy {
   return { allow: [...new Set(allow.map((rule) => parseRule(rule).text))] };
 }
 
-/** What a policy grants by rules; nothing for `none` and `all`. */
-export function grantsOf(policy: NetworkPolicy): readonly Grant[] {
-  return typeof policy === "string" ? [] : policy.allow.flatMap((rule) => parseRule(rule).grants);
+/** What a policy allows by rules; nothing for `none` and `all`. */
+export function allowancesOf(policy: NetworkPolicy): readonly Allowance[] {
+  return typeof policy === "string" ? [] : policy.allow.flatMap((rule) => parseRule(rule).allowances);
 }
 
 /** Whether `policy` allows nothing that `ceiling` does not. `all` reaches public addresses alone, so a rule that names a port reaches beyond it. */
 export function narrows(policy: NetworkPolicy, ceiling: NetworkPolicy): boolean {
   if (policy === "none" || policy === ceiling) return true;
   if (policy === "all" || ceiling === "none") return false;
-  const wide = grantsOf(ceiling);
-  return grantsOf(policy).every((grant) => (ceiling === "all" ? !grant.isExact : wide.some((other) => covers(other, grant))));
+  const wide = allowancesOf(ceiling);
+  return allowancesOf(policy).every((allowance) =>
+    ceiling === "all" ? !allowance.isExact : wide.some((other) => covers(other, allowance)),
+  );
 }
 
 /**
@@ -63,10 +65,10 @@ export function reachesInside(
   return places.filter((place) => !isPublicAddress(place) && !isNamed(within, place)).map(write);
 }
 
-type ExactPlace = Pick<Grant, "host" | "port">;
+type ExactPlace = Pick<Allowance, "host" | "port">;
 
 function exactPlaces(policy: NetworkPolicy): readonly ExactPlace[] {
-  return grantsOf(policy).filter((grant) => grant.isExact);
+  return allowancesOf(policy).filter((allowance) => allowance.isExact);
 }
 
 function isNamed(policy: NetworkPolicy, { host, port }: ExactPlace): boolean {
@@ -86,14 +88,14 @@ function write({ host, port }: ExactPlace): string {
   return toAuthority(host, port);
 }
 
-function covers(wide: Grant, narrow: Grant): boolean {
+function covers(wide: Allowance, narrow: Allowance): boolean {
   if (wide.port !== narrow.port || (wide.scheme !== "any" && wide.scheme !== narrow.scheme)) return false;
   if (!coversHost(wide, narrow) || (narrow.isExact && !wide.isExact)) return false;
   if (wide.methods && !narrow.methods?.every((method) => wide.methods?.includes(method))) return false;
   return wide.path === undefined || (narrow.path !== undefined && isBelow(narrow.path, wide.path));
 }
 
-function coversHost(wide: Grant, narrow: Grant): boolean {
+function coversHost(wide: Allowance, narrow: Allowance): boolean {
   if (!wide.isWildcard) return !narrow.isWildcard && wide.host === narrow.host;
   return narrow.host.endsWith(`.${wide.host}`) || (narrow.isWildcard && narrow.host === wide.host);
 }

@@ -5,8 +5,8 @@ import { isAddress, toAuthority, toCanonicalHost } from "./host-name.ts";
 import { findSet } from "./named-sets.ts";
 import { toRulePath } from "./request-path.ts";
 
-/** One thing that a rule grants. A rule without a port grants plain HTTP on 80 and TLS on 443: two grants. */
-export interface Grant {
+/** One thing that a rule allows. A rule without a port allows plain HTTP on 80 and TLS on 443: two allowances. */
+export interface Allowance {
   /** As the policy has it: a set's name for all that comes from the set. */
   readonly rule: string;
   readonly host: string;
@@ -23,7 +23,7 @@ export interface Grant {
 
 interface Rule {
   readonly text: string;
-  readonly grants: readonly Grant[];
+  readonly allowances: readonly Allowance[];
 }
 
 const NO_ADDRESSES: ReadonlySet<string> = new Set();
@@ -31,14 +31,14 @@ const RULE = /^(?:(?<methods>[^\s/.:]+) +)?(?:(?<scheme>https?):\/\/)?(?<host>\[
 const METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
 const RULE_MAX_LENGTH = 512;
 
-/** A rule in canonical form, with what it grants. Throws `ARGUMENTS_INVALID` and says what is wrong. */
+/** A rule in canonical form, with what it allows. Throws `ARGUMENTS_INVALID` and says what is wrong. */
 export function parseRule(text: string): Rule {
   const written = text.trim();
   const set = findSet(written.toLowerCase());
   if (set)
     return {
       text: set.name,
-      grants: set.rules.flatMap(({ rule }) => parseWritten(rule).grants.map((grant) => ({ ...grant, rule: set.name }))),
+      allowances: set.rules.flatMap(({ rule }) => parseWritten(rule).allowances.map((allowance) => ({ ...allowance, rule: set.name }))),
     };
   return parseWritten(written);
 }
@@ -56,7 +56,7 @@ function parseWritten(written: string): Rule {
   const authority = port === undefined ? toAuthority(shown, 0).slice(0, -2) : toAuthority(shown, port);
   const rule = `${methods ? `${methods.join("+")} ` : ""}${scheme ? `${scheme}://` : ""}${authority}${path ?? ""}`;
   const base = { rule, host, isWildcard, isExact: port !== undefined && !isWildcard, ...(methods && { methods }), ...(path && { path }) };
-  return { text: rule, grants: spread(scheme, port).map((way) => ({ ...base, ...way })) };
+  return { text: rule, allowances: spread(scheme, port).map((way) => ({ ...base, ...way })) };
 }
 
 /** A rule that could never allow anything is a mistake of whoever wrote it. */
@@ -74,7 +74,7 @@ function assertReachable(
     throw invalid(written, `"${host}" is no set, and a name without a dot is of this machine's own network: write its port too`);
 }
 
-function spread(scheme: "http" | "https" | undefined, port: number | undefined): readonly Pick<Grant, "scheme" | "port">[] {
+function spread(scheme: "http" | "https" | undefined, port: number | undefined): readonly Pick<Allowance, "scheme" | "port">[] {
   if (port !== undefined) return [{ scheme: scheme ?? "any", port }];
   const ways = [
     { scheme: "http", port: 80 },

@@ -5,7 +5,7 @@ import { BelljarError } from "../errors.ts";
 import { ifPresent } from "../files/file-error.ts";
 import type { HomeKey } from "../files/home-key.ts";
 import { loadHomeKey, openHomeKey } from "../files/home-key.ts";
-import type { HomeKeyPlace } from "../files/home-key.ts";
+import type { HomeKeyOptions } from "../files/home-key.ts";
 import type { Keyring } from "../files/keyring.ts";
 import { ensurePrivateFolder, readPrivateFile, removeFile, replacePrivateFile } from "../files/private-files.ts";
 import { assertSecretName, assertSecretValue, isSecretName } from "./secret-rules.ts";
@@ -47,7 +47,7 @@ interface SealedKind {
 class SealedFiles implements SecretStore {
   readonly #kind: SealedKind;
   readonly #folder: string;
-  readonly #place: HomeKeyPlace;
+  readonly #place: HomeKeyOptions;
   #key: HomeKey | undefined;
   #loading: Promise<HomeKey | undefined> | undefined;
 

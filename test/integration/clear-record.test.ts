@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { clearFolder } from "../../src/runtime/namespace/clear-folder.ts";
-import { encodeClearSpec, type JailPlace } from "../../src/runtime/namespace/jail-spec.ts";
+import { encodeClearSpec, type JailPaths } from "../../src/runtime/namespace/jail-spec.ts";
 
 const BINARY = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const HEAD_BYTES = 8;
@@ -12,7 +12,7 @@ const ID = "a".repeat(20);
 const NEIGHBOUR = "b".repeat(20);
 
 interface Remains extends AsyncDisposable {
-  place(id: string): JailPlace;
+  place(id: string): JailPaths;
   /** Leaves the record of a keeper beside the sockets of the sandbox ID. */
   record(fields: Uint8Array): Promise<void>;
 }
@@ -20,7 +20,7 @@ interface Remains extends AsyncDisposable {
 /** What a lost keeper leaves of two sandboxes: folders, layers and sockets. */
 async function openRemains(): Promise<Remains> {
   const root = await mkdtemp(join(tmpdir(), "bj-"));
-  const place = (id: string): JailPlace => {
+  const place = (id: string): JailPaths => {
     const folder = join(root, id);
     return {
       id,
@@ -43,8 +43,8 @@ async function openRemains(): Promise<Remains> {
   };
 }
 
-const fieldsOf = (place: JailPlace): Buffer => encodeClearSpec(place, "unknown").subarray(HEAD_BYTES);
-const clear = (place: JailPlace): Promise<boolean> => clearFolder(BINARY, encodeClearSpec(place, "unknown"));
+const fieldsOf = (place: JailPaths): Buffer => encodeClearSpec(place, "unknown").subarray(HEAD_BYTES);
+const clear = (place: JailPaths): Promise<boolean> => clearFolder(BINARY, encodeClearSpec(place, "unknown"));
 
 it("clears what the record of a lost keeper names", async () => {
   await using remains = await openRemains();

@@ -19,19 +19,19 @@ const SHELLS: readonly (readonly string[])[] = [
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   using terminal = openTerminal(context);
   await using stack = await openStack(call, context);
-  await using place = await openPlace(call, context, stack);
+  await using place = await openShellSandbox(call, context, stack);
   await using shell = await startShell(place.sandbox, { call, context, terminal });
   terminal.onResize((rows, cols) => shell.resize(rows, cols));
   await terminal.attach(shell, context.signal);
   return toExitCode(await shell.exited);
 }
 
-interface Place extends AsyncDisposable {
+interface ShellSandbox extends AsyncDisposable {
   readonly sandbox: Sandbox;
 }
 
 /** The named sandbox, which lives on, or a fresh one that ends with the shell. */
-async function openPlace(call: CommandCall, context: CommandContext, stack: Stack): Promise<Place> {
+async function openShellSandbox(call: CommandCall, context: CommandContext, stack: Stack): Promise<ShellSandbox> {
   const [id] = call.positionals;
   if (id !== undefined) {
     const fresh = ["workspace", "network"].find((name) => textOption(call, name) !== undefined);

@@ -10,7 +10,7 @@ import { INVALID_REQUEST, sendJsonRpcError } from "./json-rpc.ts";
 import { Listeners } from "./listeners.ts";
 import { isNestedTooDeep, NESTING_MAX } from "./nesting.ts";
 import { createMcpServer } from "./server.ts";
-import type { Exchange } from "./server.ts";
+import type { McpConnection } from "./server.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import type { SessionLimits } from "./sessions.ts";
 import { SseHttp } from "./sse-http.ts";
@@ -36,7 +36,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const calls = createCalls();
   const legacy = new LegacyHttp({ maxSessions: MAX_SESSIONS, idleMs: SESSION_IDLE_MS, ...options }, calls);
   const sse = new SseHttp({ maxSessions: MAX_SESSIONS, ...options }, calls);
-  const exchanges = new WeakMap<Request, Exchange>();
+  const exchanges = new WeakMap<Request, McpConnection>();
   const modern = createModernHandler(options, exchanges);
   const listeners = new Listeners(() => createModernHandler(options, exchanges));
   const stopAnnouncing = announceChanges(options, listeners);
@@ -72,7 +72,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
 }
 
 /** `exchanges` says which request belongs to whom: the SDK hands the same object to the factory. */
-function createModernHandler(options: McpServerOptions, exchanges: WeakMap<Request, Exchange>): McpHttpHandler {
+function createModernHandler(options: McpServerOptions, exchanges: WeakMap<Request, McpConnection>): McpHttpHandler {
   return createMcpHandler(
     ({ requestInfo }) => {
       const exchange = requestInfo && exchanges.get(requestInfo);

@@ -1,6 +1,6 @@
 import type { ToolContent } from "../../catalog/tool.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
-import type { ClientExchange, InputRequired } from "./client-exchange.ts";
+import type { ClientChannel, InputRequired } from "./client-channel.ts";
 
 export interface PromptDescription {
   readonly name: string;
@@ -22,7 +22,7 @@ export interface PromptDoor {
     principal: Principal,
     name: string,
     args: Readonly<Record<string, string>>,
-    client: ClientExchange,
+    client: ClientChannel,
   ): Promise<PromptResult | InputRequired>;
   complete(principal: Principal, name: string, argument: { readonly name: string; readonly value: string }): Promise<readonly string[]>;
   onChange(listener: () => void): () => void;

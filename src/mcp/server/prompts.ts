@@ -1,5 +1,5 @@
 import type { GetPromptResult, ListPromptsResult, Server } from "@modelcontextprotocol/server";
-import { toClientExchange } from "./client-exchange.ts";
+import { toClientChannel } from "./client-channel.ts";
 import { toProtocolError } from "./protocol-error.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import type { Caller } from "./tool-door.ts";
@@ -11,7 +11,7 @@ export function servePrompts(server: Server, { prompts, onError }: McpServerOpti
   }));
   server.setRequestHandler("prompts/get", async ({ params }, context): Promise<GetPromptResult> => {
     try {
-      return (await prompts.get(principal, params.name, params.arguments ?? {}, toClientExchange(context))) as GetPromptResult;
+      return (await prompts.get(principal, params.name, params.arguments ?? {}, toClientChannel(context))) as GetPromptResult;
     } catch (error) {
       throw toProtocolError(error, onError);
     }

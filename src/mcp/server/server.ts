@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/
 import type { CallToolResult, CallToolRequest, ListToolsResult, ServerContext } from "@modelcontextprotocol/server";
 import { toProtocolError } from "./protocol-error.ts";
 import type { Calls } from "./calls.ts";
-import { toClientExchange } from "./client-exchange.ts";
+import { toClientChannel } from "./client-channel.ts";
 import { serveCompletions } from "./completions.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
 import { createProgress } from "./progress.ts";
@@ -13,7 +13,7 @@ import type { StoredLists } from "./stored-lists.ts";
 import type { Caller } from "./tool-door.ts";
 
 /** One connection, or one request of a client that keeps none. */
-export interface Exchange {
+export interface McpConnection {
   readonly caller: Caller;
   readonly calls: Calls;
   readonly lists: StoredLists;
@@ -25,7 +25,7 @@ export interface Exchange {
 const LIST_TTL_MS = 60_000;
 
 /** One SDK server, for both eras. */
-export function createMcpServer(options: McpServerOptions, exchange: Exchange): Server {
+export function createMcpServer(options: McpServerOptions, exchange: McpConnection): Server {
   const server = new Server(
     { name: "belljar", title: "Belljar", version: options.version },
     {
@@ -51,7 +51,7 @@ export function createMcpServer(options: McpServerOptions, exchange: Exchange): 
   return server;
 }
 
-function serveTools(server: Server, options: McpServerOptions, exchange: Exchange): void {
+function serveTools(server: Server, options: McpServerOptions, exchange: McpConnection): void {
   server.setRequestHandler("tools/list", ({ params }, context) => listTools(options, exchange, { cursor: params?.cursor, context }));
   server.setRequestHandler("tools/call", (request, context) =>
     exchange.calls.run(context.mcpReq.signal, (signal) => callTool(options, exchange.caller, { request, context, signal })),
@@ -59,7 +59,7 @@ function serveTools(server: Server, options: McpServerOptions, exchange: Exchang
 }
 
 /** One SDK server for a connection that stays: its client hears of each change. */
-export function createConnectionServer(options: McpServerOptions, exchange: Exchange): Server {
+export function createConnectionServer(options: McpServerOptions, exchange: McpConnection): Server {
   const server = createMcpServer(options, exchange);
   // A notification that cannot be sent has no reader any more.
   const stops = [
@@ -86,7 +86,7 @@ function cacheHints() {
 
 function listTools(
   { tools, onError }: McpServerOptions,
-  { caller, lists }: Exchange,
+  { caller, lists }: McpConnection,
   { cursor, context }: { readonly cursor: string | undefined; readonly context: ServerContext },
 ): ListToolsResult {
   try {
@@ -108,7 +108,7 @@ interface Call {
 async function callTool(options: McpServerOptions, caller: Caller, call: Call): Promise<CallToolResult> {
   const { name, arguments: args = {} } = call.request.params;
   const progress = createProgress(call.context);
-  const client = toClientExchange(call.context);
+  const client = toClientChannel(call.context);
   // Whoever mounts the server has checked it.
   const requestId = call.context.http?.req?.headers.get("x-request-id") ?? undefined;
   try {

@@ -1,7 +1,7 @@
 import type { CallOptions, Catalog } from "../../catalog/catalog.ts";
 import type { ToolResult } from "../../catalog/tool.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
-import type { ClientExchange, InputRequired } from "./client-exchange.ts";
+import type { ClientChannel, InputRequired } from "./client-channel.ts";
 
 /** What MCP needs of the catalog. */
 export interface ToolDoor extends Pick<Catalog, "listPage" | "onChange"> {
@@ -9,7 +9,7 @@ export interface ToolDoor extends Pick<Catalog, "listPage" | "onChange"> {
     principal: Principal,
     name: string,
     args: unknown,
-    options: CallOptions & { readonly client?: ClientExchange },
+    options: CallOptions & { readonly client?: ClientChannel },
   ): Promise<ToolResult | InputRequired>;
 }
 

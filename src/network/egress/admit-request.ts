@@ -46,8 +46,8 @@ async function prepare(
   if (judged instanceof Refusal) return judged;
   const asked = `${line.method} ${line.path.split("?", 1)[0]?.slice(0, 200)}`;
   if (!judged) return gate.noRule(target.place, gate.find(target.place).length > 0 ? asked : undefined);
-  if (isConditional(judged.grant) && hasOverride(request)) return overridden();
-  flow.rule = judged.grant.rule;
+  if (isConditional(judged.allowance) && hasOverride(request)) return overridden();
+  flow.rule = judged.allowance.rule;
   flow.isStillAllowed = () => {
     const again = judge();
     return again !== undefined && !(again instanceof Refusal);

@@ -2,7 +2,7 @@ import { createSecureContext, rootCertificates } from "node:tls";
 import type { Egress } from "../egress.ts";
 import { Allowance } from "./bounds.ts";
 import { DEFAULT_LIMITS, type EgressOptions } from "./egress-options.ts";
-import { HttpDoor } from "./http-door.ts";
+import { HttpProxy } from "./http-proxy.ts";
 import { createSystemResolver } from "./resolver.ts";
 import { SandboxEgress } from "./sandbox-egress.ts";
 import type { UpstreamTrust } from "./upstream-agent.ts";
@@ -21,7 +21,7 @@ export function createEgress(options: EgressOptions): Egress {
     owners.set(owner, allowance);
     return allowance;
   };
-  const door = new HttpDoor();
+  const proxy = new HttpProxy();
   return {
     serve(sandbox, state) {
       const allowances = [new Allowance(limits.sandbox), allowanceOf(sandbox.owner)];
@@ -34,7 +34,7 @@ export function createEgress(options: EgressOptions): Egress {
         allowances,
         record: options.record,
         ...(options.onFault && { onFault: options.onFault }),
-        door,
+        proxy,
         trust,
         closed,
       });

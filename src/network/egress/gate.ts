@@ -12,7 +12,7 @@ import { dialFirst } from "./dial.ts";
 import type { EgressLimits } from "./egress-options.ts";
 import { Flow, type FlowStart, type FlowSummary } from "./flow.ts";
 import { PinnedNames } from "./pinned-names.ts";
-import { type FoundGrant, forScheme, isConditional, PolicyTable } from "./policy-table.ts";
+import { type FoundAllowance, forScheme, isConditional, PolicyTable } from "./policy-table.ts";
 import {
   closedAddress,
   mixedAddresses,
@@ -103,7 +103,7 @@ export class Gate {
     if (!isExpected) this.#options.onFault?.(error, this.sandboxId);
   }
 
-  find({ host, port }: Place): readonly FoundGrant[] {
+  find({ host, port }: Place): readonly FoundAllowance[] {
     return this.#table.find(host, port);
   }
 
@@ -115,11 +115,11 @@ export class Gate {
     return noRule(this.sandboxId, place, request);
   }
 
-  /** Whether TLS to this place is read: for a secret, or because every grant has conditions. */
+  /** Whether TLS to this place is read: for a secret, or because every allowance has conditions. */
   readsTls({ host, port }: Place): boolean {
     if (this.#guard?.terminates(host, port)) return true;
-    const grants = forScheme(this.find({ host, port }), "https");
-    return grants.length > 0 && grants.every(isConditional);
+    const allowances = forScheme(this.find({ host, port }), "https");
+    return allowances.length > 0 && allowances.every(isConditional);
   }
 
   /**
@@ -186,12 +186,12 @@ export class Gate {
   }
 
   #mayLeadInside({ host, port }: Place): boolean {
-    const isNamed = (table: PolicyTable): boolean => table.find(host, port).some((grant) => grant.isExact);
+    const isNamed = (table: PolicyTable): boolean => table.find(host, port).some((allowance) => allowance.isExact);
     return isNamed(this.#table) && isNamed(this.#inside);
   }
 
   #refuseInside(place: Place): Refusal {
-    const isNamed = this.find(place).some((grant) => grant.isExact);
+    const isNamed = this.find(place).some((allowance) => allowance.isExact);
     return isNamed ? notGrantedInside(place) : privateAddress(this.sandboxId, place);
   }
 

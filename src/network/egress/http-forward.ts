@@ -5,7 +5,7 @@ import { answerRefusal } from "./answer-refusal.ts";
 import { toReason } from "./dial.ts";
 import type { Flow } from "./flow.ts";
 import { unreachable } from "./gate.ts";
-import type { Exchanging, HttpVisit } from "./http-visit.ts";
+import type { PendingRequest, HttpVisit } from "./http-visit.ts";
 import { Refusal } from "./refusal.ts";
 import { relayAnswer } from "./relay-answer.ts";
 import type { UpstreamRequest } from "./upstream-agent.ts";
@@ -14,13 +14,13 @@ const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** One request from inside, judged, sent on and answered. Owns both until the response is closed. */
 export function forwardRequest(visit: HttpVisit, request: IncomingMessage, response: ServerResponse): void {
-  new Exchange(visit, request, response).run().catch((error: unknown) => {
+  new ForwardedRequest(visit, request, response).run().catch((error: unknown) => {
     visit.gate.fault(error);
     response.destroy();
   });
 }
 
-class Exchange implements Exchanging {
+class ForwardedRequest implements PendingRequest {
   readonly #visit: HttpVisit;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;

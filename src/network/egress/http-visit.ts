@@ -18,7 +18,7 @@ export interface HttpVisitOptions {
 }
 
 /** A request that is being answered. */
-export interface Exchanging {
+export interface PendingRequest {
   /** Nothing moved for too long. */
   expire(): void;
 }
@@ -33,7 +33,7 @@ export class HttpVisit {
   readonly #trust: UpstreamTrust;
   #timer: NodeJS.Timeout | undefined;
   #agent: { readonly key: string; readonly agent: Agent } | undefined;
-  readonly #exchanges = new Set<Exchanging>();
+  readonly #exchanges = new Set<PendingRequest>();
   #isFirst = true;
 
   constructor(stream: Duplex, { gate, via, fixed, trust, connect }: HttpVisitOptions) {
@@ -52,7 +52,7 @@ export class HttpVisit {
     return this.#exchanges.size;
   }
 
-  began(exchange: Exchanging): void {
+  began(exchange: PendingRequest): void {
     this.#isFirst = false;
     this.#exchanges.add(exchange);
     this.#limit(this.gate.limits.idleMs);
@@ -63,7 +63,7 @@ export class HttpVisit {
     this.#timer?.refresh();
   }
 
-  ended(exchange: Exchanging): void {
+  ended(exchange: PendingRequest): void {
     this.#exchanges.delete(exchange);
     if (this.#exchanges.size === 0) this.#limit(this.gate.limits.headMs);
   }

@@ -6,9 +6,9 @@ import { parseAuthority } from "../host-name.ts";
 import { endSoon, refuseStream } from "./answer-refusal.ts";
 import type { Allowance } from "./bounds.ts";
 import { Gate, type GateOptions } from "./gate.ts";
-import type { HttpDoor } from "./http-door.ts";
+import type { HttpProxy } from "./http-proxy.ts";
 import { badRequest } from "./http-target.ts";
-import { LoopbackDoors } from "./loopback-doors.ts";
+import { LoopbackListeners } from "./loopback-listeners.ts";
 import { NameAddresses } from "./name-addresses.ts";
 import { serveNames } from "./name-service.ts";
 import { type Place, Refusal } from "./refusal.ts";
@@ -25,7 +25,7 @@ export const PROXY_ADDRESSES = {
 } as const satisfies Record<string, SocketAddress>;
 
 export interface SandboxEgressOptions extends GateOptions {
-  readonly door: HttpDoor;
+  readonly proxy: HttpProxy;
   readonly trust: UpstreamTrust;
   /** Called once it is over. */
   readonly closed: () => void;
@@ -34,7 +34,7 @@ export interface SandboxEgressOptions extends GateOptions {
 interface Listening {
   readonly controller: AbortController;
   readonly names: NameAddresses;
-  readonly doors: LoopbackDoors;
+  readonly loopback: LoopbackListeners;
   readonly served: Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export class SandboxEgress implements EgressService {
   #follow({ policy }: EgressState): void {
     if (policy === "none") return this.#stopListening();
     const listening = this.#listen();
-    this.#ready = settle(listening.served, listening.doors.follow(policy));
+    this.#ready = settle(listening.served, listening.loopback.follow(policy));
     // Who wants to know waits for it; nobody has to.
     this.#ready.catch(() => {});
   }
@@ -96,8 +96,8 @@ export class SandboxEgress implements EgressService {
       this.#admit(connection, (stream) => this.#takePlace(stream, place));
     const take = (connection: ListenedConnection, host: string): void => takePlace(connection, { host, port: connection.local.port });
     const names = new NameAddresses({ guest, take, max: this.#gate.limits.names });
-    const doors = new LoopbackDoors({ guest, take: takePlace, taken: Object.values(PROXY_ADDRESSES) });
-    this.#listening = { controller, names, doors, served: this.#serve(controller, names) };
+    const loopback = new LoopbackListeners({ guest, take: takePlace, taken: Object.values(PROXY_ADDRESSES) });
+    this.#listening = { controller, names, loopback, served: this.#serve(controller, names) };
     return this.#listening;
   }
 
@@ -129,7 +129,7 @@ export class SandboxEgress implements EgressService {
   #stopListening(): void {
     this.#listening?.controller.abort();
     this.#listening?.names.close();
-    this.#listening?.doors.close();
+    this.#listening?.loopback.close();
     this.#listening = undefined;
     this.#ready = Promise.resolve();
   }
@@ -188,8 +188,8 @@ export class SandboxEgress implements EgressService {
   }
 
   #takeHttp(stream: Duplex): void {
-    const { door, trust } = this.#options;
-    door.serve(stream, { gate: this.#gate, via: "http", trust, connect: (authority, tunnel) => this.#takeConnect(authority, tunnel) });
+    const { proxy, trust } = this.#options;
+    proxy.serve(stream, { gate: this.#gate, via: "http", trust, connect: (authority, tunnel) => this.#takeConnect(authority, tunnel) });
   }
 
   #takeConnect(authority: string, stream: Duplex): void {
@@ -214,8 +214,8 @@ export class SandboxEgress implements EgressService {
   }
 
   #tunnel(via: ConnectionRecord["via"], place: Place, stream: Duplex, answer: TunnelAnswer): void {
-    const { door, trust } = this.#options;
-    this.#settle(stream, openTunnel({ gate: this.#gate, via, place, stream, answer, door, trust }));
+    const { proxy, trust } = this.#options;
+    this.#settle(stream, openTunnel({ gate: this.#gate, via, place, stream, answer, proxy, trust }));
   }
 
   /** A fault of ours costs the connection that met it, and no other. */

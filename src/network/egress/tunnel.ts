@@ -7,7 +7,7 @@ import { endSoon } from "./answer-refusal.ts";
 import { HELLO_MAX_BYTES, type HelloParse, parseClientHello } from "./client-hello.ts";
 import type { Flow } from "./flow.ts";
 import type { Gate } from "./gate.ts";
-import type { HttpDoor } from "./http-door.ts";
+import type { HttpProxy } from "./http-proxy.ts";
 import type { HttpOrigin } from "./http-target.ts";
 import { joinStreams } from "./join-streams.ts";
 import { scanForPlaceholders } from "./placeholder-scan.ts";
@@ -30,7 +30,7 @@ export interface TunnelRequest {
   readonly place: Place;
   readonly stream: Duplex;
   readonly answer: TunnelAnswer;
-  readonly door: HttpDoor;
+  readonly proxy: HttpProxy;
   readonly trust: UpstreamTrust;
 }
 
@@ -40,11 +40,11 @@ export async function openTunnel(request: TunnelRequest): Promise<void> {
   const flow = gate.start({ via: request.via, place });
   stream.on("error", () => stream.destroy());
   stream.once("close", () => flow.end());
-  const grants = gate.find(place);
+  const allowances = gate.find(place);
   const refuse = (refusal: Refusal): void => request.answer.refuse(stream, refusal);
   flow.cut = refuse;
-  if (grants.length === 0) return flow.stop(gate.noRule(place));
-  flow.rule = grants[0]?.rule;
+  if (allowances.length === 0) return flow.stop(gate.noRule(place));
+  flow.rule = allowances[0]?.rule;
   flow.isStillAllowed = () => gate.find(place).length > 0;
   const tunnel = new Tunnel(request, flow);
   if (tunnel.speaks === "http" || (tunnel.speaks === "tls" && gate.readsTls(place))) return read(tunnel, gate, flow);
@@ -154,11 +154,11 @@ class Tunnel {
   }
 
   #serveHttp(stream: Duplex, scheme: HttpOrigin["scheme"]): void {
-    const { gate, via, place, trust, door } = this.#request;
+    const { gate, via, place, trust, proxy } = this.#request;
     this.#flow.cut = () => this.#request.stream.destroy();
     // Its requests are in the audit, one by one.
     this.#flow.isQuiet = true;
-    door.serve(stream, { gate, via, fixed: { place, scheme }, trust });
+    proxy.serve(stream, { gate, via, fixed: { place, scheme }, trust });
   }
 
   #refuseTls(refusal: Refusal): void {
@@ -171,7 +171,7 @@ class Tunnel {
 const OTHER: HelloParse = { kind: "other" };
 
 function expected(gate: Gate, place: Place): Tunnel["speaks"] {
-  const schemes = new Set(gate.find(place).map((grant) => grant.scheme));
+  const schemes = new Set(gate.find(place).map((allowance) => allowance.scheme));
   if (gate.isAll) return place.port === 443 ? "tls" : place.port === 80 && gate.guard ? "http" : "anything";
   if (place.port === 443 || (schemes.size === 1 && schemes.has("https"))) return "tls";
   return place.port === 80 || (schemes.size === 1 && schemes.has("http")) ? "http" : "anything";
@@ -184,7 +184,9 @@ function isAllConditional(gate: Gate, place: Place): boolean {
 
 function mayStayUnread(gate: Gate, place: Place, isTls: boolean): boolean {
   if (isTls && gate.readsTls(place)) return false;
-  return gate.find(place).some((grant) => !isConditional(grant) && (grant.scheme === "any" || (isTls && grant.scheme === "https")));
+  return gate
+    .find(place)
+    .some((allowance) => !isConditional(allowance) && (allowance.scheme === "any" || (isTls && allowance.scheme === "https")));
 }
 
 function judgeServerName(hello: { readonly serverName?: string; readonly isEncrypted: boolean }, { host }: Place): Refusal | undefined {

@@ -9,7 +9,7 @@ import type { PortTarget } from "./port-target.ts";
 /** A request of these, without a body, can be sent twice. */
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-export interface Exchange {
+export interface PortRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: PortTarget;
@@ -19,7 +19,7 @@ export interface Exchange {
  * Passes one request in and its answer out, neither of them held: each side goes as fast as the other takes it, and the end of
  * one is the end of the other. Rejects when there is no answer to pass on.
  */
-export async function relayExchange(connections: PortConnections, exchange: Exchange): Promise<void> {
+export async function relayRequest(connections: PortConnections, exchange: PortRequest): Promise<void> {
   const { request, response, target } = exchange;
   const body = bodyOf(request);
   const isRepeatable = body.isEmpty && SAFE.has(request.method ?? "");
@@ -36,7 +36,7 @@ export async function relayExchange(connections: PortConnections, exchange: Exch
 }
 
 /** On a kept connection; when that was closed as the request left, on one of its own. */
-async function askAgain(connections: PortConnections, exchange: Exchange, body: Body): Promise<IncomingMessage> {
+async function askAgain(connections: PortConnections, exchange: PortRequest, body: Body): Promise<IncomingMessage> {
   const asked = ask(connections, exchange, body, connections.agent);
   try {
     return await answered(asked);
@@ -46,7 +46,7 @@ async function askAgain(connections: PortConnections, exchange: Exchange, body: 
   }
 }
 
-function ask(connections: PortConnections, { request, response, target }: Exchange, body: Body, agent?: Agent): ClientRequest {
+function ask(connections: PortConnections, { request, response, target }: PortRequest, body: Body, agent?: Agent): ClientRequest {
   const asked = requestHttp({
     method: request.method,
     path: target.path,

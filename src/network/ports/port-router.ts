@@ -7,7 +7,7 @@ import { redirectAnswer, toPortAnswer } from "./port-answer.ts";
 import { pathStyleHeaders } from "./port-headers.ts";
 import type { PortLink } from "./port-link.ts";
 import { PortConnections } from "./port-pool.ts";
-import { relayExchange } from "./port-relay.ts";
+import { relayRequest } from "./port-relay.ts";
 import type { PortTarget } from "./port-target.ts";
 import { hostNameOf, isForPort, parsePortTarget } from "./port-target.ts";
 import { relayUpgrade, writeAnswer } from "./port-upgrade.ts";
@@ -66,7 +66,7 @@ async function serve(router: Router, request: IncomingMessage, response: ServerR
     if (ours) return answerWith(response, ours, request);
     const connections = connectionsOf(router, target);
     const done = connections.use((signal) => sandbox.dial(target.port, signal));
-    await relayExchange(connections, { request, response, target }).finally(done);
+    await relayRequest(connections, { request, response, target }).finally(done);
   } catch (error) {
     if (response.headersSent || response.destroyed) response.destroy();
     else answerWith(response, toPortAnswer(error, request, router.options.onFailure), request);

@@ -5,7 +5,7 @@ import { toAuthority, toCanonicalHost } from "../host-name.ts";
 import type { SecretUse, SecretUses } from "../policy.ts";
 import type { SandboxAuthority, ServerCertificates } from "../tls/sandbox-authority.ts";
 import { createServerCertificates } from "../tls/sandbox-authority.ts";
-import type { Place, Visit } from "./fill-head.ts";
+import type { HeadPart, Visit } from "./fill-head.ts";
 import { fillHead } from "./fill-head.ts";
 import { createPlaceholderWatch, findPlaceholder } from "./placeholder.ts";
 import { createResponseMask } from "./response-mask.ts";
@@ -151,13 +151,13 @@ function toKey(host: string, port: number): string {
   return toAuthority(toCanonicalHost(host) ?? host, port);
 }
 
-function assertMayGo(entry: Entry, target: RequestTarget, place: Place): void {
+function assertMayGo(entry: Entry, target: RequestTarget, place: HeadPart): void {
   const refusal = refusalOf(entry, target, place);
   if (refusal !== undefined) throw new BelljarError("FORBIDDEN", refusal);
 }
 
 /** Why the value may not go there; undefined when it may. Names what the program knows already: its variable and hosts. */
-function refusalOf({ variable, use, hosts }: Entry, { host, port, isEncrypted }: RequestTarget, place: Place): string | undefined {
+function refusalOf({ variable, use, hosts }: Entry, { host, port, isEncrypted }: RequestTarget, place: HeadPart): string | undefined {
   const what = `The placeholder of ${variable}`;
   if (!hosts.has(toKey(host, port)))
     return `${what} may go to ${use.hosts.join(", ")} alone, not to ${host.slice(0, 255)}:${port}: name that host in the sandbox's secrets, or leave the variable out of this request`;
@@ -167,7 +167,7 @@ function refusalOf({ variable, use, hosts }: Entry, { host, port, isEncrypted }:
 }
 
 /** Bytes as characters, as Node writes headers; in a path and query percent-encoded. */
-function encode(value: string | undefined, place: Place): string | undefined {
+function encode(value: string | undefined, place: HeadPart): string | undefined {
   if (value === undefined) return undefined;
   return place === "path" ? encodeURIComponent(value) : Buffer.from(value).toString("latin1");
 }

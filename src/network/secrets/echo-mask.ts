@@ -1,7 +1,7 @@
 import type { Transform } from "node:stream";
 import type { EchoMatch } from "./echo-reader.ts";
 import { locateEchoes } from "./echo-reader.ts";
-import type { EchoScanner, ScanPlace } from "./echo-scanner.ts";
+import type { EchoScanner, ScanPosition } from "./echo-scanner.ts";
 import { createSlicedTransform } from "./sliced-transform.ts";
 
 /** Is put where too much begins to tell values from the rest. */
@@ -11,7 +11,7 @@ const TOO_MUCH = Buffer.from("********");
 export class EchoMask {
   readonly #scanner: EchoScanner;
   readonly #keepsLength: boolean;
-  readonly #place: ScanPlace = { state: 0, start: 0, isFull: false };
+  readonly #place: ScanPosition = { state: 0, start: 0, isFull: false };
   #held: Buffer = Buffer.alloc(0);
   /** Everything in `held` before it is hidden already. */
   #hiddenTo = 0;

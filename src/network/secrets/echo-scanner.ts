@@ -3,7 +3,7 @@ import type { Reading } from "./echo-reader.ts";
 import { PLAIN, readByte } from "./echo-reader.ts";
 
 /** Where a scan stands: what may have begun, and from which byte on. */
-export interface ScanPlace {
+export interface ScanPosition {
   state: number;
   start: number;
   /** More began than is followed: what had begun is given up, and must be hidden. */
@@ -42,7 +42,7 @@ export class EchoScanner {
   }
 
   /** Goes on from `from`. The place behind the first byte with which a value ends, or too much begins; undefined when there is none in these bytes. */
-  next(bytes: Buffer, from: number, place: ScanPlace): number | undefined {
+  next(bytes: Buffer, from: number, place: ScanPosition): number | undefined {
     let table = this.#table;
     let { state } = place;
     for (let at = from; at < bytes.length; at++) {

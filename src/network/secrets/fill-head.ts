@@ -3,10 +3,10 @@ import { replacePlaceholders } from "./placeholder.ts";
 import type { RequestHead } from "./secret-guard.ts";
 
 /** `fixed` are headers that steer the connection itself, and names of headers: nothing is filled in there. */
-export type Place = "header" | "basic" | "path" | "fixed";
+export type HeadPart = "header" | "basic" | "path" | "fixed";
 
 /** What stands for a placeholder at this place, one character a byte. */
-export type Visit = (placeholder: string, place: Place) => string;
+export type Visit = (placeholder: string, place: HeadPart) => string;
 
 const FIXED = new Set([
   "host",

@@ -31,7 +31,7 @@ const PROGRAMS = "/opt/belljar";
 const PROGRAMS_PARENT = "/opt";
 
 /** Where a sandbox lies on the host, and whose its files are: what its removal needs too. */
-export interface JailPlace {
+export interface JailPaths {
   readonly id: string;
   readonly folder: string;
   readonly sockets: string;
@@ -43,7 +43,7 @@ export interface JailPlace {
 }
 
 export interface JailRequest {
-  readonly place: JailPlace;
+  readonly place: JailPaths;
   readonly spec: SandboxSpec;
   readonly template: Template;
   readonly cgroups: readonly CgroupBase[];
@@ -79,11 +79,11 @@ export function encodeJailSpec(request: JailRequest): Buffer {
 }
 
 /** What `clear` reads: the place alone. A keeper that was waited for is gone, though a dying child may still hold its lock. */
-export function encodeClearSpec(place: JailPlace, keeper: Keeper): Buffer {
+export function encodeClearSpec(place: JailPaths, keeper: Keeper): Buffer {
   return encodeHead(OPERATION.JAIL, [...placeFields(place), ["FLAGS", CLEAR_FLAGS[keeper]]]);
 }
 
-function placeFields(place: JailPlace): Field[] {
+function placeFields(place: JailPaths): Field[] {
   return [
     ["ID", place.id],
     ["FOLDER", place.folder],

@@ -7,7 +7,7 @@ import { findIdMap } from "./id-map.ts";
 import type { NamespaceHost, NamespaceRuntimeOptions } from "./namespace-host.ts";
 import { probeIsolation } from "./isolation.ts";
 import { clearFolder } from "./clear-folder.ts";
-import { encodeClearSpec, encodeJailSpec, type JailPlace, type Keeper } from "./jail-spec.ts";
+import { encodeClearSpec, encodeJailSpec, type JailPaths, type Keeper } from "./jail-spec.ts";
 import { NamespaceSandbox, type NamespaceSandboxOptions, readEnd } from "./running-sandbox.ts";
 import { Spawner } from "./spawner.ts";
 import { openStorage, type StorageKind } from "./storage.ts";
@@ -126,7 +126,7 @@ class NamespaceRuntime implements Runtime {
   }
 
   /** To clear a sandbox, the host's own kind finds whatever a smaller one left: nothing on disk. */
-  #place(id: string, folder: string, kind: StorageKind = this.#host.storage.kind): JailPlace {
+  #place(id: string, folder: string, kind: StorageKind = this.#host.storage.kind): JailPaths {
     const { storage, idMap } = this.#host;
     return { id, folder, sockets: this.#sockets(id), layers: storage.layers(kind, id, folder), slots: SLOTS, idMap, storage: kind };
   }

@@ -8,7 +8,7 @@ import type { NetworkState } from "./network-state.ts";
 import { assertWithin } from "../network-ceiling.ts";
 import { readsTraffic, trustAuthority, TRUST_MS } from "./trust-authority.ts";
 
-export interface NetworkPlace {
+export interface NetworkTarget {
   readonly networks: HomeNetworks;
   readonly record: SandboxRecord;
   readonly guest: Guest;
@@ -23,7 +23,7 @@ export interface PolicyWish {
 }
 
 /** Rejects with `ARGUMENTS_INVALID`, `FORBIDDEN` or `NOT_SUPPORTED`; then nothing has changed. */
-export async function changePolicy({ networks, record, guest }: NetworkPlace, wish: PolicyWish): Promise<void> {
+export async function changePolicy({ networks, record, guest }: NetworkTarget, wish: PolicyWish): Promise<void> {
   const policy = await networks.check(wish.policy);
   if (wish.principal) await assertNetworkGranted(policy, wish.principal);
   const change = (before: NetworkState): Promise<NetworkState> => changed(before, { ...wish, policy });
@@ -46,7 +46,7 @@ async function changed(before: NetworkState, { policy, capped, principal }: Poli
 }
 
 /** Of several processes that make one at once, the first one's holds. */
-async function trustOwnAuthority({ networks, record, guest }: NetworkPlace): Promise<void> {
+async function trustOwnAuthority({ networks, record, guest }: NetworkTarget): Promise<void> {
   const { createSandboxAuthority } = await import("../../network/tls/sandbox-authority.ts");
   const { authority } = await networks.change(record, (state) =>
     state.authority ? state : { ...state, authority: createSandboxAuthority() },

@@ -1,7 +1,7 @@
 import type { NetworkPolicy } from "../../network/policy.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { CreateOptions, Principal } from "../sandbox.ts";
-import type { NetworkPlace } from "./change-policy.ts";
+import type { NetworkTarget } from "./change-policy.ts";
 import type { HomeNetworks } from "./home-networks.ts";
 import { assertNetworkGranted, insideOf, policyWithin } from "../grants.ts";
 import type { NetworkState } from "./network-state.ts";
@@ -40,7 +40,7 @@ export async function beginNetwork(record: SandboxRecord): Promise<NetworkState>
 }
 
 /** Writes it down for other processes, and resolves once programs inside trust what they must. Its maker serves it already. */
-export async function settleNetwork({ networks, record, guest }: NetworkPlace, first: NetworkState): Promise<void> {
+export async function settleNetwork({ networks, record, guest }: NetworkTarget, first: NetworkState): Promise<void> {
   if (first.authority) {
     const trusted = trustAuthority(guest, first.authority.certificatePem, AbortSignal.timeout(TRUST_MS));
     await Promise.all([networks.announce(record, first), trusted]);

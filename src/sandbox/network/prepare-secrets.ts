@@ -8,7 +8,7 @@ import type { SandboxRecord } from "../sandbox-record.ts";
 import type { CreateOptions, Principal } from "../sandbox.ts";
 import { formatPolicy } from "../network-ceiling.ts";
 
-export interface SecretsPlace {
+export interface SecretsSource {
   readonly principal: Principal;
   readonly network: NetworkPolicy;
   readonly store: SecretStore | undefined;
@@ -16,7 +16,7 @@ export interface SecretsPlace {
 
 /** The secrets that a sandbox's maker wishes for, checked, with a placeholder for each. */
 export async function prepareSecrets(
-  { principal, network, store }: SecretsPlace,
+  { principal, network, store }: SecretsSource,
   options: CreateOptions,
 ): Promise<Required<Pick<SandboxRecord, "secrets" | "placeholders">>> {
   const secrets = parseSecretUses(options.secrets ?? {});

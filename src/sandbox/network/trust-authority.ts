@@ -8,8 +8,8 @@ export const TRUST_MS = 30_000;
 /** Whether some of its rules can only be judged by reading traffic that is encrypted. */
 export async function readsTraffic(policy: NetworkPolicy): Promise<boolean> {
   if (typeof policy === "string") return false;
-  const { grantsOf } = await import("../../network/check-policy.ts");
-  return grantsOf(policy).some(({ methods, path, scheme }) => scheme !== "http" && (methods ?? path) !== undefined);
+  const { allowancesOf } = await import("../../network/check-policy.ts");
+  return allowancesOf(policy).some(({ methods, path, scheme }) => scheme !== "http" && (methods ?? path) !== undefined);
 }
 
 /** Makes the programs of one sandbox trust its own authority; resolves when they do. Doing it again changes nothing. */

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { branchArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
-import type { GitPlace } from "./run-git.ts";
+import type { GitFolder } from "./run-git.ts";
 import { READ_ONLY, runGit } from "./run-git.ts";
 
 const BRANCHES_MAX = 1_000;
@@ -80,7 +80,7 @@ function changeArguments({
   }
 }
 
-async function readBranches(place: GitPlace, hasRemotes: boolean): Promise<readonly z.output<typeof Branch>[]> {
+async function readBranches(place: GitFolder, hasRemotes: boolean): Promise<readonly z.output<typeof Branch>[]> {
   const format = FIELDS.map((field) => `%(${field})%00`).join("");
   const kinds = ["refs/heads", ...(hasRemotes ? ["refs/remotes"] : [])];
   const { stdout } = await runGit(place, ["for-each-ref", `--format=${format}`, `--count=${BRANCHES_MAX + 1}`, ...kinds], READ_ONLY);

@@ -4,7 +4,7 @@ import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { Change, changeLines, FILES_MAX, parseChanges, sumLines } from "./change-list.ts";
 import { repositoryArgument } from "./git-arguments.ts";
 import { identityVariables } from "./git-identity.ts";
-import type { GitPlace } from "./run-git.ts";
+import type { GitFolder } from "./run-git.ts";
 import { LINE_BYTES, READ_ONLY, runGit } from "./run-git.ts";
 
 const line = (description: string) =>
@@ -68,7 +68,7 @@ export const gitCommit = defineTool({
   },
 });
 
-async function readLast(place: GitPlace): Promise<z.output<typeof Output>> {
+async function readLast(place: GitFolder): Promise<z.output<typeof Output>> {
   const [head, list, branch] = [
     await runGit(place, ["log", "-1", "--format=%H%x00%s%x00%an <%ae>"], { ...READ_ONLY, maxOutputBytes: LINE_BYTES }),
     await runGit(

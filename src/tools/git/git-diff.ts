@@ -4,7 +4,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { Change, changeText, FILES_MAX, parseChanges } from "./change-list.ts";
 import { pathsArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
-import type { GitPlace } from "./run-git.ts";
+import type { GitFolder } from "./run-git.ts";
 import { READ_ONLY, runGit } from "./run-git.ts";
 
 const PATCH_SHOWN_BYTES = 131_072;
@@ -56,7 +56,7 @@ export const gitDiff = defineTool({
   },
 });
 
-function diff(place: GitPlace, args: z.output<typeof Input>, format: readonly string[]) {
+function diff(place: GitFolder, args: z.output<typeof Input>, format: readonly string[]) {
   const { staged, from, to, paths } = args;
   const revisions = [from, to].filter((revision) => revision !== undefined);
   return runGit(

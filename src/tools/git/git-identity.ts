@@ -1,4 +1,4 @@
-import type { GitPlace } from "./run-git.ts";
+import type { GitFolder } from "./run-git.ts";
 import { LINE_BYTES, runGit } from "./run-git.ts";
 
 const FALLBACK = { name: "Belljar user", email: "user@belljar.invalid" };
@@ -9,7 +9,7 @@ export interface Identity {
 }
 
 /** Who commits, as variables: what is configured stands, a name that nobody gave is filled in, and an author that is given is one. */
-export async function identityVariables(place: GitPlace, author: Identity): Promise<Record<string, string>> {
+export async function identityVariables(place: GitFolder, author: Identity): Promise<Record<string, string>> {
   const [name, email] = await Promise.all([readSetting(place, "user.name"), readSetting(place, "user.email")]);
   return {
     ...(name === "" && { GIT_AUTHOR_NAME: FALLBACK.name, GIT_COMMITTER_NAME: FALLBACK.name }),
@@ -20,7 +20,7 @@ export async function identityVariables(place: GitPlace, author: Identity): Prom
 }
 
 /** Exit code 1: there is no such setting. */
-async function readSetting(place: GitPlace, name: string): Promise<string> {
+async function readSetting(place: GitFolder, name: string): Promise<string> {
   const { stdout } = await runGit(place, ["config", "--get", name], { accept: [0, 1], maxOutputBytes: LINE_BYTES });
   return stdout.trim();
 }

@@ -9,7 +9,7 @@ import { credentialArgument } from "./git-credential.ts";
 import { identityVariables } from "./git-identity.ts";
 import { remoteSettings } from "./remote-credential.ts";
 import { readStatus } from "./repository-status.ts";
-import type { GitPlace } from "./run-git.ts";
+import type { GitFolder } from "./run-git.ts";
 import { LINE_BYTES, READ_ONLY, runGit } from "./run-git.ts";
 
 const FLAGS = { ff_only: "--ff-only", merge: "--no-rebase", rebase: "--rebase" } as const;
@@ -56,7 +56,7 @@ export const gitPull = defineTool({
   },
 });
 
-async function readHead(place: GitPlace): Promise<string | null> {
+async function readHead(place: GitFolder): Promise<string | null> {
   const { stdout } = await runGit(place, ["rev-parse", "--verify", "--quiet", "HEAD"], {
     ...READ_ONLY,
     accept: [0, 1],
@@ -65,12 +65,12 @@ async function readHead(place: GitPlace): Promise<string | null> {
   return stdout.trim() || null;
 }
 
-async function readFiles(place: GitPlace, before: string, after: string) {
+async function readFiles(place: GitFolder, before: string, after: string) {
   const args = ["diff", "--no-ext-diff", "--no-textconv", "--raw", "--numstat", "-z", "--find-renames", before, after, "--"];
   return parseChanges((await runGit(place, args, READ_ONLY)).stdout);
 }
 
-async function withConflicts(place: GitPlace, error: unknown): Promise<never> {
+async function withConflicts(place: GitFolder, error: unknown): Promise<never> {
   if (!(error instanceof BelljarError && error.code === "COMMAND_FAILED")) throw error;
   const conflicts = (await readStatus(place)).entries.filter(({ conflict }) => conflict).map(({ path }) => path);
   if (conflicts.length === 0) throw error;

@@ -1,6 +1,6 @@
 import type { Credential } from "./git-credential.ts";
 import { credentialSettings } from "./git-credential.ts";
-import type { GitPlace, GitSettings } from "./run-git.ts";
+import type { GitFolder, GitSettings } from "./run-git.ts";
 import { LINE_BYTES, READ_ONLY, runGit } from "./run-git.ts";
 
 export interface RemoteUse {
@@ -10,7 +10,7 @@ export interface RemoteUse {
 }
 
 /** The settings for a remote of the repository, whose address git itself tells. */
-export async function remoteSettings(place: GitPlace, { remote, credential, isPush }: RemoteUse): Promise<GitSettings> {
+export async function remoteSettings(place: GitFolder, { remote, credential, isPush }: RemoteUse): Promise<GitSettings> {
   if (!credential) return {};
   const { stdout } = await runGit(place, ["remote", "get-url", ...(isPush ? ["--push"] : []), "--", remote], {
     ...READ_ONLY,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { showName } from "../files/file-row.ts";
-import type { GitPlace } from "./run-git.ts";
+import type { GitFolder } from "./run-git.ts";
 import { READ_ONLY, runGit } from "./run-git.ts";
 
 const STATES = {
@@ -43,7 +43,7 @@ const Status = z.object(STATUS_SHAPE);
 export type RepositoryStatus = z.output<typeof Status>;
 type StatusEntry = z.output<typeof Entry>;
 
-export async function readStatus(place: GitPlace): Promise<RepositoryStatus> {
+export async function readStatus(place: GitFolder): Promise<RepositoryStatus> {
   const args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--find-renames"];
   const { stdout, truncated } = await runGit(place, args, READ_ONLY);
   const all = stdout.split("\0", RECORDS_MAX + 1);

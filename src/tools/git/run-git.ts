@@ -2,7 +2,7 @@ import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 
 /** Where and how one git runs. */
-export interface GitPlace {
+export interface GitFolder {
   readonly sandbox: Sandbox;
   /** Absent: the workspace. */
   readonly path: string | undefined;
@@ -66,7 +66,7 @@ export const LINE_BYTES = 16_384;
 export const READ_ONLY: GitSettings = { env: { GIT_OPTIONAL_LOCKS: "0" }, config: [["log.showSignature", "false"]] };
 
 /** Rejects with `COMMAND_FAILED` and what git said, `EXEC_TIMEOUT`, or `COMMAND_NOT_FOUND` where there is no git. */
-export async function runGit({ sandbox, path, signal }: GitPlace, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
+export async function runGit({ sandbox, path, signal }: GitFolder, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
   const { input, timeoutMs = TIMEOUT_MS, maxOutputBytes = OUTPUT_BYTES, onOutput, accept = [0] } = options;
   const result = await sandbox.guest.run({
     argv: ["git", ...args],

@@ -1,6 +1,6 @@
 import type { ToolResult } from "../../../src/catalog/tool.ts";
 import { BelljarError } from "../../../src/errors.ts";
-import type { InputRequired } from "../../../src/mcp/server/client-exchange.ts";
+import type { InputRequired } from "../../../src/mcp/server/client-channel.ts";
 import type { ToolDoor } from "../../../src/mcp/server/tool-door.ts";
 
 export type FixtureCall = Parameters<ToolDoor["call"]>[3];

@@ -1,4 +1,4 @@
-import type { InputRequired } from "../../../src/mcp/server/client-exchange.ts";
+import type { InputRequired } from "../../../src/mcp/server/client-channel.ts";
 
 type Requests = NonNullable<InputRequired["inputRequests"]>;
 

@@ -1,7 +1,7 @@
 import type { LoggingLevel, ServerContext } from "@modelcontextprotocol/server";
 
 /** What a request says beside its own arguments, and what can be said to its client before the answer. */
-export interface ClientExchange {
+export interface ClientChannel {
   /** What the client answered to an `InputRequired` of the same call, by its keys. */
   readonly inputResponses: Readonly<Record<string, unknown>>;
   /** Comes back as it was sent, or as somebody made it: check it. */
@@ -17,7 +17,7 @@ export interface InputRequired {
   readonly requestState?: string;
 }
 
-export function toClientExchange({ mcpReq }: ServerContext): ClientExchange {
+export function toClientChannel({ mcpReq }: ServerContext): ClientChannel {
   const state: unknown = mcpReq.requestState();
   return {
     inputResponses: mcpReq.inputResponses ?? {},

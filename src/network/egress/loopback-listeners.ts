@@ -1,10 +1,10 @@
 import { isIPv4 } from "node:net";
 import type { Guest, GuestListener, ListenedConnection, SocketAddress } from "../../runtime/guest/guest.ts";
-import { grantsOf } from "../check-policy.ts";
+import { allowancesOf } from "../check-policy.ts";
 import type { NetworkPolicy } from "../policy.ts";
 import type { Place } from "./refusal.ts";
 
-export interface LoopbackDoorsOptions {
+export interface LoopbackListenersOptions {
   readonly guest: Guest;
   /** Owns the connection. */
   readonly take: (connection: ListenedConnection, place: Place) => void;
@@ -12,7 +12,7 @@ export interface LoopbackDoorsOptions {
   readonly taken: readonly SocketAddress[];
 }
 
-interface Door {
+interface Wanted {
   readonly place: Place;
   readonly address: string;
 }
@@ -21,39 +21,38 @@ interface Door {
  * Ports of the host's own loopback that a policy names, on the same address inside: programs use no proxy for 127.0.0.1.
  * Where a program inside holds the port already, it keeps it.
  */
-export class LoopbackDoors {
-  readonly #options: LoopbackDoorsOptions;
+export class LoopbackListeners {
+  readonly #options: LoopbackListenersOptions;
   readonly #open = new Map<string, AbortController>();
 
-  constructor(options: LoopbackDoorsOptions) {
+  constructor(options: LoopbackListenersOptions) {
     this.#options = options;
   }
 
   /** Resolves once programs can connect. Never rejects. */
   async follow(policy: NetworkPolicy): Promise<void> {
-    const doors = new Map(doorsOf(policy, this.#options.taken).map((door) => [keyOf(door), door]));
-    for (const [key, controller] of this.#open) if (!doors.has(key)) this.#close(key, controller);
-    const missing = [...doors].filter(([key]) => !this.#open.has(key));
-    await Promise.all(missing.map(([key, door]) => this.#listen(key, door)));
+    const wanted = new Map(wantedBy(policy, this.#options.taken).map((one) => [keyOf(one), one]));
+    for (const [key, controller] of this.#open) if (!wanted.has(key)) this.#close(key, controller);
+    const missing = [...wanted].filter(([key]) => !this.#open.has(key));
+    await Promise.all(missing.map(([key, one]) => this.#listen(key, one)));
   }
 
   close(): void {
     for (const [key, controller] of this.#open) this.#close(key, controller);
   }
 
-  async #listen(key: string, door: Door): Promise<void> {
+  async #listen(key: string, { address, place }: Wanted): Promise<void> {
     const controller = new AbortController();
     this.#open.set(key, controller);
-    const address = { address: door.address, port: door.place.port };
     try {
-      const listener = await this.#options.guest.listen([address], { signal: controller.signal, waiting: 1 });
-      void this.#takeAll(listener, door, () => this.#close(key, controller));
+      const listener = await this.#options.guest.listen([{ address, port: place.port }], { signal: controller.signal, waiting: 1 });
+      void this.#takeAll(listener, place, () => this.#close(key, controller));
     } catch {
       this.#close(key, controller);
     }
   }
 
-  async #takeAll({ connections, held }: GuestListener, { place }: Door, ended: () => void): Promise<void> {
+  async #takeAll({ connections, held }: GuestListener, place: Place, ended: () => void): Promise<void> {
     held.catch(() => {});
     try {
       for await (const connection of connections) this.#options.take(connection, place);
@@ -69,8 +68,8 @@ export class LoopbackDoors {
   }
 }
 
-function doorsOf(policy: NetworkPolicy, taken: readonly SocketAddress[]): readonly Door[] {
-  const places = grantsOf(policy).filter(
+function wantedBy(policy: NetworkPolicy, taken: readonly SocketAddress[]): readonly Wanted[] {
+  const places = allowancesOf(policy).filter(
     ({ host, isExact }) => isExact && (host === "localhost" || (isIPv4(host) && host.startsWith("127."))),
   );
   return places
@@ -78,6 +77,6 @@ function doorsOf(policy: NetworkPolicy, taken: readonly SocketAddress[]): readon
     .filter(({ place, address }) => !taken.some((other) => other.address === address && other.port === place.port));
 }
 
-function keyOf({ address, place }: Door): string {
+function keyOf({ address, place }: Wanted): string {
   return `${address}:${place.port}`;
 }

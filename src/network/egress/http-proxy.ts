@@ -13,7 +13,7 @@ const PIPELINED_MAX = 16;
 const NOWHERE = { host: "", port: 0 };
 
 /** Speaks HTTP with programs inside, on streams that it is given; it listens nowhere. A stream that it was given is closed by it. */
-export class HttpDoor {
+export class HttpProxy {
   readonly #visits = new WeakMap<object, HttpVisit>();
   readonly #server: Server;
 
