@@ -1,3 +1,4 @@
+import { ShareByKey } from "../async/share-by-key.ts";
 import { BelljarError } from "../errors.ts";
 import type { Runtime, RunningSandbox, SandboxEnd } from "../runtime/runtime.ts";
 import { mayBeInTheMaking } from "./creator.ts";
@@ -29,9 +30,9 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   readonly networks: HomeNetworks;
   readonly #report: (problem: string) => void;
   readonly #held = new Map<string, LocalSandbox>();
-  readonly #opening = new Map<string, Promise<LocalSandbox | undefined>>();
-  readonly #burying = new Map<string, Promise<void>>();
-  readonly #settling = new Map<string, Promise<SandboxEnd | undefined>>();
+  readonly #opening = new ShareByKey<LocalSandbox | undefined>();
+  readonly #burying = new ShareByKey<void>();
+  readonly #settling = new ShareByKey<SandboxEnd | undefined>();
   #isReleased = false;
 
   constructor({ runtime, journal, networks, report }: LiveSandboxesOptions) {
@@ -68,7 +69,7 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   open(record: SandboxRecord): Promise<LocalSandbox | undefined> {
     const held = this.held(record.id);
     if (held) return Promise.resolve(held);
-    return once(this.#opening, record.id, async () => {
+    return this.#opening.run(record.id, async () => {
       const running = await this.#openHandle(record);
       return running && this.hold(record, running);
     });
@@ -76,7 +77,7 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
   /** Clears what an ended sandbox left and writes its tombstone; what cannot be cleared yet is reported, and swept later. */
   bury(record: SandboxRecord, end: SandboxEnd): Promise<void> {
-    return once(this.#burying, record.id, async () => {
+    return this.#burying.run(record.id, async () => {
       const settled = await this.#reported(record, () => this.settle(record));
       const isBuried = settled !== undefined || (await this.#journal.read(record.id))?.end !== undefined;
       if (!isBuried) await this.#noteEnd(record, { ...end, isCleared: false });
@@ -85,7 +86,7 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
   /** Has the runtime clear what a dead sandbox left, then writes the tombstone; undefined while it lives or its keeper is at it. */
   settle(record: SandboxRecord): Promise<SandboxEnd | undefined> {
-    return once(this.#settling, record.id, async () => {
+    return this.#settling.run(record.id, async () => {
       this.#assertOurs(record);
       const end = await this.#runtime.clear(record.id, this.#journal.folder(record.id));
       if (!end) return undefined;
@@ -134,8 +135,8 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isReleased = true;
-    await Promise.allSettled([...this.#opening.values(), ...this.#burying.values()]);
-    await Promise.allSettled(this.#settling.values());
+    await Promise.all([this.#opening.idle(), this.#burying.idle()]);
+    await this.#settling.idle();
     await Promise.all([...this.#held.keys()].map((id) => this.#letGo(id)));
   }
 
@@ -214,13 +215,4 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 /** It neither answers nor is dead: in the making, or being taken down. */
 export function notReady(record: SandboxRecord): BelljarError {
   return new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} is being created or removed: try again`);
-}
-
-/** One piece of work for a key at a time; who comes while it runs shares it. */
-function once<T>(running: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
-  const known = running.get(key);
-  if (known) return known;
-  const started = work().finally(() => running.delete(key));
-  running.set(key, started);
-  return started;
 }

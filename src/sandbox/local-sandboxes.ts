@@ -13,7 +13,7 @@ import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
 import { LiveSandboxes, notReady } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
-import { mapLimit } from "./map-limit.ts";
+import { mapLimit } from "../async/map-limit.ts";
 import { HomeNetworks } from "./network/home-networks.ts";
 import type { NetworkRecord } from "./network/prepare-network.ts";
 import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-network.ts";

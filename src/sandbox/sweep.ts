@@ -2,7 +2,7 @@ import { mayBeInTheMaking } from "./creator.ts";
 import type { Journal, JournalEntry } from "./journal.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { SandboxEnd } from "../runtime/runtime.ts";
-import { mapLimit } from "./map-limit.ts";
+import { mapLimit } from "../async/map-limit.ts";
 
 const PARALLEL = 8;
 /** One-shot programs leave one each: the oldest go first, though their time has not come. */

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { AuditLog } from "../../audit/audit-log.ts";
-import type { Audit } from "../../audit/audit.ts";
+import type { Audit, AuditedCall } from "../../audit/audit.ts";
 
 /** What is counted of one server, as Prometheus reads it. Nothing in it names a caller, a sandbox or a host. */
 export interface ServerMetrics {
@@ -97,8 +97,6 @@ function createMeters(registers: Registry[]) {
   });
   return { calls, requests, connections, bytes };
 }
-
-type AuditedCall = Parameters<Audit["record"]>[0];
 
 function watchGauge(register: Registry, about: { readonly name: string; readonly help: string }, read: () => number): void {
   const gauge = new Gauge({

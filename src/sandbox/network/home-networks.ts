@@ -6,7 +6,7 @@ import type { SecretGuard } from "../../network/secrets/secret-guard.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";
 import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
-import { mapLimit } from "../map-limit.ts";
+import { mapLimit } from "../../async/map-limit.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { ChangeState, KeptState } from "./network-files.ts";
 import { NetworkFiles } from "./network-files.ts";

@@ -4,7 +4,7 @@ import { mayBeInTheMaking } from "../creator.ts";
 import { quotasOf } from "../grants.ts";
 import type { Journal } from "../journal.ts";
 import type { LiveSandboxes } from "../live-sandboxes.ts";
-import { mapLimit } from "../map-limit.ts";
+import { mapLimit } from "../../async/map-limit.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { Principal, Quotas } from "../sandbox.ts";
 import type { CountedSandbox } from "./quota-refusal.ts";

@@ -1,7 +1,7 @@
 import { readlink, unlink } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { mapLimit } from "../map-limit.ts";
+import { mapLimit } from "../../async/map-limit.ts";
 import { highest, listNumbers, placeLink, replaceLink } from "../../files/numbered-links.ts";
 import { ifPresent } from "../../files/file-error.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";

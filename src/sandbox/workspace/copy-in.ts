@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import type { Stats } from "node:fs";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf, fileError } from "../../files/file-error.ts";
-import { mapLimit } from "../map-limit.ts";
+import { mapLimit } from "../../async/map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { copyTarget } from "./copy-target.ts";
 import type { CopyOptions, CopyResult } from "./copy-target.ts";

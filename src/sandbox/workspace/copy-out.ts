@@ -3,7 +3,7 @@ import { basename, dirname, posix, resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
 import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
-import { mapLimit } from "../map-limit.ts";
+import { mapLimit } from "../../async/map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { copyContent } from "./copy-content.ts";
 import type { CopyOptions, CopyResult } from "./copy-target.ts";

@@ -3,7 +3,7 @@ import { chmod, lchown, lstat, lutimes, mkdir, open, readdir, readlink, rename, 
 import type { FileHandle } from "node:fs/promises";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
-import { mapLimit } from "../map-limit.ts";
+import { mapLimit } from "../../async/map-limit.ts";
 import type { Entry, HostEntry } from "./entry.ts";
 import { isStagingName } from "./staging-name.ts";
 import { assertRelativePath, fromHost, fromKey, showPath, toKey } from "./entry.ts";

@@ -1,7 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
 import type { Texts } from "../../text/texts.ts";
-import { mapLimit } from "../map-limit.ts";
+import { mapLimit } from "../../async/map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { hashGuestFile, hashHostFile, insidePath } from "./compare-content.ts";
 import type { Entry, HostEntry } from "./entry.ts";

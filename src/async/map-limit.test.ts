@@ -1,0 +1,21 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { mapLimit } from "./map-limit.ts";
+
+it("keeps the order, and works at no more than so many at a time", async () => {
+  let running = 0;
+  let most = 0;
+  const results = await mapLimit([5, 1, 4, 2, 3], 2, async (turns) => {
+    running += 1;
+    most = Math.max(most, running);
+    for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+    running -= 1;
+    return turns * 10;
+  });
+  expect([results, most]).toEqual([[50, 10, 40, 20, 30], 2]);
+  expect(await mapLimit([], 3, async (item) => item)).toEqual([]);
+});
+
+it("rejects with the first failure", async () => {
+  await expect(mapLimit([1, 2], 2, (item) => Promise.reject(new Error(`no ${item}`)))).rejects.toThrow("no 1");
+});
