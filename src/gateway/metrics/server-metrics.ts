@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { AuditLog } from "../../audit/audit-log.ts";
-import type { Audit, AuditedCall } from "../../audit/audit.ts";
+import type { AuditedCall } from "../../audit/audit.ts";
 
 /** What is counted of one server, as Prometheus reads it. Nothing in it names a caller, a sandbox or a host. */
 export interface ServerMetrics {

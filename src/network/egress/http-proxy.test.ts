@@ -47,6 +47,37 @@ it("keeps one connection to the origin for the requests of one connection", asyn
   expect(lab.records.map(({ address }) => address)).toEqual(["127.0.0.1", "127.0.0.1"]);
 });
 
+it("passes on neither way what is about one connection, nor what Connection names", async () => {
+  const origin = createServer((request, response) => {
+    const headers = {
+      Connection: "x-theirs",
+      "X-Theirs": "1",
+      "Proxy-Authentication-Info": "x",
+      "Keep-Alive": "timeout=99",
+      "X-Kept": "yes",
+    };
+    response.writeHead(200, headers).end(JSON.stringify(request.headers));
+  });
+  await using server = await openOrigin(origin);
+  const host = `good.test:${server.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "good.test": ["127.0.0.1"] } });
+  const lines = [
+    "Connection: close, X-Ours, cookie",
+    "X-Ours: 1",
+    "Cookie: a=b",
+    "Proxy-Authorization: Basic eA==",
+    "TE: gzip",
+    "X-Kept: yes",
+  ];
+  const answer = await converse(await lab.proxy(), `GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n${lines.join("\r\n")}\r\n\r\n`);
+  const [head = "", body = ""] = answer.split("\r\n\r\n");
+  expect(head.toLowerCase()).toContain("x-kept: yes");
+  expect(head.toLowerCase()).not.toMatch(/x-theirs|proxy-authentication-info|timeout=99/);
+  const seen = JSON.parse(/\{.*\}/s.exec(body)?.[0] ?? "") as Record<string, string>;
+  expect(seen).toMatchObject({ host, "x-kept": "yes" });
+  for (const name of ["x-ours", "cookie", "proxy-authorization", "te"]) expect(seen).not.toHaveProperty(name);
+});
+
 it("streams bodies both ways", async () => {
   await using origin = await openOrigin(createServer((request, response) => request.pipe(response)));
   const host = `good.test:${origin.port}`;

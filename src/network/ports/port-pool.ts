@@ -24,7 +24,7 @@ export class PortConnections {
 
   constructor(onIdle: () => void) {
     this.#onIdle = onIdle;
-    // What Node's own agent asks of TCP sockets there makes no sense for a stream of the guest.
+    // What an http.Agent asks of TCP sockets there makes no sense for a stream of the guest.
     this.#agent = Object.assign(new Agent({ keepAlive: true, maxFreeSockets: IDLE_MAX }), {
       createConnection: this.connect,
       keepSocketAlive: () => true,
@@ -46,7 +46,7 @@ export class PortConnections {
     try {
       const stream = await this.#dial(this.#gone.signal);
       // An answer that ended before its request did ends both: nobody reads the rest.
-      // `ref` is what the agent asks for when it uses a kept one again.
+      // `ref` is what the http.Agent asks for when it uses a kept one again.
       done(null, Object.assign(stream, { destroySoon: () => stream.destroy(), ref: () => stream }));
     } catch (error) {
       (done as (error: unknown) => void)(error);
