@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Imports of values; those of types are erased. */
-const IMPORTS = /^(?:import|export)\s+(?!type\b)[^;]*?\bfrom\s+"(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
+const IMPORTS = /^(?:import|export) (?!type\b)[^;]*?\bfrom "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
 const MOST = 12;
 
 /** All TypeScript files below a folder of the checkout. */

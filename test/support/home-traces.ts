@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync, watch } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { UNFINISHED } from "../../src/files/replace-file.ts";
 
 /** What a home's sandboxes are to the rest of the machine, as its kernel tells it. */
 export interface HomeTraces {
@@ -43,7 +44,7 @@ export function findRemains(home: string): readonly string[] {
   const folders = names(join(home, "sandboxes")).map((id) => join("sandboxes", id));
   return [...folders, "pool"].flatMap((folder) =>
     names(join(home, folder))
-      .filter((name) => !name.includes(".json"))
+      .filter((name) => !name.includes(".json") && !name.startsWith(UNFINISHED))
       .map((name) => join(folder, name)),
   );
 }

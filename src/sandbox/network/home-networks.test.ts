@@ -10,8 +10,10 @@ import { fakeRuntime } from "../../runtime/fake/fake-runtime.ts";
 import { BelljarError } from "../../errors.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "../local-sandboxes.ts";
 import { createLocalSandboxes } from "../local-sandboxes.ts";
+import { createSandboxId } from "../sandbox-id.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { LOCAL } from "../sandbox.ts";
+import { HomeNetworks } from "./home-networks.ts";
 
 const config = { sandbox: { timeoutMs: 3_600_000 }, listMax: 100, tombstoneRetentionMs: 60_000 };
 const signal = new AbortController().signal;
@@ -233,6 +235,13 @@ describe("a server", () => {
     await sandbox.kill();
     await egress.told(({ kind }) => kind === "stop");
     expect(filesOf(sandbox.id)).toEqual([]);
+  });
+
+  it("leaves no file of one that is removed before its file is written", async () => {
+    await using networks = new HomeNetworks({ home, report: (problem) => void problems.push(problem) });
+    const id = createSandboxId();
+    await Promise.all([networks.announce({ id }, { policy: NPM, ceiling: NPM, links: [] }), networks.remove(id)]);
+    expect(filesOf(id)).toEqual([]);
   });
 
   it("sweeps away what is left of sandboxes that are gone", async () => {

@@ -35,7 +35,8 @@ export class HomeNetworks implements AsyncDisposable {
   readonly #served = new Map<string, ServedNetwork>();
   readonly #looks = new TurnsByKey();
   readonly #queued = new Map<string, Promise<unknown>>();
-  readonly #writing = new Set<Promise<unknown>>();
+  /** The first states of fresh sandboxes, on their way to the disk. */
+  readonly #writing = new Map<string, Promise<void>>();
   #watcher: { close(): void } | undefined;
   #discover: ((id: string) => Promise<unknown>) | undefined;
   #isOver = false;
@@ -97,14 +98,16 @@ export class HomeNetworks implements AsyncDisposable {
   }
 
   /** Writes down how a fresh sandbox begins, so that other processes find it. Disposal waits for it. */
-  async announce({ id }: SandboxRecord, state: NetworkState): Promise<void> {
-    const written = this.#files.begin(id, state).finally(() => this.#writing.delete(written));
-    this.#writing.add(written);
+  async announce({ id }: Pick<SandboxRecord, "id">, state: NetworkState): Promise<void> {
+    const written = this.#files.begin(id, state).finally(() => this.#writing.delete(id));
+    this.#writing.set(id, written);
     await written;
   }
 
-  remove(id: string): Promise<void> {
-    return this.#files.remove(id);
+  /** A first state that is still on its way must not come after the removal. */
+  async remove(id: string): Promise<void> {
+    await Promise.allSettled([this.#writing.get(id)]);
+    await this.#files.remove(id);
   }
 
   /** The ids of all sandboxes whose network was ever more than none. */
@@ -122,7 +125,7 @@ export class HomeNetworks implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     this.#watcher?.close();
-    await Promise.allSettled([this.#looks.idle(), ...this.#writing]);
+    await Promise.allSettled([this.#looks.idle(), ...this.#writing.values()]);
     await Promise.all([...this.#served.values()].map((network) => this.letGo(network)));
   }
 
