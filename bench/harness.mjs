@@ -99,8 +99,10 @@ export async function openEgressHome({ config }, { addresses, certificates }) {
   );
   const { home } = config;
   const { toLimits } = await import("../dist/lib/cli/compose/open-egress.js");
+  const { openListeners } = await import("../dist/lib/cli/compose/open-listeners.js");
   const egress = createEgress({
     record: () => {},
+    listeners: openListeners(config),
     limits: toLimits(config.network),
     resolver: { resolve: async (host) => addresses[host] ?? [] },
     upstreamCa: certificates,

@@ -15,6 +15,9 @@ const HOUR_MS = 3_600_000;
 const SYSTEM_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 const PYTHON = "/usr/bin/python3";
 
+/** Some thirty downloads of 1 GB, a third of them through TLS that is read. */
+export const limitMs = 300_000;
+
 /** A client in a sandbox through the policy beside the same client going straight, to an origin on loopback. */
 export async function measure(home) {
   const origin = await openOrigin(home.folder);
