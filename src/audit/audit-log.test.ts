@@ -1,7 +1,7 @@
 import { readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { CALL, openAuditHome, REFUSED } from "../../test/support/audit-home.ts";
+import { type AuditTestHome, CALL, openAuditHome, REFUSED } from "../../test/support/audit-home.ts";
 import { summarise } from "./audit.ts";
 
 const OWNED = { ...REFUSED, verdict: "allowed", reason: undefined, rule: "example.com" };
@@ -113,20 +113,20 @@ it("holds no more lines than a bound while the disk refuses, and leaves none unc
   expect(await home.verify()).toMatchObject({ isIntact: true });
 }, 60_000);
 
+async function untilOneIsWritten(home: AuditTestHome): Promise<void> {
+  const count = (): Promise<number> =>
+    home.entries().then(
+      ({ length }) => length,
+      () => 0,
+    );
+  await expect.poll(count, { timeout: 9_000 }).toBe(1);
+}
+
 it("writes at once what it has only counted when the process exits", async () => {
   await using home = await openAuditHome();
   await using log = home.open();
   log.recordConnection(REFUSED);
-  await expect
-    .poll(
-      () =>
-        home.entries().then(
-          ({ length }) => length,
-          () => 0,
-        ),
-      { timeout: 9_000 },
-    )
-    .toBe(1);
+  await untilOneIsWritten(home);
   for (let count = 0; count < 9; count += 1) log.recordConnection(REFUSED);
   log.flushAtExit();
   expect((await home.entries()).map(({ fields }) => fields["count"])).toEqual([undefined, 9]);
@@ -137,16 +137,7 @@ it("begins another segment for what comes while it closes", async () => {
   await using home = await openAuditHome();
   const log = home.open();
   log.record(CALL);
-  await expect
-    .poll(
-      () =>
-        home.entries().then(
-          ({ length }) => length,
-          () => 0,
-        ),
-      { timeout: 9_000 },
-    )
-    .toBe(1);
+  await untilOneIsWritten(home);
   const closed = log.close();
   for (let turn = 0; turn < 20; turn += 1) {
     log.record(CALL);
