@@ -74,17 +74,17 @@ export async function openHome({ storage = "auto" } = {}) {
     BELLJAR_STORAGE: storage,
     BELLJAR_RUNTIME_DIRECTORY: join(folder, "run"),
   };
-  const { createLocalSandboxes, loadConfig, openRuntime, LOCAL } = await import("../dist/lib/index.js");
+  const { createLocalSandboxes, loadConfig, openRuntimes, LOCAL } = await import("../dist/lib/index.js");
   const config = loadConfig({ env });
-  const runtime = await openRuntime("namespace", runtimeOptions(config, home));
-  const sandboxes = createLocalSandboxes({ home, runtime, config, report: (problem) => console.error(problem) });
+  const runtimes = await openRuntimes("namespace", runtimeOptions(config, home));
+  const sandboxes = createLocalSandboxes({ home, runtimes, config, report: (problem) => console.error(problem) });
   return {
     config,
     env,
     folder,
     create: (options = {}) => sandboxes.create(LOCAL, options, NEVER),
     async close() {
-      const left = await sandboxes.list(LOCAL, { state: ["running"] });
+      const { sandboxes: left } = await sandboxes.list(LOCAL, { filter: { state: ["running"] } });
       for (const { id } of left) await (await sandboxes.get(LOCAL, id)).kill();
       await sandboxes[Symbol.asyncDispose]();
       await removeHome(folder);
@@ -94,7 +94,7 @@ export async function openHome({ storage = "auto" } = {}) {
 
 /** The same home with a way out, for names that it knows by itself. Close it before the home. */
 export async function openEgressHome({ config }, { addresses, certificates }) {
-  const [{ createLocalSandboxes, openRuntime, LOCAL }, { createEgress }, { createSecretStore }] = await Promise.all(
+  const [{ createLocalSandboxes, openRuntimes, LOCAL }, { createEgress }, { createSecretStore }] = await Promise.all(
     ["index.js", "network/egress/create-egress.js", "secrets/create-secret-store.js"].map((file) => import(`../dist/lib/${file}`)),
   );
   const { home } = config;
@@ -108,8 +108,8 @@ export async function openEgressHome({ config }, { addresses, certificates }) {
     upstreamCa: certificates,
   });
   const secrets = createSecretStore({ home });
-  const runtime = await openRuntime("namespace", runtimeOptions(config, home));
-  const sandboxes = createLocalSandboxes({ home, runtime, config, egress, secrets, report: (problem) => console.error(problem) });
+  const runtimes = await openRuntimes("namespace", runtimeOptions(config, home));
+  const sandboxes = createLocalSandboxes({ home, runtimes, config, egress, secrets, report: (problem) => console.error(problem) });
   return {
     create: (options = {}) => sandboxes.create(LOCAL, options, NEVER),
     setSecret: (name, value) => secrets.set(LOCAL.id, name, value),

@@ -9,6 +9,7 @@ export function writeReport(path, { at, machine, suites }) {
   const { cpu, cores, memoryGiB, kernel, node } = machine;
   const parts = [
     "# Benchmarks",
+    `${suites.map(howItStands).join(" ")} The tables mark the others with **no**, and the text below them says what stands in the way.`,
     "Made by `npm run bench -- --markdown docs/benchmarks.md`: run it to get the figures of your machine.",
     `${cpu}, ${cores} cores, ${memoryGiB} GiB, Linux ${kernel}, Node ${node.slice(1)}, on ${at.slice(0, 10)}.`,
     "Each figure stands beside a reference of the same run, taken in turn with it. Ratios and goals are of medians.",
@@ -17,6 +18,14 @@ export function writeReport(path, { at, machine, suites }) {
     `${BY_HAND}${handWritten(path)}`,
   ];
   writeFileSync(path, `${parts.join("\n\n").trimEnd()}\n`);
+}
+
+/** The first thing that a reader wants to know: how many goals are reached, and what could not be measured. */
+export function howItStands({ who, rows }) {
+  const judged = rows.filter(({ isReached }) => isReached !== undefined);
+  const failed = rows.filter((row) => row.failed).map(({ what }) => what);
+  const reached = `As ${who}, ${judged.filter(({ isReached }) => isReached).length} of ${judged.length} goals are reached.`;
+  return failed.length === 0 ? reached : `${reached} Not measured: ${failed.join("; ")}.`;
 }
 
 function section({ who, rows }) {

@@ -2,15 +2,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { httpApiPage } from "./docs/http-api-page.mjs";
+import { page, schemaRows, table } from "./docs/markdown.mjs";
 import { Problem, ROOT, main, say } from "./lib.mjs";
 
 const isCheck = process.argv.includes("--check");
 const load = (path) => import(pathToFileURL(join(ROOT, "dist/lib", path)).href);
-const cell = (text) => String(text).replaceAll("|", "\\|").replaceAll("\n", " ");
-const row = (...cells) => `| ${cells.map(cell).join(" | ")} |`;
-const table = (head, rows) => [row(...head), `|${"---|".repeat(head.length)}`, ...rows.map((cells) => row(...cells))].join("\n");
-const page = (title, ...parts) => `# ${title}\n\n<!-- Made by \`npm run docs\` from the code. -->\n\n${parts.join("\n\n")}\n`;
-
 async function configPage() {
   const { describeConfig } = await load("config/config-keys.js");
   const rows = describeConfig().map((key) => [
@@ -77,22 +74,13 @@ async function toolsPage() {
   return page("Tools", "The built-in MCP tools. Relative paths start at `/home/user`.", ...parts);
 }
 
-function schemaRows({ properties = {}, required = [] }) {
-  return Object.entries(properties).map(([name, schema]) => [
-    `\`${name}\``,
-    typeOf(schema),
-    required.includes(name) ? "yes" : "no",
-    schema.description ?? "",
-  ]);
-}
-
-function typeOf(schema) {
-  if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(", ");
-  if (schema.type === "array") return `array of ${typeOf(schema.items ?? {})}`;
-  return schema.type ?? schema.anyOf?.map(typeOf).join(" or ") ?? "any";
-}
-
-const PAGES = { "config.md": configPage, "cli.md": cliPage, "errors.md": errorsPage, "tools.md": toolsPage };
+const PAGES = {
+  "config.md": configPage,
+  "cli.md": cliPage,
+  "errors.md": errorsPage,
+  "tools.md": toolsPage,
+  "http-api.md": () => httpApiPage(load),
+};
 
 await main(async () => {
   const folder = join(ROOT, "docs/reference");

@@ -1,4 +1,4 @@
-/** The whole suite, as the present user and, when that is root, as an ordinary user too. The last line adds all of it up. */
+/** The whole suite, as the present user and, when that is root, as an ordinary user too. Failures are named last, above the line that adds all up. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -25,6 +25,8 @@ const REQUIRED_IN_CI = [
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
+/** A record of CI may hold no more than the end of what was printed. */
+const failures = [];
 
 /** CI gives each fuzzer a minute; a run by hand only shows that they work. */
 async function fuzz() {
@@ -32,13 +34,19 @@ async function fuzz() {
   const argv = [process.execPath, "scripts/fuzz.mjs", "--seconds", process.env.CI ? "60" : "5"];
   const { code, text } = await runAndRead(argv, { cwd: ROOT, env: cleanEnv() });
   addUp("of the fuzzers", code, text);
+  if (code !== 0) fail("the fuzzers");
 }
 
 async function check([name, argv]) {
   say(`\n== ${name}`);
   const { code } = await runAndRead(argv, { cwd: ROOT, env: cleanEnv({ PATH: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}` }) });
   total[code === 0 ? "passed" : "failed"] += 1;
-  if (code !== 0) say(`${name}: failed`);
+  if (code !== 0) fail(name);
+}
+
+function fail(what) {
+  say(`${what}: failed`);
+  failures.push(what);
 }
 
 /** Runs vitest and gives back how many tests of each file passed. */
@@ -51,7 +59,7 @@ async function suite(title, { projects = [], cwd = ROOT, report, ...options }) {
     ...options,
   });
   addUp(title, code, text);
-  return passedByFile(report, cwd);
+  return readReport(report, { title, cwd });
 }
 
 function addUp(title, code, text) {
@@ -63,23 +71,36 @@ function addUp(title, code, text) {
   total.skipped += skipped;
 }
 
-function passedByFile(report, cwd) {
+/** Notes what failed, and gives back how many tests of each file passed. */
+function readReport(report, { title, cwd }) {
   try {
-    const { testResults } = JSON.parse(readFileSync(report, "utf8"));
-    return new Map(
-      testResults.map((file) => [relative(cwd, file.name), file.assertionResults.filter(({ status }) => status === "passed").length]),
-    );
+    const files = JSON.parse(readFileSync(report, "utf8")).testResults.map((file) => ({ ...file, name: relative(cwd, file.name) }));
+    for (const file of files) failures.push(...describeFailures(file).map((line) => `${title}: ${file.name} > ${line}`));
+    return new Map(files.map(({ name, assertionResults }) => [name, inState(assertionResults, "passed").length]));
   } catch (error) {
-    say(`No report of the run: ${error.message}`);
+    fail(`The report of the run ${title} (${error.message})`);
     return new Map();
   }
+}
+
+const inState = (tests, wanted) => tests.filter(({ status }) => status === wanted);
+
+function describeFailures({ status, message, assertionResults }) {
+  const failed = inState(assertionResults, "failed").map(
+    ({ fullName, failureMessages }) => `${fullName}: ${firstLine(failureMessages[0])}`,
+  );
+  return status === "failed" && failed.length === 0 ? [firstLine(message)] : failed;
+}
+
+function firstLine(text = "") {
+  return text.split("\n", 1)[0].slice(0, 300);
 }
 
 function requireBackends(runs) {
   for (const { who, file, atLeast } of REQUIRED_IN_CI) {
     const passed = runs[who]?.get(file) ?? 0;
     if (passed >= atLeast) continue;
-    say(`CI needs ${file} as ${who}: ${passed} of at least ${atLeast} behaviours passed`);
+    fail(`CI needs ${file} as ${who}: ${passed} of at least ${atLeast} behaviours passed`);
     total.failed += 1;
   }
 }
@@ -115,11 +136,12 @@ await main(async () => {
     await runSuites(folder);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    say(error.message);
+    fail(error.message);
     total.failed += 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+  for (const failure of failures) say(`failed: ${failure}`);
   process.exitCode = total.failed > 0 ? 1 : 0;
   console.log(`\n${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ""}`);
 });

@@ -1,6 +1,6 @@
 /**
- * Every failure that Belljar reports. `status` is the HTTP status; `retryable` says that the same call may succeed later.
- * The CLI's exit code, the docs page and the text that an MCP client reads derive from this table.
+ * Every failure that Belljar reports. `status` is the HTTP status. `retryable` means that the same call may succeed later.
+ * The CLI's exit code, the docs page and the text for MCP clients derive from this table.
  */
 export const ERRORS = {
   INTERNAL: { status: 500, retryable: false },
@@ -24,6 +24,7 @@ export const ERRORS = {
 
   SANDBOX_NOT_FOUND: { status: 404, retryable: false },
   SANDBOX_ENDED: { status: 410, retryable: false },
+  SANDBOX_STOPPED: { status: 409, retryable: false },
   SANDBOX_PAUSED: { status: 409, retryable: true },
   SANDBOX_UNRESPONSIVE: { status: 504, retryable: true },
   QUOTA_EXCEEDED: { status: 429, retryable: true },
@@ -64,6 +65,7 @@ export const ERRORS = {
 
   LANGUAGE_UNAVAILABLE: { status: 400, retryable: false },
   SNIPPET_NOT_FOUND: { status: 404, retryable: false },
+  PERSON_UNREACHABLE: { status: 501, retryable: false },
   TOOL_NOT_FOUND: { status: 404, retryable: false },
   RESULT_TOO_LARGE: { status: 413, retryable: false },
   RESOURCE_NOT_FOUND: { status: 404, retryable: false },
@@ -77,11 +79,11 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 export interface BelljarErrorOptions extends ErrorOptions {
-  /** How long from now the same call may succeed, where that is known. */
+  /** Time after which the same call may succeed, if it is known. */
   readonly retryAfterMs?: number;
 }
 
-/** A failure that was foreseen. `code` is the contract; `message` is for people and says what to do next. */
+/** A foreseen failure. `code` is the contract. `message` is for people and says what to do next. */
 export class BelljarError extends Error {
   override readonly name = "BelljarError";
   readonly code: ErrorCode;

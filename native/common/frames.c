@@ -118,6 +118,7 @@ static const struct tag_shape TAGS[256] = {
     [TAG_OOM_KILLS] = {U32, false},
     [TAG_EXIT] = {U32, false},
     [TAG_ADDRESS] = {BYTES, true},
+    [TAG_ACTION] = {U8, false},
     /* These tags occur in the jail's specification alone. The values of SETUP and CGROUP are field lists. */
     [TAG_ID] = {TEXT, false},
     [TAG_HOSTNAME] = {TEXT, false},
@@ -143,6 +144,7 @@ static const struct tag_shape TAGS[256] = {
     [TAG_LAYERS] = {TEXT, false},
     [TAG_NEWUIDMAP] = {TEXT, false},
     [TAG_NEWGIDMAP] = {TEXT, false},
+    [TAG_RUN] = {U32, false},
 };
 
 static size_t width_of(enum shape shape) {

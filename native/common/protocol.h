@@ -41,6 +41,7 @@ enum operation_number {
   OPERATION_KEEPER_PAUSE = 67,
   OPERATION_KEEPER_RESUME = 68,
   OPERATION_KEEPER_WAIT = 69,
+  OPERATION_KEEPER_STOP = 70,
   OPERATION_JAIL = 96,
 };
 
@@ -111,6 +112,7 @@ enum tag {
   TAG_OOM_KILLS = 50,
   TAG_EXIT = 51,
   TAG_ADDRESS = 52,
+  TAG_ACTION = 53,
   TAG_ID = 128,
   TAG_HOSTNAME = 129,
   TAG_FOLDER = 130,
@@ -135,6 +137,7 @@ enum tag {
   TAG_LAYERS = 149,
   TAG_NEWUIDMAP = 150,
   TAG_NEWGIDMAP = 151,
+  TAG_RUN = 152,
 };
 
 enum flag {
@@ -167,9 +170,14 @@ enum event_kind {
   EVENT_KIND_OVERFLOW = 6,
 };
 
+enum deadline_action {
+  DEADLINE_ACTION_KILL = 1,
+  DEADLINE_ACTION_PAUSE = 2,
+  DEADLINE_ACTION_STOP = 3,
+};
+
 enum exit_flag {
   EXIT_FLAG_TIMED_OUT = 1,
-  EXIT_FLAG_OUT_OF_MEMORY = 2,
 };
 
 enum guest_error {

@@ -16,16 +16,17 @@ static void check(int holds) {
 static struct clients clients;
 
 static void check_request(const struct keeper_request *request) {
+  check(request->action <= DEADLINE_ACTION_STOP);
   size_t length = strnlen(request->reason, REASON_MAX);
   check(length > 0 && length < REASON_MAX);
   for (size_t i = 0; i < length; i++) check(request->reason[i] == '_' || (request->reason[i] >= 'a' && request->reason[i] <= 'z'));
 }
 
-/* Does what the keeper does: WAIT and KILL wait, other operations are answered at once. */
+/* Does what the keeper does: WAIT, KILL and STOP wait, other operations are answered at once. */
 static void answer(struct client *client, const struct keeper_request *request) {
   check_request(request);
   if (request->operation == OPERATION_KEEPER_WAIT) client_wait(&clients, client, WAITS_FOR_END);
-  else if (request->operation == OPERATION_KEEPER_KILL) client_wait(&clients, client, WAITS_FOR_REMOVAL);
+  else if (request->operation == OPERATION_KEEPER_KILL || request->operation == OPERATION_KEEPER_STOP) client_wait(&clients, client, WAITS_FOR_REMOVAL);
   else client_reply(&clients, client, NULL);
 }
 

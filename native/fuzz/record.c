@@ -32,7 +32,7 @@ static int open_input(void) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  struct spec asked = {.id = ID, .sockets = "/"};
+  struct spec asked = {.id = ID, .run = 1, .sockets = "/"};
   struct spec *recorded = malloc(sizeof *recorded);
   check(recorded != NULL);
   input = data;

@@ -27,7 +27,7 @@ void serve_stat(struct work *work) {
 static void set_mode(struct work *work, const char *path, bool follow) {
   /* A symbolic link has no mode of its own. */
   int flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
-  if (fchmodat(AT_FDCWD, path, work->request->mode & 07777, flags) != 0) work_fail(work, "change the mode of", path);
+  if (fchmodat(AT_FDCWD, path, work_mode(work, work->request->mode), flags) != 0) work_fail(work, "change the mode of", path);
 }
 
 static void set_mtime(struct work *work, const char *path, bool follow) {

@@ -68,7 +68,7 @@ static _Noreturn void fail_write(struct work *work, const struct target *target,
   work_fail(work, step, work->request->path);
 }
 
-static mode_t wanted_mode(const struct request *request) { return has_field(request, TAG_MODE) ? request->mode & 07777 : 0644; }
+static mode_t wanted_mode(const struct work *work) { return has_field(work->request, TAG_MODE) ? work_mode(work, work->request->mode) : 0644; }
 
 /* If the path is a link, the file that it leads to is replaced. */
 static void find_final(struct work *work, struct target *target, const struct stat *old) {
@@ -106,12 +106,12 @@ static void open_in_place(struct work *work, struct target *target, const struct
   if (has_flag(request, FLAG_APPEND)) flags |= O_APPEND;
   else if (!has_flag(request, FLAG_KEEP_REST) && !has_field(request, TAG_OFFSET)) flags |= O_TRUNC;
   if (has_flag(request, FLAG_EXCLUSIVE)) flags |= O_EXCL;
-  target->fd = open(request->path, flags, wanted_mode(request) & 0777);
+  target->fd = open(request->path, flags, wanted_mode(work) & 0777);
   struct stat status;
   if (target->fd < 0 || fstat(target->fd, &status) != 0) work_fail(work, "open", request->path);
   require_file(work, &status, request->path);
   bool sets_mode = has_field(request, TAG_MODE) || old == NULL;
-  if (sets_mode && fchmod(target->fd, wanted_mode(request)) != 0) work_fail(work, "set the mode of", request->path);
+  if (sets_mode && fchmod(target->fd, wanted_mode(work)) != 0) work_fail(work, "set the mode of", request->path);
   if (request->offset > INT64_MAX || lseek(target->fd, (off_t)request->offset, SEEK_SET) < 0) work_fail(work, "seek in", request->path);
 }
 
@@ -136,7 +136,7 @@ static void open_target(struct work *work, struct target *target) {
     return;
   }
   find_final(work, target, there ? &status : NULL);
-  open_temporary(work, target, there && !has_field(request, TAG_MODE) ? status.st_mode & 07777 : wanted_mode(request));
+  open_temporary(work, target, there && !has_field(request, TAG_MODE) ? work_mode(work, status.st_mode) : wanted_mode(work));
 }
 
 /* Reads the payload of the next frame into work->payload. False at END. If the host goes away before END, an atomic write is undone. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "rights.h"
+#include "inside.h"
 
 #define LINE_BYTES 16384u
 #define FIELDS_PER_LINE 7u
@@ -151,17 +152,17 @@ static bool find_account(const char *name, struct user *user) {
 }
 
 static bool find_built_in(const char *name, struct user *user) {
-  bool root = strcmp(name, "root") == 0;
-  if (!root && strcmp(name, "user") != 0) return false;
-  user->uid = user->gid = root ? 0 : 1000;
+  bool root = strcmp(name, INSIDE_ROOT) == 0;
+  if (!root && strcmp(name, INSIDE_USER) != 0) return false;
+  user->uid = user->gid = root ? INSIDE_ROOT_ID : INSIDE_USER_ID;
   copy_text(user->name, sizeof user->name, name);
-  copy_text(user->home, sizeof user->home, root ? "/root" : "/home/user");
+  copy_text(user->home, sizeof user->home, root ? INSIDE_ROOT_HOME : INSIDE_USER_HOME);
   copy_text(user->shell, sizeof user->shell, "/bin/sh");
   return true;
 }
 
 bool find_user(const char *name, struct user *user) {
-  const char *wanted = name == NULL ? "user" : name;
+  const char *wanted = name == NULL ? INSIDE_USER : name;
   memset(user, 0, sizeof *user);
   if (!find_account(wanted, user) && !find_built_in(wanted, user)) return false;
   find_groups(user);

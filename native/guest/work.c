@@ -122,6 +122,8 @@ _Noreturn void work_fail(struct work *work, const char *step, const char *path) 
   send_error(work, code_of_errno(error), error, text);
 }
 
+mode_t work_mode(const struct work *work, mode_t mode) { return mode & (work->options->drops_setid ? 01777 : 07777); }
+
 static void become(struct work *work, const char *default_user) {
   const char *name = work->request->user == NULL ? default_user : work->request->user;
   if (!find_user(name, &work->user)) {

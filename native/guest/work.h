@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "io.h"
 #include "request.h"
@@ -33,6 +34,9 @@ struct field_writer work_fields(struct work *work);
 void work_check_host(const struct work *work);
 /* The same for long work that answers only at its end. Sends an EVENT once a second to show that the work goes on. */
 void work_go_on(struct work *work);
+
+/* The mode as a file call may set it: without the setuid and setgid bits where the sandbox may make no such file. */
+mode_t work_mode(const struct work *work, mode_t mode);
 
 /* Each sends the last frame and ends the child. */
 _Noreturn void work_done(struct work *work, const struct field_writer *fields);

@@ -28,17 +28,26 @@ static const struct {
 #define CAPABILITY_LAST 63u
 
 /* The guest's mark is in no bounding set, so that no program gets it. It is permitted and never effective. */
-static void set_capabilities(uint64_t kept) {
+static bool set_capabilities(uint64_t effective, uint64_t permitted) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   struct __user_cap_data_struct data[2];
-  uint64_t permitted = kept | 1ull << GUEST_MARK;
+  uint64_t all = permitted | 1ull << GUEST_MARK;
   for (unsigned i = 0; i < 2; i++) {
-    data[i].effective = (uint32_t)(kept >> (32 * i));
-    data[i].permitted = (uint32_t)(permitted >> (32 * i));
+    data[i].effective = (uint32_t)(effective >> (32 * i));
+    data[i].permitted = (uint32_t)(all >> (32 * i));
     data[i].inheritable = 0;
   }
-  if (syscall(SYS_capset, &header, data) < 0) die("set the capabilities");
+  return syscall(SYS_capset, &header, data) == 0;
 }
+
+uint64_t permitted_capabilities(void) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  struct __user_cap_data_struct data[2];
+  if (syscall(SYS_capget, &header, data) != 0) return 0;
+  return (data[0].permitted | (uint64_t)data[1].permitted << 32) & ~(1ull << GUEST_MARK);
+}
+
+bool take_capabilities(uint64_t taken) { return set_capabilities(taken, taken); }
 
 static void limit_to(uint64_t kept) {
   for (unsigned long capability = 0; capability <= CAPABILITY_LAST; capability++) {
@@ -47,7 +56,7 @@ static void limit_to(uint64_t kept) {
     if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) die("drop a capability");
   }
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0) die("clear the ambient capabilities");
-  set_capabilities(kept);
+  if (!set_capabilities(kept, kept | 1ull << LENT_CAPABILITY)) die("set the capabilities");
 }
 
 void keep_capabilities(void) {

@@ -20,13 +20,18 @@
 #define SOCKET_MEMORY (32u * 1024 * 1024)
 #define SOCKET_MEMORY_FILE "memory.kmem.tcp.limit_in_bytes"
 
-static int open_group(const struct spec *spec, const struct cgroup *cgroup) {
+/* Each run has groups of its own. */
+static void group_path(const struct spec *spec, const struct cgroup *cgroup, char path[PATH_MAX]) {
+  if (snprintf(path, PATH_MAX, "%s/%s-%u", cgroup->path, spec->id, (unsigned)spec->run) >= PATH_MAX) refuse("the path of a control group is too long");
+}
+
+int open_group(const struct spec *spec, const struct cgroup *cgroup) {
   char path[PATH_MAX];
-  if (snprintf(path, sizeof path, "%s/%s", cgroup->path, spec->id) >= (int)sizeof path) refuse("the path of a control group is too long");
+  group_path(spec, cgroup, path);
   return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static bool write_file(int group, const char *name, const char *text) {
+bool write_group_file(int group, const char *name, const char *text) {
   int fd = openat(group, name, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
   bool written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
@@ -37,7 +42,7 @@ static bool write_file(int group, const char *name, const char *text) {
 }
 
 static void need_write(int group, const char *name, const char *text) {
-  if (write_file(group, name, text)) return;
+  if (write_group_file(group, name, text)) return;
   int error = errno;
   char step[128];
   snprintf(step, sizeof step, "write %s of the sandbox's control group", name);
@@ -94,7 +99,7 @@ static void limit(const struct spec *spec, const struct cgroup *cgroup, int grou
 void make_cgroups(const struct spec *spec) {
   for (unsigned i = 0; i < spec->cgroup_count; i++) {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", spec->cgroups[i].path, spec->id);
+    group_path(spec, &spec->cgroups[i], path);
     if (mkdir(path, 0755) < 0) die("make the sandbox's control group");
     int group = open_group(spec, &spec->cgroups[i]);
     if (group < 0) die("open the sandbox's control group");
@@ -133,21 +138,6 @@ void join_cgroups(const int *fds, unsigned count) {
     if (write(fds[i], "0", 1) != 1) die("join the sandbox's control group");
     close(fds[i]);
   }
-}
-
-bool freeze_cgroups(const struct spec *spec, bool frozen) {
-  for (unsigned i = 0; i < spec->cgroup_count; i++) {
-    bool is_v2 = spec->cgroups[i].kind == CGROUP_V2;
-    if (!is_v2 && spec->cgroups[i].kind != CGROUP_FREEZER) continue;
-    int group = open_group(spec, &spec->cgroups[i]);
-    if (group < 0) return false;
-    const char *state = is_v2 ? (frozen ? "1" : "0") : (frozen ? "FROZEN" : "THAWED");
-    bool written = write_file(group, is_v2 ? "cgroup.freeze" : "freezer.state", state);
-    close(group);
-    return written;
-  }
-  errno = ENOTSUP;
-  return false;
 }
 
 static uint64_t read_number(int group, const char *name) {
@@ -252,7 +242,7 @@ bool remove_cgroups(const struct spec *spec) {
   bool removed = true;
   for (unsigned i = 0; i < spec->cgroup_count; i++) {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", spec->cgroups[i].path, spec->id);
+    group_path(spec, &spec->cgroups[i], path);
     if (rmdir(path) < 0 && errno != ENOENT) removed = false;
   }
   return removed;

@@ -48,13 +48,13 @@ void reserve_end(int folder) {
 }
 
 /* Writes one line of JSON into the reserved room, whole or not at all. An end that is already written stands. */
-void write_end(int folder, const char *reason) {
+bool write_end(int folder, const char *reason, bool kept) {
   char line[END_BYTES - 1];
   struct timespec now;
-  if (has_ended(folder)) return;
+  if (has_ended(folder)) return true;
   clock_gettime(CLOCK_REALTIME, &now);
-  snprintf(line, sizeof line, "{\"reason\":\"%s\",\"at\":%" PRId64 "}", reason, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
-  if (write_over(folder, line)) renameat(folder, END_FILE ".new", folder, END_FILE);
+  snprintf(line, sizeof line, "{\"reason\":\"%s\",\"at\":%" PRId64 "%s}", reason, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, kept ? ",\"kept\":true" : "");
+  return write_over(folder, line) && renameat(folder, END_FILE ".new", folder, END_FILE) == 0;
 }
 
 static void remove_sockets(const struct spec *spec) {
@@ -86,24 +86,24 @@ bool clean_kernel_objects(const struct spec *spec) {
   return true;
 }
 
-/* With a sub-id map the files belong to sub-ids. Only a process in a namespace with the same map may remove them. */
-static _Noreturn void remove_in_namespace(const struct spec *spec, int parent) {
+/* With a sub-id map the files belong to sub-ids. Only a process in a namespace with the same map may change them. */
+static _Noreturn void work_in_namespace(const struct spec *spec, bool (*work)(const struct spec *), int parent) {
   char byte = 0;
   if (unshare(CLONE_NEWUSER) < 0 || !write_whole(parent, &byte, 1) || !read_whole(parent, &byte, 1)) _exit(EXIT_FAILURE);
   if (setresuid(0, 0, 0) < 0) _exit(EXIT_FAILURE);
-  _exit(remove_layers(spec) ? EXIT_SUCCESS : EXIT_FAILURE);
+  _exit(work(spec) ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-static bool remove_layers_as_owner(const struct spec *spec) {
+static bool work_as_owner(const struct spec *spec, bool (*work)(const struct spec *)) {
   int pair[2], status;
   char byte = 0;
-  if (spec->id_map != ID_MAP_SUBIDS) return remove_layers(spec);
+  if (spec->id_map != ID_MAP_SUBIDS) return work(spec);
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) return false;
   pid_t child = fork();
   if (child < 0) return false;
   if (child == 0) {
     close(pair[0]); /* otherwise, after a kill of the parent, the child would wait for ever and hold the folder's lock */
-    remove_in_namespace(spec, pair[1]);
+    work_in_namespace(spec, work, pair[1]);
   }
   close(pair[1]);
   if (read_whole(pair[0], &byte, 1)) {
@@ -114,12 +114,22 @@ static bool remove_layers_as_owner(const struct spec *spec) {
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool remove_writable_layers(const struct spec *spec) { return remove_layers_as_owner(spec); }
+bool remove_layers_as_owner(const struct spec *spec) { return work_as_owner(spec, remove_layers); }
+
+bool settle_layers_as_owner(const struct spec *spec) { return work_as_owner(spec, settle_layers); }
 
 bool take_lock(int folder) {
   if (flock(folder, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno != EWOULDBLOCK) die("lock the sandbox's folder");
   return false;
+}
+
+int open_runs(const struct spec *spec) {
+  char path[PATH_MAX];
+  int runs = -1;
+  if (snprintf(path, sizeof path, "%s/..", spec->folder) < (int)sizeof path) runs = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (runs < 0) die("open the folder of the sandbox's runs");
+  return runs;
 }
 
 /* Opens the process that listens at the keeper's socket. -1: there is none. */
@@ -148,14 +158,19 @@ static void end_keeper(const struct spec *spec) {
   if (connection >= 0) close(connection);
 }
 
+/* A later run began with files that somebody was told are kept. They stay until the sandbox is deleted, however the run ends. */
+static bool keeps_layers(const struct spec *asked) { return asked->has_layers && !asked->remove_layers; }
+
 /*
- * Clears the folder of a sandbox whose keeper is gone, and writes the reason of the end. The specification on standard input names the
- * folders; the keeper's record, if it was written, names the rest. EXIT_ALIVE: the keeper lives. The folder stays locked to the end, so
- * that only one process clears it.
+ * Clears the folder of a run whose keeper is gone, and writes the reason of its end. The layers stay unless the sandbox is deleted. The
+ * specification on standard input names the folders; the keeper's record, if it was written, names the rest. EXIT_ALIVE: the keeper lives,
+ * or another run of a sandbox that is to be deleted. The folder stays locked to the end, so that only one process clears it. Without a
+ * written end this fails: nobody could tell whether the layers are kept.
  */
 int clear_main(void) {
   static struct spec asked, recorded;
   parse_spec(read_spec(STDIN_FILENO), &asked);
+  int runs = open_runs(&asked);
   int folder = open(asked.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) die("open the sandbox's folder");
   if (asked.end_keeper) {
@@ -166,9 +181,13 @@ int clear_main(void) {
     if (!asked.keeper_is_gone && !asked.end_keeper && faccessat(folder, END_FILE, F_OK, 0) < 0) return EXIT_ALIVE;
     if (flock(folder, LOCK_EX) < 0) die("wait for the keeper to finish");
   }
+  if (asked.remove_layers && !take_lock(runs)) return EXIT_ALIVE;
   bool was_built = read_record(&asked, &recorded);
   if (was_built && is_this_boot(&recorded)) end_cgroups(&recorded);
   if (!clean_kernel_objects(was_built ? &recorded : &asked)) die("remove the sandbox's control groups");
-  write_end(folder, asked.end_keeper ? "killed" : was_built && is_this_boot(&recorded) ? "keeper_lost" : "host_lost");
-  return remove_writable_layers(was_built ? &recorded : &asked) ? EXIT_SUCCESS : EXIT_FAILURE;
+  const struct spec *known = was_built ? &recorded : &asked;
+  bool has_end = write_end(folder, asked.end_keeper ? "killed" : was_built && is_this_boot(&recorded) ? "keeper_lost" : "host_lost", keeps_layers(&asked));
+  if (asked.remove_layers && !remove_layers_as_owner(known)) return EXIT_FAILURE;
+  if (!has_end) die("write the reason of the sandbox's end");
+  return EXIT_SUCCESS;
 }

@@ -60,10 +60,11 @@ static bool parse_keeper_request(struct client *client, struct head head, struct
   fields_init(&fields, client->request + HEAD_BYTES, head.length);
   while ((result = fields_next(&fields, &field)) == FIELD_READ) {
     if (field.tag == TAG_DEADLINE_MS) request->deadline_ms = field.number;
+    else if (field.tag == TAG_ACTION) request->action = (enum deadline_action)field.number;
     else if (field.tag == TAG_REASON) request->reason = field.text;
     else return false;
   }
-  return result == FIELD_END && is_reason(request->reason);
+  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP;
 }
 
 /* False: the client has gone. */

@@ -30,10 +30,11 @@ struct clients {
   struct client at[CLIENTS_MAX];
 };
 
-/* The deadline is 0, and the reason "killed", if the request has none. The reason lies in the client and has only a-z and `_`. */
+/* The deadline is 0, the action 0 (the one before stands), and the reason "killed", if the request has none. The reason lies in the client and has only a-z and `_`. */
 struct keeper_request {
   uint8_t operation;
   uint64_t deadline_ms;
+  enum deadline_action action;
   const char *reason;
 };
 

@@ -10,14 +10,19 @@
 
 static struct {
   int fd;
-  const char *id; /* of the sandbox; NULL until it is known */
+  const struct spec *run; /* NULL until it is known */
   void (*at_failure)(void);
 } report = {.fd = -1};
 
-void set_failure_report(int fd, const char *id, void (*at_failure)(void)) {
+void set_failure_report(int fd, const struct spec *run, void (*at_failure)(void)) {
   report.fd = fd;
-  report.id = id;
+  report.run = run;
   report.at_failure = at_failure;
+}
+
+void put_run(struct field_writer *fields, const struct spec *spec) {
+  put_text(fields, TAG_ID, spec->id);
+  put_number(fields, TAG_RUN, spec->run);
 }
 
 /* Several keepers answer on one stream. A small write is not mixed with another, so a frame goes out in one. */
@@ -25,7 +30,7 @@ static void send_report(uint16_t code, const char *line) {
   uint8_t bytes[FRAME_HEADER_BYTES + 2 * ERROR_TEXT_BYTES];
   struct field_writer fields;
   field_writer_init(&fields, bytes + FRAME_HEADER_BYTES, sizeof bytes - FRAME_HEADER_BYTES);
-  if (report.id != NULL) put_text(&fields, TAG_ID, report.id);
+  if (report.run != NULL) put_run(&fields, report.run);
   put_number(&fields, TAG_KIND, code);
   put_text(&fields, TAG_REASON, line);
   write_frame_header(bytes, (struct frame_header){.type = FRAME_EVENT, .length = (uint32_t)fields.length});

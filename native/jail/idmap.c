@@ -57,11 +57,11 @@ static void write_map(pid_t pid, uint32_t inner, uint32_t outer_uid, uint32_t ou
 
 static _Noreturn void exec_map_helper(const char *program, pid_t pid, uint32_t own, uint32_t sub) {
   char text[8][16];
-  uint32_t numbers[8] = {0, sub, INNER_USER, own, 1, INNER_USER + 1, sub + INNER_USER, SLOT_SIZE - INNER_USER - 1};
+  uint32_t numbers[8] = {0, sub, INSIDE_USER_ID, own, 1, INSIDE_USER_ID + 1, sub + INSIDE_USER_ID, SLOT_SIZE - INSIDE_USER_ID - 1};
   for (size_t i = 0; i < 8; i++) snprintf(text[i], sizeof text[i], "%u", numbers[i]);
   char pid_text[16], count[16];
   snprintf(pid_text, sizeof pid_text, "%d", (int)pid);
-  snprintf(count, sizeof count, "%u", INNER_USER);
+  snprintf(count, sizeof count, "%u", INSIDE_USER_ID);
   char *argv[] = {(char *)(uintptr_t)program, pid_text, text[0], text[1], count, text[2], text[3], text[4], text[5], text[6], text[7], NULL};
   char *environment[] = {NULL};
   execve(program, argv, environment);
@@ -86,7 +86,7 @@ void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id) {
     case ID_MAP_SLOT: write_map(pid, 0, first_id, first_id, SLOT_SIZE); return;
     case ID_MAP_SINGLE:
       write_proc(pid, "setgroups", "deny");
-      write_map(pid, INNER_USER, getuid(), getgid(), 1);
+      write_map(pid, INSIDE_USER_ID, getuid(), getgid(), 1);
       return;
     case ID_MAP_SUBIDS:
       run_map_helper(spec->newuidmap, pid, getuid(), spec->subuid);
@@ -127,5 +127,5 @@ static int open_namespace_with(uint32_t inner_uid, uint32_t inner_gid, uint32_t 
 int open_layer_namespace(uint32_t first_id, pid_t *holder) { return open_namespace_with(CANONICAL_FIRST_ID, CANONICAL_FIRST_ID, first_id, SLOT_SIZE, holder); }
 
 int open_workspace_namespace(const struct spec *spec, uint32_t first_id, pid_t *holder) {
-  return open_namespace_with(spec->workspace_uid, spec->workspace_gid, first_id + INNER_USER, 1, holder);
+  return open_namespace_with(spec->workspace_uid, spec->workspace_gid, first_id + INSIDE_USER_ID, 1, holder);
 }

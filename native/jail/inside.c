@@ -16,6 +16,7 @@
 
 #include "guest.h"
 #include "jail.h"
+#include "modes.h"
 #include "rights.h"
 
 #define INOTIFY_INSTANCES "32"
@@ -193,8 +194,9 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   follow_keeper(channel);
   set_failure_report(-1, NULL, NULL);
   close_all_but(received.guest);
-  install_seccomp((struct seccomp_options){
-      .shares_folder = shares_folder(spec), .single_id = spec->id_map == ID_MAP_SINGLE, .nested_filters = spec->nested_filters});
-  struct guest_options options = {.listen_fd = received.guest, .is_init = true, .single_id = spec->id_map == ID_MAP_SINGLE};
+  bool single_id = spec->id_map == ID_MAP_SINGLE, shared = shares_folder(spec);
+  int listener = install_seccomp((struct seccomp_options){.shares_folder = shared, .single_id = single_id, .nested_filters = spec->nested_filters});
+  start_modes(listener, single_id);
+  struct guest_options options = {.listen_fd = received.guest, .is_init = true, .single_id = single_id, .drops_setid = shared};
   _exit(guest_main(&options));
 }

@@ -41,7 +41,7 @@ static void clean_up_failure(void) {
     waitpid(jail.kept.pid, NULL, 0);
   }
   clean_kernel_objects(&jail.spec);
-  remove_writable_layers(&jail.spec);
+  if (!jail.spec.has_layers) remove_layers_as_owner(&jail.spec);
 }
 
 static int listen_at(const char *folder, const char *name) {
@@ -53,11 +53,13 @@ static int listen_at(const char *folder, const char *name) {
   return fd;
 }
 
-/* From here on the lock of the folder shows that the sandbox lives. */
-static void take_folder(void) {
+/* From here on the locks show that the run lives, and that it uses the layers. */
+static void take_folders(void) {
+  jail.kept.runs = open_runs(&jail.spec);
   jail.kept.folder = open(jail.spec.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (jail.kept.folder < 0) die("open the sandbox's folder");
   if (!take_lock(jail.kept.folder)) refuse("the sandbox's folder is in use");
+  if (!take_lock(jail.kept.runs)) refuse("another run of the sandbox uses its files");
   if (has_ended(jail.kept.folder)) refuse("the sandbox was cleared away before it was made: whoever asked for it has gone");
   reserve_end(jail.kept.folder);
 }
@@ -110,7 +112,7 @@ static void start_inside(void) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) die("make the channel to the sandbox");
   jail.kept.pid = clone_inside();
   if (jail.kept.pid == 0) {
-    set_failure_report(STATUS_FD, jail.spec.id, NULL);
+    set_failure_report(STATUS_FD, &jail.spec, NULL);
     close(pair[0]);
     run_inside(&jail.spec, pair[1], jail.argv);
   }
@@ -159,13 +161,15 @@ static bool tell_started(void) {
   uint8_t bytes[64];
   struct field_writer fields;
   field_writer_init(&fields, bytes + FRAME_HEADER_BYTES, sizeof bytes - FRAME_HEADER_BYTES);
-  put_text(&fields, TAG_ID, jail.spec.id);
+  put_run(&fields, &jail.spec);
   write_frame_header(bytes, (struct frame_header){.type = FRAME_STARTED, .length = (uint32_t)fields.length});
   return write_whole(STATUS_FD, bytes, FRAME_HEADER_BYTES + fields.length);
 }
 
 static void wait_until_ready(void) {
-  if (receive_word(jail.channel, WORD_READY, NULL, 0) != 0 || !send_word(jail.channel, WORD_GO, NULL, 0)) {
+  bool is_ready = receive_word(jail.channel, WORD_READY, NULL, 0) == 0;
+  if (is_ready) limit_layers(&jail.spec);
+  if (!is_ready || !send_word(jail.channel, WORD_GO, NULL, 0)) {
     clean_up_failure(); /* the first process inside has told the reason */
     _exit(EXIT_FAILURE);
   }
@@ -203,11 +207,11 @@ int jail_main(char **argv) {
   fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
   fcntl(LEASH_FD, F_SETFD, FD_CLOEXEC);
   struct spec_bytes record = read_and_parse();
-  set_failure_report(STATUS_FD, jail.spec.id, NULL);
+  set_failure_report(STATUS_FD, &jail.spec, NULL);
   if (jail.spec.ephemeral) jail.kept.leash = LEASH_FD;
   else close(LEASH_FD);
-  take_folder();
-  set_failure_report(STATUS_FD, jail.spec.id, clean_up_failure);
+  take_folders();
+  set_failure_report(STATUS_FD, &jail.spec, clean_up_failure);
   int slot_lock = -1;
   if (jail.spec.id_map == ID_MAP_SLOT) {
     if (setgroups(0, NULL) < 0) die("drop the groups");

@@ -3,6 +3,7 @@
 #define BELLJAR_JAIL_H
 
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 
 #include "frames.h"
 #include "guest.h"
+#include "inside.h"
 
 /* How the ids inside map to the host's. */
 enum id_map {
@@ -36,12 +38,11 @@ enum ids {
 enum setup {
   SETUP_OVERLAY = 1,   /* LOWER+ TARGET NAME (of its writable layer) */
   SETUP_BIND = 2,      /* PATH TARGET IDS FLAGS(1 writable) */
-  SETUP_TMPFS = 3,     /* TARGET SIZE MODE */
-  SETUP_PROC = 4,      /* TARGET: covers every entry that proc.c does not list */
-  SETUP_DEVICES = 5,   /* TARGET SIZE (of shm) */
-  SETUP_HELD = 6,      /* TARGET: a mount of its own, so that nobody inside can rename it */
-  SETUP_READ_ONLY = 7, /* TARGET: remounted read-only */
-  SETUP_VIEW = 8,      /* PATH TARGET IDS: a folder of the host, read-only. Its inodes, and so locks and watches, are the sandbox's own */
+  SETUP_PROC = 3,      /* TARGET: covers every entry that proc.c does not list */
+  SETUP_DEVICES = 4,   /* TARGET SIZE (of shm) */
+  SETUP_HELD = 5,      /* TARGET: a mount of its own, so that nobody inside can rename it */
+  SETUP_READ_ONLY = 6, /* TARGET: remounted read-only */
+  SETUP_VIEW = 7,      /* PATH TARGET IDS: a folder of the host, read-only. Its inodes, and so locks and watches, are the sandbox's own */
 };
 
 enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CPUACCT = 4, CGROUP_FREEZER = 5, CGROUP_V2 = 6 };
@@ -56,21 +57,28 @@ enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CP
 /* For `clear`: the keeper does not answer. It is killed first. */
 #define JAIL_END_KEEPER 4u
 #define JAIL_NESTED_FILTERS 8u
+/* For a run that is not the first: the writable layers are there. */
+#define JAIL_HAS_LAYERS 16u
+/* For `clear`: the sandbox is deleted, and what it wrote with it. */
+#define JAIL_REMOVE_LAYERS 32u
 #define SETUP_WRITABLE 1u
 /* PIDS_MAX is the kernel's own bound. BYTES_MAX keeps sums of bytes from wrapping. */
 #define PIDS_MAX (4u * 1024 * 1024)
 #define BYTES_MAX (1ull << 52)
+/* Six digits in the names of the run's control groups and sockets. */
+#define RUNS_MAX 999999u
 #define LAYER_NAME_MAX 32u
 
 #define CGROUPS_MAX 6
 #define STEPS_MAX 64
-#define SOURCES_MAX 160
+/* The kernel's own bound of the lower layers of one overlay. */
+#define LOWER_LAYERS_MAX 500
+#define SOURCES_MAX 640
 #define SLOT_SIZE 65536u
 /* All slots lie above the ranges of /etc/subuid. The canonical range of layers on disk lies below all slots. */
 #define SLOT_FIRST_ID 2000000000u
 #define SLOT_COUNT 32768u
 #define CANONICAL_FIRST_ID 1000000000u
-#define INNER_USER 1000u
 #define RESERVED_MEMORY (4u * 1024 * 1024)
 
 struct cgroup {
@@ -102,7 +110,9 @@ struct spec {
   enum storage storage;
   uint64_t memory, disk, deadline_ms;
   uint32_t cpu_milli, pids, files;
-  bool ephemeral, keeper_is_gone, end_keeper, nested_filters;
+  uint32_t run; /* counts the sandbox's runs, from 1 */
+  enum deadline_action action;
+  bool ephemeral, keeper_is_gone, end_keeper, nested_filters, has_layers, remove_layers;
   struct cgroup cgroups[CGROUPS_MAX];
   struct step steps[STEPS_MAX];
   struct source sources[SOURCES_MAX];
@@ -110,7 +120,9 @@ struct spec {
 };
 
 /* die.c: a failure first calls `at_failure`, which removes what was made, then reports the step on `fd`. */
-void set_failure_report(int fd, const char *id, void (*at_failure)(void));
+void set_failure_report(int fd, const struct spec *run, void (*at_failure)(void));
+/* Names the run that an answer is about. */
+void put_run(struct field_writer *fields, const struct spec *spec);
 _Noreturn void die(const char *step);
 _Noreturn void die_with(int error, const char *step);
 _Noreturn void die_at(const char *action, const char *target);
@@ -163,15 +175,21 @@ int open_devices(uint32_t owner);
 void cover_proc(int proc, const char *file, const char *folder);
 
 /* capabilities.c, seccomp.c */
-/* Both also keep the guest's mark (rights.h). */
+/* Both also keep the guest's mark (rights.h), and LENT_CAPABILITY as permitted alone: modes.c uses it and gives it back. */
 void keep_capabilities(void);
 void keep_no_capability(void);
+#define LENT_CAPABILITY CAP_SYS_PTRACE
+/* What this process may take, without the mark. */
+uint64_t permitted_capabilities(void);
+/* Takes these, and gives up all others but the mark. False with errno set. */
+bool take_capabilities(uint64_t taken);
 struct seccomp_options {
   bool shares_folder;  /* the sandbox can write into a folder of the host: no setuid or setgid file may appear there */
   bool single_id;      /* the guest's ids are the programs' ids */
   bool nested_filters; /* programs may filter their own calls */
 };
-void install_seccomp(struct seccomp_options options);
+/* Returns the listener of chmods with setuid or setgid bits (modes.h). -1: they fail with EPERM, or the sandbox shares no folder. */
+int install_seccomp(struct seccomp_options options);
 
 /* cgroup.c */
 void make_cgroups(const struct spec *spec);
@@ -184,16 +202,28 @@ void join_cgroups(const int *fds, unsigned count);
 /* v2: the group that the first process is born into, or -1. */
 bool uses_cgroup_v2(const struct spec *spec);
 int open_cgroup_v2(const struct spec *spec);
-/* False with errno ENOTSUP: there is no freezer. */
-bool freeze_cgroups(const struct spec *spec, bool frozen);
 struct cgroup_usage {
   uint64_t memory, memory_peak, cpu_us;
   uint32_t processes, oom_kills;
 };
 void read_cgroup_usage(const struct spec *spec, struct cgroup_usage *usage);
 
+/* The sandbox's own group, or -1 with errno set. */
+int open_group(const struct spec *spec, const struct cgroup *cgroup);
+bool write_group_file(int group, const char *name, const char *text);
+
+/* freezer.c */
+bool has_freezer(const struct spec *spec);
+/* A freeze is done when every process stands still. False with errno ENOTSUP: there is no freezer; ETIMEDOUT: some process does not stop. */
+bool freeze_cgroups(const struct spec *spec, bool frozen);
+
 /* storage.c, remove-tree.c */
+/* Makes the layers of the first run, and those of a later one ready to be mounted again. Without a limit until `limit_layers`. */
 void make_layers(const struct spec *spec);
+/* From here on the disk limit holds. Called before the sandbox runs anything. */
+void limit_layers(const struct spec *spec);
+/* Takes away what forbids another mount of the layers. No earlier run may live. */
+bool settle_layers(const struct spec *spec);
 bool remove_layers(const struct spec *spec);
 bool remove_tree(int parent, const char *name);
 
@@ -213,13 +243,21 @@ bool is_this_boot(const struct spec *spec);
 #define EXIT_ALIVE 3
 /* Locks the folder itself until this process ends. False: another process holds the lock. */
 bool take_lock(int folder);
+/*
+ * Opens the folder of all runs. Its lock is held by the run that uses the layers. It is opened before the run's own folder: a dying process
+ * closes its descriptors by number, so whoever gets the lock of the run's folder finds this one free too.
+ */
+int open_runs(const struct spec *spec);
 bool has_ended(int folder);
 /* Takes the room that the end will be written into, so that it can be written on a full disk too. */
 void reserve_end(int folder);
-void write_end(int folder, const char *reason);
+/* `kept`: the layers stay, and another run can be started on them. False: there is no end, and it cannot be written. */
+bool write_end(int folder, const char *reason, bool kept);
 /* False: a control group could not be removed. The record then stays. */
 bool clean_kernel_objects(const struct spec *spec);
-bool remove_writable_layers(const struct spec *spec);
+/* The layers' files may belong to other ids than this process's. */
+bool remove_layers_as_owner(const struct spec *spec);
+bool settle_layers_as_owner(const struct spec *spec);
 /* Gives the guest's socket the name of a running or of a paused sandbox. */
 bool name_guest_socket(const struct spec *spec, bool running);
 
@@ -228,7 +266,7 @@ bool name_guest_socket(const struct spec *spec, bool running);
 _Noreturn void run_inside(const struct spec *spec, int channel, char **argv);
 
 /* words.c: the words between the keeper and the sandbox's first process during the set-up. */
-enum word { WORD_SOURCES = 1, WORD_READY = 2, WORD_GO = 3 };
+enum word { WORD_SOURCES = 1, WORD_READY = 2, WORD_GO = 3, WORD_MORE = 4 };
 #define CHANNEL_FDS_MAX (SOURCES_MAX + CGROUPS_MAX + 3)
 bool send_word(int channel, enum word word, const int *fds, unsigned count);
 /* Returns the number of descriptors. -1: the other side has gone or has sent another word. */
@@ -237,7 +275,8 @@ int receive_word(int channel, enum word word, int *fds, unsigned capacity);
 /* keeper.c */
 struct kept {
   const struct spec *spec;
-  int folder;
+  int runs;   /* the folder of all runs: locked while this one uses the layers */
+  int folder; /* the run's own */
   int pidfd;
   pid_t pid;
   int control; /* listening */
@@ -247,6 +286,16 @@ struct kept {
 /* The deadline works without any other process. No sandbox starts without it. */
 int open_deadline(const struct spec *spec);
 _Noreturn void keep(struct kept *kept);
+
+/* program.c: what keepers are started from. */
+#define PROGRAM_PATH_MAX 32
+struct program {
+  int copy; /* in memory, or -1 */
+  char path[PROGRAM_PATH_MAX];
+};
+void open_program(struct program *program);
+/* Before Linux 6.3, a sandbox could take this from the copy. */
+void keep_executable(const struct program *program);
 
 int jail_main(char **argv);
 int spawner_main(void);

@@ -1,8 +1,9 @@
 /*
- * The keeper: stays outside, holds the deadline, waits for the end, writes the reason, and removes what is left.
+ * The keeper of one run: stays outside, holds the deadline, waits for the end, writes the reason, and lets go of the layers.
  *
- *                PAUSE
- *   RUNNING ---------------> PAUSED      KILL, the deadline, or the leash of an ephemeral
+ *          PAUSE, or the deadline
+ *            with that action
+ *   RUNNING ---------------> PAUSED      KILL, STOP, the deadline, or the leash of an ephemeral
  *      |    <---------------    |        sandbox: the first of them sets the reason
  *      |         RESUME         |
  *      +-----------+------------+
@@ -11,8 +12,12 @@
  *               ENDING
  *                  |  that process is gone (from RUNNING and PAUSED too: it exited, or the kernel killed it)
  *                  v
- *   groups and sockets removed, reason written -> WAIT is answered
- *   layers removed, lock of the folder released -> KILL is answered, the keeper exits
+ *   groups and sockets removed; reason written -> WAIT is answered
+ *   after KILL, layers removed; locks released -> KILL and STOP are answered, the keeper exits
+ *
+ * STOP keeps the layers for another run, KILL deletes the sandbox. A KILL that comes after a STOP deletes it too. A run that ends by
+ * itself leaves its layers as they are. After the first run, whoever holds the sandbox removes them. After a later one they are kept:
+ * somebody was told so at the stop before it.
  *
  * Nothing here may block on a client: the deadline must work when everybody else is gone.
  */
@@ -25,6 +30,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clients.h"
@@ -35,6 +41,8 @@
 #define STATUS_MAX 128
 /* Nothing tells when a descriptor or memory becomes free again, so the keeper tries after this time. */
 #define REST_MS 1000
+/* A sandbox that is paused at its deadline ends after this time if nobody resumes it or gives it another deadline: seven days. */
+#define PAUSED_KEPT_MS (7u * 24 * 3600 * 1000)
 
 enum keeper_phase { KEEPER_RUNNING = 1, KEEPER_PAUSED = 2, KEEPER_ENDING = 3 };
 
@@ -42,6 +50,9 @@ struct keeper {
   struct kept *kept;
   enum keeper_phase phase;
   uint64_t deadline_ms;
+  enum deadline_action action;
+  bool is_overdue;     /* its deadline found it paused or paused it, and nobody has resumed it since: the next deadline ends it */
+  bool stops, removes; /* what happens to the layers at the end */
   char reason[REASON_MAX];
   /* There was no free descriptor for a client. The listener rests until the next event, for REST_MS at most. */
   bool rests;
@@ -73,6 +84,20 @@ static void begin_end(struct keeper *keeper, const char *reason) {
   freeze_cgroups(keeper->kept->spec, false);
 }
 
+static void begin_kill(struct keeper *keeper, const char *reason) {
+  keeper->removes = true;
+  begin_end(keeper, reason);
+}
+
+static void begin_stop(struct keeper *keeper, const char *reason) {
+  if (keeper->phase == KEEPER_ENDING) return;
+  keeper->stops = true;
+  begin_end(keeper, reason);
+}
+
+/* Layers in memory end with the run. */
+static bool can_stop(const struct keeper *keeper) { return keeper->kept->spec->storage != STORAGE_TMPFS; }
+
 static void answer_status(struct keeper *keeper, struct client *client) {
   uint8_t bytes[STATUS_MAX];
   struct field_writer fields;
@@ -81,6 +106,7 @@ static void answer_status(struct keeper *keeper, struct client *client) {
   field_writer_init(&fields, bytes, sizeof bytes);
   put_number(&fields, TAG_PHASE, keeper->phase);
   put_number(&fields, TAG_DEADLINE_MS, keeper->deadline_ms);
+  put_number(&fields, TAG_ACTION, keeper->action);
   put_number(&fields, TAG_MEMORY, usage.memory);
   put_number(&fields, TAG_MEMORY_PEAK, usage.memory_peak);
   put_number(&fields, TAG_CPU_US, usage.cpu_us);
@@ -107,34 +133,56 @@ static void answer_freeze(struct keeper *keeper, struct client *client, bool fre
   if (freeze != is_paused && !freeze_cgroups(keeper->kept->spec, freeze)) {
     int error = errno;
     if (freeze) name_guest_socket(keeper->kept->spec, true);
-    refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, error, "this host has no freezer for the sandbox");
+    refuse_client(keeper, client, error == ETIMEDOUT ? GUEST_ERROR_IO : GUEST_ERROR_NOT_SUPPORTED, error,
+                  error == ETIMEDOUT ? "a process of the sandbox does not stop; it runs on" : "this host has no freezer for the sandbox");
     return;
   }
   if (!freeze && is_paused) name_guest_socket(keeper->kept->spec, true);
   keeper->phase = freeze ? KEEPER_PAUSED : KEEPER_RUNNING;
+  if (!freeze) keeper->is_overdue = false;
   client_reply(&keeper->clients, client, NULL);
 }
 
-static void answer_extend(struct keeper *keeper, struct client *client, uint64_t deadline_ms) {
-  if (!set_timer(keeper->kept->timer, deadline_ms)) {
+static bool can_do(const struct keeper *keeper, enum deadline_action action) {
+  if (action == DEADLINE_ACTION_PAUSE) return has_freezer(keeper->kept->spec);
+  return action != DEADLINE_ACTION_STOP || can_stop(keeper);
+}
+
+static void answer_extend(struct keeper *keeper, struct client *client, const struct keeper_request *request) {
+  if (!can_do(keeper, request->action)) {
+    refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "this sandbox cannot do that at its deadline");
+    return;
+  }
+  if (!set_timer(keeper->kept->timer, request->deadline_ms)) {
     refuse_client(keeper, client, GUEST_ERROR_IO, errno, "the deadline cannot be set; the one before stands");
     return;
   }
-  keeper->deadline_ms = deadline_ms;
+  keeper->deadline_ms = request->deadline_ms;
+  if (request->action != 0) keeper->action = request->action;
   client_reply(&keeper->clients, client, NULL);
+}
+
+static void answer_stop(struct keeper *keeper, struct client *client) {
+  if (!can_stop(keeper)) {
+    refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "the sandbox's files lie in memory, and would be lost");
+    return;
+  }
+  client_wait(&keeper->clients, client, WAITS_FOR_REMOVAL);
+  begin_stop(keeper, "stopped");
 }
 
 static void answer(struct keeper *keeper, struct client *client, const struct keeper_request *request) {
   switch (request->operation) {
     case OPERATION_KEEPER_STATUS: answer_status(keeper, client); return;
-    case OPERATION_KEEPER_EXTEND: answer_extend(keeper, client, request->deadline_ms); return;
+    case OPERATION_KEEPER_EXTEND: answer_extend(keeper, client, request); return;
     case OPERATION_KEEPER_PAUSE: answer_freeze(keeper, client, true); return;
     case OPERATION_KEEPER_RESUME: answer_freeze(keeper, client, false); return;
     case OPERATION_KEEPER_WAIT: client_wait(&keeper->clients, client, WAITS_FOR_END); return;
     case OPERATION_KEEPER_KILL:
       client_wait(&keeper->clients, client, WAITS_FOR_REMOVAL);
-      begin_end(keeper, request->reason);
+      begin_kill(keeper, request->reason);
       return;
+    case OPERATION_KEEPER_STOP: answer_stop(keeper, client); return;
     default: refuse_client(keeper, client, GUEST_ERROR_BAD_REQUEST, 0, "the keeper does not know this operation");
   }
 }
@@ -158,13 +206,40 @@ static _Noreturn void end(struct keeper *keeper) {
   int status = 0;
   while (waitpid(keeper->kept->pid, &status, 0) < 0 && errno == EINTR) continue;
   name_end(keeper, status);
-  clean_kernel_objects(keeper->kept->spec);
-  write_end(keeper->kept->folder, keeper->reason);
+  clean_kernel_objects(keeper->kept->spec); /* what stays has its record, by which somebody clears it later */
+  bool kept = (keeper->stops || keeper->kept->spec->has_layers) && !keeper->removes;
+  if (!keeper->removes) close(keeper->kept->runs); /* whoever reads the end may start another run, or remove the layers */
+  write_end(keeper->kept->folder, keeper->reason, kept);
   clients_tell(&keeper->clients, WAITS_FOR_END, keeper->reason);
-  remove_writable_layers(keeper->kept->spec);
+  if (keeper->removes) remove_layers_as_owner(keeper->kept->spec);
+  if (keeper->removes) close(keeper->kept->runs);
   close(keeper->kept->folder); /* this releases the lock: a client that is told now may clear the folder or use it again */
   clients_tell(&keeper->clients, WAITS_FOR_REMOVAL, keeper->reason);
   _exit(EXIT_SUCCESS);
+}
+
+static bool freeze_at_deadline(struct keeper *keeper) {
+  if (!name_guest_socket(keeper->kept->spec, false) || !freeze_cgroups(keeper->kept->spec, true)) return false;
+  keeper->phase = KEEPER_PAUSED;
+  return true;
+}
+
+/* True: the sandbox is paused, perhaps since before, and has a new deadline. */
+static bool pause_at_deadline(struct keeper *keeper) {
+  struct timespec now;
+  if (keeper->is_overdue || (keeper->phase == KEEPER_RUNNING && !freeze_at_deadline(keeper))) return false;
+  clock_gettime(CLOCK_REALTIME, &now);
+  keeper->is_overdue = true;
+  keeper->deadline_ms = (uint64_t)now.tv_sec * 1000 + PAUSED_KEPT_MS;
+  return set_timer(keeper->kept->timer, keeper->deadline_ms);
+}
+
+/* One that cannot be paused, or was paused for too long, ends, so that nothing lives on beyond its deadline. Its files stay if they can. */
+static void meet_deadline(struct keeper *keeper) {
+  if (keeper->phase == KEEPER_ENDING) return; /* a stop that takes long is no kill */
+  if (keeper->action == DEADLINE_ACTION_PAUSE && pause_at_deadline(keeper)) return;
+  if (keeper->action != DEADLINE_ACTION_KILL && can_stop(keeper)) begin_stop(keeper, "deadline");
+  else begin_kill(keeper, "deadline");
 }
 
 enum slot { SLOT_GUEST, SLOT_CONTROL, SLOT_TIMER, SLOT_LEASH, SLOT_CLIENTS };
@@ -194,11 +269,11 @@ static void turn(struct keeper *keeper) {
   }
   if (fds[SLOT_CONTROL].revents != 0) take_client(keeper);
   if (fds[SLOT_LEASH].revents != 0) {
-    begin_end(keeper, "host_lost");
+    begin_kill(keeper, "host_lost");
     keeper->kept->leash = -1;
   }
   uint64_t expirations;
-  if (fds[SLOT_TIMER].revents != 0 && read(keeper->kept->timer, &expirations, sizeof expirations) > 0) begin_end(keeper, "deadline");
+  if (fds[SLOT_TIMER].revents != 0 && read(keeper->kept->timer, &expirations, sizeof expirations) > 0) meet_deadline(keeper);
 }
 
 void keep(struct kept *kept) {
@@ -206,6 +281,7 @@ void keep(struct kept *kept) {
   keeper->kept = kept;
   keeper->phase = KEEPER_RUNNING;
   keeper->deadline_ms = kept->spec->deadline_ms;
+  keeper->action = kept->spec->action;
   close(STDIN_FILENO);
   if (chdir("/") < 0) begin_end(keeper, "create_failed");
   prctl(PR_SET_NAME, "belljar-keeper", 0, 0, 0);

@@ -11,16 +11,12 @@
 #include <unistd.h>
 
 #include "jail.h"
+#include "stage.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /* A folder that every Linux has. The stage covers it for a moment, in the sandbox's own mount namespace. */
 #define STAGE "/tmp"
-#define OPTIONS_MAX 4096
 #define SHORT_PATH 64
-/* An empty folder and file on the stage. They cover other files for good. */
-#define EMPTY "empty"
-#define EMPTY_FILE EMPTY "/file"
-#define EMPTY_FOLDER EMPTY "/folder"
 /* The whole machine has one bound of terminals (kernel.pty.max). */
 #define TERMINALS "max=64,"
 
@@ -28,10 +24,14 @@ struct build {
   const struct spec *spec;
   struct root_sources given;
   int root; /* the new root; -1 before the first overlay */
+  bool by_descriptors; /* how this kernel takes layers */
 };
 
-static void make_folder(const char *path, mode_t mode) {
-  if (mkdir(path, mode) < 0 && errno != EEXIST) die_at("make", path);
+/* False: it was there. */
+static bool make_folder(const char *path, mode_t mode) {
+  if (mkdir(path, mode) == 0) return true;
+  if (errno != EEXIST) die_at("make", path);
+  return false;
 }
 
 /* Opens a path of the new root as the processes inside will: no link leads out of it. */
@@ -75,41 +75,22 @@ static void make_writable_layer(const struct build *build, const struct step *st
   static const char *const PARTS[] = {"", "/upper", "/work"};
   for (size_t i = 0; i < COUNT(PARTS); i++) {
     char path[SHORT_PATH];
-    snprintf(path, sizeof path, "storage/%.32s%s", step->name, PARTS[i]);
-    make_folder(path, i == 1 ? (mode_t)step->mode : 0700);
-    give_to(build, path, i == 1 ? step->owner : 0);
+    snprintf(path, sizeof path, STORAGE "/%.32s%s", step->name, PARTS[i]);
+    if (make_folder(path, i == 1 ? (mode_t)step->mode : 0700)) give_to(build, path, i == 1 ? step->owner : 0);
   }
 }
 
-static void mount_overlay(struct build *build, const struct step *step) {
+static void mount_writable(struct build *build, const struct step *step) {
   make_writable_layer(build, step);
-  char options[OPTIONS_MAX];
-  size_t length = (size_t)snprintf(options, sizeof options, "userxattr,volatile,upperdir=storage/%.32s/upper,workdir=storage/%.32s/work,lowerdir=", step->name, step->name);
-  for (unsigned i = 0; i < step->source_count && length < sizeof options; i++)
-    length += (size_t)snprintf(options + length, sizeof options - length, "%s%u", i == 0 ? "" : ":", step->first_source + i);
-  if (length >= sizeof options) refuse("too many layers");
-  const char *target = build->root < 0 ? "root" : NULL;
-  char path[SHORT_PATH];
-  int fd = -1;
-  if (target == NULL) {
-    fd = need_target(build, step->target);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    target = path;
-  }
-  if (mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, options) < 0) die_at("mount overlay on", step->target);
-  if (fd >= 0) close(fd);
-  else build->root = open("root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  struct overlay overlay = {.target = step->target, .name = step->name, .first = step->first_source, .count = step->source_count};
+  bool is_root = build->root < 0;
+  mount_overlay(&overlay, build->by_descriptors, is_root ? open_on_stage(NEW_ROOT) : need_target(build, step->target));
+  if (is_root) build->root = open(NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (build->root < 0) die("open the new root");
 }
 
 static void mount_bind(const struct build *build, const struct step *step) {
   attach_mount(build->given.sources[step->first_source], need_target(build, step->target), step->target);
-}
-
-static void mount_tmpfs(const struct build *build, const struct step *step) {
-  char options[SHORT_PATH];
-  snprintf(options, sizeof options, "size=%llu,mode=%o", (unsigned long long)step->size, (unsigned)step->mode);
-  mount_on("tmpfs", need_target(build, step->target), step->target, MS_NOSUID | MS_NODEV, options);
 }
 
 int clone_mount(int at, const char *path, unsigned flags) {
@@ -181,14 +162,9 @@ static void hold(const struct build *build, const struct step *step) {
   attach_mount(clone_mount(target, "", AT_EMPTY_PATH), target, step->target);
 }
 
-/* An overlay without an upper layer needs two lower layers. */
 static void mount_view(const struct build *build, const struct step *step) {
-  char path[SHORT_PATH], options[SHORT_PATH];
-  int target = need_target(build, step->target);
-  snprintf(path, sizeof path, "/proc/self/fd/%d", target);
-  snprintf(options, sizeof options, "userxattr,lowerdir=%u:" EMPTY_FOLDER, step->first_source);
-  if (mount("overlay", path, "overlay", MS_NOSUID | MS_NODEV | MS_RDONLY, options) < 0) die_at("mount overlay on", step->target);
-  close(target);
+  struct overlay overlay = {.target = step->target, .first = step->first_source, .count = 1};
+  mount_overlay(&overlay, build->by_descriptors, need_target(build, step->target));
 }
 
 static void remount_read_only(const struct build *build, const struct step *step) {
@@ -200,9 +176,8 @@ static void remount_read_only(const struct build *build, const struct step *step
 
 static void walk(struct build *build, const struct step *step) {
   switch (step->kind) {
-    case SETUP_OVERLAY: mount_overlay(build, step); return;
+    case SETUP_OVERLAY: mount_writable(build, step); return;
     case SETUP_BIND: mount_bind(build, step); return;
-    case SETUP_TMPFS: mount_tmpfs(build, step); return;
     case SETUP_PROC: mount_proc(build, step); return;
     case SETUP_DEVICES: mount_devices(build, step); return;
     case SETUP_HELD: hold(build, step); return;
@@ -212,22 +187,28 @@ static void walk(struct build *build, const struct step *step) {
   refuse("a step of an unknown kind");
 }
 
-/* The mount is read-only, and so is every clone of it. */
+int open_on_stage(const char *path) {
+  int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) die_at("open on the stage:", path);
+  return fd;
+}
+
+/* A file system of its own, read-only: what covers a file for good keeps nothing else alive. */
 static void make_empty(void) {
+  const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   make_folder(EMPTY, 0755);
+  if (mount("tmpfs", EMPTY, "tmpfs", flags, "size=4k,nr_inodes=4,mode=755") < 0) die("mount what covers files");
   make_folder(EMPTY_FOLDER, 0555);
   if (mknod(EMPTY_FILE, S_IFREG | 0444, 0) < 0) die("make an empty file on the stage");
-  int tree = clone_mount(AT_FDCWD, EMPTY, 0);
-  make_read_only(tree, EMPTY);
-  attach_mount(tree, open_within(AT_FDCWD, EMPTY), EMPTY);
+  if (mount(NULL, EMPTY, NULL, MS_REMOUNT | MS_RDONLY | flags, NULL) < 0) die("make what covers files read-only");
 }
 
 /* Layers are named by numbers on a tmpfs of our own, so that mountinfo inside shows no path of the host. */
 static void mount_stage(const struct spec *spec, const int *sources) {
   if (mount("tmpfs", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=700") < 0) die("mount the stage on " STAGE);
   if (chdir(STAGE) < 0) die("enter the stage");
-  make_folder("root", 0755);
-  make_folder("storage", 0700);
+  make_folder(NEW_ROOT, 0755);
+  make_folder(STORAGE, 0700);
   make_empty();
   for (unsigned i = 0; i < spec->step_count; i++) {
     if (spec->steps[i].kind != SETUP_OVERLAY && spec->steps[i].kind != SETUP_VIEW) continue;
@@ -235,23 +216,23 @@ static void mount_stage(const struct spec *spec, const int *sources) {
       char name[16];
       snprintf(name, sizeof name, "%u", spec->steps[i].first_source + n);
       make_folder(name, 0700);
-      attach_mount(sources[spec->steps[i].first_source + n], open_within(AT_FDCWD, name), "the stage");
+      attach_mount(sources[spec->steps[i].first_source + n], open_on_stage(name), "the stage");
     }
   }
 }
 
 static void mount_storage(const struct spec *spec, int layers) {
   if (spec->storage != STORAGE_TMPFS) {
-    attach_mount(layers, open_within(AT_FDCWD, "storage"), "the stage");
+    attach_mount(layers, open_on_stage(STORAGE), "the stage");
     return;
   }
   char options[SHORT_PATH];
   snprintf(options, sizeof options, "size=%llu,mode=700", (unsigned long long)spec->disk);
-  if (mount("tmpfs", "storage", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0) die("mount the sandbox's disk");
+  if (mount("tmpfs", STORAGE, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0) die("mount the sandbox's disk");
 }
 
 static void enter_root(void) {
-  if (chdir("root") < 0) die("enter the new root");
+  if (chdir(NEW_ROOT) < 0) die("enter the new root");
   if (syscall(SYS_pivot_root, ".", ".") < 0) die("change the root");
   if (umount2(".", MNT_DETACH) < 0) die("let go of the old root");
   if (chdir("/") < 0) die("enter the new root");
@@ -262,7 +243,7 @@ void build_root(const struct spec *spec, struct root_sources given) {
   umask(0);
   mount_stage(spec, given.sources);
   mount_storage(spec, given.layers);
-  struct build build = {.spec = spec, .given = given, .root = -1};
+  struct build build = {.spec = spec, .given = given, .root = -1, .by_descriptors = takes_layer_descriptors()};
   for (unsigned i = 0; i < spec->step_count; i++) walk(&build, &spec->steps[i]);
   if (build.root < 0) refuse("no step makes the root");
   close(build.root);

@@ -40,8 +40,8 @@ bool read_record(const struct spec *asked, struct spec *spec) {
   if (fd >= 0) close(fd);
   if (!is_read) return false;
   parse_spec(raw, spec);
-  /* `clear` removes the groups and layers that the record names. They must be the asked sandbox's. */
-  if (strcmp(spec->id, asked->id) != 0) refuse("the record beside the sandbox's sockets is another sandbox's");
+  /* `clear` removes the groups and layers that the record names. They must be those of the asked run. */
+  if (strcmp(spec->id, asked->id) != 0 || spec->run != asked->run) refuse("the record beside the run's sockets is another run's");
   return true;
 }
 

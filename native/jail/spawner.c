@@ -1,6 +1,6 @@
 /*
  * Starts keepers for a large host process: a fork of that process costs more than the rest of a create. Reads specifications from
- * STATUS_FD and starts a jail for each. The keepers write their answers, with the sandbox's id, to STATUS_FD too. The spawner answers if
+ * STATUS_FD and starts a jail for each. The keepers write their answers, with the run's name, to STATUS_FD too. The spawner answers if
  * a keeper cannot be started or has ended.
  */
 #include <errno.h>
@@ -18,17 +18,24 @@
 #include "io.h"
 #include "jail.h"
 
-#define SPEC_MAX 65536u
+#define SPEC_MAX (HEAD_BYTES + FIELDS_MAX_BYTES)
 #define ID_LENGTH 20u
 #define FIELD_HEADER_BYTES 5u
 
+/* A sandbox's next run may start while the keeper of the one before still exits. */
+struct run_name {
+  char id[ID_LENGTH + 1];
+  uint32_t run;
+};
+
 struct keeper_process {
   pid_t pid;
-  char id[ID_LENGTH + 1];
+  struct run_name name;
 };
 
 struct spawner {
   posix_spawnattr_t attributes;
+  struct program program;
   int leash; /* the keepers' end of a pipe; the other end closes when this process ends */
   int ended; /* a signalfd: some keeper has ended */
   struct keeper_process *keepers;
@@ -54,11 +61,12 @@ static void start_spawner(struct spawner *spawner) {
   if (!prepared) refuse("cannot prepare to start keepers");
 }
 
-static void report(const char *id, const char *reason) {
+static void report(const struct run_name *name, const char *reason) {
   uint8_t bytes[FRAME_HEADER_BYTES + 2 * ERROR_TEXT_BYTES];
   struct field_writer fields;
   field_writer_init(&fields, bytes + FRAME_HEADER_BYTES, sizeof bytes - FRAME_HEADER_BYTES);
-  put_text(&fields, TAG_ID, id);
+  put_text(&fields, TAG_ID, name->id);
+  put_number(&fields, TAG_RUN, name->run);
   put_text(&fields, TAG_REASON, reason);
   write_frame_header(bytes, (struct frame_header){.type = FRAME_EVENT, .length = (uint32_t)fields.length});
   write_whole(STATUS_FD, bytes, FRAME_HEADER_BYTES + fields.length);
@@ -72,7 +80,7 @@ static void tell_ended(struct spawner *spawner) {
   while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
     for (size_t i = 0; i < spawner->count; i++) {
       if (spawner->keepers[i].pid != pid) continue;
-      report(spawner->keepers[i].id, "its keeper was killed");
+      report(&spawner->keepers[i].name, "its keeper was killed");
       spawner->keepers[i] = spawner->keepers[--spawner->count];
       break;
     }
@@ -95,18 +103,19 @@ static int spawn_keeper(struct spawner *spawner, int spec, pid_t *pid) {
   char *environment[] = {NULL};
   int error = posix_spawn_file_actions_init(&actions);
   if (error != 0) return error;
+  keep_executable(&spawner->program);
   error = posix_spawn_file_actions_adddup2(&actions, spec, STDIN_FILENO);
   if (error == 0) error = posix_spawn_file_actions_adddup2(&actions, spawner->leash, LEASH_FD);
-  if (error == 0) error = posix_spawn(pid, "/proc/self/exe", &actions, &spawner->attributes, argv, environment);
+  if (error == 0) error = posix_spawn(pid, spawner->program.path, &actions, &spawner->attributes, argv, environment);
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }
 
-static void start_keeper(struct spawner *spawner, const char *id, const uint8_t *spec, size_t length) {
+static void start_keeper(struct spawner *spawner, const struct run_name *name, const uint8_t *spec, size_t length) {
   int ends[2];
   pid_t pid;
   if (!make_room(spawner) || pipe2(ends, O_CLOEXEC) < 0) {
-    report(id, "no memory or descriptors to start a keeper");
+    report(name, "no memory or descriptors to start a keeper");
     return;
   }
   int error = spawn_keeper(spawner, ends[0], &pid);
@@ -114,32 +123,36 @@ static void start_keeper(struct spawner *spawner, const char *id, const uint8_t 
   if (error != 0) {
     char reason[128];
     snprintf(reason, sizeof reason, "start a keeper: %s", strerror(error));
-    report(id, reason);
+    report(name, reason);
   } else {
-    spawner->keepers[spawner->count].pid = pid;
-    memcpy(spawner->keepers[spawner->count++].id, id, ID_LENGTH + 1);
+    spawner->keepers[spawner->count++] = (struct keeper_process){.pid = pid, .name = *name};
     /* The keeper must read at the same time: for a user with many pipes the kernel makes a new pipe very small. */
     write_whole(ends[1], spec, length);
   }
   close(ends[1]);
 }
 
-/* The host sends the id as the first field. The jail checks the other fields. */
-static void read_id(const uint8_t *fields, size_t length, char id[ID_LENGTH + 1]) {
-  if (length < FIELD_HEADER_BYTES + ID_LENGTH || fields[0] != TAG_ID || get_u32(fields + 1) != ID_LENGTH) refuse("a specification does not start with its id");
-  memcpy(id, fields + FIELD_HEADER_BYTES, ID_LENGTH);
-  id[ID_LENGTH] = 0;
+/* The host sends the id and the run as the first fields. The jail checks the other fields. */
+static struct run_name read_name(const uint8_t *fields, size_t length) {
+  struct run_name name;
+  const uint8_t *run = fields + FIELD_HEADER_BYTES + ID_LENGTH;
+  bool is_long = length >= 2 * FIELD_HEADER_BYTES + ID_LENGTH + sizeof name.run;
+  if (!is_long || fields[0] != TAG_ID || get_u32(fields + 1) != ID_LENGTH) refuse("a specification does not start with its id");
+  if (run[0] != TAG_RUN || get_u32(run + 1) != sizeof name.run) refuse("a specification does not say its run after its id");
+  memcpy(name.id, fields + FIELD_HEADER_BYTES, ID_LENGTH);
+  name.id[ID_LENGTH] = 0;
+  name.run = get_u32(run + FIELD_HEADER_BYTES);
+  return name;
 }
 
 /* False: the host process has gone. */
 static bool serve_request(struct spawner *spawner, uint8_t *spec) {
   struct head head;
-  char id[ID_LENGTH + 1];
   if (!read_whole(STATUS_FD, spec, HEAD_BYTES)) return false;
   if (parse_head(spec, &head) != HEAD_OK || head.length > SPEC_MAX - HEAD_BYTES) refuse("not a specification of this version");
   if (!read_whole(STATUS_FD, spec + HEAD_BYTES, head.length)) return false;
-  read_id(spec + HEAD_BYTES, head.length, id);
-  start_keeper(spawner, id, spec, HEAD_BYTES + head.length);
+  struct run_name name = read_name(spec + HEAD_BYTES, head.length);
+  start_keeper(spawner, &name, spec, HEAD_BYTES + head.length);
   return true;
 }
 
@@ -148,6 +161,7 @@ int spawner_main(void) {
   uint8_t *spec = malloc(SPEC_MAX);
   if (spec == NULL) die("keep a specification");
   if (close_range(STATUS_FD + 1, ~0u, 0) < 0) die("close what the host process did not mean to hand on");
+  open_program(&spawner.program);
   start_spawner(&spawner);
   for (;;) {
     struct pollfd fds[] = {{.fd = STATUS_FD, .events = POLLIN}, {.fd = spawner.ended, .events = POLLIN}};

@@ -47,6 +47,7 @@ static void finish_step(struct spec *spec, struct step *step, struct source bind
   bool is_overlay = step->kind == SETUP_OVERLAY;
   if (step->kind < SETUP_OVERLAY || step->kind > SETUP_VIEW) refuse("a step of an unknown kind");
   if (is_overlay && (step->source_count == 0 || !is_layer_name(step->name))) refuse("an overlay without layers or name");
+  if (step->source_count > LOWER_LAYERS_MAX) refuse("an overlay has more layers than the kernel takes");
   if (!is_overlay && step->source_count > 0) refuse("a step has layers, and is no overlay");
   if (step->kind == SETUP_BIND || step->kind == SETUP_VIEW) add_source(spec, step, bind);
   if (step->size > BYTES_MAX) refuse("a step's size is beyond any sense");
@@ -121,12 +122,16 @@ static void parse_field(struct spec *spec, const struct field *field) {
     case TAG_LIMIT_PIDS: spec->pids = (uint32_t)field->number; break;
     case TAG_LIMIT_FILES: spec->files = (uint32_t)field->number; break;
     case TAG_DEADLINE_MS: spec->deadline_ms = field->number; break;
+    case TAG_ACTION: spec->action = (enum deadline_action)field->number; break;
+    case TAG_RUN: spec->run = (uint32_t)field->number; break;
     case TAG_VALUE: spec->boot_id = field->text; break;
     case TAG_FLAGS:
       spec->ephemeral = (field->number & JAIL_EPHEMERAL) != 0;
       spec->keeper_is_gone = (field->number & JAIL_KEEPER_IS_GONE) != 0;
       spec->end_keeper = (field->number & JAIL_END_KEEPER) != 0;
       spec->nested_filters = (field->number & JAIL_NESTED_FILTERS) != 0;
+      spec->has_layers = (field->number & JAIL_HAS_LAYERS) != 0;
+      spec->remove_layers = (field->number & JAIL_REMOVE_LAYERS) != 0;
       break;
     case TAG_CGROUP: parse_cgroup(spec, field); break;
     case TAG_SETUP: parse_step(spec, field); break;
@@ -142,6 +147,13 @@ static void check_limits(const struct spec *spec) {
   if (spec->pids > PIDS_MAX || spec->memory > BYTES_MAX || spec->disk > BYTES_MAX) refuse("a limit of the specification is beyond any sense");
 }
 
+/* Layers in memory end with the run, so such a sandbox cannot be stopped. */
+static void check_action(struct spec *spec) {
+  if (spec->action == 0) spec->action = DEADLINE_ACTION_KILL;
+  if (spec->action < DEADLINE_ACTION_KILL || spec->action > DEADLINE_ACTION_STOP) refuse("a deadline with an unknown action");
+  if (spec->action == DEADLINE_ACTION_STOP && spec->storage == STORAGE_TMPFS) refuse("the sandbox's files lie in memory, so it cannot be stopped");
+}
+
 void parse_spec(struct spec_bytes raw, struct spec *spec) {
   memset(spec, 0, sizeof *spec);
   struct fields fields;
@@ -151,10 +163,12 @@ void parse_spec(struct spec_bytes raw, struct spec *spec) {
   while ((result = fields_next(&fields, &field)) == FIELD_READ) parse_field(spec, &field);
   next_or_refuse(result);
   if (!is_id(spec->id)) refuse("the specification has no id");
+  if (spec->run == 0 || spec->run > RUNS_MAX) refuse("the specification does not say which run of the sandbox it is for");
   if (spec->folder == NULL || spec->sockets == NULL || spec->layers == NULL) refuse("the specification lacks a path");
   if (spec->id_map < ID_MAP_SLOT || spec->id_map > ID_MAP_SUBIDS) refuse("the specification has no id map");
   if (spec->id_map == ID_MAP_SLOT && spec->slots == NULL) refuse("the specification has no slots");
   if (spec->id_map == ID_MAP_SUBIDS && (spec->newuidmap == NULL || spec->newgidmap == NULL)) refuse("the specification has no newuidmap");
   check_limits(spec);
+  check_action(spec);
   if (spec->storage < STORAGE_FOLDER || spec->storage > STORAGE_BTRFS) refuse("the specification has no storage");
 }

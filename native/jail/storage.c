@@ -11,6 +11,9 @@
 
 #include "jail.h"
 
+/* Takes the limit of a subvolume away. */
+#define NO_LIMIT UINT64_MAX
+
 struct location {
   int parent;
   char name[NAME_MAX + 1];
@@ -31,21 +34,61 @@ static void make_subvolume(const struct spec *spec) {
   if (!open_location(spec->layers, &location)) die("open the storage pool");
   memcpy(args.name, location.name, strlen(location.name) + 1);
   if (ioctl(location.parent, BTRFS_IOC_SUBVOL_CREATE, &args) < 0) die("make the sandbox's subvolume");
-  int fd = openat(location.parent, location.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   close(location.parent);
-  if (fd < 0) die("open the sandbox's subvolume");
-  if (spec->disk != 0) {
-    struct btrfs_ioctl_qgroup_limit_args limit = {.qgroupid = 0, .lim = {.flags = BTRFS_QGROUP_LIMIT_MAX_RFER, .max_rfer = spec->disk}};
-    if (ioctl(fd, BTRFS_IOC_QGROUP_LIMIT, &limit) < 0) die("limit the sandbox's subvolume");
-  }
-  close(fd);
+}
+
+/* Nobody but Belljar writes into the folder above, so what lies there are the sandbox's layers. */
+static int open_layers(const struct spec *spec) {
+  int layers = open(spec->layers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (layers < 0) die("open what the sandbox wrote");
+  return layers;
+}
+
+static void set_limit(const struct spec *spec, uint64_t bytes) {
+  if (spec->storage != STORAGE_BTRFS || spec->disk == 0) return;
+  int layers = open_layers(spec);
+  struct btrfs_ioctl_qgroup_limit_args limit = {.qgroupid = 0, .lim = {.flags = BTRFS_QGROUP_LIMIT_MAX_RFER, .max_rfer = bytes}};
+  if (ioctl(layers, BTRFS_IOC_QGROUP_LIMIT, &limit) < 0) die("limit the sandbox's subvolume");
+  close(layers);
+}
+
+void limit_layers(const struct spec *spec) { set_limit(spec, spec->disk); }
+
+/* A sandbox that filled its disk can be started again: what a mount makes and removes is Belljar's own, and small. */
+static void reuse_layers(const struct spec *spec) {
+  set_limit(spec, NO_LIMIT);
+  if (!settle_layers_as_owner(spec)) die("make what the sandbox wrote ready for another run");
 }
 
 void make_layers(const struct spec *spec) {
+  if (spec->storage == STORAGE_TMPFS && spec->has_layers) refuse("the sandbox's files are on a disk, and cannot be used in memory");
   if (spec->storage == STORAGE_TMPFS) return;
+  if (spec->has_layers) {
+    reuse_layers(spec);
+    return;
+  }
   if (spec->storage == STORAGE_BTRFS) make_subvolume(spec);
   else if (mkdir(spec->layers, 0700) < 0) die("make the folder of the writable layers");
   if (spec->id_map == ID_MAP_SLOT && chown(spec->layers, CANONICAL_FIRST_ID, CANONICAL_FIRST_ID) < 0) die("set the owner of the writable layers");
+}
+
+/*
+ * A volatile overlay leaves a mark in its work folder, and no overlay is mounted where such a mark lies: after a crash of the host, some of
+ * what was written last may not be on the disk, which everybody who stops a sandbox is told. So the next run takes the mark away, with the
+ * work folder, however the run before it ended.
+ */
+bool settle_layers(const struct spec *spec) {
+  int layers = open(spec->layers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (layers < 0) return false;
+  bool settled = true;
+  for (unsigned i = 0; i < spec->step_count && settled; i++) {
+    if (spec->steps[i].kind != SETUP_OVERLAY) continue;
+    int layer = openat(layers, spec->steps[i].name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    settled = layer >= 0 && remove_tree(layer, "work");
+    if (layer >= 0) close(layer);
+  }
+  close(layers);
+  return settled;
 }
 
 bool remove_layers(const struct spec *spec) {

@@ -44,9 +44,9 @@ function distancesFrom(test, importsOf) {
   return reached;
 }
 
-/** How much of their folders two files have in common. */
-function sharedParts(one, other) {
-  const [left, right] = [one.split("/"), other.split("/")];
+/** How much of their folders a test and a source have in common. The integration tests of a room lie in a folder of its name. */
+function sharedParts(test, source) {
+  const [left, right] = [test.replace(/^test\/integration\//, "src/").split("/"), source.split("/")];
   const differs = left.findIndex((part, at) => part !== right[at]);
   return differs < 0 ? left.length : differs;
 }

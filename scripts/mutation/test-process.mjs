@@ -13,7 +13,7 @@ const vitest = await createVitest(
     root: ROOT,
     config: false,
     watch: false,
-    include: ["src/**/*.test.ts", "test/contract/*.test.ts", "test/integration/*.test.ts"],
+    include: ["src/**/*.test.ts", "test/contract/*.test.ts", "test/integration/**/*.test.ts"],
     reporters: [{}],
     maxWorkers: 2,
     testTimeout: 30_000,

@@ -1,6 +1,6 @@
 /**
- * A signal that aborts with another one, after a time, or when it is disposed. Whoever holds it keeps it: `AbortSignal.any` over a
- * timeout may be collected before it fires (Node 20).
+ * Returns a signal that aborts when `signal` aborts, when the time is up, or when it is disposed. Do not replace it by `AbortSignal.any`
+ * with `AbortSignal.timeout`: on Node 20 the timeout may be garbage-collected before it fires.
  */
 export function limitTime(signal: AbortSignal, ms: number): { readonly signal: AbortSignal } & Disposable {
   const controller = new AbortController();

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { mapLimit } from "./map-limit.ts";
 
-it("keeps the order, and works at no more than so many at a time", async () => {
+it("keeps the order, and runs at most `limit` calls at a time", async () => {
   let running = 0;
   let most = 0;
   const results = await mapLimit([5, 1, 4, 2, 3], 2, async (turns) => {

@@ -1,4 +1,4 @@
-/** Maps with at most `limit` calls at a time; the results keep the order. */
+/** Maps the items with at most `limit` calls at a time. The results keep the order of the items. */
 export async function mapLimit<Item, Result>(
   items: readonly Item[],
   limit: number,

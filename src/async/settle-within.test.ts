@@ -6,7 +6,7 @@ import { settleWithin } from "./settle-within.ts";
 const LONG_MS = 1_000_000;
 const never = new Promise<never>(() => undefined);
 
-it("gives what the promise settles to, and keeps no timer and no listener", async () => {
+it("settles like the promise, and leaves no timer and no listener behind", async () => {
   const { signal } = new AbortController();
   const before = process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
   expect(await settleWithin(Promise.resolve(7), { timeoutMs: LONG_MS, signal })).toBe(7);
@@ -15,7 +15,7 @@ it("gives what the promise settles to, and keeps no timer and no listener", asyn
   expect(process.getActiveResourcesInfo().filter((name) => name === "Timeout").length).toBe(before);
 });
 
-it("is late when the time is up, when the signal aborts, and when it had aborted before", async () => {
+it("is late when the time is up, when the signal aborts, and when the signal had already aborted", async () => {
   expect(await settleWithin(never, { timeoutMs: 1 })).toBe("late");
   const controller = new AbortController();
   const waited = settleWithin(never, { timeoutMs: LONG_MS, signal: controller.signal });

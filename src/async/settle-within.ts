@@ -1,4 +1,4 @@
-/** What the promise settles to, or "late" when the time is up or the signal aborts before. The promise goes on. */
+/** Settles like the promise, or resolves with "late" if the time is up or the signal aborts first. It does not stop the promise. */
 export async function settleWithin<T>(
   promise: Promise<T>,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },

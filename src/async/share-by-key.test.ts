@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ShareByKey } from "./share-by-key.ts";
 
-it("runs one piece of work for a key at a time, and shares it and its failure", async () => {
+it("runs one piece of work for a key at a time, and shares its result and its failure", async () => {
   const shared = new ShareByKey<number>();
   let runs = 0;
   const work = async (): Promise<number> => {
@@ -16,7 +16,7 @@ it("runs one piece of work for a key at a time, and shares it and its failure", 
   expect(await Promise.all([shared.run("a", work), shared.run("b", work)])).toEqual([3, 4]);
 });
 
-it("is idle once what runs is over, well or not", async () => {
+it("is idle once the running work has succeeded or failed", async () => {
   const shared = new ShareByKey<void>();
   const log: string[] = [];
   let end = (): void => undefined;

@@ -1,4 +1,4 @@
-/** One piece of work for a key at a time: who comes while it runs shares it, its failure too. */
+/** Runs at most one piece of work for each key at a time. A call that comes meanwhile shares its result or its failure. */
 export class ShareByKey<T> {
   readonly #running = new Map<string, Promise<T>>();
 
@@ -10,7 +10,7 @@ export class ShareByKey<T> {
     return started;
   }
 
-  /** Resolves once what runs now is over, well or not. */
+  /** Resolves once all work that runs now has succeeded or failed. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#running.values());
   }

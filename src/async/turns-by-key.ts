@@ -1,6 +1,6 @@
 import { Turns } from "./turns.ts";
 
-/** Lets one at a time in for each key, in the order in which they came. A key that nobody uses is forgotten. */
+/** Gives turns to callers, one at a time for each key, in order of arrival. A key without callers is forgotten. */
 export class TurnsByKey {
   readonly #turns = new Map<string, Turns>();
 
@@ -18,7 +18,7 @@ export class TurnsByKey {
     }
   }
 
-  /** Resolves once all who have come until now have had their turns. */
+  /** Resolves once all callers that have arrived until now have had their turns. */
   async idle(): Promise<void> {
     await Promise.all([...this.#turns.keys()].map((key) => this.run(key, async () => undefined)));
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TurnsByKey } from "./turns-by-key.ts";
 import { Turns } from "./turns.ts";
 
-/** Work that says when it runs, and ends when it is told to. */
+/** Work that logs its beginning and its end. It ends when `end` is called. */
 function createWork(log: string[], name: string) {
   let end = (): void => undefined;
   const told = new Promise<void>((resolve) => (end = resolve));
@@ -17,7 +17,7 @@ function createWork(log: string[], name: string) {
 }
 
 describe("turns", () => {
-  it("come one at a time, in the order in which they were asked for", async () => {
+  it("come one at a time, in the order of the calls", async () => {
     const [turns, log] = [new Turns(), [] as string[]];
     const works = ["a", "b", "c"].map((name) => createWork(log, name));
     const runs = works.map(({ work }) => turns.run(work));
@@ -38,7 +38,7 @@ describe("turns", () => {
     expect(await next).toBe("next");
   });
 
-  it("are passed on before one who comes at that moment", async () => {
+  it("go to the next waiting caller before one that arrives at that moment", async () => {
     const [turns, log] = [new Turns(), [] as string[]];
     const first = await turns.take();
     const second = turns.take().then((turn) => (log.push("second"), turn));
@@ -66,7 +66,7 @@ describe("turns", () => {
     await Promise.all(Array.from({ length: 5 }, come));
   });
 
-  it("pass over those who gave up, with the reason of their signal", async () => {
+  it("skip callers that gave up, which get the reason of their signal", async () => {
     const [turns, log, giveUp] = [new Turns(), [] as string[], new AbortController()];
     const [first, last] = [createWork(log, "first"), createWork(log, "last")];
     const runs = [turns.run(first.work), turns.run(createWork(log, "never").work, giveUp.signal), turns.run(last.work)] as const;
@@ -79,13 +79,13 @@ describe("turns", () => {
     expect(log).toEqual(["first begins", "first ends", "last begins", "last ends"]);
   });
 
-  it("are not for one who came too late to want one", async () => {
+  it("are refused to a caller whose signal has already aborted", async () => {
     const turns = new Turns();
     await expect(turns.take(AbortSignal.abort(new Error("enough")))).rejects.toThrow("enough");
     expect(turns.isBusy).toBe(false);
   });
 
-  it("are waited for by so many and no more", async () => {
+  it("have a limited number of waiting callers", async () => {
     const turns = new Turns(1);
     const first = await turns.take();
     const second = turns.take();
@@ -97,7 +97,7 @@ describe("turns", () => {
 });
 
 describe("turns by key", () => {
-  it("hold up nobody with another key", async () => {
+  it("do not hold up callers with another key", async () => {
     const [turns, log] = [new TurnsByKey(), [] as string[]];
     const slow = createWork(log, "slow");
     const running = turns.run("a", slow.work);
@@ -106,7 +106,7 @@ describe("turns by key", () => {
     await running;
   });
 
-  it("are forgotten once nobody uses the key", async () => {
+  it("are forgotten once no caller uses the key", async () => {
     const turns = new TurnsByKey();
     await Promise.allSettled([
       turns.run("a", async () => undefined),
@@ -117,7 +117,7 @@ describe("turns by key", () => {
     expect(turns.size).toBe(0);
   });
 
-  it("keep one at a time though keys are forgotten in between", async () => {
+  it("stay one at a time while keys are forgotten in between", async () => {
     const turns = new TurnsByKey();
     let inside = 0;
     const work = async (): Promise<void> => {
@@ -136,7 +136,7 @@ describe("turns by key", () => {
     expect(turns.size).toBe(0);
   });
 
-  it("are idle once all who came have had theirs, well or not", async () => {
+  it("are idle once every caller has had its turn, with success or failure", async () => {
     const [turns, log] = [new TurnsByKey(), [] as string[]];
     const slow = createWork(log, "slow");
     const runs = [turns.run("a", slow.work), turns.run("a", () => Promise.reject(new Error("no")))];

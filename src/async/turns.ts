@@ -1,6 +1,6 @@
 import { BelljarError } from "../errors.ts";
 
-/** Lets one at a time in, in the order in which they came. */
+/** Gives turns to callers, one at a time, in order of arrival. */
 export class Turns {
   readonly #waitingMax: number;
   readonly #waiting: (() => void)[] = [];
@@ -14,7 +14,7 @@ export class Turns {
     return this.#isTaken;
   }
 
-  /** Held until it is disposed. Rejects with the signal's reason, or `PROCESS_LIMIT` when too many wait already. */
+  /** Takes the turn until it is disposed. Rejects with the signal's reason, or with `PROCESS_LIMIT` if too many callers wait already. */
   async take(signal?: AbortSignal): Promise<Disposable> {
     signal?.throwIfAborted();
     if (this.#isTaken) await this.#wait(signal);
@@ -22,13 +22,13 @@ export class Turns {
     return { [Symbol.dispose]: () => this.#pass() };
   }
 
-  /** Works while it has the turn. Who gives up waiting leaves the turn of those behind it as it was. */
+  /** Runs the work while it has the turn. A caller that gives up waiting does not change the order of the others. */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     using _turn = await this.take(signal);
     return await work();
   }
 
-  /** The turn goes straight to the next, so that nobody who comes now is before it. */
+  /** Hands the turn directly to the next waiting caller, so that no newcomer overtakes it. */
   #pass(): void {
     const next = this.#waiting.shift();
     if (next) next();
@@ -37,7 +37,7 @@ export class Turns {
 
   #wait(signal: AbortSignal | undefined): Promise<void> {
     if (this.#waiting.length >= this.#waitingMax) {
-      throw new BelljarError("PROCESS_LIMIT", `${this.#waitingMax} calls wait for this already; let them end first`);
+      throw new BelljarError("PROCESS_LIMIT", `${this.#waitingMax} calls are waiting for this already; let some of them end first`);
     }
     return new Promise((resolve, reject) => {
       const enter = (): void => {

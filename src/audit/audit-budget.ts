@@ -1,8 +1,8 @@
-/** How much of the audit may be written down line by line. Beyond it lines are counted, and their counts are written down. */
+/** Maximum size of the audit lines per hour. Beyond it, lines are only counted, and the counts are written. */
 export interface AuditBudgets {
-  /** Of one sandbox's connections. */
+  /** For the connections of one sandbox. */
   readonly sandboxBytesPerHour: number;
-  /** Of the calls and requests of one owner; of the connections of all its sandboxes as much again. */
+  /** For the calls and requests of one owner. The connections of all its sandboxes have a second budget of this size. */
   readonly ownerBytesPerHour: number;
 }
 
@@ -17,10 +17,10 @@ interface Purse {
   filledMs: number;
 }
 
-/** What is left of one kind of budget to each who has one: an hour's worth may be used at once, and it fills up again evenly. */
+/** One kind of budget, for each holder (an owner or a sandbox). It may be used up at once, and refills evenly in an hour. */
 export class AuditBudget {
   readonly #bytesPerHour: number;
-  /** The least recently used first. */
+  /** The least recently used purse comes first. */
   readonly #purses = new Map<string, Purse>();
 
   constructor(bytesPerHour: number) {

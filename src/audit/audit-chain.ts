@@ -1,13 +1,13 @@
 import { createHmac, createSecretKey } from "node:crypto";
 import type { HomeKey } from "../files/home-key.ts";
 
-/** What the first line of a segment that continues no other one is chained to, and the first entry of the index. */
+/** Stands for the previous MAC of the first entry of the index, and of the first line of a segment that continues no other segment. */
 export const FIRST_MAC = "0".repeat(64);
 
-/** The MAC of a text, which covers the one before it, and so all that stands before it. */
+/** Computes the MAC of a text. It covers the previous MAC, and so all earlier texts. */
 export type Sign = (previous: string, text: string | Uint8Array) => string;
 
-/** One key for lines and one for the index, so that nothing of the one passes for the other. */
+/** Lines and index have separate keys, so that a MAC of one is not valid in the other. */
 export interface AuditSigner {
   readonly keyId: string;
   readonly line: Sign;
@@ -26,7 +26,7 @@ function signWith(bytes: Buffer): Sign {
   const key = createSecretKey(bytes);
   return (previous, text) => {
     const hmac = createHmac("sha256", key);
-    // One step over the border to native code costs more than joining two short texts.
+    // One more call into native code costs more than joining two short texts.
     return (typeof text === "string" ? hmac.update(previous + text) : hmac.update(previous).update(text)).digest("hex");
   };
 }

@@ -4,11 +4,11 @@ import { ifPresent } from "../files/file-error.ts";
 import type { IndexEntry, Removal } from "./index-state.ts";
 import type { SegmentIndex } from "./segment-index.ts";
 
-/** How much of the audit stays. */
+/** How long, and up to which size, the audit is kept. */
 export interface AuditKeep {
-  /** So long each line stays at least, and not much longer. */
+  /** Minimum age of a line before it is removed. Lines are removed soon after. */
   readonly ageMs: number;
-  /** All segments together; the oldest go first, though their time has not come. */
+  /** Maximum size of all segments together. Beyond it, the oldest segments are removed early. */
   readonly bytes: number;
 }
 
@@ -16,34 +16,34 @@ const MIB = 1_048_576;
 const DAY_MS = 86_400_000;
 export const DEFAULT_KEEP: AuditKeep = { ageMs: 90 * DAY_MS, bytes: 4096 * MIB };
 
-/** A segment takes lines for so long. */
+/** A segment accepts lines for this time. */
 export const SEGMENT_MS = DAY_MS;
 const SEGMENT_MAX_BYTES = 16 * MIB;
 const SEGMENTS_MAX = 10_000;
-/** What a segment counts at most: who makes one larger from outside does not push out the others. */
+/** Maximum size that a segment counts with. A segment that somebody enlarges from outside does not displace the others. */
 const COUNTED_MAX_BYTES = 4 * SEGMENT_MAX_BYTES;
-/** A process that was killed as it began a segment leaves one with a single line that the index does not know. */
+/** A process that is killed while it begins a segment leaves a file with at most one line, which the index does not know. */
 const BEGUN_KEPT_MS = DAY_MS;
 const BEGUN_MAX_BYTES = 1_024;
 
-/** When a segment is full. */
+/** Size at which a segment is full. */
 export function segmentBytes({ bytes }: AuditKeep): number {
   return Math.min(SEGMENT_MAX_BYTES, Math.ceil(bytes / 8));
 }
 
 export interface Keeping {
-  /** With the segments. */
+  /** The folder of the segments. */
   readonly folder: string;
   readonly index: SegmentIndex;
   readonly keep: AuditKeep;
-  /** The segment that is being written. */
+  /** The segment that this process is writing. */
   readonly own: string | undefined;
   readonly nowMs: number;
 }
 
 /**
- * Removes the segments that are too old or too much, the oldest first. Each removal stands in the index before it is done. The index
- * gives a segment's age, by the segment's name: anybody can set the times of a file.
+ * Removes segments beyond the age or the size, the oldest first. Each removal is noted in the index before it happens. The age of a
+ * segment comes from its name in the index, because anybody can change the times of a file.
  */
 export async function keepSegments(keeping: Keeping): Promise<readonly ({ readonly file: string } & Removal)[]> {
   const { index, nowMs } = keeping;
@@ -55,7 +55,7 @@ export async function keepSegments(keeping: Keeping): Promise<readonly ({ readon
   return surplus.map(({ entry, why }) => ({ file: entry.file, why, atMs: nowMs }));
 }
 
-/** Those of a process that was killed after it noted them too: no entry may go before its segment. */
+/** Removes all noted segments, even those that a killed process noted. A segment is removed before its index entry. */
 async function finishRemovals({ folder, index, nowMs }: Keeping): Promise<void> {
   const noted = await index.read();
   for (const { file, removed } of noted.entries) if (removed) await ifPresent(folder, rm(join(folder, file), { force: true }));
@@ -96,7 +96,7 @@ async function removeBegun({ folder, nowMs }: Keeping, known: ReadonlySet<string
   }
 }
 
-/** Milliseconds since 1970, by the name; NaN for a name of another shape. */
+/** Reads the milliseconds since 1970 from the name. Returns NaN for a name of another shape. */
 function begunAt(file: string): number {
   const [, year, month, day, hour, minute, second, ms] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-/.exec(file) ?? [];
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);

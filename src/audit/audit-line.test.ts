@@ -15,7 +15,7 @@ it("reads what was written", () => {
   expect(parseAuditLine(lineOf(fields, 7))).toMatchObject({ sequence: 7, kind: "call", mac: MAC, fields });
 });
 
-it("cuts words until the line is no longer than a line may be", () => {
+it("cuts long texts until the line has an allowed length", () => {
   const line = lineOf({ tool: "\u2028".repeat(100_000), arguments: "x".repeat(1_000_000) });
   expect(line.length).toBeLessThan(LINE_MAX_BYTES);
   expect(parseAuditLine(line).fields["tool"]).toBe("\u2028".repeat(1_000));
@@ -44,7 +44,7 @@ it.each([
   expect(() => parseAuditLine(bytes)).toThrowError(expect.objectContaining({ code: "AUDIT_DAMAGED" }));
 });
 
-/** What was thrown that is no foreseen failure. */
+/** Returns the error, unless it is a foreseen failure. */
 function faultOf(bytes: Buffer): unknown {
   try {
     parseAuditLine(bytes);
@@ -54,7 +54,7 @@ function faultOf(bytes: Buffer): unknown {
   }
 }
 
-it("throws nothing else, whatever the bytes are", () => {
+it("throws no other error, whatever the bytes are", () => {
   for (let round = 0; round < 5_000; round += 1) {
     const bytes = Buffer.from(WHOLE);
     for (let change = randomInt(1, 5); change > 0; change -= 1) bytes.writeUInt8(randomInt(256), randomInt(bytes.length));

@@ -1,22 +1,22 @@
 import { BelljarError } from "../errors.ts";
 import { printableJson } from "../files/printable.ts";
 
-/** A line of the audit without its newline: one JSON object whose last field is the MAC of what stands before it. */
+/** A line of the audit without its newline: one JSON object. Its last field is the MAC of all bytes before that field. */
 export interface AuditEntry {
   /** From 1 in each segment. */
   readonly sequence: number;
   readonly at: string;
   readonly kind: string;
-  /** All of them, as they were written. */
+  /** All fields, as they were written. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** What the MAC covers, beside the MAC of the line before. */
+  /** The bytes that the MAC covers, besides the MAC of the previous line. */
   readonly head: Uint8Array;
   readonly mac: string;
 }
 
-/** Longer lines are none of ours. */
+/** Belljar writes no longer lines. */
 export const LINE_MAX_BYTES = 65_536;
-/** A text of so many characters fits, whatever they are. */
+/** A text of this length always fits into a line, even if each character is escaped. */
 const SAFE_LENGTH = 20_000;
 const CUT_LENGTH = 1_000;
 
@@ -24,7 +24,7 @@ const MAC_FIELD = ',"mac":"';
 const MAC_LENGTH = 64;
 const TAIL_LENGTH = MAC_FIELD.length + MAC_LENGTH + 2;
 
-/** The fields as one line will have them, with nothing raw that a terminal or a reader of lines could take for more. A text that is too long is cut. */
+/** Serialises the fields of one line. Control characters are escaped, so that no value can break a line. Long texts are cut. */
 export function serialiseFields(fields: Readonly<Record<string, unknown>>): string {
   const text = printableJson(JSON.stringify(fields));
   if (text.length <= SAFE_LENGTH) return text;
@@ -40,7 +40,7 @@ export function toLine(head: string, mac: string): string {
   return `${head}${MAC_FIELD}${mac}"}\n`;
 }
 
-/** Pure, and linear in the bytes, whatever they are. Throws `AUDIT_DAMAGED` for what is no line of an audit; whether its MAC is right is another question. */
+/** Takes linear time for any bytes. Throws `AUDIT_DAMAGED` if they are no audit line. It does not check the MAC. */
 export function parseAuditLine(bytes: Uint8Array): AuditEntry {
   if (bytes.length > LINE_MAX_BYTES || bytes.length <= TAIL_LENGTH) throw damaged("it is too long or too short");
   const head = bytes.subarray(0, bytes.length - TAIL_LENGTH);
@@ -62,7 +62,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw damaged("it is no UTF-8", cause);
+    throw damaged("it is not UTF-8", cause);
   }
 }
 
@@ -71,11 +71,11 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
     const value = JSON.parse(text) as unknown;
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
   } catch (cause) {
-    throw damaged("it is no JSON", cause);
+    throw damaged("it is not JSON", cause);
   }
-  throw damaged("it is no JSON object");
+  throw damaged("it is not a JSON object");
 }
 
 function damaged(why: string, cause?: unknown): BelljarError {
-  return new BelljarError("AUDIT_DAMAGED", `This is no line of an audit: ${why}`, { cause });
+  return new BelljarError("AUDIT_DAMAGED", `This is not an audit line: ${why}`, { cause });
 }

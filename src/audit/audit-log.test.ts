@@ -6,7 +6,7 @@ import { summarise } from "./audit.ts";
 
 const OWNED = { ...REFUSED, verdict: "allowed", reason: undefined, rule: "example.com" };
 
-it("writes a line a call, in order, and checks as a chain", async () => {
+it("writes one line for each call, in order, and the chain verifies", async () => {
   await using home = await openAuditHome();
   const log = home.open({ now: () => new Date(0) });
   for (const tool of ["a", "b", "c"]) log.record({ ...CALL, tool });
@@ -29,7 +29,7 @@ it("writes a line a call, in order, and checks as a chain", async () => {
   expect(await home.verify()).toMatchObject({ isIntact: true, segments: [{ lines: 4 }] });
 });
 
-it("chains a sandbox's connections with the calls", async () => {
+it("chains connections and calls together", async () => {
   await using home = await openAuditHome();
   const log = home.open();
   log.record(CALL);
@@ -41,7 +41,7 @@ it("chains a sandbox's connections with the calls", async () => {
   expect(await home.verify()).toMatchObject({ isIntact: true });
 });
 
-it("gives each process's log a file of its own, for the owner alone", async () => {
+it("gives each process its own file, which only this user can read", async () => {
   await using home = await openAuditHome();
   for (let count = 0; count < 2; count += 1) {
     await using log = home.open();
@@ -55,13 +55,13 @@ it("gives each process's log a file of its own, for the owner alone", async () =
   expect((await Promise.all(modes)).map((mode) => mode & 0o777)).toEqual([0o600, 0o600, 0o700, 0o700]);
 });
 
-it("makes no file before the first call", async () => {
+it("creates no file before the first call", async () => {
   await using home = await openAuditHome();
   await home.open().close();
   await expect(readdir(home.segments)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-it("begins another segment when its own is removed under it", async () => {
+it("begins another segment if somebody removes its own", async () => {
   await using home = await openAuditHome();
   await using log = home.open();
   log.record(CALL);
@@ -81,14 +81,14 @@ it("begins another segment when its own is removed under it", async () => {
   expect((await home.entries()).map(({ fields }) => fields["tool"])).toEqual(["b", "echo", "echo"]);
 });
 
-it("lets nothing new run while the disk refuses, and writes all once it does not", async () => {
+it("refuses new calls while the disk refuses lines, and writes all lines afterwards", async () => {
   await using home = await openAuditHome();
   await writeFile(home.segments, "not a folder");
   const log = home.open();
   log.record(CALL);
   await expect(log.close()).rejects.toMatchObject({ code: "AUDIT_FAILED" });
   expect(() => log.assertWritable()).toThrowError(expect.objectContaining({ code: "AUDIT_FAILED" }));
-  // The refusal has begun another try: it ends before the disk gets better.
+  // The refusal has started another try. It must end before the disk accepts lines again.
   await expect(log.close()).rejects.toMatchObject({ code: "AUDIT_FAILED" });
   await rm(home.segments);
   log.record(CALL);
@@ -98,7 +98,7 @@ it("lets nothing new run while the disk refuses, and writes all once it does not
   expect(await home.verify()).toMatchObject({ isIntact: true });
 });
 
-it("holds no more lines than a bound while the disk refuses, and leaves none uncounted", async () => {
+it("holds a bounded number of lines while the disk refuses them, and counts all others", async () => {
   await using home = await openAuditHome();
   await writeFile(home.segments, "not a folder");
   const log = home.open();
@@ -122,7 +122,7 @@ async function untilOneIsWritten(home: AuditTestHome): Promise<void> {
   await expect.poll(count, { timeout: 9_000 }).toBe(1);
 }
 
-it("writes at once what it has only counted when the process exits", async () => {
+it("writes counts at once when the process exits", async () => {
   await using home = await openAuditHome();
   await using log = home.open();
   log.recordConnection(REFUSED);
@@ -133,7 +133,7 @@ it("writes at once what it has only counted when the process exits", async () =>
   expect(await home.verify()).toMatchObject({ isIntact: true });
 });
 
-it("begins another segment for what comes while it closes", async () => {
+it("begins another segment for lines that come while it closes", async () => {
   await using home = await openAuditHome();
   const log = home.open();
   log.record(CALL);
@@ -149,7 +149,7 @@ it("begins another segment for what comes while it closes", async () => {
   expect(await home.verify()).toMatchObject({ isIntact: true });
 });
 
-it("writes the same refusal once, and then how often it came again", async () => {
+it("writes a repeated refusal once, and then its count", async () => {
   await using home = await openAuditHome();
   const log = home.open({ now: clock() });
   for (let count = 0; count < 1_000; count += 1) log.recordConnection({ ...REFUSED, sentBytes: 2 });
@@ -171,7 +171,7 @@ it("writes the same refusal once, and then how often it came again", async () =>
   expect(String(fields.at(-1)?.["first"]) < String(fields.at(-1)?.["last"])).toBe(true);
 });
 
-it("holds a sandbox to its budget, and counts what is beyond it", async () => {
+it("holds a sandbox to its budget, and counts the lines beyond it", async () => {
   await using home = await openAuditHome();
   const log = home.open({ sandboxBytesPerHour: 16_384, now: clock() });
   const sent = 20_000;
@@ -189,7 +189,7 @@ it("holds a sandbox to its budget, and counts what is beyond it", async () => {
   expect(entries.filter(({ fields }) => fields["sandbox"] === "other")).toHaveLength(1);
 });
 
-it("holds an owner to its budget, and leaves that of its calls to them", async () => {
+it("holds an owner's connections to their budget, without using the budget of its calls", async () => {
   await using home = await openAuditHome();
   const log = home.open({ ownerBytesPerHour: 16_384, now: clock() });
   for (let count = 0; count < 1_000; count += 1) log.recordConnection({ ...OWNED, sandbox: `s${count}` });
@@ -207,13 +207,13 @@ it("holds an owner to its budget, and leaves that of its calls to them", async (
   expect(entries.filter(({ fields }) => fields["principal"] === "other")).toHaveLength(1);
 });
 
-/** A little time passes each time that it is read. */
+/** A clock that advances a little with each reading. */
 function clock(): () => Date {
   let ms = Date.parse("2026-01-01T00:00:00Z");
   return () => new Date((ms += 0.01));
 }
 
-it("keeps secrets' values out of the preview, at any depth", () => {
+it("keeps the values of secrets out of the preview, at any depth", () => {
   const { preview } = summarise({ env: { API_KEY: "hunter2", nested: [{ password: "hunter2" }] }, accessToken: "hunter2", path: "a" });
   expect(preview).not.toContain("hunter2");
   expect(preview).toContain('"path":"a"');
@@ -227,7 +227,7 @@ it("bounds the preview whatever the arguments are", () => {
   }
 });
 
-it("tells two arguments with the same beginning apart by their digest", () => {
+it("distinguishes two arguments with the same beginning by their digest", () => {
   const long = "x".repeat(10_000);
   expect(summarise({ code: `${long}a` }).digest).not.toBe(summarise({ code: `${long}b` }).digest);
 });

@@ -9,17 +9,17 @@ import { AuditTally } from "./audit-tally.ts";
 import type { Audit, AuditedCall } from "./audit.ts";
 import { summarise } from "./audit.ts";
 
-/** An audit in the home: segments of this process, each line chained to the one before. Close it to flush it. */
+/** The audit of a home, in segments of this process. Each line is chained to the previous line. Closing flushes it. */
 export interface AuditLog extends Audit, AsyncDisposable {
-  /** One connection of a sandbox, as the network tells it: plain JSON. Never throws, and waits for nothing. */
+  /** Records one connection of a sandbox, as plain JSON. Never throws, and never waits. */
   recordConnection(connection: Fields): void;
-  /** One request that was no tool call, as the gateway tells it: plain JSON. Never throws, and waits for nothing. */
+  /** Records one request that was no tool call, as plain JSON. Never throws, and never waits. */
   recordRequest(request: Fields): void;
-  /** Makes what the first line needs, and removes old segments from now on. Never rejects: what is missing, `assertWritable` tells. */
+  /** Creates the key, the folders and the reserve. Removes old segments from now on. Never rejects: `assertWritable` reports a failure. */
   prepare(): Promise<void>;
-  /** Resolves when all that was recorded is on disk; rejects with `DISK_FULL` or `AUDIT_FAILED` when it cannot be. */
+  /** Resolves when all recorded lines are written. Rejects with `DISK_FULL` or `AUDIT_FAILED` if they cannot be written. */
   close(): Promise<void>;
-  /** Writes what waits and what was counted at once, for a process that exits. Never throws: what the disk does not take is lost. */
+  /** Writes all waiting lines and counts at once, for a process that exits. Never throws: lines that cannot be written are lost. */
   flushAtExit(): void;
 }
 
@@ -33,25 +33,25 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A line that waits to be written. */
 interface Waiting {
   readonly text: string;
-  /** It tells of work that was done for a caller: the reserve is for these. */
+  /** True for work that was done for a caller. The reserve is for these lines. */
   readonly isOwed: boolean;
 }
 
-/** Whose budgets a line takes from. */
+/** The holders of the budgets that a line is charged to. */
 interface Payer {
   readonly owner: string;
   readonly sandbox?: string;
 }
 
-/** Lines that wait while the disk does not take them; further ones are counted, and counts stay counts. */
+/** Maximum number of lines that wait while the disk refuses them. Further lines are only counted. */
 const WAITING_MAX = 10_000;
-/** Connections of one sandbox that fail again and again alike are one line in so long. */
+/** Repeated failures of connections, with the same sandbox, reason and host, are one line in this time. */
 const REPEATS_MS = 5_000;
 const SUMMARIES_MS = 60_000;
-/** What sequence and MAC add to a line. */
+/** Bytes that the sequence and the MAC add to a line. */
 const CHAIN_BYTES = 100;
 
-/** The segment is made with its first line, for the owner alone. Lines of one tick are one append. */
+/** Creates the audit. A segment is created with its first line, and only this user can read it. Lines of one tick are one append. */
 export function createAuditLog(options: AuditLogOptions): AuditLog {
   return new HomeAudit(options);
 }
@@ -80,7 +80,7 @@ class HomeAudit implements AuditLog {
   assertWritable(): void {
     if (this.#failure === undefined && !this.#isCrowded) return;
     const cause = this.#failure;
-    // The next call tries the disk again.
+    // Try the disk again, for the next call.
     this.#schedule();
     throw this.#toError(cause, "nothing new runs; listing and ending still work");
   }
@@ -137,7 +137,7 @@ class HomeAudit implements AuditLog {
       this.#store.appendAtExit(this.#waiting.map(({ text }) => text));
       this.#waiting = [];
     } catch {
-      // Nobody is left who could try again.
+      // The process exits, so nothing can try again.
     }
   }
 
@@ -145,7 +145,7 @@ class HomeAudit implements AuditLog {
     await this.close();
   }
 
-  /** One line, or a count of those for which a budget or the disk has no room. `outcome` is what such ones are told apart by. */
+  /** Writes one line, or only counts it if a budget or the disk has no room. Counted lines are grouped by `outcome`. */
   #write(payer: Payer, fields: Fields, outcome: unknown): void {
     const at = this.#now();
     const text = serialiseFields({ at: at.toISOString(), ...fields });
@@ -153,14 +153,14 @@ class HomeAudit implements AuditLog {
     if (!this.#isCrowded && this.#pay(payer, { isOwed, text }, at.getTime())) return this.#push({ text, isOwed });
     const { kind: of, verdict, count, sentBytes, receivedBytes } = fields;
     const summary = { kind: "summary", of, ...payer, outcome, verdict, count, sentBytes, receivedBytes };
-    // Too many to be told apart: one count of them all.
+    // The tally is full: one count for all further lines of this kind.
     if (this.#isCrowded && this.#summaries.isFull)
       this.#summaries.add(JSON.stringify([of]), { kind: "summary", of, count, sentBytes, receivedBytes }, at);
     else this.#summaries.add(JSON.stringify([of, payer.owner, payer.sandbox, outcome]), summary, at);
     this.#counted(this.#summaries);
   }
 
-  /** What sandboxes do by themselves takes nothing from what is kept for their owner's own calls. */
+  /** Connections have a budget of their own, so that sandboxes cannot use up the budget of their owner's calls. */
   #pay({ owner, sandbox }: Payer, { isOwed, text }: Waiting, nowMs: number): boolean {
     const bytes = Buffer.byteLength(text) + CHAIN_BYTES;
     const [owners, sandboxes] = [isOwed ? this.#budgets.calls : this.#budgets.connections, this.#budgets.sandbox];
@@ -183,7 +183,7 @@ class HomeAudit implements AuditLog {
     this.#timer = undefined;
   }
 
-  /** What was counted since then or earlier becomes lines; those of summaries are written whatever the budgets say. */
+  /** Writes the counts that began at the given times or earlier. Summaries are charged to no budget. */
   #flush(repeatsUntil: Date, summariesUntil: Date): void {
     for (const fields of this.#repeats.take(repeatsUntil)) this.#write(payerOf(fields), fields, fields["reason"] ?? fields["verdict"]);
     if (this.#isCrowded) return;
@@ -194,7 +194,7 @@ class HomeAudit implements AuditLog {
     return this.#waiting.length >= WAITING_MAX;
   }
 
-  /** A line of our own. */
+  /** Writes a line of the audit itself, which is charged to no budget. */
   #note(fields: Fields): void {
     this.#push({ text: serialiseFields({ at: this.#now().toISOString(), ...fields }), isOwed: false });
   }
@@ -204,7 +204,7 @@ class HomeAudit implements AuditLog {
     this.#schedule();
   }
 
-  /** While the disk fails, each look at it tries again, though nothing waits. */
+  /** After a failure, each call tries the disk again, even if no line waits. */
   #schedule(): void {
     if (this.#writing || (this.#waiting.length === 0 && this.#failure === undefined)) return;
     this.#writing = this.#writeWaiting().finally(() => {
@@ -213,7 +213,7 @@ class HomeAudit implements AuditLog {
     });
   }
 
-  /** One append of all that waits at the end of this tick. What failed stays first in line. */
+  /** Writes all lines that wait at the end of this tick, in one append. If it fails, they stay first in line. */
   async #writeWaiting(): Promise<void> {
     await Promise.resolve();
     try {
@@ -226,7 +226,7 @@ class HomeAudit implements AuditLog {
     }
   }
 
-  /** Writes the lines that are owed; until the disk takes them it is given a little of the reserve. */
+  /** Writes the owed lines. It gives parts of the reserve back to the disk until they fit. */
   async #appendFromReserve(): Promise<void> {
     const isOwed = (line: Waiting): boolean => line.isOwed;
     do {

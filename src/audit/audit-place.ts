@@ -5,16 +5,16 @@ import type { Keyring } from "../files/keyring.ts";
 export interface AuditHome {
   /** `$BELLJAR_HOME`, absolute. */
   readonly home: string;
-  /** Where the key is kept when it works; without one the key is a file. */
+  /** Holds the key if it works. Without a keyring, the key is a file. */
   readonly keyring?: Keyring;
 }
 
-/** Segments alone lie here, so that rights on this folder give none on the index and the key. */
+/** Holds only segments, so that access to this folder gives no access to the index and the key. */
 export function segmentsFolder(home: string): string {
   return join(home, "audit");
 }
 
-/** The index, the key and the reserve. */
+/** Holds the index, the key and the reserve. */
 export function indexFolder(home: string): string {
   return join(home, "audit-index");
 }

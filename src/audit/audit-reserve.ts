@@ -8,7 +8,7 @@ import { replaceFileSync } from "../files/replace-file.ts";
 const BYTES = 1_048_576;
 const STEP_BYTES = 65_536;
 
-/** Room on the disk that the audit gives back to it when it is full, for the lines of what still runs then. All processes of a home share it. */
+/** A file that reserves disk space, shared by all processes of a home. When the disk is full, the audit shrinks it to write its lines. */
 export class AuditReserve {
   readonly #path: string;
 
@@ -16,15 +16,15 @@ export class AuditReserve {
     this.#path = path;
   }
 
-  /** Makes it whole again where it is not. Throws what the file system does, as when the disk is full. */
+  /** Restores the full size. Throws the errors of the file system, or `DISK_FULL`. */
   fill(): void {
     if (this.#size() >= BYTES) return;
     this.#assertRoom();
-    // No file system stores random bytes in less room.
+    // Random bytes cannot be compressed by the file system.
     replaceFileSync(this.#path, randomBytes(BYTES));
   }
 
-  /** Gives a part of it to the disk; false when nothing is left. */
+  /** Gives a part of the space back to the disk. Returns false if nothing is left. */
   take(): boolean {
     const size = this.#size();
     if (size === 0) return false;
@@ -32,7 +32,7 @@ export class AuditReserve {
     return true;
   }
 
-  /** Trying would take the last room from everybody else for a moment. */
+  /** Checked first, because writing would briefly take the last space from all other processes. */
   #assertRoom(): void {
     const folder = dirname(this.#path);
     const { bavail, bsize } = statfsSync(folder);

@@ -16,7 +16,7 @@ import { SegmentIndex } from "./segment-index.ts";
 export interface AuditStoreOptions extends AuditHome {
   readonly keep: AuditKeep;
   readonly now: () => Date;
-  /** Of what was removed: one line of the audit. */
+  /** Called for each removed segment, with the fields of an audit line. */
   readonly removed: (fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -32,12 +32,12 @@ interface Current {
   readonly begunMs: number;
 }
 
-/** What a killed process may have written since it last said so in the index. */
+/** Interval of the marks in the index. Lines that a killed process wrote after its last mark can be cut off without notice. */
 const MARK_MS = 1_000;
-/** A segment that was removed under its writer is given up after so long. */
+/** Interval of the checks whether somebody has removed the current segment. */
 const LOOK_MS = 1_000;
 const KEEP_EVERY_MS = 3_600_000;
-/** A process that only begins a segment looks after the old ones this seldom: most live for one command. */
+/** Most processes live for one command. A first segment causes the removal of old ones only if its number is a multiple of this. */
 const KEEP_EVERY_SEGMENTS = 16;
 
 /** The segments that this process writes, one after the other, and its part of the index. */
@@ -60,24 +60,24 @@ export class AuditStore {
     this.reserve = new AuditReserve(join(indexFolder(options.home), "reserve"));
   }
 
-  /** The key, the folders and the reserve are there, or it rejects as the file system does. From now on old segments are removed. */
+  /** Creates the key, the folders and the reserve, or rejects. From now on, old segments are removed every hour. */
   async prepare(): Promise<void> {
     await this.#open();
     this.reserve.fill();
     this.#keepTimer ??= setInterval(() => void this.keep(), KEEP_EVERY_MS).unref();
   }
 
-  /** Where the next lines go: made with the first ones, and followed by another one when it is full or old. */
+  /** Returns the segment for the next lines. It begins a new segment for the first lines, and when the current one is full or old. */
   async segment(): Promise<SegmentFile> {
     const current = this.#current;
     const nowMs = this.#nowMs();
     if (!current || this.#isLost(current, nowMs)) return this.#begin();
     if (current.file.size < segmentBytes(this.#options.keep) && nowMs - current.begunMs < SEGMENT_MS) return current.file;
-    // A disk without room for another one may still have some for lines.
+    // A disk without room for another segment may still have room for lines.
     return this.#handOver(current).catch(() => current.file);
   }
 
-  /** To be called after lines were written: soon the index knows how far this segment has come. */
+  /** Call it after writing lines. It soon writes a mark with the last line into the index. */
   noteWritten(): void {
     this.#markTimer ??= setTimeout(() => {
       this.#markTimer = undefined;
@@ -85,7 +85,7 @@ export class AuditStore {
     }, MARK_MS).unref();
   }
 
-  /** Removes what is too old or too much; several calls at once are one. Never rejects: what cannot be removed now is later. */
+  /** Removes old and surplus segments. Concurrent calls share one run. Never rejects: a failed removal is repeated later. */
   keep(): Promise<void> {
     this.#keeping ??= this.#keep()
       .catch(() => undefined)
@@ -93,27 +93,27 @@ export class AuditStore {
     return this.#keeping;
   }
 
-  /** The segment is whole, and the index knows it. Lines that come later begin another one. */
+  /** Closes the segment, and marks it as closed in the index. Later lines begin a new segment. */
   async close(): Promise<void> {
     clearTimeout(this.#markTimer);
     clearInterval(this.#keepTimer);
     this.#markTimer = this.#keepTimer = undefined;
     const current = this.#current;
-    // Lines that come meanwhile must not stand behind the last mark.
+    // Lines that come meanwhile must not be written behind the last mark.
     this.#current = undefined;
     await this.#keeping;
     if (!current) return;
-    // Where the index has no room, verifying says so: nothing is lost.
+    // If the index has no room, the segment counts as open when it is verified. No line is lost.
     await this.#markOf(current, "closed").catch(() => undefined);
     current.file.close();
   }
 
-  /** Into the segment that is open. None is while one follows another: nothing may stand behind the line that names the next one. */
+  /** Appends to the current segment, but not during a change of segments: no line may follow the line that names the next segment. */
   appendAtExit(texts: readonly string[]): void {
     if (!this.#isBeginning) this.#current?.file.append(texts);
   }
 
-  /** Asking the file system each time would cost as much as writing. */
+  /** Rate-limited, because asking the file system costs as much as writing. */
   #isLost({ file }: Current, nowMs: number): boolean {
     if (nowMs - this.#seenMs < LOOK_MS) return false;
     this.#seenMs = nowMs;
@@ -139,7 +139,7 @@ export class AuditStore {
     return { signer, index: new SegmentIndex(indexFolder(home), signer.index) };
   }
 
-  /** The old segment ends with the name of the new one, which begins with the MAC of that line. */
+  /** Ends the old segment with a line that names the new one. The new segment's first line is chained to that line. */
   async #handOver(old: Current): Promise<SegmentFile> {
     const file = await this.#begin(old);
     await this.#markOf(old, "closed").catch(() => undefined);
@@ -147,7 +147,7 @@ export class AuditStore {
     return file;
   }
 
-  /** First the file with its first line, then its entry, then its mark: whatever a killed process leaves of these can be told. */
+  /** Writes the file with its first line, then its index entry, then its mark. Verifying knows each state that a killed process leaves. */
   async #begin(old?: Current): Promise<SegmentFile> {
     this.#isBeginning = true;
     try {
@@ -189,7 +189,7 @@ export class AuditStore {
     return `${stamp}-${this.#writer}-${this.#part}.jsonl`;
   }
 
-  /** One after the other: a mark never says less than the one before. */
+  /** Writes marks one after the other, so that a mark never goes backwards. */
   #markOf({ file, number }: Current, state: "open" | "closed"): Promise<void> {
     const write = async (): Promise<void> => {
       const { index } = await this.#open();

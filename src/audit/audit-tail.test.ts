@@ -10,7 +10,7 @@ function toolsOf(lines: readonly { readonly text: string }[]): readonly string[]
   return lines.map(({ text }) => (JSON.parse(text) as { tool: string }).tool);
 }
 
-it("merges the ends of all segments by their time", async () => {
+it("merges the last lines of all segments in order of time", async () => {
   await using folder = await openAuditHome();
   let second = 0;
   const now = () => new Date((second += 1000));
@@ -24,12 +24,12 @@ it("merges the ends of all segments by their time", async () => {
   expect(toolsOf(await readAuditTail(folder.segments, 10))).toEqual(["a", "b", "c"]);
 });
 
-it("is empty where nothing was ever recorded", async () => {
+it("is empty if nothing was ever recorded", async () => {
   await using folder = await openAuditHome();
   expect(await readAuditTail(folder.segments, 2)).toEqual([]);
 });
 
-it("follows segments that are there and that come", async () => {
+it("follows existing and new segments", async () => {
   await using folder = await openAuditHome();
   await using one = folder.open();
   one.record(call("before"));
@@ -48,7 +48,7 @@ it("follows segments that are there and that come", async () => {
   expect(await lines.next()).toMatchObject({ done: true });
 });
 
-it("goes on when Belljar removes a segment that it follows", async () => {
+it("continues when Belljar removes a segment that it follows", async () => {
   await using folder = await openAuditHome();
   const day = 86_400_000;
   const openAt = (ms: number) =>
@@ -69,7 +69,7 @@ it("goes on when Belljar removes a segment that it follows", async () => {
   stop.abort();
 });
 
-it("reads the other segments when one goes after it was listed", async () => {
+it("reads the other segments if one is removed after it was listed", async () => {
   await using folder = await openAuditHome();
   await using log = folder.open();
   log.record(call("a"));

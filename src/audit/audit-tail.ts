@@ -7,7 +7,7 @@ import { parseAuditLine } from "./audit-line.ts";
 import { splitLines } from "./read-lines.ts";
 import { listSegments } from "./verify-audit.ts";
 
-/** One line of the audit, as its segment has it. */
+/** One line of the audit, as it stands in its segment. */
 export interface AuditLine {
   readonly at: string;
   readonly kind: string;
@@ -15,15 +15,15 @@ export interface AuditLine {
   readonly text: string;
 }
 
-/** What segments say of themselves; all else tells what happened. */
+/** Kinds of lines that describe segments. All other lines describe events. */
 const OF_SEGMENTS = new Set(["segment", "next"]);
 
-/** Of each segment so much of its end is looked at. */
+/** Only this much of each segment's end is read. */
 const TAIL_BYTES = 262_144;
-/** Segments that were written last; older ones have nothing new. */
+/** Only so many of the latest segments are read. */
 const SEGMENTS_MAX = 50;
 
-/** The last lines of all segments together, the newest last. */
+/** Returns the last lines of all segments together. The newest line is the last. */
 export async function readAuditTail(directory: string, count: number): Promise<readonly AuditLine[]> {
   const files = await newestSegments(directory);
   const tails = await Promise.all(files.map(({ file, size }) => readLines(join(directory, file), Math.max(0, size - TAIL_BYTES))));
@@ -33,11 +33,11 @@ export async function readAuditTail(directory: string, count: number): Promise<r
     .slice(-count);
 }
 
-/** Lines that are written after the first one was asked for, until the signal aborts. The folder must be there. */
+/** Yields the lines that are written from now on, until the signal aborts. The folder must exist. */
 export async function* followAudit(directory: string, signal: AbortSignal): AsyncGenerator<AuditLine> {
   const read = sizesNow(directory);
   const changes = new Changes(directory, signal);
-  // What was written before the watch began.
+  // Covers lines that were written before the watch began.
   for (const file of await listSegments(directory)) changes.note(file);
   for await (const file of changes) {
     const { lines, end } = await readLines(join(directory, file), read.get(file) ?? 0);
@@ -46,7 +46,7 @@ export async function* followAudit(directory: string, signal: AbortSignal): Asyn
   }
 }
 
-/** At this very moment: what comes later is new. */
+/** Synchronous, so that it is exact: all later bytes are new. */
 function sizesNow(directory: string): Map<string, number> {
   const files = readdirSync(directory).filter((name) => name.endsWith(".jsonl"));
   return new Map(files.map((file) => [file, statSync(join(directory, file), { throwIfNoEntry: false })?.size ?? 0]));
@@ -61,14 +61,14 @@ async function newestSegments(directory: string): Promise<readonly { readonly fi
     .slice(0, SEGMENTS_MAX);
 }
 
-/** None for a segment that was removed meanwhile. */
+/** Returns an empty list for a segment that was removed meanwhile. */
 async function factsOf(directory: string, file: string) {
   const path = join(directory, file);
   const found = await ifPresent(path, stat(path));
   return found ? [{ file, size: found.size, mtimeMs: found.mtimeMs }] : [];
 }
 
-/** The whole lines from there on, and where they end. A start within a line leaves that line out. A file that is gone has none. */
+/** Returns the complete lines from `start` on, and their end. Leaves out a line that begins before `start`. A missing file has no lines. */
 async function readLines(path: string, start: number): Promise<{ readonly lines: readonly AuditLine[]; readonly end: number }> {
   await using file = await ifPresent(path, open(path));
   if (!file) return { lines: [], end: 0 };
@@ -79,7 +79,7 @@ async function readLines(path: string, start: number): Promise<{ readonly lines:
   return { lines, end: start + whole.length };
 }
 
-/** None for what is no line, as one that begins before the part that was read. */
+/** Returns an empty list for bytes that are no audit line, such as the rest of a line that begins before `start`. */
 function parseLine(bytes: Uint8Array): readonly AuditLine[] {
   try {
     const { at, kind, fields } = parseAuditLine(bytes);
@@ -90,7 +90,7 @@ function parseLine(bytes: Uint8Array): readonly AuditLine[] {
   }
 }
 
-/** Names of files that changed, each once until it was taken. */
+/** Yields the names of changed files. A file that changes several times before it is taken is yielded once. */
 class Changes implements AsyncIterable<string> {
   readonly #changed = new Set<string>();
   readonly #directory: string;

@@ -10,7 +10,7 @@ interface Counted {
 const KEYS_MAX = 1_000;
 const SUMS = ["sentBytes", "receivedBytes"] as const;
 
-/** Counts what is not written line by line. Bounded: its owner writes all down once it is full. */
+/** Counts events that are not written line by line. Its size is bounded: its owner writes the counts once it is full. */
 export class AuditTally {
   readonly #counts = new Map<string, Counted>();
 
@@ -22,14 +22,14 @@ export class AuditTally {
     return this.#counts.size >= KEYS_MAX;
   }
 
-  /** False when nothing of this key is being counted; from now on it is. */
+  /** Returns true if the key is already counted. Otherwise starts to count it, and returns false. */
   knows(key: string, at: Date): boolean {
     if (this.#counts.has(key)) return true;
     this.#counts.set(key, { fields: {}, count: 0, first: at, last: at });
     return false;
   }
 
-  /** `fields` may stand for several already. */
+  /** `fields` may be a count itself, in its field `count`. */
   add(key: string, fields: Fields, at: Date): void {
     const before = this.#counts.get(key);
     const count = typeof fields["count"] === "number" ? fields["count"] : 1;
@@ -38,8 +38,8 @@ export class AuditTally {
   }
 
   /**
-   * What was counted since `until` or earlier, which begins anew: the last one's fields, with how many there were, when the first and when
-   * the last, and the sums of their bytes. What counted nothing is forgotten.
+   * Returns the counts that began at `until` or earlier, and starts them again. Each has the fields of its last event, the number of
+   * events, the times of the first and the last, and the sums of their bytes. A key without events is forgotten.
    */
   take(until: Date): readonly Fields[] {
     const due = [...this.#counts].filter(([, { first }]) => first <= until);

@@ -3,7 +3,7 @@ import { summarise } from "./audit.ts";
 
 const previewOf = (args: unknown): string => summarise(args).preview;
 
-it("leaves out what is named as a secret, at any depth", () => {
+it("leaves out values that are named as secrets, at any depth", () => {
   const preview = previewOf({
     url: "https://example.org",
     credential: { password: "planted" },
@@ -13,7 +13,7 @@ it("leaves out what is named as a secret, at any depth", () => {
   expect(preview).not.toContain("planted");
 });
 
-it("leaves out the user and password of an address, wherever it stands", () => {
+it("leaves out the user and password of a URL, at any position", () => {
   const url = "https://ann:planted@example.org/x.git";
   expect(previewOf({ url })).toBe('{"url":"https://[redacted]@example.org/x.git"}');
   expect(previewOf({ command: `git clone ${url} && git clone ${url}` })).not.toContain("planted");
@@ -21,7 +21,7 @@ it("leaves out the user and password of an address, wherever it stands", () => {
   expect(previewOf({ command: `${"x".repeat(150)} https://ann:${"planted".repeat(200)}@example.org` })).not.toContain("planted");
 });
 
-/** Of each only the whole tells that it is a secret. */
+/** Each is recognisable as a secret only as a whole. */
 const WHOLE = [
   "eyJplanted0planted0planted0planted0.eyJwbGFudGVk.sig0sig0",
   "ghp_planted0123456789",
@@ -30,7 +30,7 @@ const WHOLE = [
   "bearer planted0123456789",
 ];
 
-it.each(WHOLE)("shows no beginning of %s where a long value is cut", (secret) => {
+it.each(WHOLE)("shows no beginning of %s at the cut of a long value", (secret) => {
   for (let length = 100; length < 200; length += 1) {
     const preview = previewOf({ command: `${"x".repeat(length)} ${secret} ${"y".repeat(600)}` });
     expect(preview, String(length)).toContain("x".repeat(100));
@@ -38,7 +38,7 @@ it.each(WHOLE)("shows no beginning of %s where a long value is cut", (secret) =>
   }
 });
 
-it.each(WHOLE)("shows no beginning of %s where a long value ceases to be looked at", (secret) => {
+it.each(WHOLE)("shows no beginning of %s where the search of a long value ends", (secret) => {
   for (let length = 500; length < 700; length += 1)
     expect(previewOf({ command: `run --token=${"x".repeat(length)} ${secret} ${"y".repeat(600)}` }), String(length)).not.toMatch(/plant/i);
 });

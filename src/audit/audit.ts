@@ -1,37 +1,39 @@
 import { createHash } from "node:crypto";
 import { isSecretName, REDACTED, redactText } from "./redact.ts";
 
-/** Where every call is written down, refused and failed ones too. */
+/** Records every call, even refused and failed calls. */
 export interface Audit {
-  /** Throws `AUDIT_FAILED` while the log cannot be written, so that nothing runs unseen. */
+  /** Throws `AUDIT_FAILED` or `DISK_FULL` while the log cannot be written, so that nothing runs unrecorded. */
   assertWritable(): void;
-  /** Never throws; what it was given is written soon, at the latest on close. */
+  /** Never throws. The line is written soon, at the latest on close. */
   record(call: AuditedCall): void;
 }
 
 export interface AuditedCall {
   readonly requestId: string;
+  /** The request of the call that made this one, where a tool did. */
+  readonly parent?: string;
   /** The principal's id. */
   readonly principal: string;
   readonly tool: string;
-  /** The sandbox that it worked in, if it did in one. */
+  /** The sandbox that the call worked in, if any. */
   readonly sandbox?: string;
   readonly arguments: unknown;
-  /** `ok`, `error` for a result that says so, or the code of the failure. */
+  /** `ok`, `error` for a result that reports an error, or the code of the failure. */
   readonly outcome: string;
-  /** Of the result's text and data, as it was answered. */
+  /** Size of the text and data of the result, as sent to the caller. */
   readonly resultBytes: number;
   readonly durationMs: number;
 }
 
 const PREVIEW_MAX = 1_024;
 const VALUE_MAX = 160;
-/** So much of a longer value is searched for secrets. */
+/** Only this much of a longer value is searched for secrets. */
 const LOOKED_AT = 4 * VALUE_MAX;
 const NODES_MAX = 64;
 const DEPTH_MAX = 4;
 
-/** What a log keeps of arguments: their digest, and a short beginning of each without the values that are named as secrets. */
+/** Summarises arguments for the log: their digest, and a short preview of each value. Values that look like secrets are redacted. */
 export function summarise(args: unknown): { readonly digest: string; readonly preview: string } {
   const text = serialise(args);
   const preview = JSON.stringify(redact(args, { left: NODES_MAX }, 0)) ?? "null";
@@ -41,7 +43,7 @@ export function summarise(args: unknown): { readonly digest: string; readonly pr
   };
 }
 
-/** Arguments may be nested deeper than a serialiser goes; the call is recorded all the same. */
+/** Arguments may be nested too deeply for JSON. The call is recorded nevertheless. */
 function serialise(args: unknown): string {
   try {
     return JSON.stringify(args) ?? "null";
@@ -63,7 +65,7 @@ function redact(value: unknown, nodes: { left: number }, depth: number): unknown
   return Object.fromEntries(entries);
 }
 
-/** The cut may not lay open the beginning of a secret whose end would have told what it is. */
+/** A secret may be recognisable only as a whole. The cut must not show the beginning of such a secret. */
 function shorten(value: string): string {
   if (value.length <= VALUE_MAX) return redactText(value);
   const redacted = redactText(value.slice(0, LOOKED_AT));
@@ -71,12 +73,12 @@ function shorten(value: string): string {
   return `${start.replace(/:\/\/[^\s/@[:]*:[^\s/@]*$/, `://${REDACTED}`)}... (${value.length} characters)`;
 }
 
-/** What was redacted may have become so short that the last word shows, which may be the beginning of a secret. */
+/** Redaction may shorten the text so much that its last word shows. That word may be the beginning of a secret, so it is removed. */
 function wholeWords(redacted: string): string {
   return redacted.length >= LOOKED_AT / 2 || redacted.endsWith(REDACTED) ? redacted : redacted.slice(0, redacted.lastIndexOf(" ") + 1);
 }
 
-/** As many as the budget of the whole preview still allows. */
+/** Takes as many items as the budget of the whole preview still allows. */
 function firstOf<T>(items: readonly T[], nodes: { left: number }): readonly T[] {
   const taken = items.slice(0, Math.max(0, nodes.left));
   nodes.left -= taken.length;

@@ -4,9 +4,9 @@ import { ifPresent } from "../files/file-error.ts";
 import type { Sign } from "./audit-chain.ts";
 import { FIRST_MAC } from "./audit-chain.ts";
 
-/** How far the writer of a segment had come. */
+/** The last line that the writer of a segment has reported to the index. */
 export interface SegmentMark {
-  /** Of the last line. */
+  /** Sequence number of that line. */
   readonly sequence: number;
   readonly lineMac: string;
   /** `closed`: no more lines follow. */
@@ -26,12 +26,12 @@ export interface IndexEntry {
   readonly removed?: Removal;
 }
 
-/** The index as it is on disk; only what fits the key is in `base` and `entries`. */
+/** The index on disk. `entries` holds only entries with a correct MAC. */
 export interface IndexState {
-  /** The entries up to this one were removed. */
+  /** All entries up to this number were removed. */
   readonly base: { readonly number: number; readonly mac: string; readonly atMs?: number };
   readonly entries: readonly IndexEntry[];
-  /** What does not fit, in words. */
+  /** Faults of the index, in words. */
   readonly problems: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export function toEntryText(sign: Sign, number: number, { file, previous }: { re
   return `${file} ${sign(previous, `entry ${number} ${file}`)}`;
 }
 
-/** Of an entry or a base, whether it fits or not. */
+/** Returns the MAC of an entry or a base, without checking it. */
 export function parseChained(text: string): string | undefined {
   return ENTRY.exec(text)?.[2] ?? BASE.exec(text)?.[1];
 }
@@ -114,7 +114,7 @@ function readEntry(entry: IndexEntry, { links, sign, problems }: Reading): Index
   return { ...entry, ...(isMarkRight && { mark }), ...(isRemovalRight && { removed }) };
 }
 
-/** As at one moment: while links go, as when a base takes the place of entries, they are read again. */
+/** Reads all links as of one moment. If links disappear meanwhile (a base replaces entries), it reads them again. */
 async function readLinks(folder: string): Promise<ReadonlyMap<string, string>> {
   for (let round = 1; ; round += 1) {
     const names = (await ifPresent(folder, readdir(folder, { withFileTypes: true }))) ?? [];

@@ -3,14 +3,14 @@ import { LINE_MAX_BYTES } from "./audit-line.ts";
 
 const NEWLINE = 0x0a;
 
-/** Some lines of a file, without their newlines. */
+/** Consecutive lines of a file, without their newlines. */
 export interface LineBatch {
   readonly lines: readonly Uint8Array[];
-  /** The file ends within a line, or has one that is longer than any of an audit. Then this is the last batch. */
+  /** True if the file ends within a line, or has a line that is too long for an audit. This batch is then the last. */
   readonly isTorn: boolean;
 }
 
-/** The lines of a file as bytes, in a bounded memory however long the file and its lines are. Nothing but a newline ends a line. */
+/** Reads the lines of a file as bytes, in bounded memory for any file. Only a newline ends a line. */
 export async function* readLines(path: string): AsyncGenerator<LineBatch> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
@@ -24,7 +24,7 @@ export async function* readLines(path: string): AsyncGenerator<LineBatch> {
   if (rest.length > 0) yield { lines: [], isTorn: true };
 }
 
-/** Each of them ends with a newline. */
+/** Splits bytes that end with a newline. */
 export function splitLines(bytes: Uint8Array): readonly Uint8Array[] {
   const lines: Uint8Array[] = [];
   for (let start = 0; start < bytes.length;) {

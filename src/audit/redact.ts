@@ -6,7 +6,7 @@ const VALUE = String.raw`("[^"]*(?:"|$)|'[^']*(?:'|$)|[^\s"'&;|,}]+)`;
 const ASSIGNED = new RegExp(String.raw`((?:${NAMES})[\w-]*["']?\s*[=:]\s*(?:(?:bearer|basic|token)\s+)?)${VALUE}`, "gi");
 /** `--name value`. */
 const OPTION = new RegExp(String.raw`(-[\w-]{0,40}(?:${NAMES})[\w-]{0,40}\s+)${VALUE}`, "gi");
-/** What is known by its shape: Belljar's own tokens, those of GitHub, GitLab, Slack, AWS, npm, PyPI and OpenAI, JSON web tokens, keys in PEM. */
+/** Secrets known by shape: tokens of Belljar, GitHub, GitLab, Slack, AWS, npm, PyPI and OpenAI, JSON web tokens, private keys in PEM. */
 const SHAPED = [
   /\bbelljar_[a-z0-9]{10}_[\w-]{8,}/g,
   /\b(?:gh[pousr]_|github_pat_|glpat-|xox[abposr]-|npm_|pypi-|sk-)[\w-]{8,}/g,
@@ -15,15 +15,15 @@ const SHAPED = [
   /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
 ];
-/** What stands in a secret's place. */
+/** Replaces a secret. */
 export const REDACTED = "[redacted]";
 
-/** Whether the value of a field of this name is none of a log's business. */
+/** Returns true if the value of a field of this name must not be logged. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-/** A text without the secrets that can be told from other words: by their names, their shapes, or their place in an address. */
+/** Redacts the secrets in a text that are recognisable by their names, their shapes, or their position in a URL. */
 export function redactText(text: string): string {
   const named = text
     .replaceAll(/:\/\/[^\s/@]*@/g, `://${REDACTED}@`)

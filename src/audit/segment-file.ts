@@ -5,7 +5,7 @@ import { toHead, toLine } from "./audit-line.ts";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
-/** A segment that this process writes, and no other one: lines after lines, each chained to the one before. */
+/** A segment that only this process writes. Each line is chained to the previous line. */
 export class SegmentFile {
   readonly path: string;
   readonly #descriptor: number;
@@ -14,7 +14,7 @@ export class SegmentFile {
   #sequence = 0;
   #mac = FIRST_MAC;
 
-  /** Makes the file, for this user alone. */
+  /** Creates the file. Only this user can read it. */
   constructor(path: string, sign: Sign) {
     this.path = path;
     this.#sign = sign;
@@ -25,7 +25,7 @@ export class SegmentFile {
     return this.#size;
   }
 
-  /** Of the last line. */
+  /** Sequence number of the last line. */
   get sequence(): number {
     return this.#sequence;
   }
@@ -34,19 +34,19 @@ export class SegmentFile {
     return this.#mac;
   }
 
-  /** To be called before the first line, which is then chained to the last one of another segment. */
+  /** Chains the first line to the last line of another segment. Call it before the first line. */
   follow(mac: string): void {
     this.#mac = mac;
   }
 
-  /** False once somebody has removed it: what is written then is lost. */
+  /** False once somebody has removed the file. Later lines would be lost. */
   get isThere(): boolean {
     return fstatSync(this.#descriptor).nlink > 0;
   }
 
   /**
-   * All lines or none: what a full disk took of them is cut off again. Into the page cache, in a few microseconds; the thread pool's
-   * turns would cost a call more than all else at its door.
+   * Appends all lines or none: if the disk is full, a partial write is cut off again. It is synchronous, because a write to the page cache
+   * takes microseconds. The thread pool would cost a call more than all other work of the catalog.
    */
   append(texts: readonly string[]): void {
     let [sequence, mac, lines] = [this.#sequence, this.#mac, ""];
@@ -75,7 +75,7 @@ export class SegmentFile {
     closeSync(this.#descriptor);
   }
 
-  /** For one that could not be begun. */
+  /** Removes a segment that could not be begun. */
   discard(): void {
     this.close();
     rmSync(this.path, { force: true });

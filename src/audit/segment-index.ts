@@ -11,9 +11,9 @@ const BASE = /^base-([1-9][0-9]{0,14})$/;
 const NUMBER = /^[1-9][0-9]{0,14}$/;
 
 /**
- * Which segments there are, as links in `<home>/audit-index` that several processes write without a lock:
- * `N` names the N-th segment and is chained to the entry before; `N.mark` says how far its writer has come; `N.removed` says that it was
- * removed and why; `base-N` stands for the entries up to N, when all of them are removed.
+ * The list of all segments, as symbolic links in `<home>/audit-index`. Several processes write it without a lock. `N` names the N-th
+ * segment, and is chained to the previous entry. `N.mark` tells the last line that its writer has reported. `N.removed` tells when and why
+ * the segment was removed. `base-N` replaces the entries up to N once all of them are removed.
  */
 export class SegmentIndex {
   readonly folder: string;
@@ -24,7 +24,7 @@ export class SegmentIndex {
     this.#sign = sign;
   }
 
-  /** Adds a segment at the end; answers its number. */
+  /** Adds a segment at the end, and returns its number. */
   async place(file: string): Promise<number> {
     for (;;) {
       const names = await this.#names();
@@ -33,12 +33,12 @@ export class SegmentIndex {
       if (previous === undefined) continue;
       if (!(await placeLink(this.folder, number, toEntryText(this.#sign, number, { file, previous })))) continue;
       if (baseOf(await this.#names()) < number) return number;
-      // It came so late that its number was taken and removed meanwhile.
+      // This process was so slow that others took and removed its number meanwhile.
       await this.#remove(String(number));
     }
   }
 
-  /** How far a segment's writer has come; in place of what it said before. Only its writer calls this. */
+  /** Replaces the mark of a segment. Only the writer of the segment may call it. */
   async mark(number: number, mark: SegmentMark): Promise<void> {
     await replaceLink(join(this.folder, `${number}.mark`), toMarkText(this.#sign, number, mark));
   }
@@ -47,12 +47,12 @@ export class SegmentIndex {
     return readIndexState(this.folder, this.#sign);
   }
 
-  /** To be called before the segment itself is removed. */
+  /** Call it before removing the segment itself. */
   async noteRemoval(entry: IndexEntry, removal: Removal): Promise<void> {
     await createLink(join(this.folder, `${entry.number}.removed`), toRemovalText(this.#sign, entry, removal));
   }
 
-  /** Lets one base stand for the oldest entries, all of which are removed. The last entry always stays. */
+  /** Replaces the oldest entries, whose segments are all removed, by one base. The last entry always stays. */
   async fold({ base, entries }: IndexState, atMs: number): Promise<void> {
     const until = entries.findIndex(({ removed }) => removed === undefined);
     const foldable = entries.slice(0, until < 0 ? -1 : until).filter((entry, position) => entry.number === base.number + position + 1);
@@ -62,7 +62,7 @@ export class SegmentIndex {
     await this.#clear();
   }
 
-  /** Removes what the highest base stands for. */
+  /** Removes the entries that the highest base replaces, and all lower bases. */
   async #clear(): Promise<void> {
     const names = await this.#names();
     const base = baseOf(names);
@@ -73,7 +73,7 @@ export class SegmentIndex {
     for (const name of names.filter(isPast)) await this.#remove(name);
   }
 
-  /** Undefined when it went meanwhile. */
+  /** Returns undefined if the entry was removed meanwhile. */
   async #macOf(number: number, names: readonly string[]): Promise<string | undefined> {
     if (number === 0) return FIRST_MAC;
     const name = baseOf(names) === number ? `base-${number}` : String(number);

@@ -13,37 +13,37 @@ import { SegmentIndex } from "./segment-index.ts";
 import type { CheckedLines } from "./verify-segment.ts";
 import { checkLines } from "./verify-segment.ts";
 
-/** One segment as it was found. */
+/** The state of one segment. */
 export interface VerifiedSegment {
   readonly file: string;
   readonly lines: number;
   /**
-   * `changed`: a line does not fit. `cut`: its end is missing. `missing`: the index has it and the folder has not.
-   * `unknown`: the index does not have it. `apart`: it does not follow the segment that it says it follows.
+   * `changed`: a line has a wrong MAC. `cut`: the end is missing. `missing`: the index knows the segment, but the file does not exist.
+   * `unknown`: the index does not know it. `apart`: it does not continue the segment that it names as its predecessor.
    */
   readonly problem?: "changed" | "cut" | "missing" | "unknown" | "apart";
-  /** Where it was changed, from 1. */
+  /** The first changed line, from 1. */
   readonly brokenLine?: number;
-  /** The last line is not whole: its writer was killed as it wrote, or writes just now. */
+  /** The last line is incomplete: its writer was killed while writing, or is writing now. */
   readonly isTorn?: true;
-  /** Its writer has not closed it: it lives, or was killed and may have written lines that nobody can miss. */
+  /** The writer has not closed the segment: it runs, or was killed. Nobody can tell whether lines after the last mark are missing. */
   readonly isOpen?: true;
 }
 
 export interface VerifiedAudit {
   readonly segments: readonly VerifiedSegment[];
-  /** What is wrong with the index, in words. */
+  /** Faults of the index, in words. */
   readonly indexProblems: readonly string[];
-  /** Segments that Belljar itself has removed as `audit.keep` says. */
+  /** Number of segments that Belljar has removed according to `audit.keep`. */
   readonly removed: number;
   readonly isIntact: boolean;
-  /** The key that all was checked with; undefined while there is no audit. */
+  /** The key of the check. Undefined while there is no audit. */
   readonly key?: { readonly id: string; readonly isInKeyring: boolean };
 }
 
 /**
- * Checks the whole audit of a home: each line, each segment and the index, by the key. Other processes may write meanwhile.
- * Rejects with `AUDIT_DAMAGED` when there are segments and no key, or when the keyring remembers another key.
+ * Checks the whole audit of a home with its key: all lines, all segments and the index. Other processes may write meanwhile.
+ * Rejects with `AUDIT_DAMAGED` if there are segments but no key, or if the keyring remembers another key.
  */
 export async function verifyAudit(place: AuditHome): Promise<VerifiedAudit> {
   const folder = segmentsFolder(place.home);
@@ -53,7 +53,7 @@ export async function verifyAudit(place: AuditHome): Promise<VerifiedAudit> {
   if (!key && files.length > 0)
     throw new BelljarError(
       "AUDIT_DAMAGED",
-      `The key in ${indexFolder(place.home)} is gone, so no line can be checked: put the folder back from a backup`,
+      `The key in ${indexFolder(place.home)} is missing, so no line can be checked: put the folder back from a backup`,
     );
   if (!key) return NOTHING;
   if (await isExchanged(keyPlace, key)) throw keyExchanged(keyPlace);
@@ -71,7 +71,7 @@ function keyExchanged({ folder, pin }: HomeKeyOptions): BelljarError {
 
 const NOTHING: VerifiedAudit = { segments: [], indexProblems: [], removed: 0, isIntact: true };
 
-/** The segments by their names, which begin with their time; none when there is no folder. */
+/** Returns the names of the segments in order of time, or an empty list if the folder does not exist. */
 export async function listSegments(folder: string): Promise<readonly string[]> {
   const names = (await ifPresent(folder, readdir(folder))) ?? [];
   return names.filter((name) => name.endsWith(".jsonl")).toSorted();
@@ -89,7 +89,7 @@ class Verification {
     this.#index = new SegmentIndex(index, signer.index);
   }
 
-  /** `files` were listed before the index is read: what comes later is nobody's fault. */
+  /** `files` must be listed before the index is read, so that later segments are not reported as unknown. */
   async run(files: readonly string[]): Promise<VerifiedAudit> {
     const state = await this.#index.read();
     const living = state.entries.filter(({ removed }) => !removed);
@@ -116,7 +116,7 @@ class Verification {
     return [toVerified(entry, checked)];
   }
 
-  /** A process that was killed as it began a segment has left one with its first line at most. */
+  /** A segment with at most its first line is no fault: a process was killed while it began the segment. */
   async #verifyUnknown(file: string): Promise<readonly VerifiedSegment[]> {
     const checked = await this.#check(file);
     if (!checked) return [];
@@ -126,7 +126,7 @@ class Verification {
     return isKnownNow ? [] : [{ file, lines: checked.lines, problem: "unknown" }];
   }
 
-  /** Undefined when it is not there. */
+  /** Returns undefined if the file does not exist. */
   #check(file: string, mark?: IndexEntry["mark"]): Promise<CheckedLines | undefined> {
     const path = join(this.#folder, file);
     return checkLines(path, file, { sign: this.#signer.line, ...(mark && { mark }) }).catch((cause: unknown) => {
@@ -135,12 +135,12 @@ class Verification {
     });
   }
 
-  /** The entry as the index has it since; undefined when its segment was removed. */
+  /** Reads the entry again. Returns undefined if its segment was removed. */
   async #now({ number }: IndexEntry): Promise<IndexEntry | undefined> {
     return (await this.#index.read()).entries.find((entry) => entry.number === number && !entry.removed);
   }
 
-  /** Of a segment that follows another one: the last line of that one must name it, and its first line must be chained to that. */
+  /** Checks a segment that continues another. The last line of its predecessor must name it, and its first line must be chained to it. */
   #withLink(segment: VerifiedSegment): VerifiedSegment {
     const checked = this.#checked.get(segment.file);
     const before = checked?.after === undefined ? undefined : this.#checked.get(checked.after);
@@ -151,7 +151,7 @@ class Verification {
 
 function toVerified({ file, mark }: IndexEntry, { lines, brokenLine, isTorn, hasMark }: CheckedLines): VerifiedSegment {
   const isClosed = mark?.state === "closed";
-  /** The last line that may be there: none but the first before the first mark, none behind the mark of a closed one. */
+  /** Highest allowed line: without a mark only the first line, in a closed segment the line of its mark. */
   const most = mark ? (isClosed ? mark.sequence : Infinity) : 1;
   const firstBroken = brokenLine ?? (lines + Number(isTorn) > most ? most + 1 : undefined);
   return {

@@ -6,25 +6,25 @@ import { parseAuditLine } from "./audit-line.ts";
 import type { SegmentMark } from "./index-state.ts";
 import { readLines } from "./read-lines.ts";
 
-/** What the lines of one segment say of themselves. */
+/** The result of checking the lines of one segment. */
 export interface CheckedLines {
   readonly lines: number;
-  /** The first line that does not fit the key, the line before or the file, from 1; no line behind it was looked at. */
+  /** The first line (from 1) that does not match the key, the previous line or the file's name. Later lines are not checked. */
   readonly brokenLine?: number;
-  /** The last line is not whole. */
+  /** The last line is incomplete. */
   readonly isTorn: boolean;
-  /** Whether the line of the mark is there as the mark has it. */
+  /** True if the line of the mark exists and has the mark's MAC. */
   readonly hasMark: boolean;
-  /** Of the last line. */
+  /** MAC of the last line. */
   readonly mac: string;
-  /** The segment that this one follows, and the MAC of that one's last line. */
+  /** The segment's predecessor; `previous` is the MAC of the predecessor's last line. */
   readonly after?: string;
   readonly previous: string;
-  /** The segment that its last line names. */
+  /** The successor that the last line names. */
   readonly next?: string;
 }
 
-/** Checks every line against the one before it, by the key. Linear, and in bounded memory. */
+/** Checks every line against the previous line, with the key. It takes linear time and bounded memory. */
 export async function checkLines(path: string, file: string, { sign, mark }: { readonly sign: Sign; readonly mark?: SegmentMark }) {
   const check = new LineCheck(file, sign, mark);
   for await (const { lines, isTorn } of readLines(path)) {
@@ -51,7 +51,7 @@ class LineCheck {
     this.#mark = mark;
   }
 
-  /** False for one that does not fit. */
+  /** Returns false for a line that does not fit. */
   take(bytes: Uint8Array): boolean {
     this.#lines += 1;
     const entry = parseIfLine(bytes);
@@ -81,7 +81,7 @@ class LineCheck {
     };
   }
 
-  /** The first line says which file it begins, and what it is chained to. */
+  /** The first line names its file, and the MAC that it is chained to. */
   #fits({ sequence, kind, fields, head, mac }: AuditEntry): boolean {
     if (sequence !== this.#lines) return false;
     if (sequence > 1) return mac === this.#sign(this.#mac, head);

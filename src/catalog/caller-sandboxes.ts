@@ -1,3 +1,4 @@
+import type { Caller } from "./caller.ts";
 import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 
 const REMEMBERED_MAX = 10_000;
@@ -10,12 +11,7 @@ export interface DefaultChoice {
 
 export interface CallerSandboxesOptions {
   readonly sandboxes: Pick<Sandboxes, "default">;
-  readonly defaultSandbox: (principal: Principal, caller: Caller) => DefaultChoice;
-}
-
-export interface Caller {
-  /** The name that the caller's transport gave. */
-  readonly defaultName?: string;
+  readonly defaultSandbox: (principal: Principal, caller: Omit<Caller, "principal">) => DefaultChoice;
 }
 
 /** Resolves callers' default sandboxes, and knows when one that a caller used before is gone. */
@@ -30,7 +26,7 @@ export class CallerSandboxes {
 
   async resolve(
     principal: Principal,
-    caller: Caller,
+    caller: Omit<Caller, "principal">,
     signal: AbortSignal,
   ): Promise<{ readonly sandbox: Sandbox; readonly notice?: string }> {
     const { sandboxes, defaultSandbox } = this.#options;

@@ -1,16 +1,19 @@
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
+import { createOwnedTools } from "../../test/support/owned-tools.ts";
 import { BelljarError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { LOCAL } from "../sandbox/sandbox.ts";
 import type { AuditedCall } from "../audit/audit.ts";
 import type { CatalogOptions } from "./catalog.ts";
 import { createCatalog } from "./catalog.ts";
+import { fixedTools } from "./tool-source.ts";
 import { createCallQuota } from "./call-quota.ts";
 import type { Quota } from "./policy.ts";
 import { UNCOUNTED } from "./policy.ts";
-import type { Tool, ToolContext } from "./tool.ts";
+import type { Tool, ToolContent, ToolContext, ToolResult } from "./tool.ts";
 import { defineTool } from "./tool.ts";
+import { dataResult, textResult } from "./tool-result.ts";
 
 const ANNOTATIONS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
@@ -26,24 +29,25 @@ function echo(work: (context: ToolContext) => unknown = () => undefined): Tool {
     output: z.object({ text: z.string() }),
     async run(context, { text }) {
       await work(context);
-      return { content: [{ type: "text", text }], structuredContent: { text } };
+      return dataResult({ text }, text);
     },
   });
 }
 
-function open(tool: Tool, more: Partial<CatalogOptions> = {}) {
+function open(tool: Tool, options: Partial<CatalogOptions> = {}) {
   const calls: AuditedCall[] = [];
+  const more = createOwnedTools();
   const catalog = createCatalog({
-    tools: [tool],
+    sources: [fixedTools([tool]), more],
     sandboxes: {
       get: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none")),
       default: () => Promise.reject(new Error("unused")),
     },
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
     audit: { assertWritable: () => undefined, record: (call) => calls.push(call) },
-    ...more,
+    ...options,
   });
-  return { catalog, calls };
+  return { catalog, calls, more };
 }
 
 const signal = new AbortController().signal;
@@ -51,8 +55,8 @@ const signal = new AbortController().signal;
 it("runs a tool with its own type of arguments", async () => {
   const { catalog, calls } = open(echo());
   const result = await catalog.call(LOCAL, "echo_text", { text: "hi" }, { signal });
-  expect(result).toEqual({ content: [{ type: "text", text: "hi" }], structuredContent: { text: "hi" } });
-  expect(calls).toMatchObject([{ tool: "echo_text", arguments: { text: "hi" }, outcome: "ok", resultBytes: 2, principal: "local" }]);
+  expect(result).toEqual({ value: { text: "hi" }, content: [{ type: "text", text: "hi" }], structured: { text: "hi" } });
+  expect(calls).toMatchObject([{ tool: "echo_text", arguments: { text: "hi" }, outcome: "ok", resultBytes: 7, principal: "local" }]);
 });
 
 it("rejects an unknown tool, and records that it was asked for", async () => {
@@ -84,6 +88,7 @@ it("answers a foreseen failure with its code and message", async () => {
   const { catalog, calls } = open(echo(fail));
   const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
   expect(result).toEqual({
+    value: { code: "QUOTA_EXCEEDED", message: "Too many; wait", retryable: true },
     content: [{ type: "text", text: "QUOTA_EXCEEDED: Too many; wait\nThe same call may succeed later." }],
     isError: true,
   });
@@ -152,7 +157,7 @@ it("runs nothing while the audit cannot be written", async () => {
 });
 
 it("cuts a long text at a line's end and says so", async () => {
-  const { catalog } = open(echo(), { maxTextBytes: 10 });
+  const { catalog } = open(echo(), { limits: { textBytes: 10 } });
   const result = await catalog.call(LOCAL, "echo_text", { text: "1234\n5678\n9" }, { signal });
   expect(result.content).toEqual([
     { type: "text", text: "1234\n5678\n" },
@@ -164,35 +169,44 @@ it("cuts a long text at a line's end and says so", async () => {
 
 it("keeps a structure that is too long to answer, and says that the call was made", async () => {
   const rows = { rows: Array.from({ length: 50 }, (_, index) => ({ index })) };
-  const tool = { ...echo(), run: () => Promise.resolve({ content: [{ type: "text" as const, text: "done" }], structuredContent: rows }) };
-  const { catalog, calls } = open(tool, { maxTextBytes: 10 });
+  const tool = { ...echo(), run: () => Promise.resolve(dataResult(rows, "done")) };
+  const { catalog, calls } = open(tool, { limits: { structureCharacters: 40 } });
   const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
   const [kept] = catalog.results.list(LOCAL);
   const text = expect.stringMatching(/^RESULT_TOO_LARGE: .* 40 characters: .* uri belljar:\/\/results\/\w+\. The call was made/);
-  expect(result).toEqual({ content: [{ type: "text", text }], isError: true });
+  expect(result).toMatchObject({ value: { code: "RESULT_TOO_LARGE" }, content: [{ type: "text", text }], isError: true });
   expect(JSON.parse(catalog.results.read(LOCAL, kept?.id ?? "", {}).text)).toEqual(rows);
   expect(calls).toMatchObject([{ outcome: "RESULT_TOO_LARGE" }]);
 });
 
-const IMAGE = { type: "image" as const, data: "A".repeat(100), mimeType: "image/png" };
+const DATA = "A".repeat(1_000);
+const IMAGE: ToolContent = { type: "image", data: DATA, mimeType: "image/png" };
+const LINK: ToolContent = { type: "resource_link", uri: "file:///a", name: "a", description: DATA };
+const TEXT: ToolContent = { type: "text", text: DATA };
 
 it.each([
-  ["text", [{ type: "text" as const, text: "x".repeat(100) }], 100],
-  ["an image", [IMAGE], 100],
-  ["text and an image", [{ type: "text" as const, text: "x".repeat(100) }, IMAGE], 200],
-])("counts the bytes of %s against the caller's quota, and in the audit", async (_what, content, resultBytes) => {
-  const tool = { ...echo(), run: () => Promise.resolve({ content }) };
+  ["text", textResult(DATA), 1],
+  ["an image", { value: null, content: [IMAGE] }, 1],
+  ["text and an image", { value: null, content: [TEXT, IMAGE] }, 2],
+  ["audio", { value: null, content: [{ ...IMAGE, type: "audio" }] }, 1],
+  ["an embedded text", { value: null, content: [{ type: "resource", resource: { uri: "file:///a", text: DATA } }] }, 1],
+  ["embedded bytes", { value: null, content: [{ type: "resource", resource: { uri: "file:///a", blob: DATA } }] }, 1],
+  ["a link", { value: null, content: [LINK] }, 1],
+  ["structure without content", dataResult({ rows: [DATA] }, []), 1],
+  ["a value that is shown to no model", { value: { rows: [DATA] }, content: [] }, 1],
+] satisfies [string, ToolResult, number][])("counts %s against the caller's quota, and in the audit", async (_what, result, thousands) => {
+  const tool = { ...echo(), run: () => Promise.resolve(result) };
   const counted: number[] = [];
   const quota: Quota = { enter: () => ({ ...UNCOUNTED, count: (bytes) => void counted.push(bytes) }) };
   const { catalog, calls } = open(tool, { quota });
   await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
-  expect(counted).toEqual([resultBytes]);
-  expect(calls).toMatchObject([{ outcome: "ok", resultBytes }]);
+  expect(Math.floor((counted[0] ?? 0) / 1_000)).toBe(thousands);
+  expect(calls).toMatchObject([{ outcome: "ok", resultBytes: counted[0] }]);
 });
 
 it("refuses the next call once the results of a minute are used up", async () => {
   const quota = createCallQuota({ defaults: { outputBytesPerMinute: 100 } });
-  const { catalog } = open({ ...echo(), run: () => Promise.resolve({ content: [IMAGE] }) }, { quota });
+  const { catalog } = open({ ...echo(), run: () => Promise.resolve({ value: null, content: [IMAGE] }) }, { quota });
   const call = () => catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
   expect((await call()).isError).toBeUndefined();
   expect(await call()).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^QUOTA_EXCEEDED/) }] });
@@ -200,9 +214,9 @@ it("refuses the next call once the results of a minute are used up", async () =>
 
 it("passes progress on", async () => {
   const progress = vi.fn();
-  const { catalog } = open(echo((context) => context.progress("half")));
+  const { catalog } = open(echo((context) => context.progress({ progress: 1, total: 2, message: "half" })));
   await catalog.call(LOCAL, "echo_text", { text: "" }, { signal, progress });
-  expect(progress).toHaveBeenCalledWith("half");
+  expect(progress).toHaveBeenCalledWith({ progress: 1, total: 2, message: "half" });
 });
 
 it("says first that the default sandbox is a new one, only when an earlier one was used", async () => {
@@ -281,25 +295,25 @@ it("describes tools by JSON Schema without a dialect that older clients refuse",
 });
 
 it("serialises the list once per change", () => {
-  const { catalog } = open(echo());
+  const { catalog, more } = open(echo());
   const changes = vi.fn();
   const stop = catalog.onChange(changes);
   const { bytes } = catalog.listPage(LOCAL);
   expect(JSON.parse(bytes.toString())).toEqual(catalog.list(LOCAL));
   expect(catalog.listPage(LOCAL).bytes).toBe(bytes);
-  const remove = catalog.add([{ ...echo(), name: "echo_more" }]);
+  more.set([{ ...echo(), name: "echo_more" }]);
   expect(catalog.list(LOCAL).map(({ name }) => name)).toEqual(["echo_text", "echo_more"]);
-  remove();
+  more.set([]);
   expect(catalog.listPage(LOCAL).bytes).toEqual(bytes);
   expect(changes).toHaveBeenCalledTimes(2);
   stop();
-  catalog.add([{ ...echo(), name: "echo_more" }]);
+  more.set([{ ...echo(), name: "echo_more" }]);
   expect(changes).toHaveBeenCalledTimes(2);
 });
 
 it("gives a long list in pages, and refuses a cursor that it did not give", () => {
-  const { catalog } = open(echo(), { scope: () => ({ toolsets: "all" }) });
-  catalog.add(Array.from({ length: 1_500 }, (_, index) => ({ ...echo(), name: `echo_${index}` })));
+  const { catalog, more } = open(echo(), { scope: () => ({ toolsets: "all" }) });
+  more.set(Array.from({ length: 1_500 }, (_, index) => ({ ...echo(), name: `echo_${index}` })));
   const first = catalog.listPage(LOCAL);
   expect(JSON.parse(first.bytes.toString())).toHaveLength(1_000);
   const second = catalog.listPage(LOCAL, first.nextCursor);
@@ -308,8 +322,10 @@ it("gives a long list in pages, and refuses a cursor that it did not give", () =
   for (const cursor of ["2", "x", "-1", ""]) expect(() => catalog.listPage(LOCAL, cursor)).toThrowError(/cursor is unknown/);
 });
 
-it("refuses a name that is taken, and then adds none", () => {
-  const { catalog } = open(echo());
-  expect(() => catalog.add([{ ...echo(), name: "new_one" }, echo()])).toThrowError(/There is a tool "echo_text" already/);
-  expect(catalog.list(LOCAL)).toHaveLength(1);
+it.each([
+  ["a name that is taken", [echo(), echo()], /There is a tool "echo_text" already/],
+  ["a name that clients do not take", [{ ...echo(), name: "a b" }], /must match/],
+  ["a description that hosts cut", [{ ...echo(), description: "x".repeat(2_048) }], /2048 characters or more/],
+])("refuses %s", (_what, tools, message) => {
+  expect(() => fixedTools(tools)).toThrowError(message);
 });

@@ -3,21 +3,29 @@ import { BelljarError } from "../errors.ts";
 import type { Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Audit } from "../audit/audit.ts";
 import { parseArguments } from "./arguments.ts";
-import type { Caller, DefaultChoice } from "./caller-sandboxes.ts";
+import type { Caller, ChangeListener } from "./caller.ts";
+import type { DefaultChoice } from "./caller-sandboxes.ts";
 import { CallerSandboxes } from "./caller-sandboxes.ts";
-import type { CallLogLevel, ForwardedCall, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
+import type { CallLogLevel, Progress, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
+import { askThrough } from "./question.ts";
 import type { KeptResults } from "./kept-results.ts";
 import { createKeptResults } from "./kept-results.ts";
 import type { Policy, Quota } from "./policy.ts";
 import { ALLOW_ALL, NO_QUOTA } from "./policy.ts";
-import type { ListPage } from "./registry.ts";
-import { ToolRegistry } from "./registry.ts";
-import { assertStructureFits, errorResult, resultBytes, shapeResult, withNotice } from "./result.ts";
+import type { ResultLimits } from "./result.ts";
+import { errorResult, resultBytes, shapeResult, withNotice } from "./result.ts";
 import { SandboxLog } from "./sandbox-log.ts";
+import type { ListPage } from "./tool-lists.ts";
+import { ToolLists } from "./tool-lists.ts";
 import { WHOLE_SCOPE } from "./tool-scope.ts";
 import type { ToolScope } from "./tool-scope.ts";
+import { ToolShelves } from "./tool-shelves.ts";
+import type { ToolSource } from "./tool-source.ts";
 
-/** All tools, and the one door through which every call goes, whoever brought it. */
+/**
+ * The tools of all sources, and the one door through which every call goes. Each principal has its own names: nothing here tells one
+ * principal about another's tools.
+ */
 export interface Catalog {
   /** What the principal is shown. */
   list(principal: Principal): readonly ToolDescription[];
@@ -28,10 +36,8 @@ export interface Catalog {
   /** What was cut of results. */
   readonly results: KeptResults;
   readonly sandboxLog: Pick<SandboxLog, "lines">;
-  /** Calls back after each change of the list, until the returned function is called. */
-  onChange(listener: () => void): () => void;
-  /** Adds tools; the returned function takes them away. Rejects a name that is taken with `ARGUMENTS_INVALID`. */
-  add(tools: readonly Tool[]): () => void;
+  /** Calls back after each change of the lists, until the returned function is called. */
+  onChange(listener: ChangeListener): () => void;
   /**
    * Finds, authorises, counts, validates, runs, shapes and records. Every failure is a result with `isError`, which a model can
    * act on, but one: an unknown name rejects with `TOOL_NOT_FOUND`. What is no `BelljarError` is logged and answers `INTERNAL`.
@@ -39,52 +45,56 @@ export interface Catalog {
   call(principal: Principal, name: string, args: unknown, options: CallOptions): Promise<ToolResult>;
 }
 
-export interface CallOptions extends Caller {
+export interface CallOptions extends Omit<Caller, "principal"> {
   /** Aborts when the caller cancels or goes away. */
   readonly signal: AbortSignal;
   /** Under which it stands in the audit and the log. Absent: a fresh one. */
   readonly requestId?: string;
-  readonly progress?: (message: string) => void;
+  readonly progress?: (progress: Progress) => void;
   /** What a person who watches the client's log may want to know. */
   readonly log?: (level: CallLogLevel, message: string) => void;
 }
 
 export interface CatalogOptions {
-  readonly tools: readonly Tool[];
+  /** If two sources have a tool of one name, a principal gets the tool of the earlier source. */
+  readonly sources: readonly ToolSource[];
   readonly sandboxes: Pick<Sandboxes, "get" | "default">;
-  readonly defaultSandbox: (principal: Principal, caller: Caller) => DefaultChoice;
+  readonly defaultSandbox: (principal: Principal, caller: Omit<Caller, "principal">) => DefaultChoice;
   readonly audit?: Audit;
   /** Which tools a principal has. Absent: all. */
   readonly scope?: (principal: Principal) => ToolScope;
+  /** Is given a function to call when `scope` answers a principal otherwise than before. */
+  readonly onScopeChange?: (listener: ChangeListener) => void;
   /** Which built-in tools a list shows to whoever asked for no toolsets. Absent: all. */
   readonly isDefault?: (tool: Tool) => boolean;
   readonly policy?: Policy;
   readonly quota?: Quota;
   readonly log?: CatalogLog;
-  /** Of a result's text, in bytes. */
-  readonly maxTextBytes?: number;
+  readonly limits?: Partial<ResultLimits>;
 }
 
 export interface CatalogLog {
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-const MAX_TEXT_BYTES = 524_288;
-/** How much longer than its text a result's structure may be: it has the names too. */
-const STRUCTURE_FACTOR = 4;
+const TEXT_BYTES = 524_288;
+const DEPTH_MAX = 8;
+/** A structure may be longer than the text, as it has the names too. The data is enough for what models take of one image. */
+const LIMITS: ResultLimits = { textBytes: TEXT_BYTES, dataBytes: 16 * TEXT_BYTES, structureCharacters: 4 * TEXT_BYTES };
 
 export function createCatalog(options: CatalogOptions): Catalog {
-  const registry = new ToolRegistry(options.tools, options.isDefault);
-  const scopeOf = options.scope ?? (() => WHOLE_SCOPE);
+  const { scope: scopeOf = () => WHOLE_SCOPE, isDefault = () => true } = options;
+  const shelves = new ToolShelves(options.sources);
+  options.onScopeChange?.((ownerId) => shelves.changed(ownerId));
+  const lists = new ToolLists({ shelves, scopeOf, isDefault });
   const keeping = { results: createKeptResults(), sandboxLog: new SandboxLog() };
-  const door = new Door(registry, options, keeping);
+  const door = new Door(lists, options, keeping);
   return {
     ...keeping,
-    list: (principal) => registry.descriptions(scopeOf(principal)),
-    listAll: (principal) => registry.reachable(scopeOf(principal)),
-    listPage: (principal, cursor) => registry.page(scopeOf(principal), cursor),
-    onChange: (listener) => registry.onChange(listener),
-    add: (tools) => registry.add(tools),
+    list: (principal) => lists.shown(principal),
+    listAll: (principal) => lists.reachable(principal),
+    listPage: (principal, cursor) => lists.page(principal, cursor),
+    onChange: (listener) => shelves.onChange(listener),
     call: (principal, name, args, call) => door.call(principal, name, args, call),
   };
 }
@@ -100,85 +110,82 @@ interface Trail {
   sandbox?: string;
 }
 
+/** What a nested call knows about the outer call. */
+interface Nested {
+  readonly parent: string;
+  readonly depth: number;
+}
+
 class Door {
-  readonly #registry: ToolRegistry;
+  readonly #lists: ToolLists;
   readonly #options: CatalogOptions;
   readonly #defaults: CallerSandboxes;
   readonly #keeping: Keeping;
+  /** The results of nested calls. Each was shaped, counted and measured by its own call. */
+  readonly #passedOn = new WeakSet<ToolResult>();
 
-  constructor(registry: ToolRegistry, options: CatalogOptions, keeping: Keeping) {
+  constructor(lists: ToolLists, options: CatalogOptions, keeping: Keeping) {
     this.#keeping = keeping;
-    this.#registry = registry;
+    this.#lists = lists;
     this.#options = options;
     this.#defaults = new CallerSandboxes(options);
   }
 
-  async call(principal: Principal, name: string, args: unknown, call: CallOptions): Promise<ToolResult> {
-    const { requestId = randomUUID() } = call;
+  async call(principal: Principal, name: string, args: unknown, call: CallOptions & { readonly nested?: Nested }): Promise<ToolResult> {
+    const { requestId = randomUUID(), nested } = call;
     const startedAt = performance.now();
     const trail: Trail = { notices: [] };
-    const outcome = await this.#attempt(principal, name, args, { ...call, trail }).catch((error: unknown) =>
+    const outcome = await this.#attempt(principal, name, args, { ...call, requestId, trail }).catch((error: unknown) =>
       this.#translate(error, { requestId, tool: name, signal: call.signal }),
     );
-    if ("forwarded" in outcome) return this.#forward(principal, outcome.forwarded, call);
     const audited = {
       requestId,
+      ...(nested && { parent: nested.parent }),
       principal: principal.id,
       tool: name,
       arguments: args,
       outcome: outcome.code ?? (outcome.result.isError ? "error" : "ok"),
-      resultBytes: resultBytes(outcome.result),
+      resultBytes: this.#passedOn.has(outcome.result) ? 0 : resultBytes(outcome.result),
       durationMs: performance.now() - startedAt,
       ...(trail.sandbox !== undefined && { sandbox: trail.sandbox }),
     };
     this.#options.audit?.record(audited);
     if (trail.sandbox !== undefined) this.#keeping.sandboxLog.note(trail.sandbox, audited);
     // Of a name in its arguments a tool says so in its result.
-    if (outcome.code === "TOOL_NOT_FOUND" && !this.#registry.has(name)) throw outcome.error;
+    if (outcome.code === "TOOL_NOT_FOUND" && !this.#lists.has(callerOf(principal, call), name)) throw outcome.error;
     return outcome.result;
   }
 
-  /** The call that another one stands for; a model can act on a name that there is not. */
-  async #forward(principal: Principal, inner: ForwardedCall, call: CallOptions): Promise<ToolResult> {
-    try {
-      return await this.call(principal, inner.name, inner.arguments, call);
-    } catch (error) {
-      if (error instanceof BelljarError) return errorResult(error);
-      throw error;
-    }
+  async #callInside(principal: Principal, name: string, args: unknown, outer: TrailedCall): Promise<ToolResult> {
+    const { trail: _, requestId: parent, nested, ...call } = outer;
+    const depth = (nested?.depth ?? 0) + 1;
+    if (depth > DEPTH_MAX) throw new BelljarError("FORBIDDEN", `Calls are nested deeper than ${DEPTH_MAX}; call the tool itself`);
+    const result = await this.call(principal, name, args, { ...call, nested: { parent, depth } });
+    this.#passedOn.add(result);
+    return result;
   }
 
-  async #attempt(principal: Principal, name: string, args: unknown, call: TrailedCall): Promise<Outcome | Forwarded> {
-    const { policy = ALLOW_ALL, quota = NO_QUOTA, audit, maxTextBytes = MAX_TEXT_BYTES } = this.#options;
-    const tool = this.#registry.find(name, this.#scopeOf(principal));
+  async #attempt(principal: Principal, name: string, args: unknown, call: TrailedCall): Promise<Outcome> {
+    const { policy = ALLOW_ALL, quota = NO_QUOTA, audit, limits } = this.#options;
+    const tool = this.#lists.find(callerOf(principal, call), name);
     await policy.authorise(principal, tool);
-    if (tool.forward) return { forwarded: this.#target(tool, tool.forward(parseArguments(tool, args))) };
     using place = await quota.enter(principal, tool);
     const parsed = parseArguments(tool, args);
-    if (!tool.listsOrEnds) audit?.assertWritable();
+    // A tool that delegates leaves it to the tool that it calls.
+    if (!tool.listsOrEnds && !tool.delegates) audit?.assertWritable();
     call.signal.throwIfAborted();
     const result = await tool.run(this.#context(principal, call), parsed);
+    if (this.#passedOn.has(result)) return { result };
     const keep = (text: string): string => this.#keeping.results.keep(principal, text);
-    assertStructureFits(result, STRUCTURE_FACTOR * maxTextBytes, keep);
-    const shaped = withNotice(call.trail.notices, shapeResult(result, maxTextBytes, keep));
+    const shaped = withNotice(call.trail.notices, shapeResult(result, { ...LIMITS, ...limits }, keep));
     place.count(resultBytes(shaped));
     return { result: shaped };
   }
 
-  /** One step is enough for any call, and ends. */
-  #target(tool: Tool, inner: ForwardedCall): ForwardedCall {
-    if (inner.name !== tool.name) return inner;
-    throw new BelljarError("ARGUMENTS_INVALID", `${tool.name} cannot call itself; name the tool to call`);
-  }
-
-  #scopeOf(principal: Principal): ToolScope {
-    return this.#options.scope?.(principal) ?? WHOLE_SCOPE;
-  }
-
   #finder(principal: Principal): ToolFinder {
     return {
-      search: (query, limit) => this.#registry.search(query, limit, this.#scopeOf(principal)),
-      describe: (name) => this.#registry.describe(name, this.#scopeOf(principal)),
+      search: (query, limit) => this.#lists.search(principal, query, limit),
+      describe: (name) => this.#lists.describe(principal, name),
     };
   }
 
@@ -193,9 +200,11 @@ class Door {
         return sandbox;
       },
       results: { keep: (text) => results.keep(principal, text), read: (id, range) => results.read(principal, id, range) },
-      progress: (message) => call.progress?.(message),
+      progress: (progress) => call.progress?.(progress),
       log: (level, message) => call.log?.(level, message),
       tools: this.#finder(principal),
+      ask: (question) => askThrough(call.client, question, call.signal),
+      call: (name, args) => this.#callInside(principal, name, args, call),
     };
   }
 
@@ -218,16 +227,16 @@ class Door {
   }
 }
 
-type TrailedCall = CallOptions & { readonly trail: Trail };
+function callerOf(principal: Principal, { client }: CallOptions): Caller {
+  return { principal, ...(client && { client }) };
+}
+
+type TrailedCall = CallOptions & { readonly requestId: string; readonly trail: Trail; readonly nested?: Nested };
 
 interface Outcome {
   readonly result: ToolResult;
   readonly code?: BelljarError["code"];
   readonly error?: BelljarError;
-}
-
-interface Forwarded {
-  readonly forwarded: ForwardedCall;
 }
 
 function toBelljarError(error: unknown, signal: AbortSignal): BelljarError | undefined {

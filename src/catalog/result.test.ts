@@ -1,11 +1,14 @@
 import { expect, it } from "vitest";
-import { cutAtLine, shapeResult } from "./result.ts";
+import type { ToolContent } from "./tool.ts";
+import { textResult } from "./tool-result.ts";
+import { cutAtLine, resultBytes, shapeResult } from "./result.ts";
 
+const limits = (textBytes: number) => ({ textBytes, dataBytes: 100, structureCharacters: 4 * textBytes });
 const keep = (text: string): string => `uri:${text}`;
 
 it("leaves a text that fits alone", () => {
-  const result = { content: [{ type: "text" as const, text: "abc" }] };
-  expect(shapeResult(result, 3, keep)).toBe(result);
+  const result = textResult("abc");
+  expect(shapeResult(result, limits(3), keep)).toEqual(result);
 });
 
 it("cuts a single long line between two characters", () => {
@@ -15,10 +18,67 @@ it("cuts a single long line between two characters", () => {
 
 it("keeps images and leaves out texts for which there is no room", () => {
   const image = { type: "image" as const, data: "AAAA", mimeType: "image/png" };
-  const shaped = shapeResult({ content: [{ type: "text", text: "12345678" }, image, { type: "text", text: "more" }] }, 8, keep);
+  const shaped = shapeResult(
+    { value: null, content: [{ type: "text", text: "12345678" }, image, { type: "text", text: "more" }] },
+    limits(8),
+    keep,
+  );
   expect(shaped.content).toEqual([
     { type: "text", text: "12345678" },
     image,
     { type: "text", text: "[Cut: 8 of 12 bytes of text are shown. Read on with read_result, or at uri:12345678more?offset=8]" },
   ]);
+});
+
+const LONG = "A".repeat(101);
+const NOTE = /^\[Left out: \w+ of \d+ bytes; \d+ bytes were left in this result\]$/;
+
+it.each([
+  ["an image", { type: "image", data: LONG, mimeType: "image/png" }],
+  ["audio", { type: "audio", data: LONG, mimeType: "audio/wav" }],
+  ["a type that is long", { type: "audio", data: "A", mimeType: LONG }],
+  ["embedded bytes", { type: "resource", resource: { uri: "a:b", blob: LONG } }],
+  ["an embedded text", { type: "resource", resource: { uri: "a:b", text: LONG } }],
+  ["a link", { type: "resource_link", uri: "a:b", name: LONG }],
+] satisfies [string, ToolContent][])("leaves out %s for which there is no room, and says so", (_what, block) => {
+  const { content } = shapeResult({ value: null, content: [block] }, limits(1_000), keep);
+  expect(content).toEqual([{ type: "text", text: expect.stringMatching(NOTE) }]);
+});
+
+it("gives all data of a result one room", () => {
+  const image = { type: "image" as const, data: "A".repeat(30), mimeType: "image/png" };
+  const { content } = shapeResult({ value: null, content: [image, image] }, limits(1_000), keep);
+  expect(content).toEqual([image, { type: "text", text: expect.stringMatching(NOTE) }]);
+});
+
+it("shows a model no longer text in a resource than beside it", () => {
+  const block = { type: "resource" as const, resource: { uri: "a:b", text: "A".repeat(40) } };
+  expect(shapeResult({ value: null, content: [block] }, limits(1_000), keep).content).toEqual([block]);
+  expect(shapeResult({ value: null, content: [block] }, limits(20), keep).content[0]).toMatchObject({ type: "text" });
+});
+
+it("shows a thousand parts, and says how many there were", () => {
+  const { content } = shapeResult({ value: null, content: Array(1_003).fill({ type: "text", text: "" }) }, limits(1_000), keep);
+  expect(content).toHaveLength(1_001);
+  expect(content.at(-1)).toEqual({ type: "text", text: "[Left out: 3 more parts]" });
+});
+
+it("bounds the value as the text, says so in it, and keeps the text once", () => {
+  const kept: string[] = [];
+  const shaped = shapeResult(textResult("1234\n5678\n"), limits(6), (text) => `uri${kept.push(text)}`);
+  const note = "[Cut: 5 of 10 bytes of text are shown. Read on with read_result, or at uri1?offset=5]";
+  expect(shaped.content.at(-1)).toEqual({ type: "text", text: note });
+  expect(shaped.value).toBe(`1234\n${note}`);
+  expect(kept).toEqual(["1234\n5678\n"]);
+  expect(shapeResult({ value: "€€€", content: [] }, limits(7), keep).value).toMatch(/^€€\n\[Cut: 6 of 9 bytes/);
+  expect(() => shapeResult({ value: { rows: LONG }, content: [] }, limits(10), keep)).toThrowError(
+    /RESULT_TOO_LARGE|more than 40 characters/,
+  );
+});
+
+it("counts a number by its digits", () => {
+  const numbers = (count: number) => ({ value: { numbers: Array<number>(count).fill(Math.PI) }, content: [] });
+  expect(resultBytes(numbers(100))).toBeGreaterThan(JSON.stringify(numbers(100).value).length * 0.9);
+  expect(shapeResult(numbers(1), limits(10), keep)).toEqual(numbers(1));
+  expect(() => shapeResult(numbers(10), limits(10), keep)).toThrowError(/more than 40 characters/);
 });

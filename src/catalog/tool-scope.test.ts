@@ -6,8 +6,12 @@ import { LOCAL } from "../sandbox/sandbox.ts";
 import type { AuditedCall } from "../audit/audit.ts";
 import type { CatalogOptions } from "./catalog.ts";
 import { createCatalog } from "./catalog.ts";
+import { createOwnedTools } from "../../test/support/owned-tools.ts";
+import { scopeKey } from "./tool-scope.ts";
+import { fixedTools } from "./tool-source.ts";
 import type { Tool } from "./tool.ts";
 import { defineTool } from "./tool.ts";
+import { textResult } from "./tool-result.ts";
 import { isDefaultTool } from "../tools/toolsets.ts";
 import { callTool } from "../tools/discovery/call-tool.ts";
 import { describeToolTool } from "../tools/discovery/describe-tool.ts";
@@ -25,26 +29,27 @@ function tool(name: string, toolset: string, { reads = false, more = {} }: { rea
       toolset,
       annotations: { readOnlyHint: reads, destructiveHint: !reads, idempotentHint: false, openWorldHint: false },
       input: z.strictObject({ text: z.string().optional() }),
-      run: async (_context, { text = "" }) => ({ content: [{ type: "text", text: `${name} ran ${text}` }] }),
+      run: async (_context, { text = "" }) => textResult(`${name} ran ${text}`),
     }),
     ...more,
   };
 }
 
-function open(tools: readonly Tool[], scope: ReturnType<NonNullable<CatalogOptions["scope"]>> = {}) {
+function open(tools: readonly Tool[], scope: ReturnType<NonNullable<CatalogOptions["scope"]>> = {}, assertWritable = () => {}) {
   const audited: AuditedCall[] = [];
+  const more = createOwnedTools();
   const refuse = () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none"));
   const catalog = createCatalog({
-    tools: [...tools, searchTools, describeToolTool, callTool],
+    sources: [fixedTools([...tools, searchTools, describeToolTool, callTool]), more],
     sandboxes: { get: refuse, default: refuse },
     defaultSandbox: () => ({ name: "default", options: {} }),
     scope: () => scope,
     isDefault: isDefaultTool,
-    audit: { assertWritable: () => undefined, record: (call) => void audited.push(call) },
+    audit: { assertWritable, record: (call) => void audited.push(call) },
   });
   const names = () => catalog.list(LOCAL).map(({ name }) => name);
   const call = (name: string, args: unknown) => catalog.call(LOCAL, name, args, { signal });
-  return { catalog, names, call, audited };
+  return { catalog, names, call, audited, more };
 }
 
 const FEW = [tool("read_file", "files", { reads: true }), tool("write_file", "files"), tool("git_commit", "git")];
@@ -99,12 +104,13 @@ describe("a tool that is switched off", () => {
     expect(audited).toMatchObject([
       { tool: name, outcome: "FORBIDDEN" },
       { tool: name, outcome: "FORBIDDEN" },
+      { tool: "call_tool", outcome: "error" },
     ]);
   });
 
   it("is not found", async () => {
     const { call } = open(FEW, { readOnly: true });
-    expect((await call("search_tools", { query: "write file" })).structuredContent).toMatchObject({
+    expect((await call("search_tools", { query: "write file" })).structured).toMatchObject({
       tools: [{ name: "read_file" }],
     });
     expect(await call("describe_tool", { name: "write_file" })).toMatchObject({ isError: true });
@@ -112,12 +118,13 @@ describe("a tool that is switched off", () => {
 });
 
 describe("call_tool", () => {
-  it("runs a tool that is not listed, and the audit names that tool alone", async () => {
+  it("runs a tool that is not listed, and the audit names both and counts the result once", async () => {
     const { call, audited } = open(FEW);
-    expect(await call("call_tool", { name: "git_commit", arguments: { text: "now" } })).toEqual({
-      content: [{ type: "text", text: "git_commit ran now" }],
-    });
-    expect(audited).toMatchObject([{ tool: "git_commit", arguments: { text: "now" }, outcome: "ok" }]);
+    expect(await call("call_tool", { name: "git_commit", arguments: { text: "now" } })).toEqual(textResult("git_commit ran now"));
+    const [inner, outer] = audited;
+    expect(inner).toMatchObject({ tool: "git_commit", arguments: { text: "now" }, outcome: "ok", parent: outer?.requestId });
+    expect(outer).toMatchObject({ tool: "call_tool", outcome: "ok", resultBytes: 0 });
+    expect(inner?.resultBytes).toBeGreaterThan(0);
   });
 
   it("answers an unknown name and itself with what a model can act on", async () => {
@@ -129,6 +136,17 @@ describe("call_tool", () => {
     expect(await call("call_tool", { name: "call_tool", arguments: { name: "call_tool" } })).toMatchObject({ isError: true });
   });
 
+  it("reaches the tools that run while the audit cannot be written, and those alone", async () => {
+    const unwritable = (): never => {
+      throw new BelljarError("DISK_FULL", "No space");
+    };
+    const { call } = open([...FEW, tool("sandbox_kill", "sandbox", { more: { listsOrEnds: true } })], {}, unwritable);
+    expect((await call("search_tools", { query: "sandbox kill" })).structured).toMatchObject({ tools: [{ name: "sandbox_kill" }] });
+    expect((await call("describe_tool", { name: "sandbox_kill" })).isError).toBeUndefined();
+    expect(await call("call_tool", { name: "sandbox_kill" })).toEqual(textResult("sandbox_kill ran "));
+    expect(await call("call_tool", { name: "write_file" })).toMatchObject({ isError: true, value: { code: "DISK_FULL" } });
+  });
+
   it("checks its own arguments and the tool's", async () => {
     const { call, audited } = open(FEW);
     expect(await call("call_tool", {})).toMatchObject({ isError: true, content: [{ text: expect.stringContaining("ARGUMENTS_INVALID") }] });
@@ -136,14 +154,14 @@ describe("call_tool", () => {
       isError: true,
       content: [{ text: expect.stringContaining("arguments of git_commit") }],
     });
-    expect(audited.map((one) => one.tool)).toEqual(["call_tool", "git_commit"]);
+    expect(audited.map((one) => one.tool)).toEqual(["call_tool", "git_commit", "call_tool"]);
   });
 });
 
 describe("search_tools", () => {
   const search = async (query: string, limit?: number) => {
     const { call } = open([...FEW, tool("list_directory", "files"), tool("git_push", "git")]);
-    return (await call("search_tools", { query, ...(limit !== undefined && { limit }) })).structuredContent as {
+    return (await call("search_tools", { query, ...(limit !== undefined && { limit }) })).structured as {
       tools: { name: string; summary: string; toolset: string }[];
       total: number;
     };
@@ -165,12 +183,12 @@ describe("search_tools", () => {
   });
 
   it("finds what was added since, and no more what was taken away", async () => {
-    const { catalog, call } = open(FEW);
-    const found = async () => (await call("search_tools", { query: "weather" })).structuredContent?.["total"];
+    const { more, call } = open(FEW);
+    const found = async () => (await call("search_tools", { query: "weather" })).structured?.["total"];
     expect(await found()).toBe(0);
-    const remove = catalog.add([tool("weather_now", "own", { more: { origin: "dynamic" } })]);
+    more.set([tool("weather_now", "own", { more: { origin: "dynamic" } })]);
     expect(await found()).toBe(1);
-    remove();
+    more.set([]);
     expect(await found()).toBe(0);
   });
 });
@@ -179,7 +197,7 @@ it("describes a tool that is not listed by its schema", async () => {
   const { call } = open(FEW);
   const missing = await call("describe_tool", { name: "git_comit" });
   expect(missing).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^TOOL_NOT_FOUND: No tool "git_comit"/) }] });
-  expect((await call("describe_tool", { name: "git_commit" })).structuredContent).toMatchObject({
+  expect((await call("describe_tool", { name: "git_commit" })).structured).toMatchObject({
     name: "git_commit",
     input_schema: { type: "object", properties: { text: { type: "string" } } },
     output_schema: null,
@@ -207,4 +225,18 @@ it("leaves tools of others out too, when the token does not name their toolset",
     content: [{ text: expect.stringContaining("toolset:weather") }],
   });
   expect(open([...FEW, own], narrowScope({}, { toolsets: ["weather"] })).names()).toEqual(["own_tool"]);
+});
+
+it("tells scopes apart that show other tools", () => {
+  const scopes = [
+    {},
+    { toolsets: [] },
+    { toolsets: ["all"] },
+    { toolsets: "all" as const },
+    { granted: [] },
+    { granted: ["all"] },
+    { readOnly: true },
+  ];
+  expect(new Set(scopes.map(scopeKey)).size).toBe(scopes.length);
+  expect(scopeKey({ toolsets: ["git", "files"] })).toBe(scopeKey({ toolsets: ["files", "git"] }));
 });

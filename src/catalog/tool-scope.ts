@@ -57,12 +57,12 @@ export function shownTools(tools: Iterable<Tool>, scope: ToolScope, isDefault: (
 /** A tool that makes another one's call can do no more than what is in the scope. */
 export function describeInScope(tool: Tool, scope: ToolScope): ToolDescription {
   const description = describeTool(tool);
-  if (!scope.readOnly || tool.forward === undefined) return description;
+  if (!scope.readOnly || !tool.delegates) return description;
   return { ...description, annotations: { ...description.annotations, readOnlyHint: true, destructiveHint: false } };
 }
 
 /** The same text for scopes that show the same. */
 export function scopeKey({ toolsets, granted, readOnly = false, without = {} }: ToolScope): string {
-  const shown = toolsets === undefined || toolsets === "all" ? (toolsets ?? "") : [...toolsets].toSorted().join(",");
-  return `${readOnly}:${shown}:${granted?.toSorted().join(",") ?? "all"}:${Object.keys(without).toSorted().join(",")}`;
+  const sorted = (names?: readonly string[] | string) => (typeof names === "string" ? names : names?.toSorted());
+  return JSON.stringify([readOnly, sorted(toolsets) ?? null, sorted(granted) ?? null, sorted(Object.keys(without))]);
 }

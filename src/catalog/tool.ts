@@ -1,8 +1,11 @@
 import type * as z from "zod";
 import type { Principal, Sandbox } from "../sandbox/sandbox.ts";
+import type { Answer, Question } from "./question.ts";
+import type { JsonSchema, ToolSchema } from "./tool-schema.ts";
+import { zodSchema } from "./tool-schema.ts";
 
 /** One callable entry of the catalog. A tool never checks tokens or quotas and knows no transport. */
-export interface Tool<Input extends z.ZodType = z.ZodType> {
+export interface Tool<Arguments = unknown> {
   /** `verb_noun`, at most 40 characters. */
   readonly name: string;
   readonly title: string;
@@ -24,16 +27,15 @@ export interface Tool<Input extends z.ZodType = z.ZodType> {
   };
   /** Set: it only lists or ends, so it runs also while the audit cannot be written, as on a full disk. */
   readonly listsOrEnds?: true;
-  readonly input: Input;
-  readonly output?: z.ZodObject;
-  run(context: ToolContext, args: z.output<Input>): Promise<ToolResult>;
-  /** Set: the call stands for this other one, which takes its place at the door, and in the audit; `run` is never called. */
-  forward?(args: z.output<Input>): ForwardedCall;
-}
-
-export interface ForwardedCall {
-  readonly name: string;
-  readonly arguments: unknown;
+  readonly input: ToolSchema<Arguments>;
+  /** Of the result's structure. */
+  readonly output?: ToolSchema;
+  run(context: ToolContext, args: Arguments): Promise<ToolResult>;
+  /**
+   * If set, the tool only does what the tool does that it calls. Its own annotations then count only for callers that may call every tool.
+   * It runs even while the audit cannot be written.
+   */
+  readonly delegates?: true;
 }
 
 export interface ToolContext {
@@ -42,13 +44,30 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The sandbox that `id` names, or the caller's default one. */
   sandbox(id?: string): Promise<Sandbox>;
-  /** Tells the caller that work goes on; dropped when it did not ask. */
-  progress(message: string): void;
+  /** Tells the caller how far the work is. Dropped if the caller did not ask, or if the number is not larger than the last one. */
+  progress(progress: Progress): void;
   /** For a person who watches the client's log; dropped where there is none. */
   log(level: CallLogLevel, message: string): void;
   /** The caller's tools, listed or not. */
   readonly tools: ToolFinder;
+  /**
+   * Asks the person at the caller's client. Rejects with `PERSON_UNREACHABLE` where nobody can be asked or nobody answers in time, and
+   * with `ARGUMENTS_INVALID` for an answer that is not as the form says.
+   */
+  ask<Form>(question: Question<Form>): Promise<Answer<Form>>;
+  /**
+   * A call of another tool by the same caller through the same door: authorised, counted and audited by itself, with this call as its
+   * parent. Rejects with `TOOL_NOT_FOUND` for an unknown name, and with `FORBIDDEN` beyond 8 calls in each other.
+   */
+  call(name: string, args: unknown): Promise<ToolResult>;
   readonly results: ResultStore;
+}
+
+/** How far a call is. `progress` grows with each report, in a unit of the tool's own; `total` is in the same unit. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
 }
 
 /** The caller's results that were cut. */
@@ -106,11 +125,14 @@ export interface ToolDescription {
   readonly annotations: Tool["annotations"] & { readonly title: string };
 }
 
-export type JsonSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
-
+/** The faces of one answer. */
 export interface ToolResult {
+  /** The answer as REST, code and other tools read it; of a failure its code, its message and whether the same call may succeed later. */
+  readonly value: unknown;
+  /** The answer as a model is shown it; it says all that the structure says. */
   readonly content: readonly ToolContent[];
-  readonly structuredContent?: Readonly<Record<string, unknown>>;
+  /** Where the answer is data: as the tool's `output` describes it. */
+  readonly structured?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
 }
 
@@ -134,7 +156,13 @@ export type ResourceContent = { readonly uri: string; readonly mimeType?: string
   | { readonly blob: string }
 );
 
+/** A tool whose schemas are zod's. */
+export interface ZodTool<Input extends z.ZodType> extends Omit<Tool<z.output<Input>>, "input" | "output"> {
+  readonly input: Input;
+  readonly output?: z.ZodObject;
+}
+
 /** Types `args` by `input`. */
-export function defineTool<Input extends z.ZodType>(tool: Tool<Input>): Tool<Input> {
-  return tool;
+export function defineTool<Input extends z.ZodType>({ input, output, ...tool }: ZodTool<Input>): Tool<z.output<Input>> {
+  return { ...tool, input: zodSchema(input), ...(output && { output: zodSchema(output, "output") }) };
 }

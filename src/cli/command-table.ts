@@ -8,7 +8,7 @@ import { SECRET } from "./command-specs/secret.ts";
 import { SERVING } from "./command-specs/serving.ts";
 import { TOKEN } from "./command-specs/token.ts";
 
-/** Understood by every command. */
+/** Options of every command. */
 export const GLOBAL_OPTIONS = {
   help: { type: "boolean", short: "h", description: "Show this help" },
   home: { type: "string", value: "DIR", description: "Folder with all state (BELLJAR_HOME, ~/.belljar)" },
@@ -17,5 +17,5 @@ export const GLOBAL_OPTIONS = {
   debug: { type: "boolean", description: "Show the stack of an error" },
 } as const satisfies Record<string, OptionSpec>;
 
-/** Every command, in the order in which help shows them. */
+/** Every command, in the order of the help. */
 export const COMMANDS: readonly CommandSpec[] = [...SERVING, ...PROGRAMS, ...SANDBOX, ...AROUND, ...AUDIT, ...TOKEN, ...SECRET, ...MACHINE];

@@ -1,16 +1,16 @@
 import type { Readable, Writable } from "node:stream";
 
-/** One option of a command; help, the reference page and the parser are made from it. */
+/** One option of a command. Help, the reference page and the parser derive from it. */
 export interface OptionSpec {
   readonly type: "string" | "boolean";
   readonly short?: string;
   readonly multiple?: boolean;
-  /** How help writes the value: `DIR`. */
+  /** The value's name in help, such as `DIR`. */
   readonly value?: string;
   readonly description: string;
 }
 
-/** One command as data, so that help needs none of the commands' code. */
+/** One command as data, so that help needs no code of the commands. */
 export interface CommandSpec {
   /** One word, or noun and verb. */
   readonly name: string;
@@ -18,14 +18,14 @@ export interface CommandSpec {
   /** The positional part of its usage line: `ID -- ARGV...`. */
   readonly usage: string;
   readonly positionals: { readonly min: number; readonly max: number };
-  /** Takes what stands after `--`. */
+  /** True if the command takes arguments after `--`. */
   readonly rest?: boolean;
   readonly options: Readonly<Record<string, OptionSpec>>;
-  /** What more its help says. */
+  /** Additional text for its help. */
   readonly details?: string;
-  /** Exit code of our own failures; 1 unless named. */
+  /** Exit code of Belljar's own failures. Default: 1. */
   readonly failureCode?: number;
-  /** The command deals with SIGINT and SIGTERM itself. */
+  /** True if the command handles SIGINT, SIGTERM and SIGHUP itself. */
   readonly ownSignals?: boolean;
   load(): Promise<CommandModule>;
 }
@@ -37,7 +37,7 @@ export interface CommandModule {
 
 type OptionValue = string | boolean | readonly string[] | undefined;
 
-/** A command line that was understood. */
+/** A parsed command line. */
 export interface CommandCall {
   readonly spec: CommandSpec;
   readonly positionals: readonly string[];
@@ -45,13 +45,13 @@ export interface CommandCall {
   readonly options: Readonly<Record<string, OptionValue>>;
 }
 
-/** The process around a command. */
+/** The command's process: its environment, its streams and its signal. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable & { readonly isTTY?: boolean };
   readonly stderr: Writable & { readonly isTTY?: boolean };
-  /** Aborts on SIGINT, SIGTERM and SIGHUP, and when nobody reads stdout any more. */
+  /** Aborts on SIGINT, SIGTERM and SIGHUP, and when the reader of stdout is gone. */
   readonly signal: AbortSignal;
 }
 

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 
-/** As a shell says it: a command that a signal ended is 128 + its number. */
+/** Returns the exit code as a shell does: 128 + N if signal N ended the command. */
 export function toExitCode({ exitCode, signal }: { readonly exitCode?: number | undefined; readonly signal?: string | undefined }): number {
   if (exitCode !== undefined) return exitCode;
   return 128 + (signalNumber(signal) ?? 0);

@@ -13,7 +13,7 @@ function openLog(logFile?: string) {
   return { log, said: (): string => String(stderr.read() ?? "") };
 }
 
-it("writes one JSON line an entry, with the error and its causes", () => {
+it("writes one line of JSON for each entry, with the error and its causes", () => {
   const { log, said } = openLog();
   log.error({ err: new Error("outer", { cause: new TypeError("inner") }), requestId: "r-1" }, "It failed");
   expect(JSON.parse(said())).toMatchObject({
@@ -38,7 +38,7 @@ it.each([
   expect(line).not.toContain(SECRET);
 });
 
-it("writes to the file that is named, and says nothing", () => {
+it("writes to the named file, and nothing to stderr", () => {
   const folder = mkdtempSync(join(tmpdir(), "bj-log-"));
   try {
     const { log, said } = openLog(join(folder, "belljar.log"));
@@ -50,7 +50,7 @@ it("writes to the file that is named, and says nothing", () => {
   }
 });
 
-it("says on stderr what its file does not take", () => {
+it("writes to stderr if the file cannot be written", () => {
   const folder = mkdtempSync(join(tmpdir(), "bj-log-"));
   const { log, said } = openLog(join(folder, "belljar.log"));
   rmSync(folder, { recursive: true });

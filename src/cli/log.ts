@@ -14,8 +14,8 @@ const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as
 const DEPTH_MAX = 8;
 
 /**
- * One JSON line an entry, in pino's shape, without the secrets that can be told from other words; on stderr, as stdout may carry MCP,
- * or in the file that the configuration names. Throws `CONFIG_INVALID` for a file that cannot be written.
+ * Creates a log with one line of JSON for each entry, in pino's format. Recognisable secrets are redacted. It writes to stderr, because
+ * stdout may carry MCP, or to `logFile`. Throws `CONFIG_INVALID` if the file cannot be written.
  */
 export function createLog(stderr: Writable, { logLevel, logFile }: Pick<Config, "logLevel" | "logFile">): Log {
   const writeLine = logFile === undefined ? (line: string) => void stderr.write(line) : fileWriter(stderr, logFile);
@@ -30,7 +30,7 @@ export function createLog(stderr: Writable, { logLevel, logFile }: Pick<Config, 
   };
 }
 
-/** What the file does not take later on is said on stderr: no call fails for its log. */
+/** If the file cannot be written later, the line goes to stderr. No call fails because of its log. */
 function fileWriter(stderr: Writable, path: string): (line: string) => void {
   const file = openLogFile(path);
   return (line) => {

@@ -5,7 +5,7 @@ import { parseCommandLine } from "./parse-command-line.ts";
 import { reportFailure } from "./report-failure.ts";
 import { openSignals } from "./signals.ts";
 
-/** The composition root's door: reads the process once, runs one command, and ends with its exit code. */
+/** Runs the command of the command line, and exits with its exit code. */
 async function main(): Promise<void> {
   const argv = process.argv.slice(2);
   const code = await run(argv);
@@ -46,13 +46,13 @@ async function runCommand(call: CommandCall): Promise<number> {
   }
 }
 
-/** What an ending signal or a closed stdout makes of the work that goes on. */
+/** Returns true for errors that follow from an ending signal or a closed stdout. */
 function isConsequence(error: unknown): boolean {
   if (error instanceof BelljarError) return error.code === "CANCELLED";
   return error instanceof Error && (error.name === "AbortError" || ("code" in error && error.code === "EPIPE"));
 }
 
-/** Resolves when all that was written has left, or can no longer leave. */
+/** Resolves when all written bytes have left the stream, or when it is closed. */
 function flush(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.destroyed || !stream.writable) resolve();

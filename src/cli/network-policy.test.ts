@@ -7,7 +7,7 @@ const nothing = { allow: [], deny: [] };
 const RULES = { allow: ["npm", "api.example.com"] };
 
 describe("editPolicy", () => {
-  it("changes nothing when nothing is asked", () => {
+  it("changes nothing without an edit", () => {
     expect(editPolicy(RULES, nothing)).toBeUndefined();
   });
 
@@ -28,9 +28,9 @@ describe("editPolicy", () => {
   });
 
   it.each([
-    ["a rule of a policy that is all", "all" as const, { ...nothing, deny: ["npm"] }, "name the rules that are to stay"],
-    ["a rule that is not there", RULES, { ...nothing, deny: ["pypi"] }, '"pypi" is no rule of the policy'],
-    ["all as a rule", RULES, { ...nothing, allow: ["all"] }, "all is no rule"],
+    ["a rule of a policy that is all", "all" as const, { ...nothing, deny: ["npm"] }, "give a policy with rules instead"],
+    ["a rule that is not there", RULES, { ...nothing, deny: ["pypi"] }, '"pypi" is not a rule of the policy'],
+    ["all as a rule", RULES, { ...nothing, allow: ["all"] }, "all is not a rule"],
   ])("refuses %s", (_, current, edit, message) => {
     expect(() => editPolicy(current, edit)).toThrow(expect.objectContaining({ code: "USAGE", message: expect.stringContaining(message) }));
   });
@@ -39,12 +39,12 @@ describe("editPolicy", () => {
 describe("configuredPolicy", () => {
   const load = (env: Record<string, string>) => loadConfig({ env: { BELLJAR_HOME: "/nowhere", ...env } });
 
-  it("is none unless the configuration says otherwise", async () => {
+  it("is none by default", async () => {
     expect(await configuredPolicy(load({}), "sandbox")).toBe("none");
     expect(await configuredPolicy(load({ BELLJAR_PROGRAM_NETWORK: "npm" }), "program")).toEqual({ allow: ["npm"] });
   });
 
-  it("names the setting whose rule cannot be used", async () => {
+  it("names the setting of an invalid rule", async () => {
     await expect(configuredPolicy(load({ BELLJAR_SANDBOX_NETWORK: "*.com" }), "sandbox")).rejects.toThrow(
       expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining("BELLJAR_SANDBOX_NETWORK") }),
     );

@@ -19,23 +19,23 @@ function problemOf(...argv: string[]): string {
 }
 
 describe("parseCommandLine", () => {
-  it("takes a noun and a verb", () => {
+  it("parses a noun and a verb", () => {
     const call = parse("sandbox", "create", "--json", "--metadata", "a=1", "-m", "b=2");
     expect(call.spec.name).toBe("sandbox create");
     expect({ ...call.options }).toEqual({ json: true, metadata: ["a=1", "b=2"] });
   });
 
-  it("leaves what stands after -- as it is", () => {
+  it("does not change arguments after --", () => {
     const call = parse("exec", "abcdefgh", "--cwd", "/tmp", "--", "ls", "-la", "--", "--help");
     expect(call.positionals).toEqual(["abcdefgh"]);
     expect(call.rest).toEqual(["ls", "-la", "--", "--help"]);
   });
 
-  it("takes - for stdin as a file", () => {
+  it("accepts - as a file, for stdin", () => {
     expect(parse("run", "-", "--lang", "python").positionals).toEqual(["-"]);
   });
 
-  it("shows the help of all, of a noun and of one command", () => {
+  it("shows the help of all commands, of a noun and of one command", () => {
     const help = (...argv: string[]) => {
       const request = parseCommandLine(argv);
       return request.kind === "help" ? request.text : "";
@@ -52,7 +52,7 @@ describe("parseCommandLine", () => {
   it.each([
     [[], "No command given"],
     [["fly"], 'Unknown command "fly"'],
-    [["sandbox"], "needs one of: create, list, info, network, kill, diff, apply, ports, port, forward"],
+    [["sandbox"], "needs one of: create, list, events, info, network, kill, stop, start, diff, apply, ports, port, forward"],
     [["sandbox", "fly"], "expected one of: create"],
     [["run"], "Something is missing: belljar run FILE|-"],
     [["run", "a", "b"], 'Too much is given ("b")'],
@@ -64,7 +64,7 @@ describe("parseCommandLine", () => {
     expect(problemOf(...argv)).toContain(message);
   });
 
-  it("names the help that fits", () => {
+  it("names the right help", () => {
     expect(problemOf("serve", "--fast")).toMatch(/\nSee: belljar serve --help$/);
   });
 });

@@ -4,10 +4,10 @@ import type { CommandCall, CommandSpec } from "./command.ts";
 import { commandHelp, groupHelp, invocation, mainHelp } from "./help.ts";
 import { usage } from "./usage.ts";
 
-/** What a command line asks for: a text to show, or a command to run. */
+/** The request of a command line: a help text to show, or a command to run. */
 export type Request = { readonly kind: "help"; readonly text: string } | { readonly kind: "command"; readonly call: CommandCall };
 
-/** Throws `USAGE` with what is wrong and where the help is. */
+/** Throws `USAGE`, which names the fault and the help. */
 export function parseCommandLine(argv: readonly string[]): Request {
   const [first, second] = argv;
   if (first === undefined) throw usage("No command given", "belljar --help");
@@ -57,7 +57,7 @@ function parseOptions(spec: CommandSpec, argv: readonly string[]) {
   }
 }
 
-/** The first sentence of what Node says; the rest is about its own API. */
+/** Returns the first sentence of Node's message. The rest is about Node's API. */
 function parseProblem(cause: unknown): string {
   return cause instanceof Error ? (cause.message.split(/\.\s/, 1)[0] ?? "Bad options") : "Bad options";
 }

@@ -1,13 +1,13 @@
 import { usage } from "./usage.ts";
 
-/** `8000`, as a port of a sandbox. Throws `USAGE`. */
+/** Parses a port of a sandbox, such as `8000`. Throws `USAGE`. */
 export function parsePort(text: string, help: string): number {
   const port = toPort(text);
   if (port === undefined || port === 0) throw usage(`"${text}" is not a port from 1 to 65535`, help);
   return port;
 }
 
-/** `8000:8080`: a port of a sandbox, and the one of this machine that is to lead there; without the second the same. */
+/** Parses `8000:8080`: a port of a sandbox, and a port of this machine. Without the second, both are the same. Throws `USAGE`. */
 export function parseForward(text: string, help: string): { readonly port: number; readonly local: number } {
   const [inside = "", outside] = text.split(":", 2);
   const port = parsePort(inside, help);

@@ -9,7 +9,7 @@ function readAll(stream: PassThrough): string {
   return String(stream.read() ?? "");
 }
 
-it("lines columns up", () => {
+it("aligns columns", () => {
   const out = new PassThrough();
   printTable(out, [
     ["ID", "STATE"],
@@ -18,7 +18,7 @@ it("lines columns up", () => {
   expect(readAll(out)).toBe("ID        STATE\nabcdefgh  running\n");
 });
 
-it("lets no word steer the terminal, whatever prints it", () => {
+it("escapes control characters in everything that it prints", () => {
   const out = new PassThrough();
   const hostile = "a\u001b[2J\u202eb";
   printLine(out, hostile);
@@ -30,17 +30,17 @@ it("lets no word steer the terminal, whatever prints it", () => {
   expect(text.split("\n").slice(0, 2)).toEqual(["a\\u{1b}[2J\\u{202e}b", "a\\u{1b}[2J\\u{202e}b\\u{a}c"]);
 });
 
-it("says sizes and times for people", () => {
+it("formats sizes and times for people", () => {
   const now = new Date(0);
   expect([formatBytes(0), formatBytes(1536), formatBytes(2 ** 31)]).toEqual(["0 B", "1.5 KiB", "2 GiB"]);
   expect([formatWhen(new Date(3_600_000), now), formatWhen(new Date(-5000), now)]).toEqual(["in 60m", "5s ago"]);
 });
 
-it("gives a signal as 128 and its number", () => {
+it("turns a signal into 128 plus its number", () => {
   expect([toExitCode({ exitCode: 3 }), toExitCode({ signal: "SIGKILL" })]).toEqual([3, 137]);
 });
 
-it("says a foreseen failure without a stack, and with it on --debug", () => {
+it("reports a foreseen failure without a stack, or with it on --debug", () => {
   const stderr = new PassThrough();
   const error = new BelljarError("FILE_NOT_FOUND", "No such file: a");
   expect(reportFailure(error, { stderr, debug: false, failureCode: 125 })).toBe(125);
@@ -49,12 +49,12 @@ it("says a foreseen failure without a stack, and with it on --debug", () => {
   expect(readAll(stderr)).toContain("print.test.ts");
 });
 
-it("exits with 2 on wrong usage, whatever the command", () => {
+it("returns 2 for wrong usage of any command", () => {
   const stderr = new PassThrough();
   expect(reportFailure(new BelljarError("USAGE", "x"), { stderr, debug: false, failureCode: 125 })).toBe(2);
 });
 
-it("shows the stack of what was not foreseen", () => {
+it("shows the stack of an unforeseen error", () => {
   const stderr = new PassThrough();
   expect(reportFailure(new TypeError("oops"), { stderr, debug: false, failureCode: 1 })).toBe(1);
   expect(readAll(stderr)).toMatch(/report this:\nTypeError: oops\n +at /);

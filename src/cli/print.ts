@@ -1,17 +1,17 @@
 import type { Writable } from "node:stream";
 import { printable, printableJson, printableText } from "../files/printable.ts";
 
-/** One line for machines, indented for a person at a terminal. */
+/** Prints JSON: in one line for machines, indented at a terminal. */
 export function printJson(stdout: Writable & { readonly isTTY?: boolean }, value: unknown): void {
   stdout.write(`${printableJson(JSON.stringify(value, null, stdout.isTTY ? 2 : 0))}\n`);
 }
 
-/** One line, or several; what else could steer the terminal is written out. */
+/** Prints one or several lines. Characters that could control the terminal are escaped. */
 export function printLine(out: Writable, text: string): void {
   out.write(`${printableText(text)}\n`);
 }
 
-/** Columns as wide as what stands in them; the last one is free. No cell can begin a line. */
+/** Prints a table with aligned columns. Line breaks in cells are escaped. */
 export function printTable(stdout: Writable, cells: readonly (readonly string[])[]): void {
   const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -32,7 +32,7 @@ export function formatBytes(bytes: number): string {
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[power]}`;
 }
 
-/** `in 59m`, `3m ago`. */
+/** Formats a time as `in 59m` or `3m ago`. */
 export function formatWhen(date: Date, now: Date = new Date()): string {
   const seconds = Math.round((date.getTime() - now.getTime()) / 1000);
   if (seconds === 0) return "now";

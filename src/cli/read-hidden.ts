@@ -4,7 +4,7 @@ import { Writable } from "node:stream";
 import { BelljarError } from "../errors.ts";
 import type { CommandContext } from "./command.ts";
 
-/** One line that is not to be seen: from a prompt that shows nothing of it, or all of a stdin that is no terminal, without its last line break. */
+/** Reads a secret: one line from a prompt that does not show it, or all of stdin if it is no terminal, without the last line break. */
 export async function readHidden(context: CommandContext, prompt: string, maxBytes: number): Promise<string> {
   return context.stdin.isTTY ? askHidden(context, prompt) : readInput(context, maxBytes);
 }
@@ -12,7 +12,7 @@ export async function readHidden(context: CommandContext, prompt: string, maxByt
 async function askHidden({ stdin, stderr, signal }: CommandContext, prompt: string): Promise<string> {
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: unseen, terminal: true, historySize: 0 });
-  // The terminal is raw now, so Ctrl+C is a key and no signal until it is made one.
+  // The terminal is in raw mode, so Ctrl+C is an ordinary key. Turn it into a signal.
   lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   stderr.write(prompt);
   try {

@@ -5,11 +5,11 @@ import { printableText } from "../files/printable.ts";
 export interface ReportOptions {
   readonly stderr: Writable;
   readonly debug: boolean;
-  /** For all but usage errors. */
+  /** Exit code of all errors but usage errors. */
   readonly failureCode: number;
 }
 
-/** Says on stderr what went wrong and gives the exit code: 2 for usage, else `failureCode`. A stack is shown for bugs and on --debug. */
+/** Reports an error on stderr, and returns the exit code: 2 for usage, else `failureCode`. Shows a stack for bugs, and with --debug. */
 export function reportFailure(error: unknown, { stderr, debug, failureCode }: ReportOptions): number {
   if (error instanceof BelljarError) {
     stderr.write(`belljar: ${printableText(error.message)} (${error.code})\n`);

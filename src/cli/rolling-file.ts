@@ -2,14 +2,14 @@ import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } 
 import { basename, dirname, join } from "node:path";
 import { errnoOf } from "../files/file-error.ts";
 
-/** A file of lines that begins anew each day, with those of the days before beside it as `NAME.YYYY-MM-DD`. */
+/** A file of lines that starts empty each day. Files of earlier days lie beside it, as `NAME.YYYY-MM-DD`. */
 export interface RollingFile {
-  /** Whole lines. Throws what the file system does. */
+  /** Appends whole lines. Throws the errors of the file system. */
   append(lines: string): void;
 }
 
 export interface RollingFileOptions {
-  /** How many of the days before stay. */
+  /** Number of files of earlier days that are kept. */
   readonly kept?: number;
   readonly now?: () => Date;
 }
@@ -17,8 +17,8 @@ export interface RollingFileOptions {
 const KEPT = 5;
 
 /**
- * Rolls with the first line after midnight, of the local time. Several processes may write one file: each line is one append by the
- * file's name, and a day's file is moved once. For this user alone.
+ * Opens a rolling file that only this user can read. It rolls with the first line after midnight, local time. Several processes may write
+ * the file: each call is one append by the file's name, and a day's file is renamed once.
  */
 export function openRollingFile(path: string, { kept = KEPT, now = () => new Date() }: RollingFileOptions = {}): RollingFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -42,7 +42,7 @@ function roll(path: string, { today, kept }: { readonly today: string; readonly 
   for (const old of listOld(path).slice(kept)) rmSync(old, { force: true });
 }
 
-/** Another process may have moved it since it was looked at. */
+/** Another process may have renamed the file meanwhile. */
 function moveIfPresent(from: string, to: string): void {
   try {
     renameSync(from, to);
@@ -51,7 +51,7 @@ function moveIfPresent(from: string, to: string): void {
   }
 }
 
-/** The newest first. */
+/** Returns the files of earlier days, the newest first. */
 function listOld(path: string): readonly string[] {
   const prefix = `${basename(path)}.`;
   const isOld = (name: string): boolean => name.startsWith(prefix) && /^\d{4}-\d{2}-\d{2}$/.test(name.slice(prefix.length));

@@ -3,17 +3,17 @@ import { BelljarError } from "../errors.ts";
 
 export interface Signals extends Disposable {
   readonly signal: AbortSignal;
-  /** 128 + the number of the signal that came; undefined when none did. */
+  /** Returns 128 + the number of the received signal, or undefined if there was none. */
   exitCode(): number | undefined;
 }
 
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-/** What has not ended by itself then waits for somebody who does not answer: whoever sends the signal does not wait for them. */
+/** Time from a signal to the process's end. Work that takes longer waits for something that does not answer. */
 export const ENDS_WITHIN_MS = 900;
 
 /**
- * Turns the first ending signal, and the loss of stdout's reader, into an abort; the process ends within a second of it, whatever
- * still goes on. A second signal ends it at once.
+ * Turns the first ending signal, or the loss of stdout's reader, into an abort. The process ends within a second after it, even if work
+ * goes on. A second signal ends the process at once.
  */
 export function openSignals({ catchInterrupts }: { readonly catchInterrupts: boolean }): Signals {
   const controller = new AbortController();
@@ -31,7 +31,7 @@ export function openSignals({ catchInterrupts }: { readonly catchInterrupts: boo
   const listened = catchInterrupts ? ENDING : [];
   for (const name of listened) process.on(name, abort);
   process.stdout.on("error", onOutputError);
-  // Nobody reads what is said there: no reason to stop the work, and no way to say so.
+  // A lost reader of stderr is no reason to stop the work.
   process.stderr.on("error", ignore);
   return {
     signal: controller.signal,

@@ -1,6 +1,6 @@
 import { BelljarError } from "../errors.ts";
 
-/** Wrong usage: what is wrong, and where the help is. */
+/** Creates a `USAGE` error, with the fault and the command for help. */
 export function usage(message: string, help: string, cause?: unknown): BelljarError {
   return new BelljarError("USAGE", `${message}\nSee: ${help}`, { cause });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseCores, parseCount, parseDuration, parsePairs, parseSize } from "./values.ts";
+import { parseCores, parseCount, parseDuration, parsePairs, parseSecretOptions, parseSize } from "./values.ts";
 
 const usage = expect.objectContaining({ code: "USAGE" });
 
@@ -29,17 +29,28 @@ describe("values of options", () => {
     expect(() => parseDuration("timeout", text)).toThrow(usage);
   });
 
-  it("reads counts and cores", () => {
+  it("parses counts and cores", () => {
     expect([parseCount("pids", "64"), parseCores("cpus", "0.5"), parseCores("cpus", ".5")]).toEqual([64, 0.5, 0.5]);
     expect(() => parseCount("pids", "1.5")).toThrow(usage);
     expect(() => parseCores("cpus", "0")).toThrow(usage);
     expect(() => parseCores("cpus", "Infinity")).toThrow(usage);
   });
 
-  it("takes a bare name's value from the environment, and refuses one that is not set", () => {
+  it("takes the value of a bare name from the environment, and refuses an unset name", () => {
     expect(parsePairs("env", ["A=1=2", "B", "C="], { B: "two" })).toEqual({ A: "1=2", B: "two", C: "" });
     expect(() => parsePairs("env", ["B"], {})).toThrow(usage);
     expect(() => parsePairs("metadata", ["B"])).toThrow(usage);
     expect(() => parsePairs("metadata", ["=1"])).toThrow(usage);
   });
+});
+
+it("parses variables, names and hosts", () => {
+  expect(parseSecretOptions(["KEY=openai@api.openai.com", "TOKEN=gh@github.com+api.github.com:8443"])).toEqual({
+    KEY: { secret: "openai", hosts: ["api.openai.com"] },
+    TOKEN: { secret: "gh", hosts: ["github.com", "api.github.com:8443"] },
+  });
+});
+
+it.each([["KEY"], ["KEY=openai"], ["=openai@host"], ["KEY=@host"], ["KEY=openai@"], ["KEY=a@x", "KEY=b@y"]])("refuses %j", (...texts) => {
+  expect(() => parseSecretOptions(texts)).toThrow(expect.objectContaining({ code: "USAGE" }));
 });

@@ -3,12 +3,12 @@ import { createConfigSchema } from "./config-schema.ts";
 
 /** One setting as the docs, `--help` and the environment see it. Plain JSON. */
 export interface ConfigKey {
-  /** Where it stands in the file: `["program", "pids"]`. */
+  /** Path in the file, such as `["program", "pids"]`. */
   readonly path: readonly string[];
-  /** Its variables, the first that is set wins. */
+  /** Its environment variables. The first that is set wins. */
   readonly env: readonly string[];
   readonly type: string;
-  /** As JSON; absent: not set. */
+  /** As JSON. Absent if the setting has no default. */
   readonly default?: unknown;
   readonly description: string;
 }
@@ -22,7 +22,7 @@ interface Property {
   readonly description?: string;
 }
 
-/** Stand for facts of the host, so that the generated docs are the same everywhere. */
+/** Placeholders for facts of the host, so that the generated docs are the same everywhere. */
 const ANY_HOST = { home: "/~/.belljar", runtimeDirectory: "/run/belljar", cpus: 2 };
 const SHOWN_DEFAULTS: Readonly<Record<string, string>> = {
   home: "~/.belljar",
@@ -31,7 +31,7 @@ const SHOWN_DEFAULTS: Readonly<Record<string, string>> = {
 };
 const MORE_VARIABLES: Readonly<Record<string, readonly string[]>> = { workspace: ["WORKSPACE_DIR"] };
 
-/** Every setting in the schema's order, with its environment variables. Walks the schema: every command does this as it starts. */
+/** Every setting in the schema's order, with its environment variables. Every command calls this at its start, so it must be fast. */
 export function configKeys(schema: z.ZodType = createConfigSchema(ANY_HOST)): readonly Pick<ConfigKey, "path" | "env">[] {
   return keysBelow(schema, []);
 }
@@ -42,7 +42,7 @@ function keysBelow(schema: unknown, path: readonly string[]): readonly Pick<Conf
   return Object.entries(shape).flatMap(([name, inner]) => keysBelow(inner, [...path, name]));
 }
 
-/** Of an object, also below its default. */
+/** Returns the fields of an object, even if the object has a default. */
 function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
   if (schema instanceof z.ZodPrefault) return shapeOf(schema.unwrap());
   return schema instanceof z.ZodObject ? schema.shape : undefined;

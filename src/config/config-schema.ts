@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Environment variables are text. A text that is no number stays a text, so that the schema's error shows it. */
+/** Environment variables are text. A text that is no number becomes NaN, which the schema refuses. */
 function fromText(value: unknown): unknown {
   return typeof value === "string" && value.trim() !== "" ? Number(value) : value;
 }
@@ -19,7 +19,7 @@ function integer(min: number, max: number) {
   return z.preprocess(fromText, z.number().int().min(min).max(max));
 }
 
-/** No limit is `null` in the file and `none` in the environment. */
+/** "No limit" is `null` in the file and `none` in the environment. */
 function limit(min: number) {
   return z.preprocess(limitFromText, z.number().int().min(min).max(Number.MAX_SAFE_INTEGER).nullable());
 }
@@ -35,7 +35,7 @@ function absolutePath() {
     .refine((path) => path.startsWith("/") && !path.includes("\0"), "must be an absolute path");
 }
 
-/** A list in the file. In the environment and on the command line: comma-separated names. */
+/** A list in the file, comma-separated names in the environment and on the command line. */
 function names() {
   const split = (value: unknown): unknown => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value);
   return z.preprocess(
@@ -47,7 +47,7 @@ function names() {
   );
 }
 
-/** Only the length: the network room checks the rules. */
+/** Checks only the length. The network room checks the rules. */
 function policy() {
   return z.string().min(1).max(65_536);
 }
@@ -143,7 +143,9 @@ function networkSchema() {
       idleMs: integer(1000, DAY_MS)
         .default(5 * MINUTE_MS)
         .describe("Time after which an idle connection is closed, in milliseconds"),
-      dialMs: integer(100, HOUR_MS).default(15_000).describe("Maximum time for resolving a name and connecting to it, in milliseconds"),
+      dialMs: integer(100, HOUR_MS)
+        .default(15_000)
+        .describe("Maximum time for resolving a name, and again for connecting to its addresses, in milliseconds"),
       resolvers: addresses()
         .optional()
         .describe("DNS servers, comma-separated, each as address or address:port. Default: the resolver of the host"),
@@ -183,6 +185,9 @@ function quotasSchema() {
   return z
     .strictObject({
       sandboxes: count().describe("Maximum number of live sandboxes of one principal. A token can set its own limit"),
+      stoppedSandboxes: count().describe(
+        "Maximum number of stopped sandboxes of one principal, whose files are kept. With so many the principal cannot create another sandbox",
+      ),
       memoryBytes: count().describe("Maximum sum of the memory limits of all live sandboxes of one principal, in bytes"),
       cpuSeconds: count().describe(
         "Maximum CPU time that the live sandboxes of one principal have used, in seconds. Beyond it the principal cannot create another sandbox",
@@ -226,7 +231,10 @@ export function createConfigSchema(host: ConfigDefaults) {
       .string()
       .regex(/^[a-z0-9-]{1,40}$/)
       .default("namespace")
-      .describe("Runtime that creates the sandboxes"),
+      .describe("Runtime of a sandbox that was created without one"),
+    runtimes: names()
+      .optional()
+      .describe("Other runtimes that a sandbox may be created with, comma-separated. A token needs the scope runtime:NAME for each"),
     storage: z
       .enum(["auto", "btrfs", "tmpfs", "home"])
       .default("auto")

@@ -55,13 +55,13 @@ describe("loadConfig", () => {
     expect(config).toMatchObject({ port: 3, host: "2.2.2.2", logLevel: "warn", program: { pids: 20, cpus: 1, openFiles: 1024 } });
   });
 
-  it("reads the file that was named instead of the home's", () => {
+  it("reads the named file instead of the file in the home", () => {
     writeConfig({ port: 1 });
     const file = writeConfig({ port: 2 }, "other.json");
     expect(loadConfig({ env: { BELLJAR_HOME: folder }, file, host }).port).toBe(2);
   });
 
-  it("takes a limit away with null and none", () => {
+  it("removes a limit with null and with none", () => {
     writeConfig({ program: { memoryBytes: null } });
     const config = loadConfig({ env: { BELLJAR_HOME: folder, BELLJAR_PROGRAM_CPUS: "none" }, host });
     expect(config.program).not.toHaveProperty("memoryBytes");
@@ -142,13 +142,13 @@ describe("describeConfig", () => {
     });
   });
 
-  it("says nothing of the host it runs on", () => {
+  it("does not depend on the host", () => {
     expect(describeConfig().find((key) => key.path[0] === "home")?.default).toBe("~/.belljar");
   });
 });
 
 describe("ensurePrivateDirectory", () => {
-  it("makes a folder that it then accepts", () => {
+  it("creates a folder that it then accepts", () => {
     const path = join(folder, "a", "b");
     ensurePrivateDirectory(path);
     expect(() => ensurePrivateDirectory(path)).not.toThrow();
@@ -164,13 +164,13 @@ describe("ensurePrivateDirectory", () => {
 });
 
 describe("ensureHome", () => {
-  it("makes the folder and those above it, once", () => {
+  it("creates the folder and its parents, once", () => {
     const path = join(folder, "above", "home");
     ensureHome(path);
     expect(() => ensureHome(path)).not.toThrow();
   });
 
-  it("refuses a foreign owner, and what is no folder and cannot become one", () => {
+  it("refuses a foreign owner, a file, and a path that cannot become a folder", () => {
     writeFileSync(join(folder, "file"), "");
     const bad = [[folder, 4242], [join(folder, "file")], [join(folder, "file", "below")], ["/proc/none/home"]] as const;
     for (const [path, uid] of bad) expect(() => ensureHome(path, uid)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));

@@ -12,22 +12,22 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Settings = Readonly<Record<string, unknown>>;
 type ParsedLimits = Omit<ParsedConfig["program"], "network">;
 
-/** A set of limits and a time; an absent limit is unlimited. */
+/** A timeout and a set of limits. An absent limit means unlimited. */
 export type ConfiguredLimits = { readonly timeoutMs: number } & {
   readonly [Key in Exclude<keyof ParsedLimits, "timeoutMs">]?: number;
 };
 
-/** All settings, decided once at the start and frozen. */
+/** All settings, loaded once at the start and frozen. */
 export type Config = Readonly<Omit<ParsedConfig, "program" | "sandbox">> & {
   readonly program: ConfiguredLimits & { readonly network: string };
   readonly sandbox: ConfiguredLimits & { readonly network: string };
 };
 
 export interface LoadConfigOptions {
-  /** What the command line said; nested like the file. Undefined values count as not given. */
+  /** Settings of the command line, nested like the file. Undefined values count as not given. */
   readonly flags?: Settings;
   readonly env?: Environment;
-  /** `--config`: must exist. Without it `config.json` in the home is read when it is there. */
+  /** File of `--config`, which must exist. Without it, `config.json` in the home is read if it exists. */
   readonly file?: string;
   readonly host?: HostFacts;
 }
@@ -35,13 +35,13 @@ export interface LoadConfigOptions {
 export interface HostFacts {
   readonly uid: number;
   readonly cpus: number;
-  /** Undefined for a user that has none. */
+  /** Undefined for a user without a home directory. */
   readonly homeDirectory?: string;
 }
 
 /**
- * Defaults < file < environment < flags. Throws `CONFIG_INVALID` with every bad field named.
- * Nothing is created on disk.
+ * Loads the configuration: defaults < file < environment < flags. Throws `CONFIG_INVALID`, which names every invalid field.
+ * It creates nothing on disk.
  */
 export function loadConfig(options: LoadConfigOptions = {}): Config {
   const env = options.env ?? process.env;
@@ -63,7 +63,7 @@ function hostFacts(): HostFacts {
   return { uid: process.getuid?.() ?? 0, cpus: availableParallelism(), ...(homeDirectory && { homeDirectory }) };
 }
 
-/** Without $HOME the user database is asked, which does not know every uid of a container. */
+/** Without $HOME, Node asks the user database. The database does not know every uid of a container. */
 function findHomeDirectory(): string | undefined {
   try {
     return homedir();
@@ -72,7 +72,7 @@ function findHomeDirectory(): string | undefined {
   }
 }
 
-/** What the defaults are on this host, before any setting. An empty home must be set. */
+/** The defaults of this host. If `home` is empty, a setting must name it. */
 function hostDefaults(env: Environment, host: HostFacts): ConfigDefaults {
   const home = host.homeDirectory ? join(host.homeDirectory, ".belljar") : "";
   return { home, runtimeDirectory: defaultRuntimeDirectory(env, host.uid), cpus: host.cpus };

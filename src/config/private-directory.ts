@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import { BelljarError } from "../errors.ts";
 
 /**
- * Makes the folder, and those above it, for this user alone (0700), or checks that it is so already.
- * Throws `CONFIG_INVALID` when it is a link, another user's, or open to others: in `/tmp` somebody else may have been first.
+ * Creates the folder and its parents with mode 0700, or checks that only this user can open the existing folder.
+ * Throws `CONFIG_INVALID` for a link, a folder of another user, or a folder open to others: in `/tmp` another user may create it first.
  */
 export function ensurePrivateDirectory(path: string, uid = process.getuid?.() ?? 0): void {
   makeDirectories(path);
@@ -17,8 +17,8 @@ export function ensurePrivateDirectory(path: string, uid = process.getuid?.() ??
 }
 
 /**
- * Makes the home and the folders above it, when they are not there yet.
- * Throws `CONFIG_INVALID` when it cannot be made, and for a folder of another user, who could turn it into something else under our feet.
+ * Creates the home and its parents if they do not exist.
+ * Throws `CONFIG_INVALID` if it cannot create them, or if the home belongs to another user, who could replace its content at any time.
  */
 export function ensureHome(path: string, uid = process.getuid?.() ?? 0): void {
   makeDirectories(path);
@@ -27,7 +27,7 @@ export function ensureHome(path: string, uid = process.getuid?.() ?? 0): void {
     throw new BelljarError("CONFIG_INVALID", `${path} belongs to uid ${found.uid}, not to ${uid}: choose another home with BELLJAR_HOME`);
 }
 
-/** One folder after the other: a recursive `mkdir` of Node never ends where the file system has no room for folders, as in /proc. */
+/** Creates one folder after the other. Node's recursive `mkdir` never ends where folders cannot be created, such as in /proc. */
 function makeDirectories(path: string): void {
   try {
     for (const folder of missingFolders(path)) makeDirectory(folder);
@@ -38,12 +38,12 @@ function makeDirectories(path: string): void {
   throw new BelljarError("CONFIG_INVALID", `${path} is not a folder: choose another one`);
 }
 
-/** From the top down. */
+/** The topmost folder comes first. */
 function missingFolders(path: string): readonly string[] {
   return isPresent(path) ? [] : [...missingFolders(dirname(path)), path];
 }
 
-/** Another process may have been first. */
+/** Another process may create the folder first. */
 function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });

@@ -1,6 +1,6 @@
 import { BelljarError } from "../errors.ts";
 
-/** A failure of the host's file system below the home, told as what a person can do about it. */
+/** The error of the table for a failed file operation below the home. Its message says what a person can do. */
 export function fileError(path: string, cause: unknown): BelljarError {
   const code = errnoOf(cause);
   if (code === "ENOSPC" || code === "EDQUOT")
@@ -14,7 +14,7 @@ export function errnoOf(cause: unknown): string | undefined {
   return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
 }
 
-/** The result, or undefined when the path is not there. */
+/** Returns the result of `work`, or undefined if the path does not exist. Rejects with `fileError` for other failures. */
 export async function ifPresent<T>(path: string, work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

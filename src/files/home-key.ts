@@ -5,31 +5,31 @@ import type { Keyring } from "./keyring.ts";
 import { parseJson } from "./parse-json.ts";
 import { createPrivateFile, ensurePrivateFolder, readPrivateFile } from "./private-files.ts";
 
-/** A key of the home, for one purpose. `id` stands beside what it was used for, so that a wrong key is told from damage. */
+/** A key of the home, for one purpose. Data made with the key carry its `id`, which tells a wrong key from damaged data. */
 export interface HomeKey {
   readonly id: string;
   readonly bytes: Buffer;
   readonly isInKeyring?: true;
 }
 
-/** Where a key is kept, and what a person is told when it is lost. */
+/** The place of a key, and the words for a person when the key is lost. */
 export interface HomeKeyOptions {
-  /** Holds `key.json`: the key, or the name under which the keyring has it. */
+  /** Folder of `key.json`, which holds the key, or the id of the key in the keyring. */
   readonly folder: string;
-  /** Without one, or when it does not work, the key is a file. */
+  /** Without a keyring, or if it does not work, the key is kept in the file. */
   readonly keyring?: Keyring;
-  /** Under this name the keyring remembers the id of the key that it was given, so that an exchanged key file is noticed. */
+  /** Name under which the keyring remembers the id of its key. `isExchanged` compares this id with the key file's. */
   readonly pin?: string;
-  /** `the key of the secrets` */
+  /** For messages, such as `the key of the secrets`. */
   readonly name: string;
-  /** What helps when it cannot be had back. */
+  /** Advice for messages, for a key that cannot be recovered. */
   readonly lastResort: string;
 }
 
 const FILE = "key.json";
 const KEY_BYTES = 32;
 
-/** Undefined when none was made yet. Throws `FILE_IO` when it is lost. */
+/** Returns undefined if no key was made yet. Throws `FILE_IO` if the key is damaged or the keyring does not return it. */
 export async function loadHomeKey(place: HomeKeyOptions): Promise<HomeKey | undefined> {
   const text = await readPrivateFile(join(place.folder, FILE));
   if (text === undefined) return undefined;
@@ -41,15 +41,15 @@ export async function loadHomeKey(place: HomeKeyOptions): Promise<HomeKey | unde
   return { id, bytes, ...(key === undefined && { isInKeyring: true }) };
 }
 
-/** Whether the keyring remembers another key for this place: then somebody has exchanged the key file. */
+/** True if the keyring remembers another key id for this place: somebody has exchanged the key file. */
 export async function isExchanged({ keyring, pin }: HomeKeyOptions, { id }: HomeKey): Promise<boolean> {
   const pinned = pin === undefined ? undefined : await keyring?.lookup(pin);
   return pinned !== undefined && pinned !== id;
 }
 
 /**
- * Makes the key when there is none: kept in the keyring when there is one that gives it back, else in a file of this user alone.
- * Of several processes that make one at once, the one whose file comes first wins.
+ * Loads the key, or makes one. A new key is kept in the keyring if the keyring returns it again, else in a file that only this user can
+ * read. If several processes make a key at once, the first file wins, and all use its key.
  */
 export async function openHomeKey(place: HomeKeyOptions): Promise<HomeKey> {
   const { folder, keyring, pin } = place;

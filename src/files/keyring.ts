@@ -1,20 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** Where keys of the home may lie: the keyring that a desktop unlocks with the user's login. */
+/** A keyring of the operating system, which a desktop unlocks at login. It may hold keys of the home. */
 export interface Keyring {
-  /** False when there is none here, or it does not answer. */
+  /** Returns false if this machine has no keyring, or if it does not answer. */
   store(id: string, key: string): Promise<boolean>;
-  /** Undefined when it has none, is locked, or does not answer. */
+  /** Returns undefined if the keyring has no such key, is locked, or does not answer. */
   lookup(id: string): Promise<string | undefined>;
   clear(id: string): Promise<void>;
 }
 
-/** A keyring may ask a person to unlock it. */
+/** Long, because the keyring may ask a person to unlock it. */
 const WAIT_MS = 30_000;
 const OUTPUT_MAX_BYTES = 4096;
 
-/** The Secret Service (GNOME Keyring, KWallet, KeePassXC) through libsecret's `secret-tool`; the key goes through pipes alone. */
+/** The Secret Service (GNOME Keyring, KWallet, KeePassXC) through libsecret's `secret-tool`. Keys pass through pipes, never in argv. */
 export function openKeyring(tool = "secret-tool", waitMs = WAIT_MS): Keyring {
   const attributes = (id: string): readonly string[] => ["application", "belljar", "key", id];
   const ask = (argv: readonly string[], input = "") => runTool([tool, ...argv], input, waitMs);
@@ -25,7 +25,7 @@ export function openKeyring(tool = "secret-tool", waitMs = WAIT_MS): Keyring {
   };
 }
 
-/** What it printed, or undefined when it failed in any way. */
+/** Returns the output of the tool, or undefined if it failed in any way. */
 async function runTool([tool = "", ...argv]: readonly string[], input: string, waitMs: number): Promise<string | undefined> {
   const child = spawn(tool, argv, { stdio: ["pipe", "pipe", "ignore"], timeout: waitMs, killSignal: "SIGKILL" });
   const chunks: Buffer[] = [];
@@ -41,7 +41,7 @@ async function runTool([tool = "", ...argv]: readonly string[], input: string, w
     const [code] = (await once(child, "close")) as [number | null];
     return code === 0 ? Buffer.concat(chunks).toString("utf8").trim() : undefined;
   } catch {
-    // There is no such program on this machine.
+    // The program does not exist on this machine.
     return undefined;
   }
 }

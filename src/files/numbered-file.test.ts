@@ -24,7 +24,7 @@ it("has the first value, with the number 0, until something is written", async (
   expect(await open("count", join(folder, "none")).read(undefined)).toEqual({ number: 0, value: undefined });
 });
 
-it("keeps the last value alone, for this user alone", async () => {
+it("keeps only the last value, in a file that only this user can read", async () => {
   const file = open("count", join(folder, "made"));
   await file.change(0, (value) => value + 1);
   expect(await file.change(0, (value) => value + 1)).toEqual({ number: 2, value: 2 });
@@ -37,26 +37,34 @@ it("writes nothing for a change that gives the same value back", async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("loses no change of several that come at once", async () => {
-  const bits = Array.from({ length: 40 }, (_, index) => 2 ** index);
-  const changers = Array.from({ length: 8 }, async (_, who) => {
+it("makes each of several concurrent changes exactly once", async () => {
+  const changers = Array.from({ length: 8 }, async () => {
     const file = open();
-    for (const bit of bits.slice(5 * who, 5 * who + 5))
-      await file.change(0, async (value) => (Math.floor(value / bit) % 2 === 1 ? value : value + bit));
+    for (let round = 0; round < 25; round += 1) await file.change(0, (value) => value + 1);
   });
   await Promise.all(changers);
-  const { number, value } = await open().read(0);
-  expect(value).toBe(2 ** 40 - 1);
-  expect(await readdir(folder)).toEqual([`count.${number}.json`]);
+  expect(await open().read(0)).toEqual({ number: 200, value: 200 });
+  expect(await readdir(folder)).toEqual(["count.200.json"]);
 });
 
-it("gives each number to one taker", async () => {
+it("stores a JSON object as a JSON object, and returns it unchanged", async () => {
+  const serialise = (value: object) => JSON.stringify(value);
+  const parse = (text: string) => JSON.parse(text) as object;
+  const file = new NumberedFile<object>({ folder, name: "state", title: "the state", serialise, parse });
+  await file.change({}, () => ({}));
+  expect(await file.read(undefined)).toEqual({ number: 1, value: {} });
+  for (const phase of ["one", "two"]) await file.change({}, () => ({ phase }));
+  expect(JSON.parse(await readFile(join(folder, "state.3.json"), "utf8"))).toMatchObject({ phase: "two" });
+  expect(await file.read(undefined)).toEqual({ number: 3, value: { phase: "two" } });
+});
+
+it("gives each number to one caller only", async () => {
   const taken = await Promise.all(Array.from({ length: 20 }, (_, value) => open().take({ number: 1, value })));
   expect(taken.filter(Boolean)).toHaveLength(1);
   expect(await open().read(0)).toEqual({ number: 1, value: taken.indexOf(true) });
 });
 
-it("refuses a number below the highest, though it is free again", async () => {
+it("refuses a number below the highest, even if it is free again", async () => {
   const file = open();
   for (const number of [1, 2, 3]) expect(await file.take({ number, value: number })).toBe(true);
   expect(await file.take({ number: 2, value: 9 })).toBe(false);
@@ -64,14 +72,14 @@ it("refuses a number below the highest, though it is free again", async () => {
   expect(await file.read(0)).toEqual({ number: 3, value: 3 });
 });
 
-it("counts past nine", async () => {
+it("orders numbers by value, not as text", async () => {
   const file = open();
   await writeFile(join(folder, "count.9.json"), "9");
   await writeFile(join(folder, "count.10.json"), "10");
   expect(await file.read(0)).toEqual({ number: 10, value: 10 });
 });
 
-it("passes over what a killed process left, and what is no number of this file", async () => {
+it("ignores the leftovers of a killed process, and names that are no number of this file", async () => {
   const file = open();
   await file.take({ number: 1, value: 1 });
   for (const name of [".new-0123456789abcdef", "count.2.json.new", "count.02.json", "count.x.json", "other.5.json", "count.5.7.json"])
@@ -81,13 +89,13 @@ it("passes over what a killed process left, and what is no number of this file",
   expect(await readFile(join(folder, "other.5.json"), "utf8")).toBe("99");
 });
 
-it("leaves to its owner what a damaged file counts as", async () => {
+it("lets `parse` decide the value of a damaged file", async () => {
   await writeFile(join(folder, "count.4.json"), "4x");
   expect(await open().read(0)).toEqual({ number: 4, value: DAMAGED });
   expect(await open().change(0, () => 8)).toEqual({ number: 5, value: 8 });
 });
 
-it("gives up when others change it without end", async () => {
+it("gives up if others keep changing the file", async () => {
   const file = open();
   const changed = file.change(0, async (value) => {
     await open().change(0, (other) => other + 1);
@@ -96,7 +104,7 @@ it("gives up when others change it without end", async () => {
   await expect(changed).rejects.toMatchObject({ code: "RUNTIME_FAILED", message: "Other processes keep changing the count: try again" });
 });
 
-it("removes all its numbers and nothing else", async () => {
+it("removes all its numbers and no other file", async () => {
   await open().take({ number: 1, value: 1 });
   await writeFile(join(folder, "count.7.json"), "7");
   await open("other").take({ number: 1, value: 1 });
@@ -111,7 +119,7 @@ it("lists the names of a folder once each", async () => {
   expect(await listNumberedFiles(folder)).toEqual(["a", "b"]);
 });
 
-it("tells of files that come", async () => {
+it("reports new files", async () => {
   const seen = new EventEmitter();
   const watcher = watchNumberedFiles(folder, { changed: (name) => seen.emit(name), failed: (cause) => seen.emit("error", cause) });
   try {

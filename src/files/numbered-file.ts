@@ -1,38 +1,50 @@
-import type { FSWatcher } from "node:fs";
-import { watch } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { fileError, ifPresent } from "./file-error.ts";
 import { highest } from "./numbered-links.ts";
 import { createFile } from "./replace-file.ts";
+import { watchFolder } from "./watch-folder.ts";
 
 const NAME = /^(.+)\.([1-9][0-9]{0,14})\.json$/;
-/** Losing a race means that another process has changed the file: this many in a row are a fault. */
+/** Each lost race means that another process changed the file. So many losses in a row are a fault. */
 const MAX_ROUNDS = 100;
+/** The end of each file: the marks of the latest changes, its own mark first. */
+const MARKS = /(?:,"changes":"([\w -]+)"\}|\n# changes: ([\w -]+)\n)$/;
+/** Number of marks in a file. A slow writer finds its own mark until others have made so many changes. */
+const MARKS_KEPT = 256;
 
-/** A value and its place in the order of changes; 0: nothing was written yet. */
+/** A value and its number in the order of changes. The number is 0 until a value is written. */
 export interface Numbered<T> {
   readonly number: number;
   readonly value: T;
 }
 
 export interface NumberedFileOptions<T> {
-  /** Made when the first number is written, for this user alone. */
+  /** Created with the first write, with mode 0700. */
   readonly folder: string;
-  /** Any number of files share a folder, each with a name of its own. */
+  /** Unique in the folder, which any number of numbered files may share. */
   readonly name: string;
-  /** What a person calls the value, as `the network of sandbox ID`. */
+  /** For messages, such as `the network of sandbox ID`. */
   readonly title: string;
   readonly serialise: (value: T) => string;
-  /** Whatever the text is. What a damaged file counts as is decided here. */
+  /** Accepts any text. It decides which value stands for a damaged file. */
   readonly parse: (text: string, path: string) => T;
 }
 
+/** A stored value, with the marks of the changes that led to it. */
+interface Stored<T> extends Numbered<T> {
+  readonly marks: readonly string[];
+}
+
 /**
- * `<folder>/<name>.<number>.json`: a value that any number of processes change; the highest number holds. A number appears whole, by a
- * link that only one process can make, so of several that change the value at once none loses its change: who comes second reads
- * again. No lock, and a killed process leaves nothing half done. Files are for this user alone.
+ * A value that any number of processes may change, in `<folder>/<name>.<number>.json`. The highest number holds. Each number appears
+ * whole, by a link that only one process can make. A process that loses the race reads the value again and repeats its change, so no
+ * change is lost. There is no lock, and a killed process leaves no partial file. Only this user can read the files.
+ *
+ * Lower numbers are removed. So a slow writer may place a removed number again, and a winner may find a higher number at once. Each
+ * value carries the marks of the changes before it, which tell the two cases apart. Each change is made exactly once.
  */
 export class NumberedFile<T> {
   readonly #options: NumberedFileOptions<T>;
@@ -41,52 +53,77 @@ export class NumberedFile<T> {
     this.#options = options;
   }
 
-  /** `first` with the number 0 when nothing was written. */
+  /** Returns `first` with the number 0 if nothing was written. */
   async read<F>(first: F): Promise<Numbered<T | F>> {
-    const number = highest(await this.#numbers());
-    if (number === 0) return { number, value: first };
-    const path = this.#path(number);
-    const text = await ifPresent(path, readFile(path, "utf8"));
-    return text === undefined ? this.read(first) : { number, value: this.#options.parse(text, path) };
+    const { number, value } = await this.#read(first);
+    return { number, value };
   }
 
   /**
-   * Writes what `change` makes of the value; it is asked again with a newer value each time another process was quicker. That value may
-   * hold the change already: a change must be one that may be made twice. The same object from it leaves the disk as it is.
+   * Writes the result of `change`, exactly once. If another process was quicker, `change` is called again with the newer value. If
+   * `change` returns the same object, nothing is written. A change for which `flushes` is true outlives a power cut. Rejects with
+   * `RUNTIME_FAILED` if other processes keep changing the value.
    */
-  async change(first: T, change: (value: T) => T | Promise<T>): Promise<Numbered<T>> {
+  async change(
+    first: T,
+    change: (value: T) => T | Promise<T>,
+    flushes: (before: T, after: T) => boolean = () => false,
+  ): Promise<Numbered<T>> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const before = await this.read(first);
+      const before = await this.#read(first);
       const value = await change(before.value);
-      if (value === before.value) return before;
-      const after = { number: before.number + 1, value };
-      if (await this.take(after)) return after;
+      if (value === before.value) return { number: before.number, value };
+      if (await this.#place(before, value, flushes(before.value, value))) return { number: before.number + 1, value };
     }
     throw new BelljarError("RUNTIME_FAILED", `Other processes keep changing ${this.#options.title}: try again`);
   }
 
-  /** Writes the value under this number, and removes those below. False when another process has this number or a higher one. */
+  /** Writes the value under this number, and removes lower ones. Returns false unless the number is next and no other process was first. */
   async take({ number, value }: Numbered<T>): Promise<boolean> {
-    const { folder, serialise } = this.#options;
-    try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      if (!(await createFile(this.#path(number), serialise(value)))) return false;
-    } catch (cause) {
-      throw fileError(folder, cause);
-    }
-    return this.#settle(number);
+    const before = await this.#read(undefined);
+    return before.number === number - 1 && this.#place(before, value);
   }
 
   async remove(): Promise<void> {
     await this.#removeAll(await this.#numbers());
   }
 
-  /** A late one, whose number was taken and removed meanwhile, sees a higher one beside its own and gives way. */
-  async #settle(number: number): Promise<boolean> {
+  async #read<F>(first: F): Promise<Stored<T | F>> {
+    const number = highest(await this.#numbers());
+    if (number === 0) return { number, value: first, marks: [] };
+    const path = this.#path(number);
+    const text = await ifPresent(path, readFile(path, "utf8"));
+    if (text === undefined) return this.#read(first);
+    const [bare, marks] = takeMarks(text);
+    return { number, value: this.#options.parse(bare, path), marks };
+  }
+
+  async #place(before: Stored<unknown>, value: T, flush = false): Promise<boolean> {
+    const { folder, serialise } = this.#options;
+    const number = before.number + 1;
+    const mark = randomBytes(6).toString("base64url");
+    const marks = [mark, ...before.marks].slice(0, MARKS_KEPT);
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      if (!(await createFile(this.#path(number), putMarks(serialise(value), marks), { flush }))) return false;
+    } catch (cause) {
+      throw fileError(folder, cause);
+    }
+    return this.#settle(number, mark);
+  }
+
+  /** Returns true if the change holds. A higher number means that others have changed the value since, or that this number was reused. */
+  async #settle(number: number, mark: string): Promise<boolean> {
     const numbers = await this.#numbers();
-    const holds = highest(numbers) === number;
-    await this.#removeAll(holds ? numbers.filter((one) => one < number) : [number]);
-    return holds;
+    await this.#removeAll(numbers.filter((one) => one < Math.max(...numbers)));
+    if (Math.max(number, ...numbers) === number) return true;
+    const now = await this.#read(undefined);
+    if (now.number === 0 || now.marks.includes(mark)) return true; // number 0: everything was removed meanwhile, even this change
+    if (now.number - number < now.marks.length) return false;
+    throw new BelljarError(
+      "RUNTIME_FAILED",
+      `It is unknown whether this change of ${this.#options.title} was made: check it, and try again`,
+    );
   }
 
   async #numbers(): Promise<readonly number[]> {
@@ -106,31 +143,37 @@ export class NumberedFile<T> {
   }
 }
 
-/** The names of the numbered files in a folder; none when there is no such folder. */
+/** Adds the marks: as one more member of a JSON object, else as one more line. */
+function putMarks(text: string, marks: readonly string[]): string {
+  const joined = marks.join(" ");
+  return /[^{]\}$/.test(text) ? `${text.slice(0, -1)},"changes":"${joined}"}` : `${text}\n# changes: ${joined}\n`;
+}
+
+function takeMarks(text: string): readonly [text: string, marks: readonly string[]] {
+  const [whole, member, line] = MARKS.exec(text) ?? [];
+  if (whole === undefined) return [text, []];
+  const bare = text.slice(0, -whole.length);
+  return member === undefined ? [bare, (line ?? "").split(" ")] : [`${bare}}`, member.split(" ")];
+}
+
+/** Returns the names of the numbered files in a folder, or an empty list if the folder does not exist. */
 export async function listNumberedFiles(folder: string): Promise<readonly string[]> {
   return [...new Set((await namesIn(folder)).flatMap((file) => NAME.exec(file)?.[1] ?? []))];
 }
 
 export interface NumberedFileEars {
-  /** With the name, whenever a number came or went, by this process or another one. */
+  /** Called with the file's name whenever this or another process writes or removes a number. */
   readonly changed: (name: string) => void;
   readonly failed: (cause: Error) => void;
 }
 
-/** Until it is closed. It holds no process, and the folder must be there. */
+/** Watches the folder until it is closed. The folder must exist. The watch does not keep the process alive. */
 export function watchNumberedFiles(folder: string, { changed, failed }: NumberedFileEars): { close(): void } {
-  let watcher: FSWatcher;
-  try {
-    watcher = watch(folder, { persistent: false });
-  } catch (cause) {
-    throw fileError(folder, cause);
-  }
-  watcher.on("change", (_event, file) => {
-    const name = typeof file === "string" ? NAME.exec(file)?.[1] : undefined;
+  const note = (file: string): void => {
+    const name = NAME.exec(file)?.[1];
     if (name !== undefined) changed(name);
-  });
-  watcher.on("error", failed);
-  return watcher;
+  };
+  return watchFolder(folder, { changed: note, failed });
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

@@ -8,20 +8,20 @@ let folder: string;
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "bj-links-"))));
 afterEach(() => rm(folder, { recursive: true }));
 
-it("gives each number to one of many", async () => {
+it("gives each number to one of many callers", async () => {
   const placed = await Promise.all(Array.from({ length: 20 }, (_, index) => placeLink(join(folder, "made"), 1, `text ${index}`)));
   expect(placed.filter(Boolean)).toHaveLength(1);
   expect(await readlink(join(folder, "made/1"))).toBe(`text ${placed.indexOf(true)}`);
 });
 
-it("lists numbers alone", async () => {
+it("lists only numbers", async () => {
   for (const name of ["1", "12", "012", "0", "3.new", "x"]) await symlink("text", join(folder, name));
   expect((await listNumbers(folder)).toSorted((one, other) => one - other)).toEqual([1, 12]);
   expect(await listNumbers(join(folder, "none"))).toEqual([]);
   expect([highest([]), highest([2, 12, 3])]).toEqual([0, 12]);
 });
 
-it("leaves a link that is there as it is", async () => {
+it("does not change an existing link", async () => {
   expect([await createLink(join(folder, "a"), "old"), await createLink(join(folder, "a"), "new")]).toEqual([true, false]);
   expect(await readlink(join(folder, "a"))).toBe("old");
 });

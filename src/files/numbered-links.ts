@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { errnoOf, fileError, ifPresent } from "./file-error.ts";
 
 /**
- * Links named by a number, whose text is what they say. One appears whole and only once, so of several processes that place number n
- * one wins, and nobody needs a lock. False when somebody else has that number.
+ * Creates a symbolic link with a number as its name and `text` as its content. A link appears whole, so if several processes place
+ * number n, one wins without a lock. Returns false if another process has the number.
  */
 export async function placeLink(folder: string, number: number, text: string): Promise<boolean> {
   const path = join(folder, String(number));
@@ -16,7 +16,7 @@ export async function placeLink(folder: string, number: number, text: string): P
   return createLink(path, text);
 }
 
-/** False when there is one already; then its text stands. */
+/** Returns false if the link exists already. Its text then stays. */
 export async function createLink(path: string, text: string): Promise<boolean> {
   try {
     await symlink(text, path);
@@ -27,7 +27,7 @@ export async function createLink(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** Readers see the old text or the new one. Of each link one process is the writer. */
+/** Readers see the old text or the new one. Each link must have only one writing process. */
 export async function replaceLink(path: string, text: string): Promise<void> {
   const fresh = `${path}.new`;
   try {
@@ -39,7 +39,7 @@ export async function replaceLink(path: string, text: string): Promise<void> {
   }
 }
 
-/** None when there is no such folder. */
+/** Returns an empty list if the folder does not exist. */
 export async function listNumbers(folder: string): Promise<readonly number[]> {
   const names = (await ifPresent(folder, readdir(folder))) ?? [];
   return names.filter((name) => /^[1-9][0-9]{0,14}$/.test(name)).map(Number);

@@ -1,4 +1,4 @@
-/** The value, or undefined for a text that is no JSON. */
+/** Returns the value, or undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -19,17 +19,17 @@ const UNSEEN = [
   "\ud800",
 ];
 
-it.each(UNSEEN)("writes out what cannot be seen, %j", (character) => {
+it.each(UNSEEN)("escapes the invisible character %j", (character) => {
   for (const show of [printable, printableText, printableJson]) expect(show(`a${character}b`)).toMatch(/^a\\u.*b$/);
   expect(JSON.parse(printableJson(JSON.stringify({ [character]: character })))).toEqual({ [character]: character });
 });
 
-it("leaves what can be seen, in any script", () => {
+it("leaves visible characters of any script", () => {
   const text = "plain ~ äöü 中文 שלום مرحبا 🙂";
   expect([printable(text), printableText(text), printableJson(text)]).toEqual([text, text, text]);
 });
 
-it("keeps lines where a text has them, and not where it is one line", () => {
+it("keeps line breaks in a text, and escapes them in a line", () => {
   expect(printableText("a\n\tb\r\n")).toBe("a\n\tb\\u{d}\n");
   expect(printable("a\nb\tc")).toBe("a\\u{a}b\\u{9}c");
 });

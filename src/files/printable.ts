@@ -1,21 +1,21 @@
 /**
- * What steers a terminal or cannot be seen: control characters, marks that turn the direction of the text, and characters without a shape.
- * Who prints words of a sandbox or a caller raw lets them rewrite the lines around them.
+ * Characters that control a terminal or are invisible: control characters, marks for the direction of text, and characters without a
+ * glyph. Text of a sandbox or a caller that is printed with them could rewrite the lines around it.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 const ASCII = /^[ -~]*$/;
 
-/** One line for a terminal. */
+/** Escapes these characters in one line for a terminal. */
 export function printable(text: string): string {
   return ASCII.test(text) ? text : text.replaceAll(UNSEEN, escapeCharacter);
 }
 
-/** The same for a text whose lines and tabs are its own. */
+/** Does the same for a text of several lines. Line breaks and tabs stay. */
 export function printableText(text: string): string {
   return text.replaceAll(UNSEEN, (character) => (character === "\n" || character === "\t" ? character : escapeCharacter(character)));
 }
 
-/** For JSON, which stays what it is: such characters are only written as JSON itself writes them. The breaks between its lines stay. */
+/** Does the same for JSON, with JSON's own escapes, so that its value does not change. Line breaks stay. */
 export function printableJson(json: string): string {
   if (ASCII.test(json)) return json;
   return json.replaceAll(UNSEEN, (character) => (character === "\n" ? character : escapeUnits(character)));

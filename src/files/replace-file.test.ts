@@ -15,7 +15,7 @@ const WAYS: Readonly<Record<string, (path: string, text: string) => Promise<void
 };
 
 describe.each(Object.entries(WAYS))("%s", (_name, replace) => {
-  it("makes a file for this user alone, then puts another in its place, and leaves nothing beside it", async () => {
+  it("creates a file that only this user can read, replaces it, and leaves no other file", async () => {
     const path = join(folder, "a");
     await replace(path, "old");
     await replace(path, "new");
@@ -24,14 +24,14 @@ describe.each(Object.entries(WAYS))("%s", (_name, replace) => {
     expect(await readdir(folder)).toEqual(["a"]);
   });
 
-  it("leaves no part of a content that cannot get the name", async () => {
+  it("leaves no partial file when the rename fails", async () => {
     const path = join(folder, "a");
     await mkdir(path);
     await expect(replace(path, "x")).rejects.toMatchObject({ code: "EISDIR" });
     expect(await readdir(folder)).toEqual(["a"]);
   });
 
-  it("shows its readers whole contents alone", async () => {
+  it("shows readers only whole contents", async () => {
     const path = join(folder, "a");
     const size = 1_000_000;
     await replace(path, "0".repeat(size));
@@ -55,7 +55,7 @@ it("keeps the mode that was named", async () => {
   expect((await stat(join(folder, "a"))).mode & 0o777).toBe(0o640);
 });
 
-it("creates a file once, whoever else tries at the same time", async () => {
+it("creates a file once, however many callers try at the same time", async () => {
   const path = join(folder, "a");
   const made = await Promise.all(Array.from({ length: 20 }, (_, index) => createFile(path, String(index))));
   expect(made.filter(Boolean)).toHaveLength(1);
@@ -63,7 +63,7 @@ it("creates a file once, whoever else tries at the same time", async () => {
   expect(await readdir(folder)).toEqual(["a"]);
 });
 
-it("creates no file over one that is there", async () => {
+it("does not replace an existing file when it creates one", async () => {
   const path = join(folder, "a");
   await writeFile(path, "old");
   expect(await createFile(path, "new")).toBe(false);

@@ -1,25 +1,25 @@
 import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
-import { link, rename, rm, writeFile } from "node:fs/promises";
+import { link, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errnoOf } from "./file-error.ts";
 
-/** The names of files that are not whole yet. Readers of a folder pass over them; a process that is killed leaves one behind. */
+/** Prefix of files that are not complete yet. Readers of a folder skip them. A killed process may leave one behind. */
 export const UNFINISHED = ".new-";
 
 export interface WriteOptions {
-  /** 0600 unless another one is named. */
+  /** Default: 0600. */
   readonly mode?: number;
-  /** Whether the content is on disk before the file has its name, so that a power cut leaves the old content or the new one. */
+  /** Flush the content to disk before the file gets its name. A power cut then leaves the old content or the new one. */
   readonly flush?: boolean;
 }
 
-/** Whole or not at all: readers see the old content or the new one. Rejects with what the file system says. */
+/** Replaces the file atomically: readers see the old content or the new one. Rejects with the error of the file system. */
 export async function replaceFile(path: string, content: string | Uint8Array, options: WriteOptions = {}): Promise<void> {
   await withFreshFile(path, { content, ...options }, (fresh) => rename(fresh, path));
 }
 
-/** The same for those who cannot wait, as at the exit of the process. */
+/** The same as `replaceFile` for callers that cannot wait, such as handlers of the process's exit. */
 export function replaceFileSync(path: string, content: string | Uint8Array, { mode = 0o600, flush = false }: WriteOptions = {}): void {
   const fresh = freshPath(path);
   try {
@@ -30,11 +30,15 @@ export function replaceFileSync(path: string, content: string | Uint8Array, { mo
   }
 }
 
-/** Whole or not at all, and never over another file: false when one is there already. Rejects with what the file system says. */
+/**
+ * Creates the file atomically. With `flush`, a power cut does not take its name away either. Returns false if a file of that name exists
+ * already. Rejects with the error of the file system.
+ */
 export async function createFile(path: string, content: string | Uint8Array, options: WriteOptions = {}): Promise<boolean> {
   return withFreshFile(path, { content, ...options }, async (fresh) => {
     try {
       await link(fresh, path);
+      if (options.flush) await flushFolder(dirname(path));
       return true;
     } catch (cause) {
       if (errnoOf(cause) === "EEXIST") return false;
@@ -59,6 +63,11 @@ async function withFreshFile<T>(
   } finally {
     await rm(fresh, { force: true });
   }
+}
+
+async function flushFolder(folder: string): Promise<void> {
+  await using names = await open(folder);
+  await names.sync();
 }
 
 function freshPath(path: string): string {

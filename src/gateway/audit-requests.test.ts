@@ -20,6 +20,9 @@ it("writes down who changed what, and to which sandbox a stream was opened", asy
   await lab.ask(lab.alice, `GET /v1/sandboxes/${made.id}`);
   await lab.ask(lab.bob, `DELETE /v1/sandboxes/${made.id}`);
   (await openGuestStream({ url: lab.url, token: lab.alice.token }, made.id, AbortSignal.timeout(10_000))).destroy();
+  await expect(openGuestStream({ url: lab.url, token: lab.bob.token }, made.id, AbortSignal.timeout(10_000))).rejects.toMatchObject({
+    code: "SANDBOX_NOT_FOUND",
+  });
   await lab.ask(lab.alice, "PUT /v1/secrets/openai", { value: "planted" });
   await lab.ask(lab.alice, "POST /mcp/tools/call", { name: "todo_read", arguments: {} });
   await fetch(`${lab.url}/v1/sandboxes`, {
@@ -32,8 +35,26 @@ it("writes down who changed what, and to which sandbox a stream was opened", asy
     { principal: "token:alice", request: "POST /v1/sandboxes", outcome: "ok" },
     { principal: "token:bob", request: "DELETE /v1/sandboxes/:id", outcome: "404", sandbox: made.id },
     { principal: "token:alice", request: "GET /v1/sandboxes/:id/guest", outcome: "ok", sandbox: made.id },
+    { principal: "token:bob", request: "GET /v1/sandboxes/:id/guest", outcome: "404", sandbox: made.id },
     { principal: "token:alice", request: "PUT /v1/secrets/:name", outcome: "ok" },
   ]);
   expect(audit.match(/"tool":"todo_read"/g)).toHaveLength(1);
   expect(audit).not.toContain("planted");
+});
+
+it("names the sandbox of a stream by its full id, though it was asked for by a short one", async () => {
+  await using lab = await openTeamLab();
+  const { id } = JSON.parse((await lab.ask(lab.alice, "POST /v1/sandboxes", {})).text) as { id: string };
+  (await openGuestStream({ url: lab.url, token: lab.alice.token }, id.slice(0, 8), AbortSignal.timeout(10_000))).destroy();
+  await lab.ask(lab.alice, `POST /v1/sandboxes/${id}/stop`, {});
+  await expect(
+    openGuestStream({ url: lab.url, token: lab.alice.token }, id.slice(0, 8), AbortSignal.timeout(10_000)),
+  ).rejects.toMatchObject({
+    code: "SANDBOX_STOPPED",
+  });
+  const lines = requestsIn(await lab.audit()).filter(({ request }) => request?.endsWith("/guest"));
+  expect(lines).toMatchObject([
+    { outcome: "ok", sandbox: id },
+    { outcome: "409", sandbox: id },
+  ]);
 });

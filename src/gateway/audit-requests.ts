@@ -16,15 +16,14 @@ export function auditRequests(app: FastifyInstance, audit: RequestAudit, callers
   app.addHook("onResponse", async (request, reply) => {
     const principal = callers.find(request.raw);
     if (!principal || !isAudited(request)) return;
-    const { method, routeOptions, id: requestId } = request;
-    const sandbox = sandboxOf(request);
+    const { method, routeOptions, id: requestId, params } = request;
     audit.recordRequest({
       requestId,
       principal: principal.id,
       request: `${method} ${routeOptions.url ?? ""}`,
       outcome: reply.statusCode < 400 ? "ok" : String(reply.statusCode),
       durationMs: Math.round(reply.elapsedTime * 1_000) / 1_000,
-      ...(sandbox !== undefined && { sandbox }),
+      ...sandboxIn(params),
     });
   });
 }
@@ -33,7 +32,8 @@ function isAudited({ method, routeOptions: { config } }: FastifyRequest): boolea
   return method !== "GET" && method !== "HEAD" && config.access?.kind === "scoped";
 }
 
-function sandboxOf({ params }: FastifyRequest): string | undefined {
+/** The sandbox that a path names, for a line of the audit. */
+export function sandboxIn(params: unknown): { readonly sandbox?: string } {
   const isNamed = typeof params === "object" && params !== null && "id" in params && typeof params.id === "string";
-  return isNamed ? String(params.id).slice(0, 20) : undefined;
+  return isNamed ? { sandbox: String(params.id).slice(0, 20) } : {};
 }

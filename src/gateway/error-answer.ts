@@ -1,28 +1,28 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { BelljarError } from "../errors.ts";
 import type { GatewayLog } from "./gateway-log.ts";
+import { BODY_LIMIT_BYTES, tooLarge } from "./surfaces/bodies.ts";
+import type { ErrorShape, Failure } from "./surfaces/surface.ts";
 
-export interface ErrorAnswer {
-  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean; readonly requestId: string };
-}
-
-interface ToldError {
-  readonly status: number;
-  readonly answer: ErrorAnswer;
+interface ToldFailure {
+  readonly failure: Failure;
   /** Of the answer, beside its type. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** `{ error: { code, message, retryable, requestId } }` */
+export const plainErrors: ErrorShape = ({ code, message, retryable, requestId }) => ({ error: { code, message, retryable, requestId } });
+
 /** A foreseen failure with its own words; anything else is logged under the request id and told nobody. */
-export function toErrorAnswer(error: unknown, requestId: string, log: GatewayLog): ToldError {
+export function toFailure(error: unknown, requestId: string, log: GatewayLog): ToldFailure {
+  const isUnreadable = error instanceof BelljarError && isFastifyError(error.cause) && error.status === 400;
   if (error instanceof BelljarError && error.code !== "INTERNAL") {
     const { code, message, retryable, status } = error;
-    const headers = retryAfter(error);
-    return { status, headers, answer: { error: { code, message, retryable, requestId } } };
+    return { failure: { status, code, message, retryable, requestId, isUnreadable }, headers: retryAfter(error) };
   }
   log.error({ err: error, requestId }, "request failed");
   const message = "Internal error; the server's log has it under the request id";
-  return { status: 500, headers: {}, answer: { error: { code: "INTERNAL", message, retryable: false, requestId } } };
+  return { failure: { status: 500, code: "INTERNAL", message, retryable: false, requestId, isUnreadable }, headers: {} };
 }
 
 /** In whole seconds, when it is known how long to wait. */
@@ -30,10 +30,10 @@ function retryAfter({ retryAfterMs }: BelljarError): Record<string, string> {
   return retryAfterMs === undefined ? {} : { "retry-after": String(Math.ceil(retryAfterMs / 1_000)) };
 }
 
-export function answerErrors(app: FastifyInstance, log: GatewayLog): void {
+export function answerErrors(app: FastifyInstance, shape: ErrorShape, log: GatewayLog): void {
   app.setErrorHandler((error: unknown, request, reply) => {
-    const { status, headers, answer } = toErrorAnswer(fromFastify(error), request.id, log);
-    return reply.code(status).headers(headers).send(answer);
+    const { failure, headers } = toFailure(fromFastify(error, request.routeOptions.bodyLimit), request.id, log);
+    return reply.code(failure.status).headers(headers).type("application/json").send(shape(failure));
   });
   app.setNotFoundHandler((request) => {
     throw unknownRoute(request);
@@ -41,9 +41,13 @@ export function answerErrors(app: FastifyInstance, log: GatewayLog): void {
 }
 
 /** For paths that Fastify cannot read, which pass by every hook and handler. */
-export function answerUnreadablePath(request: FastifyRequest, reply: FastifyReply, log: GatewayLog): void {
-  const { status, answer } = toErrorAnswer(unknownRoute(request), request.id, log);
-  void reply.code(status).send(answer);
+export function answerUnreadablePath(
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  shape: ErrorShape,
+  log: GatewayLog,
+): void {
+  const { failure } = toFailure(unknownRoute(request), request.id, log);
+  void reply.code(failure.status).send(shape(failure));
 }
 
 function unknownRoute({ method, url }: Pick<FastifyRequest, "method" | "url">): BelljarError {
@@ -51,13 +55,13 @@ function unknownRoute({ method, url }: Pick<FastifyRequest, "method" | "url">): 
 }
 
 /** Fastify's own refusals of a request, by its error codes' statuses. */
-export function fromFastify(error: unknown): unknown {
+function fromFastify(error: unknown, limitBytes = BODY_LIMIT_BYTES): unknown {
   if (error instanceof BelljarError || !isFastifyError(error)) return error;
   switch (Number(error.statusCode)) {
     case 400:
       return new BelljarError("ARGUMENTS_INVALID", "The request could not be read: send well-formed JSON", { cause: error });
     case 413:
-      return new BelljarError("REQUEST_TOO_LARGE", "The request's body is larger than 4 MiB", { cause: error });
+      return tooLarge(limitBytes, error);
     case 415:
       return new BelljarError("MEDIA_TYPE_UNSUPPORTED", "Send the body with content-type: application/json", { cause: error });
     default:

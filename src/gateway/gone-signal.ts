@@ -1,10 +1,12 @@
-import type { FastifyReply } from "fastify";
+import type { ServerResponse } from "node:http";
 
 /** Aborts when the client goes before it has its answer. */
-export function goneSignal(reply: FastifyReply): AbortSignal {
+export function goneSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
+  const abortUnlessAnswered = (): void => {
+    if (!response.writableFinished) controller.abort();
+  };
+  if (response.destroyed) abortUnlessAnswered();
+  else response.once("close", abortUnlessAnswered);
   return controller.signal;
 }

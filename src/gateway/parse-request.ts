@@ -1,10 +1,23 @@
-import type * as z from "zod";
+import * as z from "zod";
 import { BelljarError } from "../errors.ts";
 
 /** Throws `ARGUMENTS_INVALID` with every bad field named. */
 export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.slice(0, 20).map(({ path, message }) => `${path.join(".") || "request"}: ${message}`);
-  throw new BelljarError("ARGUMENTS_INVALID", lines.join("; "));
+  throw badRequest(parsed.error);
+}
+
+/** For Fastify: a part of a request is what the route's schema makes of it. */
+export function validatorOf({ schema }: { readonly schema: unknown }): (value: unknown) => { value?: unknown; error?: Error } {
+  if (!(schema instanceof z.ZodType)) throw new TypeError("A route's schema is not a zod schema");
+  return (value) => {
+    const parsed = schema.safeParse(value);
+    return parsed.success ? { value: parsed.data } : { error: badRequest(parsed.error) };
+  };
+}
+
+function badRequest({ issues }: z.ZodError): BelljarError {
+  const lines = issues.slice(0, 20).map(({ path, message }) => `${path.join(".") || "request"}: ${message}`);
+  return new BelljarError("ARGUMENTS_INVALID", lines.join("; "));
 }

@@ -3,51 +3,50 @@ import { BelljarError } from "../errors.ts";
 import { cutLimits, policyWithin } from "../sandbox/grants.ts";
 import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Build, Language } from "./language.ts";
-import { findLanguage } from "./language.ts";
-import { findAvailableLanguages } from "./available-languages.ts";
+import { findLanguage, LANGUAGES } from "./language.ts";
 import { collectFiles } from "./program-files.ts";
-import type { ProgramFolder, Task } from "./program-run.ts";
+import type { BuildOptions } from "./program-run.ts";
 import { ProgramRun } from "./program-run.ts";
 import { SandboxReaper } from "./sandbox-reaper.ts";
-import type { Limits, Program, ProgramFile, ProgramResult, RunProgramOptions } from "./program.ts";
+import type { Limits, Program, ProgramResult, RunProgramOptions } from "./program.ts";
+import { INSIDE } from "../sandbox/sandbox.ts";
 
-/** Runs programs, each in its own fresh sandbox unless the caller names one. Disposing it waits until all those sandboxes are gone. */
+/** Runs programs, each in its own fresh sandbox unless the caller names one. Disposing it waits until all fresh sandboxes have ended. */
 export interface Interpreter extends AsyncDisposable {
   /**
-   * Rejects with `LANGUAGE_UNAVAILABLE`, `ARGUMENTS_INVALID`, `CANCELLED`, or whatever kept the sandbox from being made.
-   * A failed compilation, a non-zero exit and a timeout are results. A result does not wait for the fresh sandbox's end, which has
-   * begun; a rejection does.
+   * Rejects with `LANGUAGE_UNAVAILABLE`, `ARGUMENTS_INVALID`, `CANCELLED`, or the error of creating the sandbox. A failed compilation, a
+   * non-zero exit and a timeout are results. The fresh sandbox is killed in the end: a rejection waits for this, a result does not.
    */
   runProgram(principal: Principal, program: Program, options: RunProgramOptions): Promise<ProgramResult>;
 }
 
 export interface InterpreterOptions {
   readonly sandboxes: Pick<Sandboxes, "create">;
-  /** Of a fresh sandbox, as far as the host enforces them. */
+  /** Limits of a fresh sandbox. A limit that the host cannot enforce is left out. */
   readonly limits?: Limits;
-  /** What fresh sandboxes may reach. Default: `none`. */
+  /** Network policy of fresh sandboxes. Default: `none`. */
   readonly network?: NonNullable<CreateOptions["network"]>;
   readonly timeoutMs?: number;
   readonly maxOutputBytes?: number;
-  /** Where the sandboxes see Belljar's own small programs. */
+  /** Folder inside the sandboxes with Belljar's own programs. */
   readonly kernels?: string;
 }
 
 const PROGRAM_LIMITS: Limits = { memoryBytes: 256 * 1_048_576, cpus: 0.5, pids: 64, diskBytes: 256 * 1_048_576, openFiles: 1_024 };
 const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 1_048_576;
-/** The sandbox outlives its program by so much, so that a timeout is the program's and not the sandbox's. */
+/** Time that a fresh sandbox has beyond its program's timeout, so that the program times out before the sandbox ends. */
 const GRACE_MS = 30_000;
 const CLEAN_UP_MS = 5_000;
 const PARALLEL_WRITES = 16;
-/** What a language is told that it has where nothing limits it. */
+/** The memory size that a language is told if its memory is unlimited. */
 const UNLIMITED_BYTES = 2 * 1_073_741_824;
 
 type GivenSettings = Required<Omit<InterpreterOptions, "sandboxes">>;
 
-/** As one principal has them. */
+/** The settings for one principal. */
 type Settings = GivenSettings & {
-  /** No default is larger than what the principal may have. */
+  /** Lowers default limits to the limits of the principal. */
   readonly cut: (limits: Limits) => Limits;
 };
 
@@ -57,27 +56,20 @@ export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): 
     timeoutMs: given.timeoutMs ?? TIMEOUT_MS,
     maxOutputBytes: given.maxOutputBytes ?? MAX_OUTPUT_BYTES,
     network: given.network ?? "none",
-    kernels: given.kernels ?? "/opt/belljar/kernels",
+    kernels: given.kernels ?? INSIDE.kernels,
   };
   const reaper = new SandboxReaper();
   return {
     async runProgram(principal, program, options) {
       const settings = await settingsOf(principal, common);
-      const language = findLanguage(program.language);
-      const files = collectFiles(language, program);
-      const task = {
-        language,
-        program,
-        files,
-        options: withDefaults(options, settings),
-        build: toBuild(files, language, options, settings),
-      };
+      const build = toBuild(program, options, settings);
+      const given = withDefaults(options, settings);
       if (options.sandbox) {
-        await using place = borrowFolder(options.sandbox);
-        return await runIn(place, task);
+        await using folder = borrowFolder(options.sandbox);
+        return await runIn(options.sandbox, { ...build, folder: folder.path }, given);
       }
-      const sandbox = await sandboxes.create(principal, freshOptions(language, options, settings), options.signal);
-      return reaper.reapAfter(sandbox, () => runIn({ sandbox, folder: undefined }, task));
+      const sandbox = await sandboxes.create(principal, freshOptions(build.language, options, settings), options.signal);
+      return reaper.reapAfter(sandbox, () => runIn(sandbox, build, given));
     },
     [Symbol.asyncDispose]: () => reaper[Symbol.asyncDispose](),
   };
@@ -87,15 +79,12 @@ async function settingsOf(principal: Principal, common: GivenSettings): Promise<
   return { ...common, network: await policyWithin(common.network, principal), cut: (limits) => cutLimits(limits, principal) };
 }
 
-type RunTask = Omit<Task, "place"> & { readonly files: readonly ProgramFile[]; readonly build: Build };
-
-async function runIn(place: ProgramFolder, { files, build, ...task }: RunTask): Promise<ProgramResult> {
-  const { signal } = task.options;
-  await writeFiles(place, files, signal);
+async function runIn(sandbox: Sandbox, build: Build, options: BuildOptions): Promise<ProgramResult> {
+  await writeFiles(sandbox, build, options.signal);
   try {
-    return await new ProgramRun({ ...task, place }).execute(build);
+    return await new ProgramRun(sandbox, build, options).execute();
   } catch (cause) {
-    throw await explainMissing(cause, task.language, place.sandbox, signal);
+    throw await explainMissing(cause, build.language, sandbox, options.signal);
   }
 }
 
@@ -109,17 +98,16 @@ function freshOptions(language: Language, options: RunProgramOptions, settings: 
   };
 }
 
-/** A folder of its own in a sandbox that lives on. */
-function borrowFolder(sandbox: Sandbox): ProgramFolder & AsyncDisposable {
-  const folder = `/tmp/belljar-run-${randomBytes(8).toString("hex")}`;
+/** A temporary folder in a sandbox of the caller, which lives on. */
+function borrowFolder(sandbox: Sandbox): AsyncDisposable & { readonly path: string } {
+  const path = `/tmp/belljar-run-${randomBytes(8).toString("hex")}`;
   return {
-    sandbox,
-    folder,
+    path,
     async [Symbol.asyncDispose]() {
       try {
-        await sandbox.guest.files.remove(folder, { recursive: true, signal: AbortSignal.timeout(CLEAN_UP_MS) });
+        await sandbox.guest.files.remove(path, { recursive: true, signal: AbortSignal.timeout(CLEAN_UP_MS) });
       } catch (error) {
-        // A folder that cannot be removed (its sandbox ended, or a child still writes) goes with its sandbox.
+        // The folder cannot be removed if its sandbox has ended, or if a child still writes. It ends with the sandbox at the latest.
         if (!(error instanceof BelljarError)) throw error;
       }
     },
@@ -134,21 +122,21 @@ function freshLimits(language: Language, { limits, cut }: Settings): Limits {
   return cut({ ...limits, ...Object.fromEntries(raised) });
 }
 
-async function writeFiles({ sandbox, folder }: ProgramFolder, files: readonly ProgramFile[], signal: AbortSignal): Promise<void> {
+async function writeFiles({ guest }: Sandbox, { files, folder }: Build, signal: AbortSignal): Promise<void> {
   for (let at = 0; at < files.length; at += PARALLEL_WRITES) {
     const writes = files.slice(at, at + PARALLEL_WRITES).map(async ({ name, content }) => {
       const path = folder === undefined ? name : `${folder}/${name}`;
-      await sandbox.guest.files.write(path, content, { signal, atomic: false });
+      await guest.files.write(path, content, { signal, atomic: false });
     });
     const failed = (await Promise.allSettled(writes)).find((outcome) => outcome.status === "rejected");
     if (failed) throw failed.reason;
   }
 }
 
-function toBuild(files: readonly ProgramFile[], language: Language, { limits }: RunProgramOptions, settings: Settings): Build {
-  const names = files.map(({ name }) => (name.startsWith("-") ? `./${name}` : name));
+function toBuild(program: Program, { limits }: RunProgramOptions, settings: Settings): Build {
+  const language = findLanguage(program.language);
   const { memoryBytes = UNLIMITED_BYTES } = { ...freshLimits(language, settings), ...limits };
-  return { entry: names[0] ?? "", files: names, kernels: settings.kernels, memoryBytes };
+  return { program, language, files: collectFiles(language, program), kernels: settings.kernels, memoryBytes };
 }
 
 async function explainMissing(cause: unknown, language: Language, sandbox: Sandbox, signal: AbortSignal): Promise<unknown> {
@@ -158,10 +146,25 @@ async function explainMissing(cause: unknown, language: Language, sandbox: Sandb
   return new BelljarError("LANGUAGE_UNAVAILABLE", `This template has no ${language.title} ("${language.command}"); ${rest}`, { cause });
 }
 
-function withDefaults(options: RunProgramOptions, settings: Settings) {
+function withDefaults(options: RunProgramOptions, settings: Settings): BuildOptions {
   return {
     ...options,
     timeoutMs: options.timeoutMs ?? settings.timeoutMs,
     maxOutputBytes: options.maxOutputBytes ?? settings.maxOutputBytes,
   };
+}
+
+const PROBE = 'for name do command -v "$name" >/dev/null 2>&1 && printf "%s\\n" "$name"; done; exit 0';
+
+/** Returns the names of the languages whose command exists in this sandbox. Without `sh` in the sandbox, it returns none. */
+async function findAvailableLanguages({ guest }: Sandbox, signal: AbortSignal): Promise<readonly string[]> {
+  const commands = [...new Set(LANGUAGES.map((language) => language.command))];
+  try {
+    const { stdout } = await guest.run({ argv: ["sh", "-c", PROBE, "sh", ...commands], signal, timeoutMs: 5_000 });
+    const found = new Set(stdout.toString("utf8").split("\n"));
+    return LANGUAGES.filter((language) => found.has(language.command)).map((language) => language.name);
+  } catch (error) {
+    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return [];
+    throw error;
+  }
 }

@@ -1,37 +1,40 @@
 import { BelljarError } from "../errors.ts";
-import type { Limits } from "./program.ts";
+import type { Limits, Program, ProgramFile } from "./program.ts";
 
-/** One row of the table of languages: how a program in it is named, compiled and run. Arguments are argv, never a shell's text. */
+/** One row of the table of languages: how its programs are named, compiled and run. Commands are argv arrays, never shell text. */
 export interface Language {
-  /** What callers write, lower case. */
+  /** The name that callers use, in lower case. */
   readonly name: string;
   readonly title: string;
   readonly aliases: readonly string[];
-  /** The first one is the default; all of them name the language of a file. */
+  /** Each extension identifies the language of a file. The first is the default. */
   readonly extensions: readonly string[];
   readonly entryFile: string;
   /** The program that a template must have for this language. */
   readonly command: string;
-  /** Argv of the first of two execs; undefined when this build needs none. */
+  /** Argv of the compiler, which runs before the program. Returns undefined if this build needs no compiler. */
   readonly compile?: (build: Build) => readonly string[] | undefined;
   readonly run: (build: Build) => readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** What its tools cannot do without: raises the defaults, never a limit that the caller named. */
+  /** Minimum limits of its tools. They raise default limits, but never a limit that the caller named. */
   readonly needs?: Limits;
 }
 
-/** One program as the table sees it. Paths are relative to the folder that everything lies and runs in, and safe as arguments. */
+/** A program that is ready to run: its language, its folder, and the input of the table's functions. */
 export interface Build {
-  readonly entry: string;
-  /** The entry and all other files. */
-  readonly files: readonly string[];
-  /** The folder inside the sandbox that holds Belljar's own small programs. */
+  readonly program: Program;
+  readonly language: Language;
+  /** The entry and all other files. Their names are relative to the program's folder, where the program runs. */
+  readonly files: readonly ProgramFile[];
+  /** The program's folder. Absent: the user's home. */
+  readonly folder?: string;
+  /** Folder inside the sandbox with Belljar's own programs. */
   readonly kernels: string;
   readonly memoryBytes: number;
 }
 
 const MEBIBYTE = 1_048_576;
-/** What compilers write, in the program's folder. */
+/** Output of compilers, in the program's folder. */
 const BINARY = "belljar-program";
 const CLASSES = "belljar-classes";
 
@@ -43,8 +46,8 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".py"],
     entryFile: "main.py",
     command: "python3",
-    run: ({ entry }) => ["python3", entry],
-    // A program that is cut short has shown what it printed.
+    run: (build) => ["python3", entryOf(build)],
+    // Unbuffered, so that the output of a killed program is complete.
     env: { PYTHONUNBUFFERED: "1", PYTHONDONTWRITEBYTECODE: "1" },
   },
   {
@@ -54,8 +57,8 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".js", ".mjs", ".cjs"],
     entryFile: "main.js",
     command: "node",
-    // A .js file may hold either module system; the warning about telling them apart by their syntax is not the program's.
-    run: ({ entry }) => ["node", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", entry],
+    // A .js file may use either module system. Node's warning about guessing it is not part of the program's output.
+    run: (build) => ["node", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", entryOf(build)],
   },
   {
     name: "typescript",
@@ -64,7 +67,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".ts", ".mts", ".cts", ".tsx"],
     entryFile: "main.ts",
     command: "node",
-    run: ({ entry, kernels }) => ["node", "--disable-warning=ExperimentalWarning", `${kernels}/typescript.mjs`, entry],
+    run: (build) => ["node", "--disable-warning=ExperimentalWarning", `${build.kernels}/typescript.mjs`, entryOf(build)],
   },
   {
     name: "bash",
@@ -73,7 +76,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".sh", ".bash"],
     entryFile: "main.sh",
     command: "bash",
-    run: ({ entry }) => ["bash", entry],
+    run: (build) => ["bash", entryOf(build)],
   },
   {
     name: "go",
@@ -82,7 +85,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".go"],
     entryFile: "main.go",
     command: "go",
-    compile: ({ files }) => ["go", "build", "-p", "1", "-o", BINARY, ...(files.includes("go.mod") ? ["."] : sources(files, [".go"]))],
+    compile: (build) => ["go", "build", "-p", "1", "-o", BINARY, ...(namesOf(build).includes("go.mod") ? ["."] : sources(build, [".go"]))],
     run: () => [`./${BINARY}`],
     env: {
       GOCACHE: "/tmp/.belljar-go/cache",
@@ -92,7 +95,7 @@ export const LANGUAGES: readonly Language[] = [
       GOPROXY: "off",
       GOMAXPROCS: "1",
     },
-    // Where Go comes without a compiled standard library, a first build compiles it: 191 MiB for the compiler, up to 60 for its cache, 20 s.
+    // If Go has no compiled standard library, the first build compiles it. That takes 191 MiB, up to 60 MiB for the cache, and 20 s.
     needs: { memoryBytes: 512 * MEBIBYTE, cpus: 1 },
   },
   {
@@ -102,7 +105,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".c"],
     entryFile: "main.c",
     command: "cc",
-    compile: ({ files }) => ["cc", "-O1", "-pthread", "-o", BINARY, ...sources(files, [".c"]), "-lm"],
+    compile: (build) => ["cc", "-O1", "-pthread", "-o", BINARY, ...sources(build, [".c"]), "-lm"],
     run: () => [`./${BINARY}`],
   },
   {
@@ -112,7 +115,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".cpp", ".cc", ".cxx"],
     entryFile: "main.cpp",
     command: "c++",
-    compile: ({ files }) => ["c++", "-O1", "-pthread", "-o", BINARY, ...sources(files, [".cpp", ".cc", ".cxx"])],
+    compile: (build) => ["c++", "-O1", "-pthread", "-o", BINARY, ...sources(build, [".cpp", ".cc", ".cxx"])],
     run: () => [`./${BINARY}`],
     // The compiler takes 295 MiB for one file that includes the whole standard library.
     needs: { memoryBytes: 512 * MEBIBYTE },
@@ -124,7 +127,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".rb"],
     entryFile: "main.rb",
     command: "ruby",
-    run: ({ entry }) => ["ruby", entry],
+    run: (build) => ["ruby", entryOf(build)],
   },
   {
     name: "perl",
@@ -133,7 +136,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".pl"],
     entryFile: "main.pl",
     command: "perl",
-    run: ({ entry }) => ["perl", entry],
+    run: (build) => ["perl", entryOf(build)],
   },
   {
     name: "java",
@@ -142,19 +145,19 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".java"],
     entryFile: "Main.java",
     command: "java",
-    // One file is compiled in memory by `java` itself; only several need a compiler's run of their own.
-    compile: ({ files, memoryBytes }) =>
-      sources(files, [".java"]).length < 2
+    // `java` itself compiles a single file in memory. Several files need a run of the compiler.
+    compile: (build) =>
+      sources(build, [".java"]).length < 2
         ? undefined
-        : ["javac", ...javaMemory(memoryBytes).map((option) => `-J${option}`), "-d", CLASSES, ...sources(files, [".java"])],
-    run: ({ entry, files, memoryBytes }) =>
-      sources(files, [".java"]).length < 2
-        ? ["java", ...javaMemory(memoryBytes), entry]
-        : ["java", ...javaMemory(memoryBytes), "-cp", CLASSES, className(entry)],
+        : ["javac", ...javaMemory(build).map((option) => `-J${option}`), "-d", CLASSES, ...sources(build, [".java"])],
+    run: (build) =>
+      sources(build, [".java"]).length < 2
+        ? ["java", ...javaMemory(build), entryOf(build)]
+        : ["java", ...javaMemory(build), "-cp", CLASSES, className(entryOf(build))],
   },
 ];
 
-/** The language of that name or alias. Rejects an unknown one with `LANGUAGE_UNAVAILABLE`, naming all. */
+/** Finds a language by its name or alias. Throws `LANGUAGE_UNAVAILABLE` for an unknown language, and lists all languages. */
 export function findLanguage(name: string): Language {
   const wanted = name.trim().toLowerCase();
   const found = LANGUAGES.find((language) => language.name === wanted || language.aliases.includes(wanted));
@@ -163,13 +166,22 @@ export function findLanguage(name: string): Language {
   throw new BelljarError("LANGUAGE_UNAVAILABLE", `Unknown language "${name.slice(0, 40)}"; expected one of ${known}`);
 }
 
-/** The language that a file's name stands for, if its extension is known. */
+/** Returns the language of a file by its extension, or undefined if the extension is unknown. */
 export function languageOfFile(name: string): Language | undefined {
   return LANGUAGES.find((language) => hasExtension(name, language.extensions));
 }
 
-function sources(files: readonly string[], extensions: readonly string[]): string[] {
-  return files.filter((file) => hasExtension(file, extensions));
+/** Returns the names of the files, safe as arguments. The entry comes first. */
+function namesOf({ files }: Build): string[] {
+  return files.map(({ name }) => (name.startsWith("-") ? `./${name}` : name));
+}
+
+function entryOf(build: Build): string {
+  return namesOf(build)[0] ?? "";
+}
+
+function sources(build: Build, extensions: readonly string[]): string[] {
+  return namesOf(build).filter((name) => hasExtension(name, extensions));
 }
 
 function hasExtension(name: string, extensions: readonly string[]): boolean {
@@ -177,8 +189,8 @@ function hasExtension(name: string, extensions: readonly string[]): boolean {
   return extensions.some((extension) => lower.endsWith(extension) && lower.length > extension.length);
 }
 
-/** The JVM sees no control group from inside, so it is told: half for the heap, small stores, one collector thread. */
-function javaMemory(memoryBytes: number): string[] {
+/** The JVM cannot see its control group from inside. It gets half of the memory as heap, a small code cache, and one collector thread. */
+function javaMemory({ memoryBytes }: Build): string[] {
   const heap = Math.max(32, Math.floor(memoryBytes / 2 / MEBIBYTE));
   return ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=32m", "-Xshare:auto", `-Xmx${heap}m`];
 }

@@ -14,18 +14,18 @@ it("keeps all of an output that fits", () => {
   expect(window.truncated).toBe(false);
 });
 
-it("keeps the beginning and the end of more, and says how much it cut", () => {
+it("keeps the beginning and the end of a longer output, and reports how much it cut", () => {
   const window = windowOf(10, "12345xx", "xxxxxabcde");
   expect(window.text()).toBe("12345\n[... 7 bytes cut ...]\nabcde");
   expect(window.truncated).toBe(true);
 });
 
-it("cuts between lines, unless most would go with the line", () => {
+it("cuts between lines, unless most of the text would be removed", () => {
   expect(windowOf(20, "ab\ncdef\nghijkl", "mnopq\nrstuv\nwx").text()).toBe("ab\ncdef\n[... 12 bytes cut ...]\nrstuv\nwx");
   expect(windowOf(20, "a\nbcdefghijkl", "mnopqrstuvw\nx").text()).toBe("a\nbcdefghi\n[... 6 bytes cut ...]\npqrstuvw\nx");
 });
 
-it("shows a part of what it keeps, and where the rest is", () => {
+it("shows a part of the kept text, and where the rest is", () => {
   const window = windowOf(100, "12345xx", "xxxxxabcde");
   expect(window.truncated).toBe(false);
   expect(window.holdsMoreThan(16)).toBe(true);
@@ -59,7 +59,7 @@ it("keeps the same two ends however the output is divided into chunks", () => {
   );
 });
 
-it("holds a bounded part of an endless output", () => {
+it("keeps a bounded part of an endless output", () => {
   const window = new OutputWindow(1_000);
   const line = Buffer.from("0123456789".repeat(10));
   for (let count = 0; count < 20_000; count += 1) window.push(line);

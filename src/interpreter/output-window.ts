@@ -2,7 +2,7 @@ import { StringDecoder } from "node:string_decoder";
 import { GrowingBuffer } from "../text/growing-buffer.ts";
 
 /**
- * Keeps the first and the last half of a stream in bounded memory: a model needs how it began and how it ended.
+ * Keeps the beginning and the end of a stream in bounded memory, because a model needs both.
  * The text is valid UTF-8, and no character is split at the cut.
  */
 export class OutputWindow {
@@ -29,17 +29,17 @@ export class OutputWindow {
     if (chunk.length > room) this.#pushTail(chunk.subarray(room));
   }
 
-  /** More is kept than so many bytes. */
+  /** Returns true if it keeps more than so many bytes. */
   holdsMoreThan(bytes: number): boolean {
     return Math.min(this.#total, this.#headBytes + this.#tailBytes) > bytes;
   }
 
-  /** What was kept, with the cut marked on a line of its own. */
+  /** Returns the kept text. A cut is marked on a line of its own. */
   text(): string {
     return this.excerpt(this.#headBytes + this.#tailBytes);
   }
 
-  /** The two ends of it in at most so many bytes, cut between lines unless they are very long. `hint` goes into the mark. */
+  /** Returns both ends in at most `maxBytes`, cut between lines unless a line is very long. `hint` is put into the mark of the cut. */
   excerpt(maxBytes: number, hint = ""): string {
     const kept = Buffer.concat([this.#head.view(), this.#lastBytes()]);
     if (!this.truncated && kept.length <= maxBytes) return kept.toString("utf8");
@@ -54,7 +54,7 @@ export class OutputWindow {
     const last = Buffer.from(chunk.subarray(Math.max(0, chunk.length - this.#tailBytes)));
     this.#tail.push(last);
     this.#tailSize += last.length;
-    // Joined only when twice as large as needed, so that each byte is copied a fixed number of times.
+    // Joined only when twice as large as needed, so that the copies of each byte are bounded.
     if (this.#tailSize > 2 * this.#tailBytes || this.#tail.length > 1_024) {
       this.#tail = [this.#lastBytes()];
       this.#tailSize = this.#tail[0]?.length ?? 0;
@@ -67,9 +67,26 @@ export class OutputWindow {
   }
 }
 
+/** Both output streams, held for one call. */
+export interface OutputWindows {
+  readonly stdout: OutputWindow;
+  readonly stderr: OutputWindow;
+}
+
+export function openOutputWindows(maxBytes: number): OutputWindows {
+  return { stdout: new OutputWindow(maxBytes), stderr: new OutputWindow(maxBytes) };
+}
+
+const HELD_MAX_BYTES = 4 * 1_048_576;
+
+/** Number of bytes of each stream that are held for a model. It is more than the model sees at once, so that it can read on. */
+export function heldBytes({ maxOutputBytes }: { readonly maxOutputBytes: number }): number {
+  return Math.min(maxOutputBytes, HELD_MAX_BYTES);
+}
+
 const LINE_FEED = 0x0a;
 
-/** Without the line that was cut, unless most would go with it; never with a part of a character. */
+/** Removes the cut line at the end, unless it is more than half of the bytes. Never ends with a part of a character. */
 function endAtLine(bytes: Buffer): string {
   const end = bytes.lastIndexOf(LINE_FEED) + 1;
   return end * 2 > bytes.length ? bytes.toString("utf8", 0, end) : new StringDecoder("utf8").write(bytes);

@@ -27,17 +27,17 @@ it.each(["main.py", "lib/deep/util.py", "-rf", "a b\nc", "..hidden", "x".repeat(
   expect(() => assertFileName(name)).not.toThrow();
 });
 
-it("puts the entry first, under the language's usual name", () => {
+it("puts the entry first, with the language's default name", () => {
   const files = collectFiles(PYTHON, { language: "python", code: "1", files: [{ name: "b.py", content: "2" }] });
   expect(files.map(({ name }) => name)).toEqual(["main.py", "b.py"]);
 });
 
-it("refuses two files of one name", () => {
+it("refuses two files of the same name", () => {
   const program = { language: "python", code: "1", files: [{ name: "main.py", content: "2" }] };
   expect(() => collectFiles(PYTHON, program)).toThrowError(/Two files are named "main.py"/);
 });
 
-it("refuses more files, and more bytes, than a program may have", () => {
+it("refuses too many files and too many bytes", () => {
   const many = Array.from({ length: 256 }, (_, index) => ({ name: `f${index}`, content: "" }));
   expect(() => collectFiles(PYTHON, { language: "python", code: "", files: many })).toThrowError(/may have 256 files, not 257/);
   expect(() => collectFiles(PYTHON, { language: "python", code: "x".repeat(16 * 1_048_576 + 1) })).toThrowError(/bytes in all/);

@@ -7,7 +7,7 @@ const BYTES_MAX = 16 * 1_048_576;
 const NAME_MAX_BYTES = 255;
 const PATH_MAX_BYTES = 1_024;
 
-/** The program's files, the entry first. Every name stays below the program's folder, and none stands twice; else `ARGUMENTS_INVALID`. */
+/** Returns the program's files, the entry first. Throws `ARGUMENTS_INVALID` for a name outside the program's folder, or a repeated name. */
 export function collectFiles(language: Language, program: Program): readonly ProgramFile[] {
   const files = [{ name: program.entryFile ?? language.entryFile, content: program.code }, ...(program.files ?? [])];
   if (files.length > FILES_MAX) throw invalid(`A program may have ${FILES_MAX} files, not ${files.length}`);
@@ -22,10 +22,10 @@ export function collectFiles(language: Language, program: Program): readonly Pro
   return files;
 }
 
-/** A path below the folder that it is joined to, whatever that is. */
+/** Throws `ARGUMENTS_INVALID` unless the name is a relative path that stays below any folder it is joined to. */
 export function assertFileName(name: string): void {
   const problem = findProblem(name);
-  if (problem) throw invalid(`The file name ${quote(name)} ${problem}; use a path below the program's folder, as "lib/util.py"`);
+  if (problem) throw invalid(`The file name ${quote(name)} ${problem}; use a path below the program's folder, such as "lib/util.py"`);
 }
 
 function findProblem(name: string): string | undefined {

@@ -1,105 +1,121 @@
 import { Readable } from "node:stream";
-import { countOomKills, ranOutOfMemory } from "../sandbox/memory-watch.ts";
-import type { ExecExit, Sandbox } from "../sandbox/sandbox.ts";
-import type { Build, Language } from "./language.ts";
-import { OutputWindow } from "./output-window.ts";
-import { runStreamed } from "./streamed-run.ts";
-import type { Program, ProgramResult, RunProgramOptions } from "./program.ts";
+import { ranOutOfMemory } from "../sandbox/memory-watch.ts";
+import type { ExecExit, Guest, RunOptions, Sandbox } from "../sandbox/sandbox.ts";
+import type { Build } from "./language.ts";
+import type { OutputWindows } from "./output-window.ts";
+import { openOutputWindows } from "./output-window.ts";
+import type { ProgramResult, RunProgramOptions } from "./program.ts";
 
-/** Where a program's files lie and where it runs. */
-export interface ProgramFolder {
-  readonly sandbox: Sandbox;
-  /** Absent: the user's home. */
-  readonly folder: string | undefined;
-}
-
-export interface Task {
-  readonly place: ProgramFolder;
-  readonly language: Language;
-  readonly program: Program;
-  readonly options: RunProgramOptions & Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">>;
-}
+/** The options with all defaults. */
+export type BuildOptions = RunProgramOptions & Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">>;
 
 type Phase = ProgramResult["phase"];
 
-/** One program's one or two execs, which share one time limit. */
+/** The one or two execs of a program. They share one time limit. */
 export class ProgramRun {
-  readonly #task: Task;
+  readonly #sandbox: Sandbox;
+  readonly #build: Build;
+  readonly #options: BuildOptions;
   #usedMs = 0;
   #oomKills = 0;
 
-  constructor(task: Task) {
-    this.#task = task;
+  constructor(sandbox: Sandbox, build: Build, options: BuildOptions) {
+    this.#sandbox = sandbox;
+    this.#build = build;
+    this.#options = options;
   }
 
-  /** Compiles where the language says so, then runs. Rejects when the sandbox could not do it; a failure of the program is a result. */
-  async execute(build: Build): Promise<ProgramResult> {
-    const { language, place, program } = this.#task;
-    // Nothing was killed yet in a sandbox of its own.
-    if (place.folder !== undefined) this.#oomKills = await countOomKills(place.sandbox);
-    const compile = language.compile?.(build);
+  /** Compiles the program if its language needs it, and runs it. A failure of the program is a result, a failure of the sandbox rejects. */
+  async execute(): Promise<ProgramResult> {
+    const { language, program } = this.#build;
+    this.#oomKills = await this.#sandbox.knownOomKills();
+    const compile = language.compile?.(this.#build);
     if (compile) {
       const compiled = await this.#exec("compile", compile);
-      if (compiled.status !== "success") return compiled;
+      if (compiled.status !== "success") return this.#showCompiler(compiled);
     }
-    return this.#exec("run", [...language.run(build), ...(program.args ?? [])]);
+    return this.#exec("run", [...language.run(this.#build), ...(program.args ?? [])]);
   }
 
   async #exec(phase: Phase, argv: readonly string[]): Promise<ProgramResult> {
-    const { place, language, program, options } = this.#task;
-    const stdout = new OutputWindow(options.maxOutputBytes);
-    const stderr = new OutputWindow(options.maxOutputBytes);
-    const onOutput = (stream: "stdout" | "stderr", chunk: Buffer) => {
-      (stream === "stdout" ? stdout : stderr).push(chunk);
-      return phase === "run" ? options.onOutput?.(stream, chunk) : undefined;
-    };
-    const request = {
-      argv,
-      signal: options.signal,
-      timeoutMs: Math.max(1, Math.ceil(options.timeoutMs - this.#usedMs)),
-      env: { ...language.env, ...program.env },
-      ...(place.folder !== undefined && { cwd: place.folder }),
-      onOutput,
-    };
-    const stdin = phase === "run" ? program.stdin : undefined;
-    const result = await (stdin instanceof Readable
-      ? runStreamed(place.sandbox.guest, { ...request, input: stdin })
-      : // The windows keep what is wanted of both ends.
-        place.sandbox.guest.run({ ...request, maxOutputBytes: 0, ...(stdin !== undefined && { input: stdin }) }));
+    const windows = openOutputWindows(this.#options.maxOutputBytes);
+    const result = await this.#run(phase, argv, windows);
     this.#usedMs += result.durationMs;
     const outOfMemory = await this.#ranOutOfMemory(phase, result);
-    const outcome = toResult(phase, { ...result, outOfMemory }, { stdout, stderr, durationMs: this.#usedMs });
-    if (phase === "compile" && outcome.status !== "success") this.#showCompiler(outcome);
-    return outcome;
+    return toResult(phase, { ...result, durationMs: this.#usedMs, outOfMemory }, windows);
+  }
+
+  #run(phase: Phase, argv: readonly string[], windows: OutputWindows): Promise<ExecExit> {
+    const { guest } = this.#sandbox;
+    const { program, language, folder } = this.#build;
+    const { signal, timeoutMs, onOutput } = this.#options;
+    const request = {
+      argv,
+      signal,
+      timeoutMs: Math.max(1, Math.ceil(timeoutMs - this.#usedMs)),
+      env: { ...language.env, ...program.env },
+      ...(folder !== undefined && { cwd: folder }),
+      onOutput: (stream: keyof OutputWindows, chunk: Buffer) => {
+        windows[stream].push(chunk);
+        return phase === "run" ? onOutput?.(stream, chunk) : undefined;
+      },
+    };
+    const input = phase === "run" ? program.stdin : undefined;
+    if (input instanceof Readable) return runStreamed(guest, { ...request, input });
+    // The windows keep both ends of the output.
+    return guest.run({ ...request, maxOutputBytes: 0, ...(input !== undefined && { input }) });
   }
 
   #ranOutOfMemory(phase: Phase, result: ExecExit): Promise<boolean> {
-    // A compiler's driver answers for a part of it that was killed with a code of its own.
+    // A compiler's driver reports a killed part of the compiler by its own exit code, not by a signal.
     const signal = phase === "compile" && result.exitCode !== 0 ? "SIGKILL" : result.signal;
-    return ranOutOfMemory(this.#task.place.sandbox, { ...result, signal }, this.#oomKills);
+    return ranOutOfMemory(this.#sandbox, { ...result, signal }, this.#oomKills);
   }
 
-  #showCompiler({ stdout, stderr }: ProgramResult): void {
-    const { onOutput } = this.#task.options;
-    if (stdout) onOutput?.("stdout", Buffer.from(stdout));
-    if (stderr) onOutput?.("stderr", Buffer.from(stderr));
+  #showCompiler(failed: ProgramResult): ProgramResult {
+    for (const stream of ["stdout", "stderr"] as const) {
+      if (failed[stream]) this.#options.onOutput?.(stream, Buffer.from(failed[stream]));
+    }
+    return failed;
   }
 }
 
-function toResult(
-  phase: Phase,
-  result: ExecExit,
-  { stdout, stderr, durationMs }: { stdout: OutputWindow; stderr: OutputWindow; durationMs: number },
-): ProgramResult {
+function toResult(phase: Phase, result: ExecExit & Pick<ProgramResult, "outOfMemory">, windows: OutputWindows): ProgramResult {
+  const { exitCode, signal, durationMs, timedOut, outOfMemory } = result;
   return {
-    status: result.timedOut ? "timeout" : result.exitCode === 0 ? "success" : "error",
-    stdout: stdout.text(),
-    stderr: stderr.text(),
-    exitCode: result.exitCode,
-    signal: result.signal,
+    status: timedOut ? "timeout" : exitCode === 0 ? "success" : "error",
+    windows,
+    stdout: windows.stdout.text(),
+    stderr: windows.stderr.text(),
+    exitCode,
+    signal,
     durationMs,
-    truncated: stdout.truncated || stderr.truncated,
-    outOfMemory: result.outOfMemory,
+    truncated: windows.stdout.truncated || windows.stderr.truncated,
+    outOfMemory,
     phase,
   };
+}
+
+interface StreamedRunOptions extends Omit<RunOptions, "input" | "maxOutputBytes" | "onOutput"> {
+  /** Read only as fast as the program reads its stdin. The rest stays unread. */
+  readonly input: Readable;
+  /** May return a promise. That output stream waits until the promise settles. */
+  readonly onOutput: (stream: "stdout" | "stderr", chunk: Buffer) => unknown;
+}
+
+/** Runs a command to its end with a stream as its stdin, with back-pressure in both directions. */
+async function runStreamed(guest: Guest, { input, onOutput, ...options }: StreamedRunOptions): Promise<ExecExit> {
+  await using command = await guest.exec(options);
+  const carry = async (stream: "stdout" | "stderr") => {
+    for await (const chunk of command[stream]) await onOutput(stream, chunk as Buffer);
+  };
+  // A program may end without reading its stdin. That is no failure.
+  command.stdin.on("error", () => input.unpipe(command.stdin));
+  input.pipe(command.stdin);
+  try {
+    const [exit] = await Promise.all([command.exited, carry("stdout"), carry("stderr")]);
+    return exit;
+  } finally {
+    input.unpipe(command.stdin);
+  }
 }

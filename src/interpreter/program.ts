@@ -1,18 +1,19 @@
 import type { Readable } from "node:stream";
 import type { CreateOptions, Sandbox } from "../sandbox/sandbox.ts";
+import type { OutputWindows } from "./output-window.ts";
 
 export type Limits = NonNullable<CreateOptions["limits"]>;
 
-/** A program that runs once, from its files to its end. */
+/** A program that runs once, to its end. */
 export interface Program {
   /** A name or alias of the table of languages. */
   readonly language: string;
   readonly code: string;
-  /** Relative to the program's folder; the language has a default. */
+  /** Path below the program's folder. Default: the language's entry file. */
   readonly entryFile?: string;
   readonly files?: readonly ProgramFile[];
   readonly args?: readonly string[];
-  /** A stream is read while the program runs, and then `onOutput` may hold the output up. */
+  /** If it is a stream, it is read while the program runs, and `onOutput` may return a promise that delays the output. */
   readonly stdin?: string | Uint8Array | Readable;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -23,30 +24,32 @@ export interface ProgramFile {
 }
 
 export interface RunProgramOptions {
-  /** Aborting kills the program and, if it is fresh, its sandbox. */
+  /** Aborting kills the program, and its sandbox if that is fresh. */
   readonly signal: AbortSignal;
-  /** Limits of the fresh sandbox that the caller names; each must be enforceable. */
+  /** Limits of the fresh sandbox. A limit that cannot be enforced is an error. */
   readonly limits?: Limits;
-  /** For compiling and running together. */
+  /** Maximum time of compiling and running together. */
   readonly timeoutMs?: number;
-  /** For each of stdout and stderr: the first half and the last half of more are kept. */
+  /** Maximum size of stdout and of stderr. Of a longer output, the beginning and the end are kept. */
   readonly maxOutputBytes?: number;
-  /** Runs in this sandbox, in a folder of its own that is removed at the end. Absent: in a fresh sandbox that is killed at the end. */
+  /** Sandbox to run in, in a new folder that is removed at the end. Without it, a fresh sandbox is used and killed at the end. */
   readonly sandbox?: Sandbox;
-  /** Sees each chunk of the program as it comes, before the bound; of a compiler only when it failed. */
+  /** Called with each chunk of output as it comes, even beyond `maxOutputBytes`. A compiler's output comes only if the compiler failed. */
   readonly onOutput?: (stream: "stdout" | "stderr", chunk: Buffer) => unknown;
 }
 
 export interface ProgramResult {
   /** `error`: a non-zero exit, a signal, or a failed compilation. */
   readonly status: "success" | "error" | "timeout";
-  /** Valid UTF-8; what was not is replaced. A cut is marked on a line of its own. */
+  /** Valid UTF-8; invalid bytes are replaced. A cut is marked on a line of its own. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Undefined when a signal ended it. */
+  /** The same two streams, for a caller that shows only a part of them. */
+  readonly windows: OutputWindows;
+  /** Undefined if a signal ended the program. */
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
-  /** Compiling and running, without the sandbox's making. */
+  /** Time of compiling and running, without the creation of the sandbox. */
   readonly durationMs: number;
   readonly truncated: boolean;
   readonly outOfMemory: boolean;

@@ -1,17 +1,17 @@
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
-/** As many sandboxes may be on their way out while new ones are made. */
+/** Maximum number of sandboxes that may be ending while new ones are created. */
 const DYING_MAX = 8;
 
 /**
- * Owns the end of fresh sandboxes. A result need not wait for it: killing takes about as long as making, and nobody reads it.
- * Disposing waits for all, and rejects with the first failure there was.
+ * Kills fresh sandboxes in the background. A result does not wait for the kill, which takes about as long as the creation.
+ * Disposing waits for all kills, and rejects with the first failure.
  */
 export class SandboxReaper implements AsyncDisposable {
   readonly #dying = new Set<Promise<void>>();
   readonly #failures: unknown[] = [];
 
-  /** Kills the sandbox after the work, whatever comes of it. Work that fails has left nothing behind when this rejects. */
+  /** Kills the sandbox after the work, whether it succeeds or fails. If the work fails, the sandbox has ended before this rejects. */
   async reapAfter<T>(sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
     const result = await work().catch(async (error: unknown) => {
       await sandbox.kill();
@@ -30,7 +30,7 @@ export class SandboxReaper implements AsyncDisposable {
   #kill(sandbox: Sandbox): void {
     const dying = sandbox
       .kill()
-      // One failure tells enough, and its sandbox still has its deadline.
+      // The first failure is enough to report. The sandbox still ends at its deadline.
       .catch((error: unknown) => void (this.#failures.length === 0 && this.#failures.push(error)))
       .finally(() => this.#dying.delete(dying));
     this.#dying.add(dying);

@@ -11,13 +11,13 @@ async function openFolder() {
   return { root, folder, [Symbol.asyncDispose]: () => rm(root, { recursive: true }) };
 }
 
-it("takes the language from the file's extension", async () => {
+it("finds the language by the file's extension", async () => {
   await using place = await openFolder();
   await writeFile(join(place.folder, "hello_world.py"), "print('hi')");
   expect(await loadSnippet(place.folder, "hello_world")).toEqual({ language: "python", fileName: "hello_world.py", code: "print('hi')" });
 });
 
-it("lists the snippets there are when the name is unknown", async () => {
+it("lists the existing snippets if the name is unknown", async () => {
   await using place = await openFolder();
   await writeFile(join(place.folder, "a.py"), "");
   await writeFile(join(place.folder, "b.js"), "");
@@ -64,11 +64,11 @@ it("refuses a folder, and a file that is too large", async () => {
   await expect(loadSnippet(place.folder, "big")).rejects.toMatchObject({ code: "FILE_TOO_LARGE" });
 });
 
-it("says that the folder cannot be read", async () => {
+it("reports that the folder cannot be read", async () => {
   await expect(loadSnippet("/nonexistent/snippets", "a")).rejects.toMatchObject({ code: "SNIPPET_NOT_FOUND" });
 });
 
-it("says that a snippet cannot be read", async () => {
+it("reports that a snippet cannot be read", async () => {
   await using place = await openFolder();
   await symlink("gone.py", join(place.folder, "dangling.py"));
   await expect(loadSnippet(place.folder, "dangling")).rejects.toMatchObject({ code: "SNIPPET_NOT_FOUND" });

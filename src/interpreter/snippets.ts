@@ -15,12 +15,12 @@ const MAX_BYTES = 1_048_576;
 const LISTED_MAX = 50;
 
 /**
- * The program that lies in the folder under that name, its language taken from its extension.
- * Rejects with `SNIPPET_NOT_FOUND`, which lists the names there are, and never reads outside the folder.
+ * Loads the program of that name from the folder. The file's extension determines its language.
+ * Rejects with `SNIPPET_NOT_FOUND`, which lists the existing names. It never reads outside the folder.
  */
 export async function loadSnippet(directory: string, name: string): Promise<Snippet> {
   if (!NAME.test(name)) {
-    throw new BelljarError("ARGUMENTS_INVALID", "A snippet's name is the base name of its file without the extension, as hello_world");
+    throw new BelljarError("ARGUMENTS_INVALID", "A snippet's name is the base name of its file without the extension, such as hello_world");
   }
   const files = await listSnippetFiles(directory);
   const matching = files.filter((file) => parse(file).name === name);

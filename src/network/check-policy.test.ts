@@ -60,7 +60,7 @@ it.each([
   expect(() => parseRule(written)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
 });
 
-it("reads a policy as people write it", () => {
+it("parses policies in the form that people write", () => {
   expect(parseNetworkPolicy("none")).toBe("none");
   expect(parseNetworkPolicy(" all ")).toBe("all");
   expect(parseNetworkPolicy("npm, Example.com:8080,example.com:8080")).toEqual({ allow: ["npm", "example.com:8080"] });
@@ -85,7 +85,7 @@ it.each([
   expect(() => checkNetworkPolicy(value)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
 });
 
-it("has sets whose rules can all be read, each with a reason", () => {
+it("has sets whose rules all parse, each with a reason", () => {
   for (const { name, rules } of describeSets()) {
     expect(parseRule(name).allowances.length).toBeGreaterThanOrEqual(rules.length);
     for (const { rule, reason } of rules) expect([parseRule(rule).text, reason]).toEqual([rule, expect.stringMatching(/\w/)]);
@@ -111,7 +111,7 @@ it.each([
   expect(narrows({ allow: policy }, { allow: ceiling })).toBe(expected);
 });
 
-it("takes all for a ceiling of everything public, and none for one of nothing", () => {
+it("treats all as a ceiling of all public places, and none as a ceiling of nothing", () => {
   expect(narrows({ allow: ["example.com"] }, "all")).toBe(true);
   expect(narrows({ allow: ["127.0.0.1:22"] }, "all")).toBe(false);
   expect(narrows("none", "none")).toBe(true);

@@ -7,7 +7,7 @@ import { type Allowance, parseRule } from "./rules.ts";
 
 const RULES_MAX = 256;
 
-/** A policy as the CLI, the environment and the configuration write it: `none`, `all`, or rules with commas between. Throws `ARGUMENTS_INVALID`. */
+/** Parses a policy from the CLI or the configuration: `none`, `all`, or comma-separated rules. Throws `ARGUMENTS_INVALID`. */
 export function parseNetworkPolicy(text: string): NetworkPolicy {
   const written = text.trim();
   if (written === "none" || written === "all") return written;
@@ -18,7 +18,7 @@ export function parseNetworkPolicy(text: string): NetworkPolicy {
   return checkNetworkPolicy({ allow: rules });
 }
 
-/** A policy from outside, its rules in canonical form and each once. Throws `ARGUMENTS_INVALID`. */
+/** Checks a policy from outside. Returns its rules in canonical form, without duplicates. Throws `ARGUMENTS_INVALID`. */
 export function checkNetworkPolicy(value: unknown): NetworkPolicy {
   if (value === "none" || value === "all") return value;
   const allow = readRules(value);
@@ -28,12 +28,15 @@ export function checkNetworkPolicy(value: unknown): NetworkPolicy {
   return { allow: [...new Set(allow.map((rule) => parseRule(rule).text))] };
 }
 
-/** What a policy allows by rules; nothing for `none` and `all`. */
+/** Returns the allowances of a policy's rules. The list is empty for `none` and `all`. */
 export function allowancesOf(policy: NetworkPolicy): readonly Allowance[] {
   return typeof policy === "string" ? [] : policy.allow.flatMap((rule) => parseRule(rule).allowances);
 }
 
-/** Whether `policy` allows nothing that `ceiling` does not. `all` reaches public addresses alone, so a rule that names a port reaches beyond it. */
+/**
+ * Returns true if `ceiling` allows everything that `policy` allows. `all` reaches only public addresses. An exact rule can reach others,
+ * so it is never within `all`.
+ */
 export function narrows(policy: NetworkPolicy, ceiling: NetworkPolicy): boolean {
   if (policy === "none" || policy === ceiling) return true;
   if (policy === "all" || ceiling === "none") return false;
@@ -44,8 +47,8 @@ export function narrows(policy: NetworkPolicy, ceiling: NetworkPolicy): boolean 
 }
 
 /**
- * The places, as `host:port`, that the policy's exact rules name and that are surely not of the public Internet, but for those that
- * `within` names exactly too. What a name leads to is known only when it is connected to.
+ * Returns the places (`host:port`) of the policy's exact rules that are certainly not on the public Internet, without those that `within`
+ * names exactly too. The addresses of other names are known only when a program connects to them.
  */
 export function namesInside(policy: NetworkPolicy, within: NetworkPolicy): readonly string[] {
   return exactPlaces(policy)
@@ -54,8 +57,8 @@ export function namesInside(policy: NetworkPolicy, within: NetworkPolicy): reado
 }
 
 /**
- * The places that the policy's exact rules may lead to though they are not of the public Internet, but for those that `within` names
- * exactly too. `inside`: only what that names may lead there at all.
+ * Returns the places of the policy's exact rules that may lead to addresses outside the public Internet, without those that `within`
+ * names exactly too. If `inside` is given, only the places that it names exactly may lead there.
  */
 export function reachesInside(
   policy: NetworkPolicy,
@@ -79,7 +82,7 @@ function isPublicAddress({ host }: ExactPlace): boolean {
   return isAddress(host) && kindOfAddress(host) === "public";
 }
 
-/** A name without a dot is of this machine's own network, as is what ends in `localhost`. */
+/** A name without a dot belongs to this machine's own network, and so does a name that ends in `.localhost`. */
 function isInside({ host }: ExactPlace): boolean {
   return isAddress(host) ? kindOfAddress(host) !== "public" : !host.includes(".") || host.endsWith(".localhost");
 }

@@ -2,9 +2,9 @@ import type { Guest } from "../runtime/guest/guest.ts";
 import type { NetworkPolicy } from "./policy.ts";
 import type { SecretGuard } from "./secrets/secret-guard.ts";
 
-/** The way out of sandboxes: one for a process, for all the sandboxes that it holds. Disposing it closes every connection. */
+/** The way out of all sandboxes that this process holds. Disposing it closes every connection. */
 export interface Egress extends AsyncDisposable {
-  /** Serves a sandbox's way out until it is disposed or the sandbox ends. Never throws. */
+  /** Serves a sandbox's way out until the service is disposed or the sandbox ends. Never throws. */
   serve(sandbox: EgressSandbox, state: EgressState): EgressService;
 }
 
@@ -15,21 +15,21 @@ export interface EgressSandbox {
   readonly guest: Guest;
 }
 
-/** What may change while it is served. */
+/** The state that may change while a sandbox is served. */
 export interface EgressState {
   readonly policy: NetworkPolicy;
-  /** Rules lead to places that are not of the public Internet only where this names them exactly too. Absent: wherever they do so themselves. */
+  /** If given, a rule reaches a place outside the public Internet only if this policy names that place exactly too. */
   readonly inside?: NetworkPolicy;
-  /** Present when the sandbox has secrets, or rules that need its traffic read. */
+  /** Present if the sandbox has secrets, or rules that require reading its traffic. */
   readonly guard?: SecretGuard;
 }
 
 export interface EgressService extends AsyncDisposable {
   /**
-   * Settles once programs inside can connect, because this process or another one serves them; at once for `none`.
-   * Rejects when the guest cannot listen, as when a program inside holds the proxy's port.
+   * Resolves once programs inside can connect, because this or another process serves them. Resolves at once for the policy `none`.
+   * Rejects if the guest cannot listen, for example because a program inside holds the proxy's port.
    */
   readonly ready: Promise<void>;
-  /** From now on; live connections that the new policy forbids are closed. */
+  /** Applies a new state from now on. Open connections that the new policy forbids are closed. */
   update(state: EgressState): void;
 }

@@ -2,12 +2,12 @@ import { isIP, isIPv4, isIPv6 } from "node:net";
 
 const NAME_MAX_LENGTH = 253;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
-/** What a URL parser would take for something else than a host, or would drop without a word. */
+/** Characters that a URL parser would not treat as part of a host, or would drop silently. */
 const NOT_A_HOST = /[\s/\\?#@:%[\]\p{Cc}]/u;
 
 /**
- * The one spelling of a host: lower case, punycode, no last dot; addresses in their shortest form, odd ones (decimal, octal, mapped to IPv6) as
- * what they mean. IPv6 stands without brackets. Undefined for what names no host.
+ * Returns the canonical spelling of a host: lower case, punycode, no trailing dot, no brackets. Addresses get their shortest form; decimal,
+ * octal and IPv6-mapped forms of IPv4 become ordinary IPv4. Returns undefined for an invalid host.
  */
 export function toCanonicalHost(text: string): string | undefined {
   if (text.length === 0 || text.length > NAME_MAX_LENGTH + 1) return undefined;
@@ -22,12 +22,12 @@ export function isAddress(host: string): boolean {
   return isIP(host) !== 0;
 }
 
-/** `host:port`, an IPv6 address in brackets. */
+/** Returns `host:port`. An IPv6 address gets brackets. */
 export function toAuthority(host: string, port: number): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
-/** A `host` or `host:port` as clients write it; undefined when it is neither. */
+/** Parses `host` or `host:port`. Returns undefined for anything else. */
 export function parseAuthority(text: string, defaultPort?: number): { readonly host: string; readonly port: number } | undefined {
   const match = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text);
   const host = toCanonicalHost(match?.[1] ?? "");
@@ -36,7 +36,7 @@ export function parseAuthority(text: string, defaultPort?: number): { readonly h
   return { host, port };
 }
 
-/** The eight groups of an IPv6 address. */
+/** Returns the eight groups of an IPv6 address. */
 export function toIpv6Groups(address: string): readonly number[] {
   const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [head = "", tail] = canonical.split("::");
@@ -46,7 +46,7 @@ export function toIpv6Groups(address: string): readonly number[] {
   return [...first, ...Array.from({ length: 8 - first.length - last.length }, () => 0), ...last];
 }
 
-/** The IPv4 address that the last two groups spell. */
+/** Returns the IPv4 address in two groups of an IPv6 address. */
 export function toIpv4(high: number, low: number): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }

@@ -1,4 +1,4 @@
-/** A reviewed list of rules with a name. */
+/** A reviewed list of rules, with a name. */
 export interface NamedSet {
   readonly name: string;
   readonly purpose: string;
@@ -10,7 +10,7 @@ export interface NamedRule {
   readonly reason: string;
 }
 
-/** Names under one organisation's control, and no more of them than the purpose needs: what anybody can upload to may carry data out. */
+/** Each set holds only hosts of one organisation that its purpose needs. A host that anybody can upload to would let data out. */
 const SETS: readonly NamedSet[] = [
   {
     name: "npm",
@@ -53,7 +53,7 @@ const SETS: readonly NamedSet[] = [
   },
 ];
 
-/** Every set that a policy may name, for printing. */
+/** Returns all sets that a policy may name, for printing. */
 export function describeSets(): readonly NamedSet[] {
   return SETS;
 }

@@ -6,30 +6,30 @@ import type { AddressInfo, Server } from "node:net";
 import { dirname, join } from "node:path";
 import { errnoOf } from "../files/file-error.ts";
 
-/** A socket that its process does not listen on yet, or that was left by a process that was killed before it had a claim. */
+/** Prefix of a socket that is not a claim yet: its process does not listen on it, or was killed before it could rename it. */
 const UNREADY = "new-";
-/** Each further attempt needs another process that looks at the folder in the same instant. */
+/** An attempt fails only if another process removes the socket in the same instant. */
 const CLAIM_ATTEMPTS = 8;
 
-/** A port of this machine that is Belljar's until it is disposed. */
+/** A port of this machine that belongs to Belljar until the claim is disposed. */
 export interface ClaimedPort extends AsyncDisposable {
   readonly port: number;
 }
 
-/** The ports on which the Belljar processes of one socket folder listen: none of them is reached from a sandbox. */
+/** The ports on which all Belljar processes of one socket folder listen. No sandbox may reach them. */
 export interface OwnListeners {
-  /** To be called before the port is listened on, so that nobody can connect to one that is not known; for 0 a free one is chosen. */
+  /** Claims a port. Call it before listening, so that no sandbox can connect before the claim. For port 0 it chooses a free port. */
   claim(wanted: { readonly host: string; readonly port: number }): Promise<ClaimedPort>;
-  /** Whether a process that lives has claimed it. Rejects when that cannot be told. */
+  /** Returns true if a running process has claimed the port. Rejects if it cannot find out. */
   has(port: number): Promise<boolean>;
 }
 
 /**
- * A claim is a unix socket in the folder, named by its port, that is listened on. The kernel closes it with its process, however that
- * ends; a process that is frozen still holds it. What is left of a dead one is taken away by whoever finds it.
+ * A claim is a listening unix socket in the folder, with the port in its name. The kernel closes it when its process ends, for any reason.
+ * A frozen process keeps its claims. Any process removes the socket file of a dead one.
  */
 export function openOwnListeners(directory: string): OwnListeners {
-  /** Of this process, which needs no folder to know them. */
+  /** The claims of this process. They count even if somebody removes their files. */
   const own = new Set<string>();
   return {
     async claim({ host, port: wanted }) {
@@ -63,8 +63,8 @@ export function openOwnListeners(directory: string): OwnListeners {
 const isUnready = (name: string): boolean => name.startsWith(UNREADY);
 
 /**
- * The path appears only once the socket is listened on: between `bind` and `listen` a connection is refused as if its process were dead.
- * In that instant another process may take the unready socket away; then a new one is made.
+ * Creates the socket under another name, and renames it once it listens: between `bind` and `listen`, connections are refused as if the
+ * process were dead. Another process may remove the unready socket in this moment. Then it tries again.
  */
 async function listenAt(path: string): Promise<Server> {
   for (let attempt = 1; ; attempt += 1) {
@@ -92,7 +92,7 @@ async function namesIn(directory: string): Promise<readonly string[]> {
   }
 }
 
-/** Whatever else stands in the way, such as a full queue, is no sign of death. */
+/** Only a refused connection means a dead process. Other failures, such as a full queue, do not. */
 async function isHeld(path: string): Promise<boolean> {
   const socket = connect({ path });
   try {

@@ -1,19 +1,19 @@
 /**
- * What a sandbox may reach beyond itself. A rule is a text:
- * the name of a named set (`npm`, `pypi`, `debian`, `github`), or `[METHOD[+METHOD...] ][http|https://]host[:port][/path-prefix]`.
- * `host` is exact, `*.example.com` (any name below it, not itself), or an address, which counts only when written so.
- * Without a port a rule is for 80 (http) and 443 (https). Methods or a path on https make the host's traffic readable to the proxy.
- * Texts are kept as they were written (in canonical form), so that the journal, the audit and every answer show the same rule.
+ * The places that a sandbox may reach. A rule is a text: the name of a set (`npm`, `pypi`, `debian`, `github`), or
+ * `[METHOD[+METHOD...] ][http|https://]host[:port][/path-prefix]`. `host` is an exact name, `*.example.com` (every name below
+ * example.com), or an address. It must match what the program names: a rule for a name does not allow its address, nor the reverse.
+ * Without a port, a rule allows 80 (http) and 443 (https). A rule for https with methods or a path makes the proxy read the traffic.
+ * Rules are kept as texts in canonical form, so that the journal, the audit and all answers show the same text.
  */
 export type NetworkPolicy = "none" | "all" | { readonly allow: readonly string[] };
 
-/** One variable that holds a placeholder for a secret: the value goes to `hosts` alone, and never inside. */
+/** A variable inside that holds a placeholder for a secret. The secret's value is sent only to `hosts`, and never gets inside. */
 export interface SecretUse {
-  /** The secret's name, as `belljar secret set NAME` stored it. */
+  /** Name of the secret, as in `belljar secret set NAME`. */
   readonly secret: string;
   /** Exact host names, each with an optional port (default 443). The network policy must allow them. */
   readonly hosts: readonly string[];
 }
 
-/** By the name of the variable that is set inside. */
+/** The keys are the names of the variables inside. */
 export type SecretUses = Readonly<Record<string, SecretUse>>;

@@ -1,12 +1,12 @@
-/** Bytes that servers read in different ways: an encoded slash, backslash, NUL, percent sign or overlong character, and the plain backslash. */
+/** Bytes that servers interpret differently: an encoded slash, backslash, NUL, percent sign or overlong character, and a backslash. */
 const AMBIGUOUS = /%(?:2f|5c|00|25|c0|c1)|\\|%(?![0-9a-f]{2})|[^!-~]|#/i;
-/** Dots with a parameter, which some servers drop before they resolve them. */
+/** Dot segments with a parameter. Some servers drop the parameter before they resolve the dots. */
 const DOTS_WITH_PARAMETER = /\/\.{1,2}(?:;|%3b)/i;
 const UNRESERVED = /%(2d|2e|5f|7e|3[0-9]|[46][1-9a-f]|[57][0-9a])/gi;
 
 /**
- * A path in the one form in which rules compare it: unreserved characters decoded, dots resolved, slashes single.
- * Undefined when servers may read it in another way.
+ * Returns the canonical form of a path, which rules compare: unreserved characters decoded, dots resolved, single slashes.
+ * Returns undefined if servers may interpret the path differently.
  */
 export function toCanonicalPath(path: string): string | undefined {
   if (!path.startsWith("/") || AMBIGUOUS.test(path)) return undefined;
@@ -22,12 +22,12 @@ export function toCanonicalPath(path: string): string | undefined {
   return `/${kept.join("/")}${isFolder && kept.length > 0 ? "/" : ""}`;
 }
 
-/** A rule's path prefix; undefined when it cannot be one. */
+/** Returns the canonical path prefix of a rule, or undefined if it is invalid. */
 export function toRulePath(path: string): string | undefined {
   return /[?,]/.test(path) ? undefined : toCanonicalPath(path);
 }
 
-/** Whether a canonical path is the prefix or lies below it. */
+/** Returns true if a canonical path equals the prefix or is below it. */
 export function isBelow(path: string, prefix: string): boolean {
   return path === prefix || path.startsWith(`${prefix}/`);
 }

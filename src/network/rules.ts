@@ -5,17 +5,17 @@ import { isAddress, toAuthority, toCanonicalHost } from "./host-name.ts";
 import { findSet } from "./named-sets.ts";
 import { toRulePath } from "./request-path.ts";
 
-/** One thing that a rule allows. A rule without a port allows plain HTTP on 80 and TLS on 443: two allowances. */
+/** One thing that a rule allows. A rule without a port has two allowances: plain HTTP on 80 and TLS on 443. */
 export interface Allowance {
-  /** As the policy has it: a set's name for all that comes from the set. */
+  /** The rule's text in the policy. For the rules of a set it is the set's name. */
   readonly rule: string;
   readonly host: string;
-  /** Any name below `host`, and not `host` itself. */
+  /** True if it allows every name below `host`, but not `host` itself. */
   readonly isWildcard: boolean;
   readonly port: number;
   readonly scheme: "http" | "https" | "any";
   readonly methods?: readonly string[];
-  /** A path's first part, without a slash at the end. */
+  /** Path prefix, without a slash at the end. */
   readonly path?: string;
   /** The rule names exactly this host and port, so the host may lead to an address that is otherwise refused. */
   readonly isExact: boolean;
@@ -31,7 +31,7 @@ const RULE = /^(?:(?<methods>[^\s/.:]+) +)?(?:(?<scheme>https?):\/\/)?(?<host>\[
 const METHODS = new Set(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
 const RULE_MAX_LENGTH = 512;
 
-/** A rule in canonical form, with what it allows. Throws `ARGUMENTS_INVALID` and says what is wrong. */
+/** Parses a rule to its canonical form and its allowances. Throws `ARGUMENTS_INVALID`. */
 export function parseRule(text: string): Rule {
   const written = text.trim();
   const set = findSet(written.toLowerCase());
@@ -59,7 +59,7 @@ function parseWritten(written: string): Rule {
   return { text: rule, allowances: spread(scheme, port).map((way) => ({ ...base, ...way })) };
 }
 
-/** A rule that could never allow anything is a mistake of whoever wrote it. */
+/** Refuses a rule that could never allow anything, because it must be a mistake. */
 function assertReachable(
   written: string,
   host: string,
@@ -67,11 +67,11 @@ function assertReachable(
 ): void {
   if (isAddress(host) && /^\/\d{1,3}$/.test(path ?? "")) throw invalid(written, "a rule is for one address, not for a range of them");
   if (port !== undefined) return;
-  if (host === "none" || host === "all") throw invalid(written, `${host} is a policy of its own, and stands alone`);
+  if (host === "none" || host === "all") throw invalid(written, `${host} is a whole policy, and cannot be one of several rules`);
   if (isAddress(host) && kindOfAddress(host, NO_ADDRESSES) !== "public")
-    throw invalid(written, `${host} is no address of the public Internet, which is reached only on a port that the rule names`);
+    throw invalid(written, `${host} is not an address of the public Internet, so the rule must name its port too`);
   if (!host.includes(".") && !isAddress(host))
-    throw invalid(written, `"${host}" is no set, and a name without a dot is of this machine's own network: write its port too`);
+    throw invalid(written, `"${host}" is not a set, and a name without a dot is of this machine's own network: write its port too`);
 }
 
 function spread(scheme: "http" | "https" | undefined, port: number | undefined): readonly Pick<Allowance, "scheme" | "port">[] {
@@ -92,7 +92,7 @@ function parseHost(written: string, text: string): { readonly host: string; read
   return { host, isWildcard };
 }
 
-/** Below a public suffix (`com`, `co.uk`, `github.io`) anybody can have a name. */
+/** Anybody can register a name below a public suffix (`com`, `co.uk`, `github.io`). */
 function assertNarrowWildcard(written: string, host: string): void {
   if (isAddress(host)) throw invalid(written, "an address has no names below it");
   if (!host.includes(".") || getPublicSuffix(host, { allowPrivateDomains: true }) === host)
@@ -102,7 +102,7 @@ function assertNarrowWildcard(written: string, host: string): void {
 function parseMethods(written: string, text: string): readonly string[] {
   const methods = [...new Set(text.toUpperCase().split("+"))].toSorted();
   const unknown = methods.find((method) => !METHODS.has(method));
-  if (unknown !== undefined) throw invalid(written, `"${unknown.slice(0, 40)}" is no method; write GET, or GET+POST`);
+  if (unknown !== undefined) throw invalid(written, `"${unknown.slice(0, 40)}" is not a method; write GET, or GET+POST`);
   return methods;
 }
 
@@ -113,7 +113,7 @@ function parsePort(written: string, text: string | undefined): number | undefine
   return port;
 }
 
-/** Undefined for `/`, which says nothing. */
+/** Returns undefined for `/`, which allows every path. */
 function parsePath(written: string, text: string): string | undefined {
   const path = toRulePath(text);
   if (path === undefined) throw invalid(written, "a path prefix has no query, comma, encoded slash or control character");

@@ -15,7 +15,7 @@ export function encodeAddress({ address, port }: Address): Buffer {
   if (!isIPv4(address) || !Number.isInteger(port) || port < 1 || port > 0xffff) {
     throw new BelljarError(
       "ARGUMENTS_INVALID",
-      `${address}:${port} is no address to listen on; give an IPv4 address and a port of 1 to 65535`,
+      `${address}:${port} is not an address to listen on; give an IPv4 address and a port from 1 to 65535`,
     );
   }
   const bytes = Buffer.from([...address.split(".").map(Number), 0, 0]);

@@ -3,7 +3,7 @@ import { ReceiveWindow, SendWindow } from "./credit.ts";
 
 const REFUSED = expect.objectContaining({ code: "GUEST_PROTOCOL" });
 
-it("a sender never gets more than its window", () => {
+it("a sender never exceeds its window", () => {
   const window = new SendWindow(100);
   expect([window.take(60), window.take(60), window.take(1)]).toEqual([60, 40, 0]);
   window.grant(30);
@@ -22,7 +22,7 @@ it("data beyond the credit is refused", () => {
   expect(() => window.receive(1)).toThrow(REFUSED);
 });
 
-it("credit goes back in halves of the window, and lets all of it be used again", () => {
+it("credit goes back in halves of the window, until all of it can be used again", () => {
   const window = new ReceiveWindow(100);
   window.receive(100);
   expect([window.take(49), window.take(1), window.take(50)]).toEqual([0, 50, 50]);

@@ -1,9 +1,9 @@
 import { EXIT_BYTES } from "./frames.ts";
 
-/** What an EXIT frame says, as it stands on the wire. */
+/** The numbers of an EXIT frame, as on the wire. */
 export interface Exit {
   readonly code: number;
-  /** 0 when it exited by itself. */
+  /** 0 if the process exited by itself. */
   readonly signal: number;
   readonly flags: number;
   readonly durationUs: bigint;
@@ -11,7 +11,7 @@ export interface Exit {
   readonly memoryPeakBytes: bigint;
 }
 
-/** `payload` has the length that the frame decoder checked. */
+/** The frame decoder has checked the length of `payload`. */
 export function parseExit(payload: Buffer): Exit {
   return {
     code: payload.readUInt32BE(0),

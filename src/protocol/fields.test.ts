@@ -7,7 +7,7 @@ import { FIELDS_MAX_BYTES, TAG } from "./wire.ts";
 const text = fc.string({ unit: "grapheme" }).filter((value) => !value.includes("\0"));
 
 describe("fields", () => {
-  it("come back as they were sent", () => {
+  it("are decoded as they were sent", () => {
     const sent = fc.record({
       args: fc.array(text),
       path: text,
@@ -41,14 +41,14 @@ describe("fields", () => {
     ).toBe(0);
   });
 
-  it("of any bytes are parsed or refused, and nothing else happens", () => {
+  it("of any bytes are parsed or refused, without any other error", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => isRefusedOr(() => Fields.parse(Buffer.from(bytes)))),
       { numRuns: 2_000 },
     );
   });
 
-  it("that are cut anywhere are refused", () => {
+  it("that are cut off at any byte are refused", () => {
     const whole = encodeFields([
       ["PATH", "some/path"],
       ["MODE", 0o644],
@@ -59,7 +59,7 @@ describe("fields", () => {
     }
   });
 
-  it("that are unknown, doubled, of the wrong width or hold a NUL are refused", () => {
+  it("that are unknown, repeated, of the wrong width or hold a NUL are refused", () => {
     const path = encodeFields([["PATH", "x"]]);
     const refused = [
       Buffer.from([200, 0, 0, 0, 0]),
@@ -83,7 +83,7 @@ describe("fields", () => {
     expect(() => encodeFields([["PATH", "a\0b"]])).toThrow(expect.objectContaining({ code: "PATH_INVALID" }));
   });
 
-  it("that are needed and missing are a fault of the sender", () => {
+  it("that are missing are reported as a fault of the sender", () => {
     expect(() => Fields.parse(Buffer.alloc(0)).needNumber("PID")).toThrow(expect.objectContaining({ code: "GUEST_PROTOCOL" }));
   });
 });

@@ -14,10 +14,10 @@ export type Field =
 
 const FIELD_HEADER_BYTES = 5;
 const NUL = 0;
-/** Values that are bytes or fields of their own; all others are text. */
+/** Tags whose values are raw bytes or nested fields. All other values of width 0 are text. */
 const BINARY: ReadonlySet<TagName> = new Set(["VALUE", "SETUP", "CGROUP", "ADDRESS"]);
 
-/** Encodes fields behind `reserve` free bytes, in one allocation. Throws `ARGUMENTS_INVALID` for what the wire cannot carry. */
+/** Encodes fields behind `reserve` free bytes, in one allocation. Throws `ARGUMENTS_INVALID` for values that do not fit the wire. */
 export function encodeFields(fields: readonly Field[], reserve = 0): Buffer {
   let size = 0;
   for (const field of fields) size += encodedLength(field);
@@ -58,7 +58,7 @@ function writeValue(buffer: Buffer, at: number, tag: TagName, value: string | Ui
   }
   if (!BINARY.has(tag) && holdsNul(buffer.subarray(at, end))) {
     const code = tag === "PATH" || tag === "TARGET" || tag === "CWD" ? "PATH_INVALID" : "ARGUMENTS_INVALID";
-    throw new BelljarError(code, `${tag} holds a NUL byte, which no path, argument or variable can; take it out`);
+    throw new BelljarError(code, `${tag} holds a NUL byte: remove it, for no path, argument or variable can hold one`);
   }
   return end;
 }
@@ -73,10 +73,7 @@ function writeNumber(buffer: Buffer, at: number, tag: TagName, value: number | b
 }
 
 function outOfRange(tag: TagName, value: number | bigint): BelljarError {
-  return new BelljarError(
-    "ARGUMENTS_INVALID",
-    `${tag} is ${value}; expected a whole number of at most ${TAG[tag].width} bytes, not negative`,
-  );
+  return new BelljarError("ARGUMENTS_INVALID", `${tag} is ${value}; expected a whole number from 0 that fits into ${TAG[tag].width} bytes`);
 }
 
 function holdsNul(bytes: Buffer): boolean {
@@ -95,7 +92,7 @@ function tagNames(): (TagName | undefined)[] {
 export class Fields {
   readonly #values = new Map<TagName, Buffer[]>();
 
-  /** Throws `GUEST_PROTOCOL` unless every byte belongs to a known field of the right width. */
+  /** Throws `GUEST_PROTOCOL` for an unknown field, a wrong width, a repeated field, or a field that is cut off. */
   static parse(bytes: Buffer): Fields {
     const fields = new Fields();
     let at = 0;
@@ -122,7 +119,7 @@ export class Fields {
     return this.#values.get(tag)?.[0];
   }
 
-  /** UTF-8, with invalid bytes replaced. */
+  /** Decodes UTF-8. Invalid bytes are replaced. */
   text(tag: TextTag): string | undefined {
     return this.bytes(tag)?.toString();
   }
@@ -143,7 +140,7 @@ export class Fields {
     return number;
   }
 
-  /** Throws `GUEST_PROTOCOL` when the field is missing. */
+  /** Throws `GUEST_PROTOCOL` if the field is missing. */
   needNumber(tag: NumberTag | WideTag): number {
     return this.number(tag) ?? missing(tag);
   }
@@ -164,7 +161,7 @@ function missing(tag: TagName): never {
   throw malformed(`${tag} is missing`);
 }
 
-/** The other side broke the protocol: a bug, or a guest that lies. */
+/** The error for a broken protocol: a bug, or a guest that lies. */
 export function malformed(what: string): BelljarError {
-  return new BelljarError("GUEST_PROTOCOL", `The other side of the guest protocol sent something malformed: ${what}. Make a new sandbox`);
+  return new BelljarError("GUEST_PROTOCOL", `The other side of the guest protocol sent malformed data: ${what}. Create a new sandbox`);
 }

@@ -13,7 +13,7 @@ const frame = fc.record({
 });
 
 describe("frames", () => {
-  it("come back as they were sent, however the stream is cut", () => {
+  it("are decoded as they were sent, however the stream is cut", () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 20 }), fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1 }), (frames, cuts) => {
         const bytes = Buffer.concat(frames.map(({ type, channel, payload }) => encodeFrame(type, channel, payload)));
@@ -22,7 +22,7 @@ describe("frames", () => {
     );
   });
 
-  it("are whole at every boundary", () => {
+  it("are complete at every boundary", () => {
     const bytes = Buffer.concat([encodeFrame(FRAME.DATA, 1, Buffer.from("hello")), encodeFrame(FRAME.END, 1), encodeResize(30, 100)]);
     for (let at = 0; at <= bytes.length; at++) {
       expect(joinData(decode([bytes.subarray(0, at), bytes.subarray(at)])).length).toBe(3);
@@ -38,7 +38,7 @@ describe("frames", () => {
     expect(payloads).toEqual(["he", "llo", "whole"]);
   });
 
-  it("of any bytes are decoded or refused, and nothing else happens", () => {
+  it("of any bytes are decoded or refused, without any other error", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 20 }), (chunks) => {
         expect(isDecodedOrRefused(chunks.map((chunk) => Buffer.from(chunk)))).toBe(true);
@@ -47,7 +47,7 @@ describe("frames", () => {
     );
   });
 
-  it("with one byte changed are decoded or refused, and nothing else happens", () => {
+  it("with one changed byte are decoded or refused, without any other error", () => {
     const bytes = Buffer.concat([
       encodeFrame(FRAME.DATA, 1, Buffer.alloc(40)),
       encodeFrame(FRAME.END, 1),
@@ -63,7 +63,7 @@ describe("frames", () => {
     );
   });
 
-  it("that are too long, of an unknown type or not zero where they must be are refused at the header", () => {
+  it("that are too long, of an unknown type or with reserved bits are refused at the header", () => {
     const tooLong = encodeFrameHeader(FRAME.DATA, 0, PAYLOAD_MAX_BYTES + 1);
     const reserved = encodeFrame(FRAME.DATA, 0);
     reserved[2] = 1;
@@ -73,7 +73,7 @@ describe("frames", () => {
     }
   });
 
-  it("stop when the decoder is told to, also within a chunk", () => {
+  it("stop when `stop` is called, even within a chunk", () => {
     const seen: number[] = [];
     const decoder = new FrameDecoder((_type, channel) => {
       seen.push(channel);
@@ -94,7 +94,7 @@ describe("frames", () => {
 });
 
 describe("a request head", () => {
-  it("comes back as it was sent, with what follows, however it is cut", () => {
+  it("is decoded as it was sent, with the bytes behind it, however it is cut", () => {
     const bytes = Buffer.concat([encodeHead(OPERATION.EXEC, [["ARG", "true"]]), Buffer.from("rest")]);
     for (let at = 0; at <= bytes.length; at++) {
       const decoder = new HeadDecoder();
@@ -105,13 +105,13 @@ describe("a request head", () => {
     }
   });
 
-  it("of another version is refused by a name of its own", () => {
+  it("of another version is refused with an error code of its own", () => {
     const bytes = encodeHead(OPERATION.PING, []);
     bytes[2] = 9;
     expect(() => new HeadDecoder().push(bytes)).toThrow(expect.objectContaining({ code: "GUEST_VERSION" }));
   });
 
-  it("that is none, or too long, is refused", () => {
+  it("that is invalid or too long is refused", () => {
     const tooLong = encodeHead(OPERATION.PING, []);
     tooLong.writeUInt32BE(1_000_000, 4);
     for (const bytes of [Buffer.from("GET / HTTP/1.1\r\n"), tooLong]) {
@@ -120,7 +120,7 @@ describe("a request head", () => {
   });
 });
 
-it("an exit comes back as it was sent", () => {
+it("an exit is decoded as it was sent", () => {
   const exit = { code: 137, signal: 9, flags: 3, durationUs: 5n, cpuUs: 2n ** 40n, memoryPeakBytes: 2n ** 33n };
   expect(parseExit(encodeExit(exit))).toEqual(exit);
 });
@@ -134,7 +134,7 @@ function decode(chunks: readonly Buffer[]): { type: number; channel: number; pay
 
 type Frames = readonly { readonly type: number; readonly channel: number; readonly payload: Buffer }[];
 
-/** The bytes of neighbouring DATA frames of a channel in one. */
+/** Joins neighbouring DATA frames of the same channel. */
 function joinData(frames: Frames): Frames {
   const joined: { type: number; channel: number; payload: Buffer }[] = [];
   for (const next of frames) {

@@ -3,10 +3,10 @@ import { FRAME, FRAME_HEADER_BYTES, PAYLOAD_MAX_BYTES } from "./wire.ts";
 
 export const EXIT_BYTES = 36;
 const ERROR_HEADER_BYTES = 4;
-/** A payload this many times smaller than the chunk it came in is copied, so that a small rest never keeps a large chunk alive. */
+/** If a chunk is more than so many times larger than a payload in it, the payload is copied. Small payloads keep no large chunk alive. */
 const COPY_RATIO = 8;
 
-/** The lengths that a payload may have, by frame type. */
+/** Minimum and maximum length of a payload, by frame type. */
 const LENGTHS: readonly (readonly [number, number] | undefined)[] = lengths();
 
 function lengths(): (readonly [number, number] | undefined)[] {
@@ -21,7 +21,7 @@ function lengths(): (readonly [number, number] | undefined)[] {
   return table;
 }
 
-/** The 8 bytes before a payload of `length` bytes; the caller keeps `length` within `PAYLOAD_MAX_BYTES`. */
+/** Encodes the 8 bytes before a payload. The caller keeps `length` within `PAYLOAD_MAX_BYTES`. */
 export function encodeFrameHeader(type: number, channel: number, length: number, reserve = 0): Buffer {
   const buffer = Buffer.allocUnsafe(FRAME_HEADER_BYTES + reserve);
   buffer.writeUInt32BE(((type << 24) | (channel << 16)) >>> 0, 0);
@@ -29,7 +29,7 @@ export function encodeFrameHeader(type: number, channel: number, length: number,
   return buffer;
 }
 
-/** A whole frame in one buffer; `payload` is copied. */
+/** Encodes a whole frame into one buffer. `payload` is copied. */
 export function encodeFrame(type: number, channel: number, payload?: Uint8Array): Buffer {
   const length = payload?.length ?? 0;
   const buffer = encodeFrameHeader(type, channel, length, length);
@@ -51,8 +51,8 @@ export function encodeResize(rows: number, cols: number): Buffer {
 export type FrameSink = (type: number, channel: number, payload: Buffer) => void;
 
 /**
- * Cuts chunks into frames and hands each to `sink`: whole, but for DATA, whose bytes are handed on as they come, in one or more parts.
- * Holds at most one frame; payloads are views of a chunk where that is cheap.
+ * Cuts chunks into frames and hands each frame to `sink`. DATA frames are handed on as they come, in one or more parts; all others are
+ * handed on whole. The decoder holds at most one frame. Payloads may be views of a chunk.
  */
 export class FrameDecoder {
   readonly #sink: FrameSink;
@@ -68,17 +68,17 @@ export class FrameDecoder {
     this.#sink = sink;
   }
 
-  /** No frame is handed out after this, also not from the chunk being cut. */
+  /** Hands out no more frames, not even from the chunk that `push` is working on. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** True between the first and the last byte of a frame: a stream that ends here was cut. */
+  /** True between the first and the last byte of a frame. A stream that ends here was cut off. */
   get isMidFrame(): boolean {
     return this.#headerFill > 0 || this.#dataLeft > 0;
   }
 
-  /** Throws `GUEST_PROTOCOL` for a header that cannot be; the decoder is of no use after that. */
+  /** Throws `GUEST_PROTOCOL` for an invalid header. The decoder cannot be used after that. */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && !this.#stopped) at = this.#step(chunk, at);

@@ -4,7 +4,7 @@ import { FIELDS_MAX_BYTES, HEAD_BYTES, VERSION } from "./wire.ts";
 
 const MAGIC = 0x42_4a;
 
-/** A whole request head in one buffer. Throws what `encodeFields` throws. */
+/** Encodes a whole request head into one buffer. Throws the errors of `encodeFields`. */
 export function encodeHead(operation: number, fields: readonly Field[]): Buffer {
   const buffer = encodeFields(fields, HEAD_BYTES);
   buffer.writeUInt16BE(MAGIC, 0);
@@ -23,7 +23,7 @@ export interface Head {
 export class HeadDecoder {
   #held: Buffer = Buffer.alloc(0);
 
-  /** The head and the bytes behind it once it is whole. Throws `GUEST_PROTOCOL` or `GUEST_VERSION`. */
+  /** Returns the head and the bytes behind it once the head is complete. Throws `GUEST_PROTOCOL` or `GUEST_VERSION`. */
   push(chunk: Buffer): { readonly head: Head; readonly rest: Buffer } | undefined {
     this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const held = this.#held;
@@ -40,7 +40,7 @@ function fieldsLength(head: Buffer): number {
   if (head[2] !== VERSION)
     throw new BelljarError(
       "GUEST_VERSION",
-      `The request speaks version ${head[2]}, this side version ${VERSION}; use one release of Belljar on both`,
+      `The request has protocol version ${head[2]}, this side has version ${VERSION}: use the same release of Belljar on both sides`,
     );
   const length = head.readUInt32BE(4);
   if (length > FIELDS_MAX_BYTES) throw malformed(`a head of ${length} bytes`);

@@ -1,4 +1,4 @@
-/** The numbers of the guest protocol, version 1 (`docs/guest-protocol.md`). `native/common/protocol.h` holds the same ones. */
+/** The numbers of the guest protocol, version 1 (`docs/guest-protocol.md`). `native/common/protocol.h` holds the same numbers. */
 
 export const VERSION = 1;
 export const HEAD_BYTES = 8;
@@ -41,7 +41,8 @@ export const OPERATION = {
   KEEPER_PAUSE: 67,
   KEEPER_RESUME: 68,
   KEEPER_WAIT: 69,
-  /** Not sent over a stream: the head of the specification that the jail reads from its standard input. */
+  KEEPER_STOP: 70,
+  /** Never sent over a stream. It starts the specification that the jail reads from its standard input. */
   JAIL: 96,
 } as const;
 
@@ -59,7 +60,7 @@ export const FRAME = {
   ERROR: 11,
 } as const;
 
-/** The width of a numeric field in bytes; 0 is text or bytes. `many` may stand more than once. */
+/** `width` is the size of a numeric field in bytes; 0 means text or bytes. A field with `many` may be repeated. */
 export const TAG = {
   SECRET: { id: 1, width: 0 },
   ARG: { id: 2, width: 0, many: true },
@@ -114,7 +115,8 @@ export const TAG = {
   EXIT: { id: 51, width: 4 },
   /** An address and a port: 6 bytes for IPv4, 18 for IPv6. */
   ADDRESS: { id: 52, width: 0, many: true },
-  // The jail's specification only.
+  ACTION: { id: 53, width: 1 },
+  // Only in the jail's specification.
   ID: { id: 128, width: 0 },
   HOSTNAME: { id: 129, width: 0 },
   FOLDER: { id: 130, width: 0 },
@@ -139,6 +141,7 @@ export const TAG = {
   LAYERS: { id: 149, width: 0 },
   NEWUIDMAP: { id: 150, width: 0 },
   NEWGIDMAP: { id: 151, width: 0 },
+  RUN: { id: 152, width: 4 },
 } as const satisfies Record<string, { id: number; width: 0 | 1 | 2 | 4 | 8; many?: true }>;
 export type TagName = keyof typeof TAG;
 
@@ -158,12 +161,15 @@ export const FLAG = {
 
 export const ENTRY_TYPE = { FILE: 1, DIRECTORY: 2, LINK: 3, OTHER: 4 } as const;
 
-/** Kinds of change that WATCH reports. OVERFLOW: events were lost; list the folder again. */
+/** Kinds of change that WATCH reports. OVERFLOW means that events were lost: list the folder again. */
 export const EVENT_KIND = { CREATE: 1, WRITE: 2, REMOVE: 3, RENAME: 4, ATTRIBUTES: 5, OVERFLOW: 6 } as const;
 
-export const EXIT_FLAG = { TIMED_OUT: 1, OUT_OF_MEMORY: 2 } as const;
+/** What the keeper does when the deadline passes. */
+export const DEADLINE_ACTION = { KILL: 1, PAUSE: 2, STOP: 3 } as const;
 
-/** Codes of an ERROR frame. The guest connection turns each into one row of the error table. */
+export const EXIT_FLAG = { TIMED_OUT: 1 } as const;
+
+/** Codes of an ERROR frame. The guest connection translates each code into a code of the error table. */
 export const GUEST_ERROR = {
   BAD_REQUEST: 1,
   VERSION_MISMATCH: 2,

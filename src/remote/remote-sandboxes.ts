@@ -1,18 +1,23 @@
-import * as z from "zod";
 import { createGuest } from "../runtime/guest/create-guest.ts";
-import type { CreateOptions, ListFilter, Sandbox, SandboxInfo, Sandboxes } from "../sandbox/sandbox.ts";
-import type { Isolation, SandboxEnd } from "../runtime/runtime.ts";
+import type { CreateOptions, ListOptions, Sandbox, SandboxInfo, Sandboxes } from "../sandbox/sandbox.ts";
+import type { SandboxEnd } from "../runtime/runtime.ts";
+import type { HostIsolation } from "../sandbox/runtimes.ts";
 import { BelljarError } from "../errors.ts";
-import { isolation, parseAnswer, sandboxInfo, usage } from "./server-answers.ts";
+import {
+  defaultSandboxSchema,
+  environmentSchema,
+  hostIsolationSchema,
+  sandboxPageSchema,
+  usageSchema,
+} from "../sandbox/wire/answer-schemas.ts";
+import { sandboxSchema } from "../sandbox/wire/sandbox-schema.ts";
+import { parseAnswer } from "./server-answers.ts";
 import { openLease } from "./lease.ts";
+import { readRemoteEvents } from "./remote-events.ts";
 import { remotePorts } from "./remote-ports.ts";
 import type { Lease } from "./lease.ts";
 import { askServer, openGuestStream } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
-
-const listAnswer = z.object({ sandboxes: z.array(sandboxInfo) });
-const environmentAnswer = z.object({ env: z.record(z.string(), z.string()) });
-const defaultAnswer = z.object({ created: z.boolean(), sandbox: sandboxInfo });
 
 /**
  * The sandboxes of a server, with the errors that the server names. The server knows the caller by its token, so the principal
@@ -24,7 +29,7 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
     async create(_principal, options, signal) {
       if (options.ephemeral) return createLeased(address, options, signal);
       const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
-      return createRemoteSandbox(address, parseAnswer(sandboxInfo, answer).id);
+      return createRemoteSandbox(address, parseAnswer(sandboxSchema, answer).id);
     },
     async get(_principal, id) {
       const found = await info(id);
@@ -34,41 +39,51 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
     },
     getLinked: async (id) => createRemoteSandbox(address, (await info(id)).id),
     info: (_principal, id) => info(id),
-    async list(_principal, filter) {
-      return parseAnswer(listAnswer, await askServer(address, { method: "GET", path: `/v1/sandboxes${toQuery(filter)}` })).sandboxes;
+    async list(_principal, options) {
+      return parseAnswer(sandboxPageSchema, await askServer(address, { method: "GET", path: `/v1/sandboxes${toQuery(options)}` }));
     },
+    events: (_principal, signal) => readRemoteEvents(address, signal),
     async default(_principal, name, options, signal) {
       const path = `/v1/default-sandboxes/${encodeURIComponent(name)}`;
       const answer = await askServer(address, { method: "POST", path, body: options, signal });
-      const { created, sandbox } = parseAnswer(defaultAnswer, answer);
+      const { created, sandbox } = parseAnswer(defaultSandboxSchema, answer);
       return { created, sandbox: createRemoteSandbox(address, sandbox.id) };
     },
   };
 }
 
 /** What the server's host enforces. */
-export async function fetchIsolation(address: ServerAddress): Promise<Isolation> {
-  return parseAnswer(isolation, await askServer(address, { method: "GET", path: "/v1/doctor" }));
+export async function fetchIsolation(address: ServerAddress): Promise<HostIsolation> {
+  return parseAnswer(hostIsolationSchema, await askServer(address, { method: "GET", path: "/v1/doctor" }));
 }
 
 function createRemoteSandbox(address: ServerAddress, id: string): Sandbox {
   const path = sandboxPath(id);
   const connect = (signal: AbortSignal) => openGuestStream(address, id, signal);
   const environment = async () =>
-    parseAnswer(environmentAnswer, await askServer(address, { method: "GET", path: `${path}/environment` })).env;
+    parseAnswer(environmentSchema, await askServer(address, { method: "GET", path: `${path}/environment` })).env;
+  const askUsage = async () => parseAnswer(usageSchema, await askServer(address, { method: "GET", path: `${path}/usage` }));
   return {
     id,
     guest: createGuest(connect, { env: environment, findEnd: () => findEnd(address, id) }),
     connect,
     info: () => getInfo(address, id),
-    usage: async () => parseAnswer(usage, await askServer(address, { method: "GET", path: `${path}/usage` })),
+    usage: askUsage,
+    knownOomKills: async () => (await askUsage()).oomKills,
     environment,
     async setNetwork(policy, { capped = false } = {}) {
       await askServer(address, { method: "PUT", path: `${path}/network`, body: { policy, capped } });
     },
     ...remotePorts(address, path),
-    async extend(timeoutMs) {
-      await askServer(address, { method: "POST", path: `${path}/extend`, body: { timeoutMs } });
+    async extend(timeoutMs, action) {
+      await askServer(address, { method: "POST", path: `${path}/extend`, body: { timeoutMs, ...(action && { action }) } });
+    },
+    async stop() {
+      await askServer(address, { method: "POST", path: `${path}/stop` });
+    },
+    async start(signal) {
+      const answer = await askServer(address, { method: "POST", path: `${path}/start`, signal });
+      return createRemoteSandbox(address, parseAnswer(sandboxSchema, answer).id);
     },
     kill: () => kill(address, path),
   };
@@ -90,7 +105,7 @@ async function createLeased(address: ServerAddress, options: CreateOptions, sign
 /** Gives a lease back whose answer cannot be read: nobody else would. */
 function leasedId(lease: Lease): string {
   try {
-    return parseAnswer(sandboxInfo, lease.answer).id;
+    return parseAnswer(sandboxSchema, lease.answer).id;
   } catch (error) {
     lease.close();
     throw error;
@@ -109,20 +124,22 @@ async function kill(address: ServerAddress, path: string): Promise<void> {
 /** Undefined while it lives, and when the server cannot say: then the broken connection is what the caller is told. */
 async function findEnd(address: ServerAddress, id: string): Promise<SandboxEnd | undefined> {
   const info = await getInfo(address, id).catch(() => undefined);
-  return info?.endReason && { reason: info.endReason, at: info.endedAt ?? new Date() };
+  return info?.endReason && { reason: info.endReason, at: info.endedAt ?? new Date(), ...(info.state === "stopped" && { kept: true }) };
 }
 
 async function getInfo(address: ServerAddress, id: string): Promise<SandboxInfo> {
-  return parseAnswer(sandboxInfo, await askServer(address, { method: "GET", path: sandboxPath(id) }));
+  return parseAnswer(sandboxSchema, await askServer(address, { method: "GET", path: sandboxPath(id) }));
 }
 
 function sandboxPath(id: string): string {
   return `/v1/sandboxes/${encodeURIComponent(id)}`;
 }
 
-function toQuery({ state = [], metadata = {} }: ListFilter): string {
+function toQuery({ filter: { state = [], metadata = {} } = {}, cursor, limit }: ListOptions = {}): string {
   const query = new URLSearchParams();
   for (const one of state) query.append("state", one);
   for (const [key, value] of Object.entries(metadata)) query.append(`metadata.${key}`, value);
+  if (cursor !== undefined) query.append("cursor", cursor);
+  if (limit !== undefined) query.append("limit", String(limit));
   return query.size === 0 ? "" : `?${query.toString()}`;
 }

@@ -1,10 +1,11 @@
 import * as z from "zod";
+import { dateField } from "../sandbox/wire/fields.ts";
 import type { SecretVault } from "../secrets/secret-store.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { askServer } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
 
-const listAnswer = z.object({ secrets: z.array(z.object({ name: z.string(), changedAt: z.coerce.date() })) });
+export const secretsAnswer = z.object({ secrets: z.array(z.object({ name: z.string(), changedAt: dateField })) });
 
 /** The secrets of a server. It knows the caller by its token, so the owner that a method is given is not sent. */
 export function createRemoteSecrets(address: ServerAddress): SecretVault {
@@ -14,7 +15,7 @@ export function createRemoteSecrets(address: ServerAddress): SecretVault {
       await askServer(address, { method: "PUT", path: pathOf(name), body: { value } });
     },
     async list() {
-      return parseAnswer(listAnswer, await askServer(address, { method: "GET", path: "/v1/secrets" })).secrets;
+      return parseAnswer(secretsAnswer, await askServer(address, { method: "GET", path: "/v1/secrets" })).secrets;
     },
     async remove(_owner, name) {
       await askServer(address, { method: "DELETE", path: pathOf(name) });

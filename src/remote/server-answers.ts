@@ -2,61 +2,6 @@ import * as z from "zod";
 import { BelljarError, ERRORS } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { parseJson } from "../files/parse-json.ts";
-import { networkPolicySchema, secretUsesSchema } from "../sandbox/network-schema.ts";
-import { SANDBOX_STATES } from "../sandbox/sandbox.ts";
-
-const limits = z.object({
-  memoryBytes: z.number().optional(),
-  cpus: z.number().optional(),
-  pids: z.number().optional(),
-  diskBytes: z.number().optional(),
-  openFiles: z.number().optional(),
-});
-
-export const sandboxInfo = z.object({
-  id: z.string(),
-  shortId: z.string(),
-  owner: z.string(),
-  state: z.enum(SANDBOX_STATES),
-  stateReason: z.string().optional(),
-  template: z.string(),
-  runtime: z.string(),
-  createdAt: z.coerce.date(),
-  deadline: z.coerce.date().optional(),
-  endedAt: z.coerce.date().optional(),
-  endReason: z.enum(["killed", "deadline", "out_of_memory", "exited", "host_lost", "keeper_lost", "create_failed"]).optional(),
-  limits,
-  unenforced: z.array(limits.keyof()),
-  network: networkPolicySchema,
-  networkCeiling: networkPolicySchema.optional(),
-  secrets: secretUsesSchema.optional(),
-  workspace: z.object({ path: z.string(), mode: z.enum(["copy", "ro", "rw"]) }).optional(),
-  nestedFilters: z.boolean().optional(),
-  metadata: z.record(z.string(), z.string()),
-  defaultName: z.string().optional(),
-});
-
-export const usage = z.object({
-  memoryBytes: z.number(),
-  memoryPeakBytes: z.number(),
-  cpuUs: z.number(),
-  processes: z.number(),
-  oomKills: z.number(),
-  phase: z.enum(["running", "paused", "ending"]),
-  deadline: z.coerce.date().optional(),
-});
-
-export const isolation = z.object({
-  runtime: z.string(),
-  available: z.boolean(),
-  checks: z.array(
-    z.object({ id: z.string(), state: z.enum(["enforced", "partial", "absent"]), detail: z.string(), remedy: z.string().optional() }),
-  ),
-  limits: z.array(limits.keyof()),
-  users: z.enum(["two", "one"]),
-  terminals: z.boolean(),
-  pause: z.boolean(),
-});
 
 const failure = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 

@@ -3,20 +3,65 @@ import type { Duplex } from "node:stream";
 /** A way to make sandboxes. Everything above `runtime/` sees sandboxes through this and {@link RunningSandbox} alone. */
 export interface Runtime {
   readonly name: string;
+  readonly layers: LayerStore;
   /** What this runtime enforces on this host, found by trying, not by reading version strings. Cached after the first call. */
   probe(): Promise<Isolation>;
   /**
-   * Builds a sandbox and resolves once its guest answers. `spec.folder` exists and belongs to this sandbox alone.
-   * Rejects with `LIMIT_UNENFORCEABLE`, `RUNTIME_UNAVAILABLE` or `RUNTIME_FAILED`; on rejection or abort nothing is left behind.
+   * Starts one run of a sandbox and resolves once its guest answers. `spec.folder` exists and belongs to this sandbox alone. The first
+   * run makes the sandbox's layers; each later run finds them as the run before it left them. Rejects with `LIMIT_UNENFORCEABLE`,
+   * `NOT_SUPPORTED`, `TEMPLATE_NOT_FOUND`, `RUNTIME_UNAVAILABLE` or `RUNTIME_FAILED`. On rejection or abort nothing of the run is left,
+   * and layers that were there before are as they were.
    */
   create(spec: SandboxSpec, signal: AbortSignal): Promise<RunningSandbox>;
-  /** Opens a sandbox that an earlier or another process made; undefined when it lives no more. */
-  open(id: string, folder: string): Promise<RunningSandbox | undefined>;
+  /** Opens a run that an earlier or another process started; undefined when it lives no more. */
+  open(run: RecordedRun): Promise<RunningSandbox | undefined>;
   /**
-   * Clears what a dead sandbox left behind (layers, control groups, sockets) and says why it ended; undefined while it lives.
-   * Safe to call from several processes at once.
+   * Clears what a dead run left behind (control groups, sockets) and says why it ended; undefined while it lives. The sandbox's layers
+   * stay. The end of a second or later run that was lost, or that never came up, is `kept`. Safe to call from several processes at once.
    */
-  clear(id: string, folder: string): Promise<SandboxEnd | undefined>;
+  clear(run: Run): Promise<SandboxEnd | undefined>;
+}
+
+/** What sandboxes start from, and what they wrote. Layers lie beside a sandbox's runs: a run uses them and never owns them. */
+export interface LayerStore {
+  /** What a sandbox on this base shows inside. Rejects with `TEMPLATE_NOT_FOUND`, and `NOT_SUPPORTED` for a kind of base that it does not have. */
+  describe(base: Base): Promise<Inside>;
+  /** Removes all that a sandbox wrote. Its last run has ended. Removing it again is no error. */
+  remove(lastRun: Run): Promise<void>;
+}
+
+/** What a sandbox starts from. */
+export type Base =
+  | { readonly template: string }
+  /** A snapshot by its id. */
+  | { readonly snapshot: string }
+  /** Read-only layers of the store by their names, the topmost first, on a template. */
+  | { readonly layers: readonly string[]; readonly template: string };
+
+/** One run of a sandbox. A sandbox is an id; it may be stopped and started again, and each start is a run. */
+export interface Run {
+  readonly id: string;
+  /** Counts the sandbox's runs, from 1. */
+  readonly generation: number;
+  /** The sandbox's own folder on the host, absolute. The runtime owns `runs/` and `layers/` in it. */
+  readonly folder: string;
+}
+
+/** A run with what was written down when the sandbox was made. */
+export interface RecordedRun extends Run {
+  readonly inside: Inside;
+}
+
+/** What a sandbox shows inside, whatever it is made of. */
+export interface Inside {
+  /** The base's environment, for every command. HOME, USER and the like come from the guest. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The home of the user whose commands name no other one. */
+  readonly home: string;
+  /** Where a workspace is shown. */
+  readonly workspace: string;
+  /** Where a command starts that names no folder. */
+  readonly cwd: string;
 }
 
 /** What a runtime is opened with. */
@@ -35,9 +80,10 @@ export interface RuntimeOptions {
   readonly onProgress?: (message: string) => void;
 }
 
-/** A live sandbox. Disposing it kills it and resolves when nothing of it is left; `release` lets it live on. */
+/** One run of a sandbox that lives. Disposing it kills the sandbox and resolves when nothing of it is left; `release` lets it live on. */
 export interface RunningSandbox extends AsyncDisposable {
   readonly id: string;
+  readonly generation: number;
   /** The template's environment, for every command inside. */
   readonly env: Readonly<Record<string, string>>;
   /**
@@ -47,32 +93,46 @@ export interface RunningSandbox extends AsyncDisposable {
   connect(signal: AbortSignal): Promise<Duplex>;
   /** Within seconds, as all below: rejects with `SANDBOX_UNRESPONSIVE`. What only its guest knows is 0 when that does not answer. */
   usage(): Promise<Usage>;
-  /** Moves the moment at which the keeper acts by itself, whether or not this process still lives; undefined takes it away. */
-  extend(deadline: Date | undefined): Promise<void>;
+  /**
+   * Moves the moment at which the keeper acts by itself, whether or not this process still lives; undefined takes it away. `action`: what
+   * the keeper does then; absent: what was set before. Rejects with `NOT_SUPPORTED` for an action that this sandbox cannot have.
+   */
+  extend(deadline: Date | undefined, action?: DeadlineAction): Promise<void>;
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Ends the sandbox whether or not anybody in it answers; resolves when its processes are gone and the reason is written. Killing an ended one is no error. */
+  /**
+   * Ends the run and keeps all that the sandbox wrote for another run. Nothing is flushed: whatever process crashes, all of it is
+   * kept, but a power cut or a crash of the host's kernel may lose what was written in the last half minute or so. Rejects with `NOT_SUPPORTED` when its layers lie in
+   * memory; then it lives on. Of a stop and a kill at once, the kill holds.
+   */
+  stop(): Promise<SandboxEnd>;
+  /** Ends the sandbox and removes what it wrote, whether or not anybody in it answers; resolves when its processes are gone and the reason is written. Killing an ended one is no error. */
   kill(reason: EndReason): Promise<SandboxEnd>;
-  /** Settles once, when the sandbox has ended; never rejects. */
+  /** Settles once, when the run has ended; never rejects. */
   readonly ended: Promise<SandboxEnd>;
   /** Closes what this process holds of it; the sandbox lives on. An ephemeral one dies with its process all the same. */
   release(): Promise<void>;
 }
 
-export type EndReason = "killed" | "deadline" | "out_of_memory" | "exited" | "host_lost" | "keeper_lost" | "create_failed";
+/**
+ * What the keeper does at the deadline: `kill` deletes the sandbox, `stop` keeps what it wrote. `pause` freezes it, or leaves it frozen, for
+ * seven days: then it is stopped. Whatever cannot be paused is stopped. Layers in memory cannot be kept, so such a sandbox is deleted.
+ */
+export type DeadlineAction = "kill" | "pause" | "stop";
+
+export type EndReason = "stopped" | "killed" | "deadline" | "out_of_memory" | "exited" | "host_lost" | "keeper_lost" | "create_failed";
 
 export interface SandboxEnd {
   readonly reason: EndReason;
   /** When the end was written; for `keeper_lost` when it was found. */
   readonly at: Date;
+  /** The sandbox was stopped: what it wrote is whole, and another run can be started. */
+  readonly kept?: true;
 }
 
 /** What a runtime is asked to build. All of it is decided before: names resolved, defaults applied. */
-export interface SandboxSpec {
-  readonly id: string;
-  /** The sandbox's own folder on the host, absolute. The runtime owns what it puts there. */
-  readonly folder: string;
-  readonly template: string;
+export interface SandboxSpec extends RecordedRun {
+  readonly base: Base;
   readonly hostname: string;
   readonly limits: Limits;
   /** Limits that the caller named; one that this host cannot enforce is `LIMIT_UNENFORCEABLE`. */
@@ -83,6 +143,8 @@ export interface SandboxSpec {
   /** Programs inside may filter their own system calls. Such filters take from one count of the whole machine. */
   readonly nestedFilters?: boolean;
   readonly deadline?: Date;
+  /** Default `kill`. */
+  readonly deadlineAction?: DeadlineAction;
 }
 
 /** Absent means unlimited. */
@@ -109,6 +171,7 @@ export interface Usage {
   readonly oomKills: number;
   readonly phase: "running" | "paused" | "ending";
   readonly deadline?: Date;
+  readonly deadlineAction: DeadlineAction;
 }
 
 /** What holds on this host, line by line; `belljar doctor` and every sandbox's info show it. */
@@ -123,6 +186,8 @@ export interface Isolation {
   readonly users: "two" | "one";
   readonly terminals: boolean;
   readonly pause: boolean;
+  /** A sandbox whose writes lie on a disk can be stopped and started again. */
+  readonly stop: boolean;
 }
 
 export interface IsolationCheck {

@@ -2,6 +2,7 @@ import { BelljarError } from "../errors.ts";
 import type { Limits } from "../runtime/runtime.ts";
 import type { CreateOptions } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import { labelsSchema, variablesSchema } from "./wire/texts-schema.ts";
 
 const LIMIT_NAMES = ["memoryBytes", "cpus", "pids", "diskBytes", "openFiles"] as const satisfies readonly (keyof Limits)[];
 const MEBIBYTE = 2 ** 20;
@@ -13,8 +14,6 @@ const LIMIT_RANGES: Readonly<Record<keyof Limits, readonly [number, number]>> = 
   diskBytes: [MEBIBYTE, 2 ** 52],
   openFiles: [64, 2 ** 20],
 };
-const MAX_ENTRIES = 256;
-const MAX_TEXT_BYTES = 65_536;
 const MAX_TIMEOUT_MS = 3650 * 24 * 3_600_000;
 
 /** Limits and life of a sandbox whose maker names none. */
@@ -23,11 +22,8 @@ export type SandboxDefaults = Limits & { readonly timeoutMs: number; readonly ne
 /** A caller's wish, checked and filled up with defaults. */
 export type CreateRequest = Pick<
   SandboxRecord,
-  "template" | "timeoutMs" | "limits" | "workspace" | "metadata" | "env" | "ephemeral" | "nestedFilters"
-> & {
-  /** Limits without which there shall be no sandbox. */
-  readonly required: readonly (keyof Limits)[];
-};
+  "template" | "timeoutMs" | "limits" | "required" | "workspace" | "metadata" | "env" | "ephemeral" | "nestedFilters"
+>;
 
 /** Rejects with `ARGUMENTS_INVALID` what no sandbox can have. */
 export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefaults): CreateRequest {
@@ -38,8 +34,8 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
     limits: { ...namedLimits(defaults), ...named },
     required: options.bestEffort ? [] : LIMIT_NAMES.filter((name) => name in named),
     ...(options.workspace && { workspace: { ...options.workspace } }),
-    metadata: parseTexts("metadata", options.metadata ?? {}, /^[^\0]{1,128}$/),
-    env: parseTexts("env", options.env ?? {}, /^[A-Za-z_][A-Za-z0-9_]{0,127}$/),
+    metadata: parseTexts("metadata", labelsSchema, options.metadata),
+    env: parseTexts("env", variablesSchema, options.env),
     ephemeral: options.ephemeral ?? false,
     ...((options.nestedFilters ?? defaults.nestedFilters) && { nestedFilters: true }),
   };
@@ -71,12 +67,10 @@ function parseTemplate(name: string): string {
   throw new BelljarError("ARGUMENTS_INVALID", "A template's name has 1 to 63 characters: a-z, 0-9, dot, dash and underscore");
 }
 
-function parseTexts(what: string, texts: Readonly<Record<string, string>>, key: RegExp): Record<string, string> {
-  const entries = Object.entries(texts);
-  const bytes = entries.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
-  if (entries.length > MAX_ENTRIES || bytes > MAX_TEXT_BYTES)
-    throw new BelljarError("ARGUMENTS_INVALID", `The ${what} of a sandbox has at most ${MAX_ENTRIES} entries and ${MAX_TEXT_BYTES} bytes`);
-  const bad = entries.find(([name, value]) => !key.test(name) || value.includes("\0"));
-  if (bad) throw new BelljarError("ARGUMENTS_INVALID", `The ${what} of a sandbox has a bad entry: ${JSON.stringify(bad[0].slice(0, 128))}`);
-  return Object.fromEntries(entries);
+function parseTexts(what: string, schema: typeof labelsSchema, texts: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const parsed = schema.safeParse(texts);
+  if (parsed.success) return parsed.data;
+  const { code, message, path } = parsed.error.issues[0] ?? {};
+  const problem = code === "custom" ? message : `a bad entry: ${JSON.stringify(String(path?.[0] ?? "").slice(0, 128))}`;
+  throw new BelljarError("ARGUMENTS_INVALID", `The ${what} of a sandbox has ${problem}`);
 }

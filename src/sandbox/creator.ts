@@ -7,13 +7,17 @@ const MAKING_MS = 30_000;
 /** This process, told apart from one that had its pid before. */
 export const CREATOR: SandboxRecord["creator"] = { pid: process.pid, startedMs: Math.round(performance.timeOrigin) };
 
+export function isThisProcess({ pid, startedMs }: SandboxRecord["creator"]): boolean {
+  return pid === CREATOR.pid && startedMs === CREATOR.startedMs;
+}
+
 /**
  * Whether a sandbox may still be in the making: its keeper holds no lock yet, and asking the runtime would clear it away.
  * Spares only; what is older, or has lost its maker, is for the runtime to judge.
  */
 export function mayBeInTheMaking(record: Pick<SandboxRecord, "createdAt" | "creator">, now: number): boolean {
   if (now - record.createdAt.getTime() > MAKING_MS) return false;
-  return record.creator.pid === CREATOR.pid ? record.creator.startedMs === CREATOR.startedMs : isAlive(record.creator.pid);
+  return record.creator.pid === CREATOR.pid ? isThisProcess(record.creator) : isAlive(record.creator.pid);
 }
 
 function isAlive(pid: number): boolean {

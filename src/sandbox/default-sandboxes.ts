@@ -15,8 +15,8 @@ export interface DefaultsHome {
     options: CreateOptions,
     more: { readonly defaultName: string; readonly signal: AbortSignal },
   ): Promise<LocalSandbox>;
-  /** Undefined when the owner has no live sandbox of that id. */
-  find(principal: Principal, id: string): Promise<LocalSandbox | undefined>;
+  /** Starts one that is stopped. Undefined when the owner has no sandbox of that id that has not ended. */
+  find(request: DefaultRequest, id: string): Promise<LocalSandbox | undefined>;
 }
 
 export interface DefaultRequest {
@@ -50,7 +50,7 @@ export class DefaultSandboxes {
     assertName(request.name);
     const known = this.#known.get(keyOf(request));
     const result = known && !known.end ? { sandbox: known, created: false } : await this.#inTurn(request);
-    if (!result.created) assertSameWorkspace(result.sandbox, request);
+    if (!result.created) assertAsWanted(result.sandbox, request);
     await result.sandbox.keepAlive();
     return result;
   }
@@ -73,7 +73,7 @@ export class DefaultSandboxes {
     const { principal, name } = request;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const claim = await this.#claims.current(principal.id, name);
-      const found = claim.id !== "" ? await this.#home.find(principal, claim.id) : undefined;
+      const found = claim.id !== "" ? await this.#home.find(request, claim.id) : undefined;
       if (found) return { sandbox: found, created: false };
       const made = await this.#make(request, claim);
       if (made) return { sandbox: made, created: true };
@@ -103,7 +103,20 @@ function assertName(name: string): void {
   throw new BelljarError("ARGUMENTS_INVALID", "The name of a default sandbox has 1 to 200 characters");
 }
 
-/** A caller that names a workspace must not work on another one. */
+/** A caller that names a runtime or a workspace must not work on another one. */
+function assertAsWanted(sandbox: LocalSandbox, request: DefaultRequest): void {
+  assertSameRuntime(sandbox, request);
+  assertSameWorkspace(sandbox, request);
+}
+
+function assertSameRuntime({ id, record }: LocalSandbox, { name, options: { runtime = record.runtime } }: DefaultRequest): void {
+  if (runtime === record.runtime) return;
+  throw new BelljarError(
+    "ARGUMENTS_INVALID",
+    `The default sandbox ${JSON.stringify(name)} (${id}) has the runtime "${record.runtime}": kill it, or choose another sandbox name`,
+  );
+}
+
 function assertSameWorkspace(sandbox: LocalSandbox, { name, options }: DefaultRequest): void {
   const wanted = options.workspace;
   const has = sandbox.record.workspace;

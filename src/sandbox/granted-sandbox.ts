@@ -1,51 +1,46 @@
-import type { BelljarError } from "../errors.ts";
 import { findUseRefusal } from "./grants.ts";
-import type { LocalSandbox } from "./local-sandbox.ts";
+import { lockedSandbox } from "./locked-sandbox.ts";
+import type { NetworkState } from "./network/network-state.ts";
+import type { Runtimes } from "./runtimes.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
 import type { Principal, Sandbox } from "./sandbox.ts";
+
+/** A sandbox of this home, whoever its owner is. `principal`: whose wish it is; absent: one without grants. */
+export interface OwnSandbox extends Omit<Sandbox, "setNetwork" | "start"> {
+  readonly record: SandboxRecord;
+  networkState(): Promise<NetworkState>;
+  setNetwork(policy: NetworkState["policy"], options?: { readonly capped?: boolean; readonly principal?: Principal }): Promise<void>;
+  start(signal: AbortSignal, principal?: Principal): Promise<OwnSandbox>;
+}
 
 /**
  * A sandbox as a principal with grants has it: what it changes is held to them. One that reaches more than they allow, as another token
  * of the same owner may have made it, it can look at and end, and no more.
  */
-export async function grantedSandbox(sandbox: LocalSandbox, principal: Principal): Promise<Sandbox> {
+export async function grantedSandbox(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes): Promise<Sandbox> {
   if (principal.grants === undefined) return sandbox;
-  const refusal = await findUseRefusal(principal, sandbox.record, await sandbox.networkState());
-  return { ...delegate(sandbox, principal), ...(refusal && lock(refusal)) };
+  const { record } = sandbox;
+  const refusal = runtimes.findUseRefusal(principal, record) ?? (await findUseRefusal(principal, record, await sandbox.networkState()));
+  return { ...delegate(sandbox, principal, runtimes), ...(refusal && lockedSandbox(refusal)) };
 }
 
-function delegate(sandbox: LocalSandbox, principal: Principal): Sandbox {
+function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes): Sandbox {
   return {
     id: sandbox.id,
     guest: sandbox.guest,
-    ended: sandbox.ended,
+    ...(sandbox.ended && { ended: sandbox.ended }),
     connect: (signal) => sandbox.connect(signal),
     info: () => sandbox.info(),
     usage: () => sandbox.usage(),
+    knownOomKills: () => sandbox.knownOomKills(),
     setNetwork: (policy, options) => sandbox.setNetwork(policy, { ...options, principal }),
     environment: () => sandbox.environment(),
     ports: () => sandbox.ports(),
     portLinks: () => sandbox.portLinks(),
     registerPort: (port, access) => sandbox.registerPort(port, access),
-    extend: (timeoutMs) => sandbox.extend(timeoutMs),
+    extend: (timeoutMs, action) => sandbox.extend(timeoutMs, action),
+    stop: () => sandbox.stop(),
+    start: async (signal) => grantedSandbox(await sandbox.start(signal, principal), principal, runtimes),
     kill: () => sandbox.kill(),
-  };
-}
-
-/** All but its id, its info, its usage and its end. */
-function lock(refusal: BelljarError): Omit<Sandbox, "id" | "ended" | "info" | "usage" | "kill"> {
-  const refuse = (): Promise<never> => Promise.reject(refusal);
-  return {
-    guest: new Proxy({} as Sandbox["guest"], {
-      get() {
-        throw refusal;
-      },
-    }),
-    connect: refuse,
-    setNetwork: refuse,
-    environment: refuse,
-    ports: refuse,
-    portLinks: refuse,
-    registerPort: refuse,
-    extend: refuse,
   };
 }

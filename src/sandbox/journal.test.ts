@@ -1,4 +1,4 @@
-import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -24,6 +24,7 @@ function writeSandbox(journal: Journal): string {
     owner: "local",
     runtime: "fake",
     template: "base",
+    inside: { env: {}, home: "/home/user", workspace: "/home/user", cwd: "/home/user" },
     createdAt: date,
     creator: { pid: process.pid, startedMs: 0 },
     deadline: date,
@@ -33,6 +34,7 @@ function writeSandbox(journal: Journal): string {
     metadata: {},
     env: {},
     ephemeral: false,
+    required: [],
   });
   return id;
 }
@@ -57,4 +59,15 @@ it("writes no end for a sandbox whose folder has gone", async () => {
   await journal.remove(id);
   await journal.writeEnd(id, END);
   expect(await openJournal().read(id)).toBeUndefined();
+});
+
+it("reports a change that it cannot announce, and does not fail", () => {
+  const problems: string[] = [];
+  const journal = new Journal(home, (problem) => problems.push(problem));
+  const id = createSandboxId();
+  journal.announce(id);
+  expect(problems).toEqual([]);
+  symlinkSync(id, journal.folder(id));
+  journal.announce(id);
+  expect(problems).toEqual([expect.stringContaining(id)]);
 });

@@ -1,8 +1,10 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { readFile, readdir, rm, stat } from "node:fs/promises";
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { readFile, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { fileError, ifPresent } from "../files/file-error.ts";
+import { errnoOf, fileError, ifPresent } from "../files/file-error.ts";
+import { highest, listNumbers } from "../files/numbered-links.ts";
 import { replaceFile, UNFINISHED } from "../files/replace-file.ts";
+import { type FolderEars, watchFolder } from "../files/watch-folder.ts";
 import { isSandboxId } from "./sandbox-id.ts";
 import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
 import { parseRecord, parseTombstone } from "./sandbox-record.ts";
@@ -89,11 +91,38 @@ export class Journal {
     );
     const record = this.#entries.get(id)?.record;
     if (written && record) this.#remember(id, { record, end });
+    this.announce(id);
   }
 
+  /**
+   * Makes every process that watches the home look at this sandbox: it sets a new time on the folder. Call it after each change of a
+   * sandbox that its owner can see. Never throws, since the change is made already. Synchronous: one small system call.
+   */
+  announce(id: string): void {
+    const now = new Date();
+    try {
+      utimesSync(this.folder(id), now, now);
+    } catch (cause) {
+      if (errnoOf(cause) !== "ENOENT") this.#report(`Other processes may not hear of a change of sandbox ${id}: ${String(cause)}`);
+    }
+  }
+
+  /** Calls back for each sandbox that was announced, and for each folder that came or went, until it is closed. */
+  watch({ changed, failed }: FolderEars): { close(): void } {
+    return watchFolder(this.#directory, { changed: (name) => isSandboxId(name) && changed(name), failed });
+  }
+
+  /** Gone at once: a process that is killed in the middle leaves nothing that looks like a sandbox. */
   async remove(id: string): Promise<void> {
-    await ifPresent(this.folder(id), rm(this.folder(id), { recursive: true, force: true }));
+    const gone = join(this.#directory, UNFINISHED + id);
+    await ifPresent(this.folder(id), rename(this.folder(id), gone));
+    await ifPresent(gone, rm(gone, { recursive: true, force: true }));
     this.#entries.delete(id);
+  }
+
+  /** The last run of a sandbox of which nothing else is known. */
+  async lastRun(id: string): Promise<number> {
+    return Math.max(1, highest(await listNumbers(join(this.folder(id), "runs"))));
   }
 
   /** Whether a record lies there, corrupt or not. */
@@ -107,13 +136,18 @@ export class Journal {
     return (await ifPresent(this.folder(id), stat(this.folder(id))))?.mtime;
   }
 
-  /** Removes what a process left that was killed inside `write`. */
+  /** Removes what a process left that was killed inside `write` or `remove`. */
   async removeUnfinished(now: number): Promise<void> {
     const names = (await ifPresent(this.#directory, readdir(this.#directory))) ?? [];
-    for (const name of names.filter((one) => one.startsWith(UNFINISHED))) {
-      const path = join(this.#directory, name);
+    for (const name of names.filter((one) => one.startsWith(UNFINISHED))) await this.#removeOld(join(this.#directory, name), now);
+  }
+
+  async #removeOld(path: string, now: number): Promise<void> {
+    try {
       const found = await ifPresent(path, stat(path));
       if (found && now - found.mtimeMs > UNFINISHED_KEPT_MS) await ifPresent(path, rm(path, { recursive: true, force: true }));
+    } catch (cause) {
+      this.#reportOnce(path, `What is left of a sandbox cannot be removed: ${String(cause)}`);
     }
   }
 
@@ -128,7 +162,11 @@ export class Journal {
     const path = join(this.folder(id), RECORD);
     const text = await ifPresent(path, readFile(path, "utf8"));
     const record = text === undefined ? undefined : parseRecord(id, text);
-    if (text !== undefined && !record) this.#reportOnce(id, `Sandbox ${id} is left out: its record ${path} is corrupt`);
+    if (text !== undefined && !record)
+      this.#reportOnce(
+        id,
+        `Sandbox ${id} is left out: its record ${path} is corrupt. Restore it from a backup, or remove its folder once none of its processes runs`,
+      );
     return record;
   }
 

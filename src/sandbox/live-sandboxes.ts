@@ -1,45 +1,75 @@
 import { ShareByKey } from "../async/share-by-key.ts";
 import { BelljarError } from "../errors.ts";
-import type { Runtime, RunningSandbox, SandboxEnd } from "../runtime/runtime.ts";
-import { mayBeInTheMaking } from "./creator.ts";
+import type { DeadlineAction, RunningSandbox, SandboxEnd } from "../runtime/runtime.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import type { Journal } from "./journal.ts";
-import type { SandboxKeeping } from "./local-sandbox.ts";
+import type { HeldRun, SandboxKeeping } from "./local-sandbox.ts";
 import { LocalSandbox } from "./local-sandbox.ts";
 import { type LiveHandle, lifeOf, usageOf } from "./life.ts";
+import { notReady } from "./refusals.ts";
+import { notCleared, RunEnds, type RunHolder } from "./run-ends.ts";
+import { RunStates, type RunState, stopOf } from "./run-states.ts";
+import type { Runtimes } from "./runtimes.ts";
 import type { Life } from "./sandbox-info.ts";
 import { toSandboxInfo } from "./sandbox-info.ts";
-import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
 import type { SandboxInfo } from "./sandbox.ts";
 
 export interface LiveSandboxesOptions {
-  readonly runtime: Runtime;
+  readonly runtimes: Runtimes;
   readonly journal: Journal;
   readonly networks: HomeNetworks;
   readonly report: (problem: string) => void;
+  readonly startAgain: SandboxKeeping["startAgain"];
 }
 
 /**
- * The runtime's handles that this process holds, one for each sandbox, and the end of sandboxes:
- * the tombstone is written as soon as an end is known, and marked once the runtime has cleared what was left.
+ * The runs that this process holds, one for each sandbox. The life of a sandbox, whichever processes have a hand in it:
+ *
+ *     create --> starting --its guest answers--> live --end that keeps the files--> stopped --kill--> deleted
+ *                 |    ^                          |                                 |                    |
+ *                 |    +--------------------------|-------------- start ------------+                    | tombstone
+ *                 |                               | any other end: tombstone                             |
+ *                 | failed                        v                                                      |
+ *                 v                             ended <--------------------------------------------------+
+ *         no sandbox, or stopped again            | what it wrote and its network are removed
+ *                                                 v
+ *                                               buried --past its time, by a sweep--> no folder
+ *
+ *     state     written by                                               where
+ *     starting  its creator; from the second run on, whoever starts it   sandbox.json; state.N.json, by one change
+ *     live      nobody: its keeper has the lock of the run
+ *     stopped   the keeper, then whoever hears of the end first          end.json of the run; state.N.json
+ *     deleted   whoever kills a stopped one                              state.N.json
+ *     ended     the keeper, then whoever hears of the end first          end.json of the run; tombstone.json
+ *     buried    the same, or a sweep                                     tombstone.json, as cleared
+ *
+ * A run that is starting looks like a dead one. So looks and sweeps spare a young run whose starter lives, and kills reject. Whoever
+ * has seen the end of a run decides about that run alone: a later one is none of its business. `RunEnds` writes the last four.
  */
-export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
-  readonly #runtime: Runtime;
+export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable {
+  readonly #runtimes: Runtimes;
   readonly #journal: Journal;
   readonly networks: HomeNetworks;
+  readonly states: RunStates;
   readonly #report: (problem: string) => void;
   readonly #held = new Map<string, LocalSandbox>();
   readonly #opening = new ShareByKey<LocalSandbox | undefined>();
-  readonly #burying = new ShareByKey<void>();
-  readonly #settling = new ShareByKey<SandboxEnd | undefined>();
+  readonly #starting = new Set<{ readonly id: string }>();
+  readonly ends: RunEnds;
+  readonly startAgain: SandboxKeeping["startAgain"];
   #isReleased = false;
 
-  constructor({ runtime, journal, networks, report }: LiveSandboxesOptions) {
-    this.#runtime = runtime;
+  constructor({ runtimes, journal, networks, report, startAgain }: LiveSandboxesOptions) {
+    this.#runtimes = runtimes;
     this.#journal = journal;
     this.networks = networks;
+    this.states = new RunStates(journal);
     this.#report = report;
+    this.startAgain = startAgain;
+    const { states } = this;
+    this.ends = new RunEnds({ runtimes, journal, networks, states, report, holder: this });
   }
 
   /** One that this process holds and that is not known to have ended. */
@@ -53,19 +83,29 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     return [...this.#held.values()].filter(({ end }) => !end).length;
   }
 
-  /** Takes over the handle. `network`: what a fresh one begins with. */
+  /**
+   * Takes over the handle. A run is held only once: two handles would serve two networks, and a change would reach one of them.
+   * `network` is the first network state of a new sandbox.
+   */
   async hold(record: SandboxRecord, running: RunningSandbox, network?: NetworkState): Promise<LocalSandbox> {
     if (this.#isReleased) {
       await running.release();
       throw new BelljarError("CANCELLED", `Sandbox ${record.id} is alive, but this process is closing`);
     }
+    const held = this.held(record.id);
+    if (held && held.generation >= running.generation) {
+      await running.release();
+      return held;
+    }
+    const earlier = this.#held.get(record.id);
     const sandbox = new LocalSandbox(record, { running, keeping: this, ...(network && { network }) });
     this.#held.set(record.id, sandbox);
     void running.ended.then((end) => this.#buryUnasked(sandbox, end));
+    await earlier?.release();
     return sandbox;
   }
 
-  /** Undefined when it lives no more, or not yet. */
+  /** Undefined when it does not run, or not yet. */
   open(record: SandboxRecord): Promise<LocalSandbox | undefined> {
     const held = this.held(record.id);
     if (held) return Promise.resolve(held);
@@ -75,31 +115,49 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     });
   }
 
-  /** Clears what an ended sandbox left and writes its tombstone; what cannot be cleared yet is reported, and swept later. */
-  bury(record: SandboxRecord, end: SandboxEnd): Promise<void> {
-    return this.#burying.run(record.id, async () => {
-      const settled = await this.#reported(record, () => this.settle(record));
-      const isBuried = settled !== undefined || (await this.#journal.read(record.id))?.end !== undefined;
-      if (!isBuried) await this.#noteEnd(record, { ...end, isCleared: false });
-    });
+  /**
+   * Holds a sandbox that runs, so that this process hears of its end. Writes down an end that nobody has noticed. False while its run is
+   * in the making. A run that is being started here is held by its start.
+   */
+  async follow(record: SandboxRecord): Promise<boolean> {
+    if (this.held(record.id)) return true;
+    if ([...this.#starting].some(({ id }) => id === record.id)) return false;
+    const { generation } = await this.states.read(record);
+    if (!this.isOurs(record) || (await this.open(record))) return true;
+    const life = await this.findLife(record);
+    if (!life) return false;
+    if (!("reason" in life)) return this.follow(record); // it began to run after `open` looked
+    if (!(await this.#knownEnd(record))) await this.bury({ record, generation }, life);
+    return true;
   }
 
-  /** Has the runtime clear what a dead sandbox left, then writes the tombstone; undefined while it lives or its keeper is at it. */
-  settle(record: SandboxRecord): Promise<SandboxEnd | undefined> {
-    return this.#settling.run(record.id, async () => {
-      this.#assertOurs(record);
-      const end = await this.#runtime.clear(record.id, this.#journal.folder(record.id));
-      if (!end) return undefined;
-      await this.#noteEnd(record, { ...end, isCleared: true });
-      await this.#letGo(record.id);
-      await this.networks.remove(record.id);
-      return end;
-    });
+  /** Until the work has held the new run of the sandbox or failed, `follow` leaves the run alone. */
+  async whileStarting<T>({ id }: Pick<SandboxRecord, "id">, work: () => Promise<T>): Promise<T> {
+    const start = { id };
+    this.#starting.add(start);
+    try {
+      return await work();
+    } finally {
+      this.#starting.delete(start);
+    }
   }
 
-  /** For a folder that no record explains. */
-  clearUnknown(id: string): Promise<SandboxEnd | undefined> {
-    return this.#runtime.clear(id, this.#journal.folder(id));
+  bury(run: HeldRun, end: SandboxEnd): Promise<void> {
+    return this.ends.bury(run, end);
+  }
+
+  deleteStopped(record: SandboxRecord): Promise<void> {
+    return this.ends.deleteStopped(record);
+  }
+
+  async noteAction({ record, generation }: HeldRun, action: DeadlineAction): Promise<void> {
+    const isNew = (now: RunState): boolean => now.phase === "running" && now.generation === generation && now.action !== action;
+    await this.states.change(record, (now) => (isNew(now) ? { ...now, action } : undefined));
+  }
+
+  /** Makes every process that watches the home look at the sandbox. */
+  announce({ id }: Pick<SandboxRecord, "id">): void {
+    this.#journal.announce(id);
   }
 
   async info(record: SandboxRecord): Promise<SandboxInfo> {
@@ -110,10 +168,10 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
 
   /** Undefined when it is in the making, or its end is known to nobody yet. */
   async findInfo(record: SandboxRecord): Promise<SandboxInfo | undefined> {
-    const [{ limits }, life] = await Promise.all([this.#runtime.probe(), this.#findSeen(record)]);
+    const [isolation, life] = await Promise.all([this.#runtimes.of(record)?.probe(), this.#findSeen(record)]);
     if (!life) return undefined;
-    const network = "reason" in life ? undefined : (await this.networks.read(record)).state;
-    return toSandboxInfo(record, { life, enforced: limits, ...(network && { network }) });
+    const network = "reason" in life && !life.kept ? undefined : (await this.networks.read(record)).state;
+    return toSandboxInfo(record, { life, enforced: isolation?.limits ?? [], ...(network && { network }) });
   }
 
   /** How it ended, or how it is now as its keeper says; undefined when it is in the making, or its end is known to nobody yet. */
@@ -128,26 +186,27 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     return known ?? (await this.#lifeNow(record, lifeOf)) ?? (await this.#findEnd(record));
   }
 
-  /** Whether this process's runtime made it and can speak of it. */
+  /** Whether this process has the runtime that made the sandbox. No other runtime can ask it. */
   isOurs(record: SandboxRecord): boolean {
-    return record.runtime === this.#runtime.name;
+    return this.#runtimes.of(record) !== undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isReleased = true;
-    await Promise.all([this.#opening.idle(), this.#burying.idle()]);
-    await this.#settling.idle();
-    await Promise.all([...this.#held.keys()].map((id) => this.#letGo(id)));
+    await Promise.all([this.#opening.idle(), this.ends.idle()]);
+    await Promise.all([...this.#held.keys()].map((id) => this.letGo(id)));
   }
 
   async #knownEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {
-    return this.#held.get(record.id)?.end ?? (await this.#journal.read(record.id))?.end;
+    const end = this.#held.get(record.id)?.end;
+    if (end && !end.kept) return end;
+    const state = await this.states.read(record);
+    return (await this.#journal.read(record.id))?.end ?? (state.phase === "stopped" ? stopOf(state) : undefined);
   }
 
   /** For one that does not answer; it may have ended, and been buried, since it was asked. */
   async #findEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {
-    const known = await this.#knownEnd(record);
-    return known ?? (mayBeInTheMaking(record, Date.now()) ? undefined : this.settle(record));
+    return (await this.#knownEnd(record)) ?? this.ends.settle(record);
   }
 
   /**
@@ -155,7 +214,8 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
    * is told the reason. A handle opened for this one question is closed again.
    */
   async #lifeNow(record: SandboxRecord, look: (handle: LiveHandle) => Promise<Life>): Promise<Life | undefined> {
-    const held = this.held(record.id);
+    if (!this.isOurs(record)) return { silent: `this Belljar does not have its runtime "${record.runtime}"` };
+    const held = this.held(record.id) ?? (await this.#takeUp(record));
     const handle = held ?? (await this.#openHandle(record));
     try {
       return handle && (await look(handle));
@@ -167,13 +227,25 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
     }
   }
 
-  #openHandle(record: SandboxRecord): Promise<RunningSandbox | undefined> {
-    this.#assertOurs(record);
-    return this.#runtime.open(record.id, this.#journal.folder(record.id));
+  /** A process that serves all networks holds each run that it sees, since the process that started the run may have died. */
+  async #takeUp(record: SandboxRecord): Promise<LocalSandbox | undefined> {
+    return this.networks.servesAll && (await this.networks.isKept(record)) ? this.open(record) : undefined;
   }
 
-  async #letGo(id: string): Promise<void> {
+  async #openHandle(record: SandboxRecord): Promise<RunningSandbox | undefined> {
+    const runtime = this.#runtimes.need(record);
+    const state = await this.states.read(record);
+    return state.phase === "running" ? runtime.open(this.states.runOf(record, state)) : undefined;
+  }
+
+  hasSeenEnd(id: string, generation: number): boolean {
     const sandbox = this.#held.get(id);
+    return sandbox?.end !== undefined && sandbox.generation === generation;
+  }
+
+  async letGo(id: string, generation?: number): Promise<void> {
+    const sandbox = this.#held.get(id);
+    if (generation !== undefined && sandbox?.generation !== generation) return;
     this.#held.delete(id);
     await sandbox?.release();
   }
@@ -181,38 +253,6 @@ export class LiveSandboxes implements SandboxKeeping, AsyncDisposable {
   /** What `kill` of this process has buried is held no more. */
   async #buryUnasked(sandbox: LocalSandbox, end: SandboxEnd): Promise<void> {
     if (this.#held.get(sandbox.id) !== sandbox) return;
-    await this.#reported(sandbox.record, () => this.bury(sandbox.record, end));
+    await this.bury(sandbox, end).catch((cause: unknown) => this.#report(notCleared(sandbox.record, cause)));
   }
-
-  /** It has ended, whether the disk has room to say so or not; whoever asks later tries to write it down again. */
-  async #noteEnd(record: SandboxRecord, end: Tombstone): Promise<void> {
-    try {
-      await this.#journal.writeEnd(record.id, end);
-    } catch (cause) {
-      if (!(cause instanceof BelljarError && cause.code === "DISK_FULL")) throw cause;
-      this.#report(`Sandbox ${record.id} has ended, and its end is not written down yet: ${cause.message}`);
-    }
-  }
-
-  async #reported<T>(record: SandboxRecord, work: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await work();
-    } catch (cause) {
-      this.#report(`Sandbox ${record.id} ended, but what it left cannot be cleared yet: ${String(cause)}`);
-      return undefined;
-    }
-  }
-
-  #assertOurs(record: SandboxRecord): void {
-    if (this.isOurs(record)) return;
-    throw new BelljarError(
-      "RUNTIME_UNAVAILABLE",
-      `Sandbox ${record.id} was made by the runtime "${record.runtime}", but this process runs "${this.#runtime.name}"`,
-    );
-  }
-}
-
-/** It neither answers nor is dead: in the making, or being taken down. */
-export function notReady(record: SandboxRecord): BelljarError {
-  return new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} is being created or removed: try again`);
 }

@@ -6,7 +6,7 @@ import type { PortLink } from "../network/ports/port-link.ts";
 import { createGuest } from "../runtime/guest/create-guest.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
 import { connectAwake } from "../runtime/guest/link.ts";
-import type { RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import type { DeadlineAction, RunningSandbox, SandboxEnd, Usage } from "../runtime/runtime.ts";
 import { parseTimeout } from "./create-request.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import type { NetworkState } from "./network/network-state.ts";
@@ -14,19 +14,31 @@ import { registerLink } from "./network/port-links.ts";
 import type { ServedNetwork } from "./network/served-network.ts";
 import { changePolicy } from "./network/change-policy.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { Principal, Sandbox, SandboxInfo, SandboxPorts } from "./sandbox.ts";
+import type { OwnSandbox } from "./granted-sandbox.ts";
+import { ended } from "./refusals.ts";
+import type { Principal, SandboxInfo, SandboxPorts } from "./sandbox.ts";
 
 /** An extension is asked for only when less than this share of the time is left. */
 const EXTEND_BELOW = 0.9;
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 
+/** A run that this process holds or held. */
+export type HeldRun = Pick<LocalSandbox, "record" | "generation">;
+
 /** What a sandbox needs from those that it lives among. */
 export interface SandboxKeeping {
   readonly networks: HomeNetworks;
-  /** Writes down how it ended. */
-  bury(record: SandboxRecord, end: SandboxEnd): Promise<void>;
+  /** Writes down how a run ended. Does not touch a later run of the sandbox. */
+  bury(run: HeldRun, end: SandboxEnd): Promise<void>;
   info(record: SandboxRecord): Promise<SandboxInfo>;
+  /** Makes every process that watches the home look at the sandbox. */
+  announce(record: SandboxRecord): void;
+  deleteStopped(record: SandboxRecord): Promise<void>;
+  /** Starts the next run of a stopped sandbox. It counts against the quota of `principal`. Default: the record's owner, without a token. */
+  startAgain(record: SandboxRecord, signal: AbortSignal, principal?: Principal): Promise<LocalSandbox>;
+  /** Writes down what happens at the deadline, for later runs. */
+  noteAction(run: HeldRun, action: DeadlineAction): Promise<void>;
 }
 
 export interface LocalSandboxOptions {
@@ -41,8 +53,8 @@ interface ChangeOptions {
   readonly principal?: Principal;
 }
 
-/** A sandbox whose runtime handle this process holds. The handle belongs to it: `release` closes it. */
-export class LocalSandbox implements Sandbox {
+/** A sandbox whose present run this process holds. The handle belongs to it: `release` closes it. */
+export class LocalSandbox implements OwnSandbox {
   readonly record: SandboxRecord;
   readonly guest: Guest;
   readonly #running: RunningSandbox;
@@ -50,17 +62,20 @@ export class LocalSandbox implements Sandbox {
   readonly #network: ServedNetwork;
   #deadlineMs: number;
   #end: SandboxEnd | undefined;
+  #oomKills: number | undefined;
 
   constructor(record: SandboxRecord, { running, keeping, network }: LocalSandboxOptions) {
     this.record = record;
     this.#running = running;
     this.#keeping = keeping;
     this.#deadlineMs = record.deadline.getTime();
+    // Nothing has run yet in a new sandbox.
+    this.#oomKills = network && 0;
     this.guest = createGuest((signal) => running.connect(signal), {
       env: () => this.environment(),
       ended: running.ended,
       isPaused: async () => (await running.usage()).phase === "paused",
-      wake: () => running.resume(),
+      wake: () => this.#wake(),
     });
     this.#network = keeping.networks.hold(record, this.guest, network);
     void running.ended.then((end) => {
@@ -71,6 +86,10 @@ export class LocalSandbox implements Sandbox {
 
   get id(): string {
     return this.record.id;
+  }
+
+  get generation(): number {
+    return this.#running.generation;
   }
 
   /** What is known of its end without asking anybody. */
@@ -88,7 +107,7 @@ export class LocalSandbox implements Sandbox {
     const running = this.#running;
     return connectAwake(
       (one) => running.connect(one),
-      () => running.resume(),
+      () => this.#wake(),
       signal,
     );
   }
@@ -97,8 +116,14 @@ export class LocalSandbox implements Sandbox {
     return this.#keeping.info(this.record);
   }
 
-  usage(): Promise<Usage> {
-    return this.#running.usage();
+  async usage(): Promise<Usage> {
+    const usage = await this.#running.usage();
+    this.#oomKills = Math.max(this.#oomKills ?? 0, usage.oomKills);
+    return usage;
+  }
+
+  async knownOomKills(): Promise<number> {
+    return this.#oomKills ?? (await this.usage()).oomKills;
   }
 
   async environment(): Promise<Readonly<Record<string, string>>> {
@@ -130,10 +155,20 @@ export class LocalSandbox implements Sandbox {
     return registerLink(this.#keeping.networks, this.record, { port, access });
   }
 
-  async extend(timeoutMs: number): Promise<void> {
+  async extend(timeoutMs: number, action?: DeadlineAction): Promise<void> {
     const deadline = new Date(Date.now() + parseTimeout(timeoutMs));
-    await this.#running.extend(deadline);
+    await this.#running.extend(deadline, action);
     this.#deadlineMs = deadline.getTime();
+    if (action) await this.#keeping.noteAction(this, action);
+    this.#keeping.announce(this.record);
+  }
+
+  /** A sandbox that its deadline paused gets its full lifetime again. */
+  async #wake(): Promise<void> {
+    const { deadlineAction } = await this.#running.usage();
+    await this.#running.resume();
+    this.#keeping.announce(this.record);
+    if (deadlineAction === "pause") await this.extend(this.record.timeoutMs);
   }
 
   /** Gives a sandbox in use its full time again, never less than it has. */
@@ -145,9 +180,20 @@ export class LocalSandbox implements Sandbox {
     if (this.#deadlineMs < Date.now() + timeoutMs) await this.extend(timeoutMs);
   }
 
+  async stop(): Promise<void> {
+    this.#end = await this.#running.stop();
+    await this.#keeping.bury(this, this.#end);
+    if (!this.#end.kept) throw ended(this.record, this.#end.reason);
+  }
+
+  async start(signal: AbortSignal, principal?: Principal): Promise<LocalSandbox> {
+    return this.#end ? this.#keeping.startAgain(this.record, signal, principal) : this;
+  }
+
   async kill(): Promise<void> {
     this.#end = await this.#running.kill("killed");
-    await this.#keeping.bury(this.record, this.#end);
+    await this.#keeping.bury(this, this.#end);
+    if (this.#end.kept) await this.#keeping.deleteStopped(this.record); // somebody stopped it first
   }
 
   async release(): Promise<void> {

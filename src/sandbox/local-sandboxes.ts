@@ -2,40 +2,61 @@ import { BelljarError } from "../errors.ts";
 import type { Egress } from "../network/egress.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
-import type { EndReason, Runtime, RunningSandbox, SandboxSpec } from "../runtime/runtime.ts";
-import type { CreateRequest, SandboxDefaults } from "./create-request.ts";
+import type { Runtime, RunningSandbox } from "../runtime/runtime.ts";
+import type { SandboxDefaults } from "./create-request.ts";
 import { parseCreateOptions } from "./create-request.ts";
-import { CREATOR } from "./creator.ts";
-import { grantedSandbox } from "./granted-sandbox.ts";
+import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
 import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
-import { DefaultSandboxes } from "./default-sandboxes.ts";
+import { type DefaultRequest, DefaultSandboxes } from "./default-sandboxes.ts";
+import { HomeEvents } from "./events/home-events.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
-import { LiveSandboxes, notReady } from "./live-sandboxes.ts";
+import { listSandboxes } from "./list-sandboxes.ts";
+import { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
 import { mapLimit } from "../async/map-limit.ts";
 import { HomeNetworks } from "./network/home-networks.ts";
-import type { NetworkRecord } from "./network/prepare-network.ts";
 import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-network.ts";
+import { newRecord } from "./new-record.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
-import { createSandboxId, isSandboxId, isShortId } from "./sandbox-id.ts";
-import { matchesMetadata, matchesState } from "./sandbox-info.ts";
+import { isSandboxId, isShortId } from "./sandbox-id.ts";
+import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
+import { Runtimes } from "./runtimes.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { CreateOptions, DefaultSandbox, ListFilter, Principal, Quotas, Sandbox, SandboxInfo, Sandboxes } from "./sandbox.ts";
+import type {
+  CreateOptions,
+  DefaultSandbox,
+  ListOptions,
+  Principal,
+  Quotas,
+  Sandbox,
+  SandboxEvent,
+  SandboxInfo,
+  SandboxPage,
+  Sandboxes,
+} from "./sandbox.ts";
+import { cancelled, ended, notReady, unknown } from "./refusals.ts";
+import { firstRun } from "./run-states.ts";
+import { startAgain } from "./start-again.ts";
+import { stoppedSandbox } from "./stopped-sandbox.ts";
 import { sweepHome } from "./sweep.ts";
+import { toSpec } from "./to-spec.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
 
 /** How many folders are looked at together. */
 const PARALLEL = 16;
-/** How many sandboxes are asked together: those that do not answer must not hold the others up. */
-const LOOKS = 64;
 const SWEEP_EVERY_MS = 3_600_000;
 
 export interface LocalSandboxesOptions {
   /** `$BELLJAR_HOME`, absolute. */
   readonly home: string;
-  readonly runtime: Runtime;
-  readonly config: { readonly sandbox: SandboxDefaults; readonly listMax: number; readonly tombstoneRetentionMs: number };
+  /** By name. Each sandbox is opened and cleared by the runtime that made it; which of them a create may name, `config` says. */
+  readonly runtimes: ReadonlyMap<string, Runtime>;
+  readonly config: RuntimeChoice & {
+    readonly sandbox: SandboxDefaults;
+    readonly listMax: number;
+    readonly tombstoneRetentionMs: number;
+  };
   /** What a sandbox may reach whose maker says nothing. Default: `none`. */
   readonly network?: NetworkPolicy;
   /**
@@ -60,6 +81,8 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
    * served. Of several processes that do, the guest lets one at a time.
    */
   serveNetworks(): Promise<void>;
+  /** What the runtimes enforce here that a sandbox may have. */
+  isolation(): Promise<HostIsolation>;
   /** Live sandboxes that this process holds: all of the home once it serves their networks. */
   liveCount(): number;
 }
@@ -73,7 +96,9 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #report: (problem: string) => void;
   readonly #journal: Journal;
   readonly #networks: HomeNetworks;
+  readonly #runtimes: Runtimes;
   readonly #live: LiveSandboxes;
+  readonly #events: HomeEvents;
   readonly #defaults: DefaultSandboxes;
   readonly #quota: LiveQuota;
   #sweptAtMs = Date.now();
@@ -83,23 +108,32 @@ class HomeSandboxes implements LocalSandboxes {
     this.#options = options;
     this.#report = options.report ?? (() => undefined);
     this.#journal = new Journal(options.home, this.#report);
-    const { home, egress, secrets, runtime } = options;
-    this.#networks = new HomeNetworks({ home, report: this.#report, ...(egress && { egress }), ...(secrets && { secrets }) });
-    this.#live = new LiveSandboxes({ runtime, journal: this.#journal, networks: this.#networks, report: this.#report });
+    const { home, egress, secrets } = options;
+    this.#runtimes = new Runtimes(options.runtimes, options.config);
+    const changed = (id: string): void => this.#journal.announce(id);
+    this.#networks = new HomeNetworks({ home, report: this.#report, changed, ...(egress && { egress }), ...(secrets && { secrets }) });
+    this.#live = new LiveSandboxes({
+      runtimes: this.#runtimes,
+      journal: this.#journal,
+      networks: this.#networks,
+      report: this.#report,
+      startAgain: (...request) => this.#startAgain(...request),
+    });
+    this.#events = new HomeEvents({ journal: this.#journal, report: this.#report, follow: (record) => this.#live.follow(record) });
     const { quotas: standard } = options;
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
-      find: (principal, id) => this.#findLive(principal, id),
+      find: (request, id) => this.#findLive(request, id),
     });
   }
 
   async create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
-    return grantedSandbox(await this.#make(principal, options, { signal }), principal);
+    return grantedSandbox(await this.#make(principal, options, { signal }), principal, this.#runtimes);
   }
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
-    return grantedSandbox(await this.#open(await this.#find(principal, id)), principal);
+    return grantedSandbox(await this.#open(await this.#find(principal, id)), principal, this.#runtimes);
   }
 
   async getLinked(id: string): Promise<Sandbox> {
@@ -109,12 +143,23 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#open(entry);
   }
 
-  async #open({ record, end }: JournalEntry): Promise<LocalSandbox> {
+  async #open({ record, end }: JournalEntry): Promise<OwnSandbox> {
     if (end) throw ended(record, end.reason);
     const sandbox = await this.#live.open(record);
     if (sandbox) return sandbox;
-    const { endReason } = await this.#live.info(record);
+    const { state, endReason } = await this.#live.info(record);
+    if (state === "stopped") return stoppedSandbox(record, this.#live);
     throw endReason ? ended(record, endReason) : notReady(record);
+  }
+
+  /** A run counts against the quota of whoever starts it, as a new sandbox does. */
+  #startAgain(record: SandboxRecord, signal: AbortSignal, principal?: Principal): Promise<LocalSandbox> {
+    const runtime = this.#runtimes.need(record);
+    const starter = principal ?? { id: record.owner, name: record.owner };
+    const required = requiredByGrant(starter);
+    return this.#quota.admitStart(starter, record, () =>
+      this.#live.whileStarting(record, () => startAgain(this.#live, { record, runtime, required, signal })),
+    );
   }
 
   async info(principal: Principal, id: string): Promise<SandboxInfo> {
@@ -122,21 +167,19 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#live.info(record);
   }
 
-  async list(principal: Principal, filter: ListFilter): Promise<readonly SandboxInfo[]> {
-    const entries = await mapLimit(await this.#journal.ids(), PARALLEL, (id) => this.#listed(id, () => this.#journal.read(id)));
-    const records = entries.flatMap((entry) => (entry && entry.record.owner === principal.id ? [entry.record] : []));
-    const wanted = records.filter((record) => matchesMetadata(record, filter));
-    const infos = await mapLimit(wanted, LOOKS, (record) => this.#listed(record.id, () => this.#live.findInfo(record)));
-    return infos
-      .flatMap((info) => (info && matchesState(info, filter) ? [info] : []))
-      .toSorted((one, other) => other.createdAt.getTime() - one.createdAt.getTime())
-      .slice(0, this.#options.config.listMax);
+  list(principal: Principal, options: ListOptions = {}): Promise<SandboxPage> {
+    const home = { journal: this.#journal, live: this.#live, listMax: this.#options.config.listMax, report: this.#report };
+    return listSandboxes(home, principal, options);
+  }
+
+  events({ id }: Principal, signal: AbortSignal): AsyncIterable<SandboxEvent> {
+    return this.#events.read(id, signal);
   }
 
   // eslint-disable-next-line max-params -- the contract's
   async default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<DefaultSandbox> {
     const { sandbox, created } = await this.#defaults.get({ principal, name, options, signal });
-    return { sandbox: await grantedSandbox(sandbox, principal), created };
+    return { sandbox: await grantedSandbox(sandbox, principal, this.#runtimes), created };
   }
 
   sweep(): Promise<void> {
@@ -153,6 +196,10 @@ class HomeSandboxes implements LocalSandboxes {
     });
   }
 
+  isolation(): Promise<HostIsolation> {
+    return this.#runtimes.probe();
+  }
+
   liveCount(): number {
     return this.#live.count;
   }
@@ -164,7 +211,7 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.allSettled([this.#sweeping]);
+    await Promise.allSettled([this.#sweeping, this.#events[Symbol.asyncDispose]()]);
     await this.#networks[Symbol.asyncDispose]();
     await this.#live[Symbol.asyncDispose]();
   }
@@ -177,59 +224,44 @@ class HomeSandboxes implements LocalSandboxes {
   ): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
     assertGranted(options.limits ?? {}, principal);
+    const runtime = this.#runtimes.choose(principal, options.runtime);
     if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
     const { network: standard = "none", quotas } = this.#options;
     const limits = cutLimits(this.#options.config.sandbox, principal, quotas);
-    const { required, ...request } = parseCreateOptions(options, limits);
+    const request = parseCreateOptions(options, limits);
     const network = await prepareNetwork(principal, options, { networks: this.#networks, standard });
     if (request.workspace) {
       assertWorkspaceGranted(request.workspace, principal);
       await checkWorkspace(request.workspace, this.#options.home);
     }
-    const record = this.#newRecord(principal, { ...request, ...network }, defaultName);
-    const needed = [...new Set([...required, ...requiredByGrant(principal)])];
-    return this.#quota.admit(principal, record, () => this.#build(record, needed, signal));
+    const inside = await runtime.layers.describe({ template: request.template });
+    const required = [...new Set([...request.required, ...requiredByGrant(principal)])];
+    const record = newRecord(principal, { ...request, ...network, runtime: runtime.name, inside, required }, defaultName);
+    return this.#quota.admit(principal, record, () => this.#live.whileStarting(record, () => this.#build(record, signal)));
   }
 
-  async #build(record: SandboxRecord, required: SandboxSpec["required"], signal: AbortSignal): Promise<LocalSandbox> {
+  async #build(record: SandboxRecord, signal: AbortSignal): Promise<LocalSandbox> {
     this.#journal.write(record);
     this.#sweepIfDue();
     const first = await beginNetwork(record);
-    const sandbox = await this.#live.hold(record, await this.#start(record, required, signal), first);
+    const sandbox = await this.#live.hold(record, await this.#start(record, signal), first);
     await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first).catch(async (cause: unknown) => {
       await sandbox.kill();
       throw cause;
     });
+    this.#journal.announce(record.id);
     return sandbox;
   }
 
-  async #start(record: SandboxRecord, required: SandboxSpec["required"], signal: AbortSignal): Promise<RunningSandbox> {
-    const { id, template, limits, workspace, ephemeral, nestedFilters, deadline } = record;
-    const spec = { id, folder: this.#journal.folder(id), template, hostname: id, limits, required, ephemeral, deadline };
+  async #start(record: SandboxRecord, signal: AbortSignal): Promise<RunningSandbox> {
+    const first = firstRun(record);
     try {
-      return await this.#options.runtime.create(
-        { ...spec, ...(workspace && { workspace }), ...(nestedFilters && { nestedFilters }) },
-        signal,
-      );
+      const spec = toSpec(this.#live.states.runOf(record, first), record, { deadline: record.deadline, deadlineAction: first.action });
+      return await this.#runtimes.need(record).create(spec, signal);
     } catch (cause) {
-      await this.#journal.remove(id);
+      await this.#journal.remove(record.id);
       throw signal.aborted ? cancelled(signal) : cause;
     }
-  }
-
-  #newRecord(principal: Principal, request: Omit<CreateRequest, "required"> & NetworkRecord, defaultName?: string): SandboxRecord {
-    const createdAt = new Date();
-    return {
-      version: 1,
-      id: createSandboxId(),
-      owner: principal.id,
-      runtime: this.#options.runtime.name,
-      createdAt,
-      creator: CREATOR,
-      deadline: new Date(createdAt.getTime() + request.timeoutMs),
-      ...request,
-      ...(defaultName !== undefined && { defaultName }),
-    };
   }
 
   /** Somebody else's sandbox and none are the same answer. */
@@ -254,37 +286,14 @@ class HomeSandboxes implements LocalSandboxes {
     return owned[0];
   }
 
-  async #findLive(principal: Principal, id: string): Promise<LocalSandbox | undefined> {
+  /** A stopped one is started again. Undefined once it has ended; as long as that is not known no other one takes its place. */
+  async #findLive({ principal, signal }: Pick<DefaultRequest, "principal" | "signal">, id: string): Promise<LocalSandbox | undefined> {
     const entry = await this.#journal.read(id);
     if (!entry || entry.end || entry.record.owner !== principal.id) return undefined;
     const sandbox = await this.#live.open(entry.record);
-    if (!sandbox) await this.#live.settle(entry.record);
-    return sandbox;
+    if (sandbox) return sandbox;
+    const end = await this.#live.ends.settle(entry.record);
+    if (!end) throw notReady(entry.record);
+    return end.kept ? this.#startAgain(entry.record, signal, principal) : undefined;
   }
-
-  /** One that cannot be read or asked is reported and left out: the others are still to be seen. */
-  async #listed<T>(id: string, work: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await work();
-    } catch (cause) {
-      if (!(cause instanceof BelljarError)) throw cause;
-      this.#report(`Sandbox ${id} is left out of the list: ${cause.message}`);
-      return undefined;
-    }
-  }
-}
-
-function unknown(id: string): BelljarError {
-  return new BelljarError(
-    "SANDBOX_NOT_FOUND",
-    `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with the tool sandbox_list, or \`belljar sandbox list\``,
-  );
-}
-
-function cancelled(signal: AbortSignal): BelljarError {
-  return new BelljarError("CANCELLED", "The sandbox was not made: the call was cancelled", { cause: signal.reason });
-}
-
-function ended(record: SandboxRecord, reason: EndReason): BelljarError {
-  return new BelljarError("SANDBOX_ENDED", `Sandbox ${record.id} has ended (${reason}): create another one`);
 }

@@ -8,20 +8,15 @@ interface CommandEnd {
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
   readonly timedOut: boolean;
-  readonly outOfMemory: boolean;
-}
-
-/** How many processes of the sandbox the kernel has killed for its memory: only the keeper outside can tell. */
-export async function countOomKills(sandbox: Pick<Sandbox, "usage">): Promise<number> {
-  return (await sandbox.usage()).oomKills;
 }
 
 /**
- * Whether a command was killed because the memory was used up. `before`: the count when it began.
- * The kernel counts by sandbox: of commands that are killed at the same time each says so.
+ * Whether a command was killed because the memory was used up: only the keeper outside can tell, and it is asked after a SIGKILL alone.
+ * `before`: the sandbox's `knownOomKills` when the command began. The kernel counts by sandbox. Of commands that are killed at the same
+ * time each says so; so does one that somebody else kills, if the kernel killed a process that nobody asked about before it.
  */
 export async function ranOutOfMemory(sandbox: Pick<Sandbox, "usage">, end: CommandEnd, before: number): Promise<boolean> {
   const wasKilled = end.signal === "SIGKILL" || end.exitCode === KILLED_BELOW_SHELL;
-  if (end.outOfMemory || end.timedOut || !wasKilled) return end.outOfMemory;
-  return (await countOomKills(sandbox)) > before;
+  if (end.timedOut || !wasKilled) return false;
+  return (await sandbox.usage()).oomKills > before;
 }

@@ -5,15 +5,20 @@ import { firstState } from "./network/network-state.ts";
 import type { ListFilter, SandboxInfo } from "./sandbox.ts";
 import { toShortId } from "./sandbox-id.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import { madeFields } from "./wire/sandbox-schema.ts";
 
-/** Of a sandbox that lives and does not answer. */
+/** Of a sandbox that lives, as far as is known, and does not answer. */
 export interface Silence {
   /** Who owes the answer. */
-  readonly silent: "its keeper does not answer" | "its guest does not answer" | "it is being taken down, which takes long";
+  readonly silent:
+    | "its keeper does not answer"
+    | "its guest does not answer"
+    | "it is being taken down, which takes long"
+    | `this Belljar does not have its runtime "${string}"`;
   readonly deadline?: Date;
 }
 
-/** How a sandbox ended, or how it is now. */
+/** How a sandbox ended or was stopped, or how it is now. */
 export type Life = SandboxEnd | Usage | Silence;
 
 export interface SandboxFacts {
@@ -27,22 +32,19 @@ export interface SandboxFacts {
 /** What a caller may know of a sandbox. */
 export function toSandboxInfo(record: SandboxRecord, { life, enforced, network }: SandboxFacts): SandboxInfo {
   return {
-    id: record.id,
+    ...asMade(record),
     shortId: toShortId(record.id),
-    owner: record.owner,
-    template: record.template,
-    runtime: record.runtime,
-    createdAt: record.createdAt,
-    limits: record.limits,
     unenforced: unenforced(record.limits, enforced),
     ...toNetwork(network ?? firstState(record)),
-    ...(record.secrets && { secrets: record.secrets }),
-    ...(record.nestedFilters && { nestedFilters: true }),
-    metadata: record.metadata,
-    ...(record.workspace && { workspace: record.workspace }),
-    ...(record.defaultName !== undefined && { defaultName: record.defaultName }),
     ...toState(life),
   };
+}
+
+const MADE = Object.keys(madeFields) as readonly (keyof typeof madeFields)[];
+
+function asMade(record: SandboxRecord): Pick<SandboxRecord, keyof typeof madeFields> {
+  const fields = MADE.flatMap((name) => (record[name] === undefined ? [] : [[name, record[name]] as const]));
+  return Object.fromEntries(fields) as Pick<SandboxRecord, keyof typeof madeFields>;
 }
 
 function toNetwork({ policy, ceiling }: NetworkState): Pick<SandboxInfo, "network" | "networkCeiling"> {
@@ -50,7 +52,7 @@ function toNetwork({ policy, ceiling }: NetworkState): Pick<SandboxInfo, "networ
 }
 
 function toState(life: Life): Pick<SandboxInfo, "state" | "stateReason" | "deadline" | "endedAt" | "endReason"> {
-  if ("reason" in life) return { state: "ended", endedAt: life.at, endReason: life.reason };
+  if ("reason" in life) return { state: life.kept ? "stopped" : "ended", endedAt: life.at, endReason: life.reason };
   const deadline = life.deadline && { deadline: life.deadline };
   if ("silent" in life) return { state: "unresponsive", stateReason: life.silent, ...deadline };
   return { state: life.phase === "paused" ? "paused" : "running", ...deadline };

@@ -1,59 +1,40 @@
 import * as z from "zod";
 import { parseJson } from "../files/parse-json.ts";
-import type { EndReason } from "../runtime/runtime.ts";
-import { networkPolicySchema, secretUsesSchema } from "./network-schema.ts";
-
-const LIMIT = z.number().positive().optional();
-const limits = z.object({ memoryBytes: LIMIT, cpus: LIMIT, pids: LIMIT, diskBytes: LIMIT, openFiles: LIMIT });
-const date = z.iso.datetime().transform((text) => new Date(text));
-const texts = z.record(z.string(), z.string());
+import { networkPolicySchema } from "./network-schema.ts";
+import { dateField, endReason, limitName, textsSchema } from "./wire/fields.ts";
+import { madeFields } from "./wire/sandbox-schema.ts";
 
 const recordSchema = z.object({
   version: z.literal(1),
-  id: z.string().regex(/^[a-z0-9]{20}$/),
-  owner: z.string().min(1),
-  runtime: z.string().min(1),
-  template: z.string().min(1),
-  createdAt: date,
+  ...madeFields,
+  /** What the template shows inside: a later run shows the same, whatever became of the template. */
+  inside: z.object({ env: textsSchema, home: z.string().min(1), workspace: z.string().min(1), cwd: z.string().min(1) }),
+  /** Limits without which none of its runs may be. */
+  required: z.array(limitName).readonly(),
   /** The process that makes it: while that lives, a sandbox this young may still be in the making. */
   creator: z.object({ pid: z.number().int().positive(), startedMs: z.number() }),
-  deadline: date,
+  /** The first one; the keeper knows the one that holds. */
+  deadline: dateField,
   /** How far each extension of a default sandbox reaches. */
   timeoutMs: z.number().positive(),
-  limits,
   /** What it was made with; what it may reach now is in its network file once that changed. */
   network: networkPolicySchema,
   /** The most that a caller may give it on whom a model has a hand; absent: the same. */
   networkCeiling: networkPolicySchema.optional(),
   /** What of it may lead to places that are not of the public Internet; absent: all of its exact rules. */
   networkInside: networkPolicySchema.optional(),
-  secrets: secretUsesSchema.optional(),
   /** What its variables hold in place of the secrets' values. */
-  placeholders: texts.optional(),
-  workspace: z.object({ path: z.string().min(1), mode: z.enum(["copy", "ro", "rw"]) }).optional(),
-  metadata: texts,
-  env: texts,
+  placeholders: textsSchema.optional(),
+  env: textsSchema,
   ephemeral: z.boolean(),
-  nestedFilters: z.boolean().optional(),
-  defaultName: z.string().optional(),
 });
 
 /** What the journal says of a sandbox. Written once, before anybody can learn its id, and never changed. */
 export type SandboxRecord = Readonly<z.output<typeof recordSchema>>;
 
-const REASONS = {
-  killed: true,
-  deadline: true,
-  out_of_memory: true,
-  exited: true,
-  host_lost: true,
-  keeper_lost: true,
-  create_failed: true,
-} as const satisfies Record<EndReason, true>;
-
 const tombstoneSchema = z.object({
-  reason: z.enum(Object.keys(REASONS) as [EndReason, ...EndReason[]]),
-  at: date,
+  reason: endReason,
+  at: dateField,
   /** Whether the runtime has said that nothing of it is left. */
   isCleared: z.boolean(),
 });

@@ -1,12 +1,22 @@
 import type { Duplex } from "node:stream";
-import type { NetworkPolicy, SecretUses } from "../network/policy.ts";
+import type { NetworkPolicy } from "../network/policy.ts";
 import type { ListeningPort, PortLink } from "../network/ports/port-link.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
-import type { EndReason, Limits, Usage, Workspace } from "../runtime/runtime.ts";
+import type { DeadlineAction, Limits, Usage, Workspace } from "../runtime/runtime.ts";
+import type { CreateOptions } from "./wire/create-schema.ts";
+import type { SandboxEvent } from "./wire/event-schema.ts";
+import type { SANDBOX_STATES, SandboxInfo } from "./wire/sandbox-schema.ts";
 
 /** What a sandbox's guest and ports say, for the rooms above, which know neither. */
 export type { ExecExit, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions } from "../runtime/guest/guest.ts";
 export type { PortLink } from "../network/ports/port-link.ts";
+
+/** What every sandbox shows inside. */
+export { INSIDE } from "../protocol/inside.ts";
+export type { CreateOptions } from "./wire/create-schema.ts";
+export type { SandboxEvent } from "./wire/event-schema.ts";
+export { SANDBOX_STATES } from "./wire/sandbox-schema.ts";
+export type { SandboxInfo } from "./wire/sandbox-schema.ts";
 
 /** Who calls. `id` is what ownership compares; `name` is for people. */
 export interface Principal {
@@ -29,6 +39,8 @@ export interface Grants {
   readonly readOnly?: boolean;
   /** The folders of the host that it may show its sandboxes, with all below them, and the most that these may do there. Absent: none. */
   readonly workspaces?: readonly Workspace[];
+  /** The runtimes that its sandboxes may have. Default: the standard one. */
+  readonly runtimes?: readonly string[];
   /** The widest network that its sandboxes may have. Absent: `all`, and no place that is not of the public Internet. */
   readonly network?: NetworkPolicy;
   /** The most that one of its sandboxes may have. */
@@ -40,6 +52,8 @@ export interface Grants {
 export interface Quotas {
   /** Sandboxes that live at once. */
   readonly sandboxes?: number;
+  /** Sandboxes that are kept stopped: with so many it can make no other one. A stop itself is never refused. */
+  readonly stoppedSandboxes?: number;
   /** Memory of all its live sandboxes together, by their limits. */
   readonly memoryBytes?: number;
   /** CPU time that its live sandboxes have used, together. */
@@ -63,7 +77,20 @@ export interface Sandboxes {
   info(principal: Principal, id: string): Promise<SandboxInfo>;
   /** By the full id and whoever owns it, for who holds a link to one of its ports: the caller must ask for that. Rejects as `get`. */
   getLinked(id: string): Promise<Sandbox>;
-  list(principal: Principal, filter: ListFilter): Promise<readonly SandboxInfo[]>;
+  /**
+   * One page of the principal's sandboxes, the newest first. Successive pages show each sandbox at most once, and miss none that exists
+   * all the time. Rejects with `ARGUMENTS_INVALID` for a cursor of another list.
+   */
+  list(principal: Principal, options?: ListOptions): Promise<SandboxPage>;
+  /**
+   * The events of the principal's own sandboxes, until the signal aborts. They tell what every process of the home does.
+   * The first event is `resync`: list the sandboxes after it, and the list with the later events is complete. A reader that falls behind
+   * gets another `resync` in place of the events that it missed.
+   * `changed` may come without a difference. One event may stand for several changes. A sandbox that ends while it is made may have no
+   * event. A pause by a deadline has none: the keeper alone knows of it. Reading events does not keep the process alive.
+   * Rejects with `QUOTA_EXCEEDED` for too many readers, and with `FILE_IO` or `SERVER_UNREACHABLE` if the events cannot go on.
+   */
+  events(principal: Principal, signal: AbortSignal): AsyncIterable<SandboxEvent>;
   /** The principal's default sandbox of that name, made on first use and made anew when it has ended. Its deadline moves with each call. */
   default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<DefaultSandbox>;
 }
@@ -79,16 +106,21 @@ export interface SandboxPorts {
   readonly links: readonly PortLink[];
 }
 
-/** A live sandbox of the caller. Holding one keeps nothing alive. */
+/**
+ * A sandbox of the caller that has not ended. While it is stopped, calls that need a run reject with `SANDBOX_STOPPED`. The object does
+ * not keep the sandbox alive.
+ */
 export interface Sandbox {
   readonly id: string;
   readonly guest: Guest;
-  /** Settles once it has ended; never rejects. Absent where only the server knows. */
+  /** Settles once its present run has ended; never rejects. Absent while it is stopped, and where only the server knows. */
   readonly ended?: Promise<unknown>;
   /** One raw stream of the guest protocol; the caller destroys it. */
   connect(signal: AbortSignal): Promise<Duplex>;
   info(): Promise<SandboxInfo>;
   usage(): Promise<Usage>;
+  /** How many of its processes the kernel has killed for lack of memory, as of this process's last question. Asks if it never did. */
+  knownOomKills(): Promise<number>;
   /**
    * Changes what it may reach, now and for connections that live; kept with the sandbox. With `capped`, for a caller on whom a model
    * has a hand, rejects with `FORBIDDEN` what goes beyond the policy that a person gave it last.
@@ -102,75 +134,45 @@ export interface Sandbox {
   portLinks(): Promise<readonly PortLink[]>;
   /** Makes a link to one port, or gives the one that is there; kept with the sandbox. */
   registerPort(port: number, access: PortLink["access"]): Promise<PortLink>;
-  /** So long from now. */
-  extend(timeoutMs: number): Promise<void>;
-  /** Resolves when its processes are gone and its tombstone is written; what it left on disk goes after that. */
+  /** Moves the deadline to this time from now. `action` is what happens then. Without it the earlier action stays; at first it is `kill`. */
+  extend(timeoutMs: number, action?: DeadlineAction): Promise<void>;
+  /**
+   * Ends its processes and keeps its files. Changes nothing if it is stopped already. Rejects with `NOT_SUPPORTED` if its files lie in
+   * memory, and with `SANDBOX_ENDED` if somebody killed it meanwhile. Nothing is flushed: a power cut of the host may lose the writes of
+   * about the last half minute.
+   */
+  stop(): Promise<void>;
+  /**
+   * Starts a stopped sandbox with its files, its network and its links, for its full lifetime. Changes nothing if it runs. If several
+   * processes start it at once, one does. The others may be rejected with `RUNTIME_UNAVAILABLE` until it runs.
+   */
+  start(signal: AbortSignal): Promise<Sandbox>;
+  /**
+   * Deletes the sandbox. Resolves when its processes are gone and its tombstone is written. Its files on disk are removed after that.
+   * Rejects with `RUNTIME_UNAVAILABLE` while another process starts it.
+   */
   kill(): Promise<void>;
 }
 
-export interface CreateOptions {
-  /** Default `base`. */
-  readonly template?: string;
-  /** What the caller names is required, unless `bestEffort`; the rest comes from the configuration. */
-  readonly limits?: Limits;
-  readonly bestEffort?: boolean;
-  /** Default: the configuration's, which is `none` unless it says otherwise. */
-  readonly network?: NetworkPolicy;
-  /** The most that `setNetwork` may give it with `capped`. Default: `network`. */
-  readonly networkCeiling?: NetworkPolicy;
-  /** Variables that hold placeholders for secrets of this owner. Needs a network policy that allows their hosts. */
-  readonly secrets?: SecretUses;
-  readonly workspace?: Workspace;
-  readonly metadata?: Readonly<Record<string, string>>;
-  /** Added to the environment of every exec. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** How long it lives without being extended. */
-  readonly timeoutMs?: number;
-  /** Dies with the process that made it. */
-  readonly ephemeral?: boolean;
-  /**
-   * Programs inside may filter their own system calls, as browsers do. The filters take from one count of the whole machine, so only
-   * a caller without a token may ask for it. Default: the configuration's, which is false.
-   */
-  readonly nestedFilters?: boolean;
-}
-
 export interface ListFilter {
-  readonly state?: readonly SandboxState[];
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly state?: readonly SandboxState[] | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** `unresponsive`: it lives, and its keeper or its guest does not answer in time. It can be killed. */
-export const SANDBOX_STATES = ["running", "paused", "unresponsive", "ended"] as const;
+export interface ListOptions {
+  readonly filter?: ListFilter;
+  /** Where the page before this one ended. */
+  readonly cursor?: string | undefined;
+  /** The maximum number of sandboxes on the page. Default and upper limit: the configuration's `listMax`. */
+  readonly limit?: number | undefined;
+}
+
+export interface SandboxPage {
+  readonly sandboxes: readonly SandboxInfo[];
+  /** Absent on the last page. */
+  readonly nextCursor?: string | undefined;
+}
+
 export type SandboxState = (typeof SANDBOX_STATES)[number];
 /** Those of a sandbox that has not ended. */
-export const LIVE_STATES = ["running", "paused", "unresponsive"] as const satisfies readonly SandboxState[];
-
-export interface SandboxInfo {
-  readonly id: string;
-  readonly shortId: string;
-  readonly owner: string;
-  readonly state: SandboxState;
-  /** Why it is in that state, where that is not plain: who does not answer. */
-  readonly stateReason?: string;
-  readonly template: string;
-  readonly runtime: string;
-  readonly createdAt: Date;
-  readonly deadline?: Date;
-  readonly endedAt?: Date;
-  readonly endReason?: EndReason;
-  readonly limits: Limits;
-  /** Limits that this host does not enforce. */
-  readonly unenforced: readonly (keyof Limits)[];
-  readonly network: NetworkPolicy;
-  /** The most that a tool may give it; absent: `network`. */
-  readonly networkCeiling?: NetworkPolicy;
-  /** The secrets that it uses, without their values. */
-  readonly secrets?: SecretUses;
-  readonly workspace?: Workspace;
-  /** Its programs may filter their own system calls; absent: they may not. */
-  readonly nestedFilters?: boolean;
-  readonly metadata: Readonly<Record<string, string>>;
-  /** The name of the default sandbox it is, if it is one. */
-  readonly defaultName?: string;
-}
+export const LIVE_STATES = ["running", "paused", "unresponsive", "stopped"] as const satisfies readonly SandboxState[];

@@ -1,4 +1,3 @@
-import { mayBeInTheMaking } from "./creator.ts";
 import type { Journal, JournalEntry } from "./journal.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { SandboxEnd } from "../runtime/runtime.ts";
@@ -18,9 +17,11 @@ export interface Sweep {
 
 /**
  * Gives every dead sandbox its tombstone, and removes tombstones past their time and folders that no record explains.
- * What cannot be cleared is reported and tried again by the next sweep. Any number of processes may sweep at once.
+ * What cannot be cleared is reported and tried again by the next sweep. What this process has seen end is cleared when it resolves.
+ * Any number of processes may sweep at once.
  */
 export async function sweepHome(sweep: Sweep): Promise<void> {
+  await sweep.live.ends.buried();
   await sweep.journal.removeUnfinished(sweep.now);
   const ends = await mapLimit(await sweep.journal.ids(), PARALLEL, (id) => sweepReported(sweep, id));
   const kept = ends.flatMap((end) => end ?? []).toSorted((one, other) => other.at.getTime() - one.at.getTime());
@@ -31,7 +32,8 @@ export async function sweepHome(sweep: Sweep): Promise<void> {
 /** A change that came as its sandbox ended, or whose remover was killed. */
 async function sweepNetwork({ journal, live }: Sweep, id: string): Promise<void> {
   const entry = await journal.read(id);
-  if (!entry || entry.end) await live.networks.remove(id);
+  const isGone = entry ? entry.end !== undefined : (await journal.changedAt(id)) === undefined;
+  if (isGone) await live.networks.remove(id);
 }
 
 interface KeptEnd {
@@ -59,16 +61,23 @@ async function sweepOne(sweep: Sweep, id: string): Promise<KeptEnd | undefined> 
   return undefined;
 }
 
-async function settleDead({ live, now }: Sweep, { record, end }: JournalEntry): Promise<SandboxEnd | undefined> {
-  if (!live.isOurs(record) || live.held(record.id) || (!end && mayBeInTheMaking(record, now))) return undefined;
-  return live.settle(record);
+/** A stopped sandbox has not ended. */
+async function settleDead({ live }: Sweep, { record }: JournalEntry): Promise<SandboxEnd | undefined> {
+  if (!live.isOurs(record) || live.held(record.id)) return undefined;
+  const settled = await live.ends.settle(record);
+  return settled?.kept ? undefined : settled;
 }
 
-/** A folder without a record was being removed when its process died. A corrupt record is kept as long as a tombstone. */
-async function sweepUnknown({ journal, live, retentionMs, now }: Sweep, id: string): Promise<undefined> {
-  const end = await live.clearUnknown(id);
+/** A corrupt record is kept as long as a tombstone. With the files that a stop promised to keep it stays until a person has looked. */
+async function sweepUnknown({ journal, live, report, retentionMs, now }: Sweep, id: string): Promise<undefined> {
+  const end = await live.ends.clearUnknown(id);
+  if (end?.kept) report(lostRecord(id, journal.folder(id)));
   const changedAt = await journal.changedAt(id);
-  if (!end || !changedAt) return undefined;
+  if (!end || end.kept || !changedAt) return undefined;
   if (!(await journal.hasRecord(id)) || now - changedAt.getTime() > retentionMs) await journal.remove(id);
   return undefined;
+}
+
+function lostRecord(id: string, folder: string): string {
+  return `Sandbox ${id} is stopped and its record is lost, so its files are left alone: restore ${folder}/sandbox.json from a backup, or save the files and remove that folder`;
 }

@@ -33,7 +33,7 @@ async function openHome(keyring?: Keyring): Promise<TestHome> {
 const failsWith = (code: string, message: RegExp = /./) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) as string });
 
-it("gives back what was set, to its owner alone", async () => {
+it("reveals a secret to its owner only", async () => {
   await using home = await openHome();
   await home.store.set("local", "openai", VALUE);
   await home.store.set("other", "openai", "another");
@@ -42,14 +42,14 @@ it("gives back what was set, to its owner alone", async () => {
   expect(await home.store.reveal("third", "openai")).toBeUndefined();
 });
 
-it("keeps the value nowhere in readable form", async () => {
+it("stores no value in readable form", async () => {
   await using home = await openHome();
   await home.store.set("local", "openai", VALUE);
   const texts = [...(await home.files()).values()].join("\n");
   for (const form of [VALUE, Buffer.from(VALUE).toString("base64"), Buffer.from(VALUE).toString("hex")]) expect(texts).not.toContain(form);
 });
 
-it("keeps its files to this user and leaves none unfinished", async () => {
+it("makes files that only this user can read, and leaves no unfinished file", async () => {
   await using home = await openHome();
   await Promise.all(["a", "b", "c"].map((name) => home.store.set("local", name, VALUE)));
   const modes = await Promise.all([...(await home.files()).keys()].map(async (path) => (await stat(path)).mode & 0o777));
@@ -71,14 +71,14 @@ it("lists names and dates, replaces and removes", async () => {
   await expect(home.store.remove("local", "a")).rejects.toThrow(failsWith("SECRET_NOT_FOUND") as Error);
 });
 
-it("is empty in a home that has none, and makes nothing there", async () => {
+it("is empty in a home without secrets, and creates nothing there", async () => {
   await using home = await openHome();
   expect(await home.store.list("local")).toEqual([]);
   expect(await home.store.reveal("local", "openai")).toBeUndefined();
   expect(await readdir(home.home)).toEqual([]);
 });
 
-it("agrees on one key when several processes make the first one at once", async () => {
+it("agrees on one key when several processes create the first secrets at once", async () => {
   await using home = await openHome();
   const stores = Array.from({ length: 8 }, () => createSecretStore({ home: home.home }));
   await Promise.all(stores.map((store, index) => store.set("local", `name-${index}`, `value-${index}`)));
@@ -86,7 +86,7 @@ it("agrees on one key when several processes make the first one at once", async 
   expect(revealed).toEqual(stores.map((_, index) => `value-${index}`));
 });
 
-it("sees what another process changed", async () => {
+it("sees the changes of another process", async () => {
   await using home = await openHome();
   await home.store.set("local", "openai", "first");
   expect(await home.store.reveal("local", "openai")).toBe("first");
@@ -116,7 +116,7 @@ it.each([
   expect(String(failure)).not.toMatch(/secretvalue|secret.value|xxx/);
 });
 
-it("takes a value of 65,536 bytes and of any script", async () => {
+it("accepts a value of 65,536 bytes and of any script", async () => {
   await using home = await openHome();
   for (const value of ["x".repeat(65_536), "pässwört-日本"]) {
     await home.store.set("local", "openai", value);
@@ -140,7 +140,7 @@ it.each(["", "{}", '{"key":1}', "x"])("says how to go on when a secret's file ho
   await expect(home.store.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /damaged.*secret set/) as Error);
 });
 
-it("says how to go on when the key is another one, is gone or is damaged", async () => {
+it("says how to go on when the key is replaced, missing or damaged", async () => {
   await using home = await openHome();
   await home.store.set("local", "openai", VALUE);
   const key = join(home.home, "secrets/key.json");
@@ -164,7 +164,7 @@ it("refuses a key and a folder that other users can read", async () => {
   await expect(fresh.set("local", "openai", VALUE)).rejects.toThrow(failsWith("FILE_IO", /chmod 700/) as Error);
 });
 
-it("keeps the key in the keyring alone where there is one", async () => {
+it("keeps the key only in the keyring if there is one", async () => {
   const keyring = createMemoryKeyring();
   await using home = await openHome(keyring);
   await Promise.all(["a", "b", "c"].map((name) => createSecretStore({ home: home.home, keyring }).set("local", name, VALUE)));
@@ -173,7 +173,7 @@ it("keeps the key in the keyring alone where there is one", async () => {
   expect(await createSecretStore({ home: home.home, keyring }).reveal("local", "b")).toBe(VALUE);
 });
 
-it("says how to go on when the keyring has the key no more", async () => {
+it("says how to go on when the keyring has lost the key", async () => {
   const keyring = createMemoryKeyring();
   await using home = await openHome(keyring);
   await home.store.set("local", "openai", VALUE);
@@ -182,13 +182,13 @@ it("says how to go on when the keyring has the key no more", async () => {
   await expect(fresh.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /keyring.*unlock/) as Error);
 });
 
-it("keeps the key in a file when the keyring takes it and does not give it back", async () => {
+it("keeps the key in a file when the keyring accepts it and does not return it", async () => {
   await using home = await openHome({ store: async () => true, lookup: async () => undefined, clear: async () => undefined });
   await home.store.set("local", "openai", VALUE);
   expect(await createSecretStore({ home: home.home }).reveal("local", "openai")).toBe(VALUE);
 });
 
-it("keeps settings with a key of their own, which opens no secret", async () => {
+it("encrypts settings with a key of their own, which decrypts no secret", async () => {
   const folder = await mkdtemp(join(tmpdir(), "bj-settings-"));
   try {
     const [secrets, settings] = [createSecretStore({ home: folder }), createSettingsStore({ home: folder })];

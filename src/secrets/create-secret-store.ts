@@ -14,7 +14,7 @@ import type { SecretInfo, SecretStore } from "./secret-store.ts";
 export interface SecretStoreOptions {
   /** `$BELLJAR_HOME`, absolute. */
   readonly home: string;
-  /** Where the key is kept when it works; without one the key is a file. */
+  /** Holds the key if it works. Without a keyring, the key is a file. */
   readonly keyring?: Keyring;
 }
 
@@ -22,22 +22,22 @@ const SUFFIX = ".json";
 const CIPHER = "aes-256-gcm";
 const MOST_PER_OWNER = 1000;
 
-/** The secrets of a home, which any number of processes share: one file each, written by rename. */
+/** The secrets of a home, one file each. Any number of processes may share them: each write is a rename. */
 export function createSecretStore({ home, keyring }: SecretStoreOptions): SecretStore {
   const anew = (name: string): string => `set the secret anew with \`belljar secret set ${name}\``;
   return new SealedFiles({ folder: join(home, "secrets"), noun: "secret", anew }, keyring);
 }
 
 /**
- * The settings that callers of a server sent it, which hold keys too. They lie beside the secrets, with a key of their own: no list of
- * secrets shows them, and no sandbox can be given one.
+ * The settings that callers send to a server. They may hold API keys, so they are encrypted too, with a key of their own. No list of
+ * secrets shows them, and no sandbox can use them.
  */
 export function createSettingsStore({ home, keyring }: SecretStoreOptions): Pick<SecretStore, "set" | "reveal"> {
   const anew = (): string => "send it to the server again";
   return new SealedFiles({ folder: join(home, "settings"), noun: "setting", anew }, keyring);
 }
 
-/** A kind of sealed texts: where they lie, what a person calls one, and how a person stores one again. */
+/** One kind of encrypted text: its folder, its noun in messages, and the advice on how to store one again. */
 interface SealedKind {
   readonly folder: string;
   readonly noun: "secret" | "setting";
@@ -94,7 +94,7 @@ class SealedFiles implements SecretStore {
   async #unseal(path: string, belongs: Belongs, text: string): Promise<string> {
     const sealed = parseSealed(text);
     if (!sealed) throw this.#damaged(path, belongs.name);
-    // The home may have been emptied and filled again while this process runs.
+    // Somebody may have removed the home and made a new one while this process runs.
     if (this.#key?.id !== sealed.key) this.#key = await this.#loadKey();
     if (this.#key?.id !== sealed.key) throw this.#wrongKey(belongs.name);
     try {
@@ -104,7 +104,7 @@ class SealedFiles implements SecretStore {
     }
   }
 
-  /** One question to the keyring for all who wait. */
+  /** All callers that wait share one question to the keyring. */
   #loadKey(): Promise<HomeKey | undefined> {
     this.#loading ??= loadHomeKey(this.#place).finally(() => (this.#loading = undefined));
     return this.#loading;
@@ -144,10 +144,10 @@ class SealedFiles implements SecretStore {
   #wrongKey(name: string): BelljarError {
     const { folder, noun, anew } = this.#kind;
     const advice = `put the key back from a backup, or ${anew(name)}`;
-    return new BelljarError("FILE_IO", `The ${noun} ${name} was stored with another key than the one of ${folder}: ${advice}`);
+    return new BelljarError("FILE_IO", `The ${noun} ${name} was encrypted with another key, which ${folder} does not hold: ${advice}`);
   }
 
-  /** An owner's id may be any text. */
+  /** Hashed, because an owner's id may be any text. */
   #ownerFolder(owner: string): string {
     return join(this.#folder, createHash("sha256").update(owner).digest("hex").slice(0, 32));
   }
@@ -157,7 +157,7 @@ class SealedFiles implements SecretStore {
   }
 }
 
-/** Whose value it is: a file that is copied to another name or owner does not open. */
+/** The identity that a value is bound to. A file that is copied to another name or owner does not decrypt. */
 interface Belongs {
   readonly noun: SealedKind["noun"];
   readonly owner: string;
@@ -165,7 +165,7 @@ interface Belongs {
 }
 
 interface Sealed {
-  /** The id of the key. */
+  /** The id of the key that encrypted the data. */
   readonly key: string;
   readonly iv: string;
   readonly tag: string;
@@ -180,7 +180,7 @@ function seal(key: HomeKey, belongs: Belongs, value: string): Sealed & { readonl
   return { version: 1, key: key.id, iv: text(iv), tag: text(cipher.getAuthTag()), data: text(data) };
 }
 
-/** Throws when any part of it was changed. */
+/** Throws if any part of the file was changed. */
 function unseal(key: HomeKey, belongs: Belongs, sealed: Sealed): string {
   const bytes = (text: string): Buffer => Buffer.from(text, "base64");
   const decipher = createDecipheriv(CIPHER, key.bytes, bytes(sealed.iv), { authTagLength: 16 }).setAAD(toBoundData(belongs));

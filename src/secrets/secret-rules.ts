@@ -13,7 +13,7 @@ export function assertSecretName(name: string): void {
   throw invalid("A secret's name is 1 to 64 letters, digits, dots, hyphens and underscores, and starts with a letter or digit");
 }
 
-/** Throws `ARGUMENTS_INVALID` for what no header can carry. Says nothing of the value itself. */
+/** Throws `ARGUMENTS_INVALID` for a value that no HTTP header can carry. The message does not show the value. */
 export function assertSecretValue(value: string): void {
   const bytes = Buffer.byteLength(value);
   if (bytes === 0) throw invalid("The value is empty: give it on stdin or at the prompt");

@@ -19,9 +19,9 @@ export interface EditedText {
 }
 
 /**
- * Replaces exact texts, one edit after the other, each in what the ones before it made. All or nothing: throws `EDIT_CONFLICT` when an
- * old text is not there, or is there more than once without `replace_all`, and `FILE_TOO_LARGE` when the file would become larger than
- * what can be edited. A file whose lines all end in CR LF keeps that. Works on bytes: what is no UTF-8 stays as it is.
+ * Replaces exact texts. Each edit works on the result of the edits before it. Either all edits succeed, or it throws: `EDIT_CONFLICT` if
+ * an old text is missing, or occurs more than once without `replace_all`; `FILE_TOO_LARGE` if the file would exceed `EDIT_MAX_BYTES`.
+ * A file whose lines all end in CR LF keeps them. Bytes that are not UTF-8 stay unchanged.
  */
 export function editText(before: Buffer, edits: readonly TextEdit[], path: string): EditedText {
   let text = before;
@@ -39,7 +39,7 @@ export function editText(before: Buffer, edits: readonly TextEdit[], path: strin
   return { content: text, replacements };
 }
 
-/** Callers write `\n`; in a file of CR LF lines they mean that. */
+/** Callers write `\n`. In a file whose lines end in CR LF, this means CR LF. */
 function fitLineEnds(text: Buffer, edit: TextEdit): { readonly wanted: Buffer; readonly replacement: Buffer } {
   const hasLines = edit.old_string.includes("\n") || edit.new_string.includes("\n");
   const isCrLf = hasLines && endsInCrLf(text);
@@ -70,7 +70,7 @@ function countPlaces(text: Buffer, wanted: Buffer): { readonly count: number; re
 interface Replacement {
   readonly wanted: Buffer;
   readonly replacement: Buffer;
-  /** Of the whole text afterwards. */
+  /** Size of the whole text afterwards. */
   readonly size: number;
 }
 
@@ -91,7 +91,7 @@ interface Miss {
   readonly text: Buffer;
   readonly index: number;
   readonly wanted: string;
-  /** It was there before the edits that come first. */
+  /** True if the text was in the file before the earlier edits. */
   readonly isLater: boolean;
 }
 
@@ -116,14 +116,14 @@ function notUnique({ path, text, index, count, first }: Repeat): BelljarError {
   const lines = first.map((place) => lineOf(text, place));
   const more = count > first.length ? " ..." : "";
   return conflict(
-    `Nothing was changed in "${path}": edits[${index}].old_string occurs ${count} times (lines ${lines.join(", ")}${more}). Take more of the text around the one that is meant, or set replace_all.`,
+    `Nothing was changed in "${path}": edits[${index}].old_string occurs ${count} times (lines ${lines.join(", ")}${more}). Add more of the text around the intended place, or set replace_all.`,
   );
 }
 
 function tooLarge(path: string, index: number, size: number): BelljarError {
   return new BelljarError(
     "FILE_TOO_LARGE",
-    `Nothing was changed in "${path}": edits[${index}] would make it ${size} bytes large, and files are edited up to ${EDIT_MAX_BYTES} bytes. Change it with a program, as sed -i, by run_command`,
+    `Nothing was changed in "${path}": edits[${index}] would make it ${size} bytes large, and files are edited up to ${EDIT_MAX_BYTES} bytes. Change it with a program such as sed -i, by run_command`,
   );
 }
 

@@ -17,7 +17,7 @@ it("finds what indexOf finds", () => {
   );
 });
 
-it("finds runs of numbers that overlap, from a place on, until it is told to stop", () => {
+it("finds overlapping runs of numbers from a position on, until `found` returns true", () => {
   const find = (from: number, last: number): readonly number[] => {
     const found: number[] = [];
     findRun(Int32Array.from([1, 1, 1, 2, 1, 1]), Int32Array.from([1, 1]), from, (place) => found.push(place) > 0 && place >= last);

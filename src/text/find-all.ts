@@ -1,6 +1,6 @@
 /**
- * Calls back with each place of `wanted` in `text`, none overlapping the one before. Knuth, Morris and Pratt's search: its time
- * depends on the lengths alone. `indexOf` takes quadratic time for texts that repeat themselves.
+ * Calls `found` with each place of `wanted` in `text`; places do not overlap. It uses the search of Knuth, Morris and Pratt, whose time
+ * is linear. `indexOf` takes quadratic time for repetitive texts.
  */
 export function findAll(text: Uint8Array, wanted: Uint8Array, found: (place: number) => void): void {
   const fallback = fallbacksOf(wanted);
@@ -14,7 +14,7 @@ export function findAll(text: Uint8Array, wanted: Uint8Array, found: (place: num
   }
 }
 
-/** The same search for numbers; places may overlap. It ends when `found` answers true. */
+/** The same search for numbers. Places may overlap. It ends when `found` returns true. */
 export function findRun(text: Int32Array, wanted: Int32Array, from: number, found: (place: number) => boolean): void {
   const fallback = fallbacksOf(wanted);
   let matched = 0;
@@ -27,7 +27,7 @@ export function findRun(text: Int32Array, wanted: Int32Array, from: number, foun
   }
 }
 
-/** For each beginning of the pattern: the length of its longest end that is a beginning too. */
+/** For each prefix of the pattern: the length of its longest proper suffix that is also a prefix of the pattern. */
 function fallbacksOf(pattern: Uint8Array | Int32Array): Int32Array {
   const fallback = new Int32Array(pattern.length);
   let length = 0;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { GrowingBuffer } from "./growing-buffer.ts";
 
-it("holds what came, however it was divided, and is empty once it was taken", () => {
+it("holds all bytes, however they were divided, and is empty after `take`", () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 2_000 }), { maxLength: 8 }), (pieces) => {
       const growing = new GrowingBuffer();

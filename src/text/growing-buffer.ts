@@ -1,6 +1,6 @@
 const LEAST_BYTES = 1_024;
 
-/** Bytes that come in pieces, as one buffer. A million pieces of one byte take no more memory than their bytes. */
+/** Collects pieces of bytes in one buffer. A million pieces of one byte take little more memory than their bytes. */
 export class GrowingBuffer {
   #bytes: Buffer = Buffer.alloc(0);
   #length = 0;
@@ -16,12 +16,12 @@ export class GrowingBuffer {
     this.#length = needed;
   }
 
-  /** All that came, which the caller must not change. */
+  /** Returns all bytes. The caller must not change them. */
   view(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** All that came. It is empty then. */
+  /** Returns all bytes, and empties the buffer. */
   take(): Buffer {
     const taken = this.view();
     this.clear();

@@ -24,5 +24,5 @@ function edit({ content, edits, name, path }: EditRequest): EditAnswer {
   return { ...edited, diff: diffTexts({ from: `a${path}`, to: `b${path}`, before: content, after: edited.content }) };
 }
 
-/** The work over texts that somebody else wrote. Each is a function of its request alone, and runs in a worker process. */
+/** The jobs on untrusted texts. Each job is a pure function of its request, and runs in a worker process. */
 export const JOBS = { edit, listPatchPaths, planPatch, diff: diffTexts } as const;

@@ -1,25 +1,25 @@
 const SHOWN_LINES = 12;
 const SHOWN_COLUMNS = 200;
-/** Lines such as `}` are everywhere; a few places of each are enough to find where most of the text fits. */
+/** Lines such as `}` are frequent. A few places of each are enough to find where most of the text fits. */
 const PLACES_PER_LINE = 50;
 const COMPARED_CHARACTERS = 1_000_000;
-/** Of the file and of the wanted text: enough for every file that a person reads. */
+/** Maximum number of lines of the file, enough for every file that a person reads. */
 const LINES_MAX = 200_000;
 const WANTED_LINES_MAX = 2_000;
 const LINE_CHARACTERS = 400;
 const LIKENESS_MIN = 0.5;
 
-/** Where a text that is not in a file fits best: for the message that says so. */
+/** The lines of a file that are most similar to a text that is not in it. An error message shows them. */
 export interface NearestLines {
   readonly startLine: number;
   readonly endLine: number;
-  /** Nothing but spaces, tabs or line ends is different. */
+  /** True if only spaces, tabs or line ends differ. */
   readonly differsInSpace: boolean;
-  /** The file's lines, numbered and bounded. */
+  /** The lines with their numbers, cut to a bounded size. */
   readonly shown: string;
 }
 
-/** Undefined when nothing in `text` is like `wanted`. Looks at so many lines of each; the work is bounded for any input. */
+/** Returns undefined if nothing in `text` is similar to `wanted`. It compares a bounded number of lines, so its work is bounded too. */
 export function findNearestLines(text: string, wanted: string): NearestLines | undefined {
   const lines = toLines(text, LINES_MAX);
   const wantedLines = toLines(wanted, WANTED_LINES_MAX);
@@ -44,7 +44,7 @@ function squeezeAll(lines: readonly string[]): string {
   return lines.join("").replace(/\s+/g, "");
 }
 
-/** Each equal line votes for the start that it would mean; longer lines say more. */
+/** Each equal line votes for the start that follows from its place. A vote weighs as much as the line is long. */
 function placeByEqualLines(lines: readonly string[], wanted: readonly string[]): number | undefined {
   const places = new Map<string, number[]>(wanted.map((line) => [squeeze(line), []]));
   places.delete("");
@@ -67,7 +67,7 @@ function best(votes: ReadonlyMap<number, number>): number | undefined {
   return winner;
 }
 
-/** The line that shares most pairs of letters with the longest wanted one. */
+/** Finds the line that shares the most pairs of letters with the longest wanted line. */
 function placeByLikeness(lines: readonly string[], wanted: readonly string[]): number | undefined {
   const longest = wanted.reduce((a, b) => (squeeze(b).length > squeeze(a).length ? b : a), "");
   const pairs = pairsOf(squeeze(longest).slice(0, LINE_CHARACTERS));
@@ -101,7 +101,7 @@ function show(lines: readonly string[], startLine: number): string {
   return [...shown, ...(lines.length > SHOWN_LINES ? [`        ... and ${lines.length - SHOWN_LINES} more lines`] : [])].join("\n");
 }
 
-/** A line end that cannot be seen is often the difference. */
+/** Makes a CR at the end visible, because it is often the difference. */
 function clip(line: string): string {
   const visible = line.endsWith("\r") ? `${line.slice(0, -1)}\\r` : line;
   return visible.length > SHOWN_COLUMNS ? `${visible.slice(0, SHOWN_COLUMNS)}...` : visible;

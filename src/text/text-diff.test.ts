@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { fromByteText, toByteText } from "./byte-text.ts";
 import { applyHunks } from "./patch/apply-hunks.ts";
-import { parsePatch } from "./patch/parse-patch.ts";
+import { parsePatch } from "./patch/plan-patch.ts";
 import { diffTexts } from "./text-diff.ts";
 
 const line = fc.constantFrom("a", "b", "", "é", "c\r", "-- x", "++ y");
@@ -20,7 +20,7 @@ function apply(before: string, patch: string): unknown {
   return "text" in outcome ? fromByteText(outcome.text).toString() : outcome;
 }
 
-it("says how to make one text of the other, for any two", () => {
+it("describes how to turn one text into the other, for any two texts", () => {
   fc.assert(
     fc.property(file, file, (before, after) => {
       fc.pre(before !== after);
@@ -39,7 +39,7 @@ it("shows three lines around a change in the middle of a large text, with their 
   expect(isWhole).toBe(false);
 });
 
-it("takes all old lines away when the texts have little in common, and says so", () => {
+it("replaces all lines if the texts have little in common, and reports it", () => {
   const before = Array.from({ length: 3_000 }, (_, index) => `old ${index}\n`).join("");
   const after = Array.from({ length: 3_000 }, (_, index) => `new ${index}\n`).join("");
   const { diff: shown = "", isWhole } = diff(`same\n${before}end`, `same\n${after}end`);
@@ -48,7 +48,7 @@ it("takes all old lines away when the texts have little in common, and says so",
   expect(apply(`same\n${before}end`, shown)).toBe(`same\n${after}end`);
 });
 
-it("shows nothing of a change that is too large, or is no text, and says how large it is", () => {
+it("shows no change that is too large or not text, and reports its size", () => {
   expect(diff("", "a".repeat(2_000_000))).toEqual({ diff: undefined, isWhole: true, changedBytes: 2_000_000 });
   expect(diff("a\n", "a\n\0")).toEqual({ diff: undefined, isWhole: true, changedBytes: 1 });
   expect(diff("a", "a")).toEqual({ diff: "", isWhole: false, changedBytes: 0 });

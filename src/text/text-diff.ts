@@ -3,14 +3,14 @@ import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
 
 const CONTEXT_LINES = 3;
 const CONTEXT_MAX_BYTES = 16_384;
-/** Of what lies between the first change and the last one, in both texts. */
+/** Maximum size of the changed part of both texts, from the first change to the last. */
 const CHANGED_MAX_BYTES = 1_048_576;
-/** Beyond these, finding the least diff takes long: then all old lines go and all new ones come. */
+/** Beyond this number of edits, finding the smallest diff is slow. The diff then replaces all lines. */
 const EDITS_MAX = 1_000;
 const NEWLINE = 0x0a;
 
 export interface DiffRequest {
-  /** The names in the diff's head. */
+  /** The names in the diff's header. */
   readonly from: string;
   readonly to: string;
   readonly before: Buffer;
@@ -18,15 +18,15 @@ export interface DiffRequest {
 }
 
 export interface TextDiff {
-  /** Unified; empty when nothing changed, and undefined when the change is too large to show, or one of the two is no text. */
+  /** A unified diff. Empty if nothing changed. Undefined if the change is too large to show, or if one of the two is no text. */
   readonly diff: string | undefined;
-  /** The texts have so little in common that the diff takes all old lines away and puts all new ones in. */
+  /** True if the texts have so little in common that the diff removes all old lines and adds all new lines. */
   readonly isWhole: boolean;
-  /** Of the old and the new text together, from the first change to the last one. */
+  /** Size of the changed part of both texts together, from the first change to the last. */
   readonly changedBytes: number;
 }
 
-/** How one text becomes another one, in time and memory that the lengths bound. */
+/** Computes the diff of two texts. Their lengths bound its time and memory. */
 export function diffTexts({ from, to, before, after }: DiffRequest): TextDiff {
   const changed = findChanged(before, after);
   const changedBytes = changed.beforeEnd + changed.afterEnd - 2 * changed.start;
@@ -38,7 +38,7 @@ export function diffTexts({ from, to, before, after }: DiffRequest): TextDiff {
   return { diff: formatPatch(patch, FILE_HEADERS_ONLY), isWhole: !least, changedBytes };
 }
 
-/** The lines that differ: from the same start to an end in each text. All three are starts of lines, or the end of the text. */
+/** The changed lines: a common start, and an end in each text. Each position is the start of a line, or the end of the text. */
 interface Changed {
   readonly start: number;
   readonly beforeEnd: number;
@@ -57,7 +57,7 @@ function findChanged(before: Buffer, after: Buffer): Changed {
   return { start, beforeEnd: before.length - tail, afterEnd: after.length - tail };
 }
 
-/** So much of a common end as starts with a line in both texts. */
+/** Shortens the common end so that it starts with a whole line in both texts. */
 function wholeLines(before: Buffer, after: Buffer, { start, tail }: { readonly start: number; readonly tail: number }): number {
   const startsLine = (text: Buffer): boolean => text.length - tail === start || text[text.length - tail - 1] === NEWLINE;
   if (startsLine(before) && startsLine(after)) return tail;
@@ -65,7 +65,7 @@ function wholeLines(before: Buffer, after: Buffer, { start, tail }: { readonly s
   return newline < 0 ? 0 : before.length - newline - 1;
 }
 
-/** Undefined when the texts have too little in common. */
+/** Returns undefined if the texts have too little in common. */
 function leastHunks(before: Buffer, after: Buffer, changed: Changed): StructuredPatchHunk[] | undefined {
   const start = linesBefore(before, changed.start);
   const tail = linesAfter(before, changed.beforeEnd) - changed.beforeEnd;
@@ -100,7 +100,7 @@ function countLines(text: Buffer, end: number): number {
   return lines;
 }
 
-/** The start of the lines that are shown above a change. */
+/** Returns the start of the context lines above a change. */
 function linesBefore(text: Buffer, start: number): number {
   let from = start;
   for (let line = 0; line < CONTEXT_LINES && from > 0; line += 1) {
@@ -111,7 +111,7 @@ function linesBefore(text: Buffer, start: number): number {
   return from;
 }
 
-/** The end of the lines that are shown below a change. */
+/** Returns the end of the context lines below a change. */
 function linesAfter(text: Buffer, end: number): number {
   let to = end;
   for (let line = 0; line < CONTEXT_LINES && to < text.length; line += 1) {

@@ -2,10 +2,10 @@ import { BelljarError } from "../errors.ts";
 import { JOBS } from "./jobs.ts";
 import type { WorkerAnswer, WorkerRequest } from "./worker-process.ts";
 
-/** The program of a worker process: one request after the other, until its parent lets go of it. */
+/** The program of a worker process. It answers one request after the other, until its parent ends it. */
 process.on("message", (request: WorkerRequest) => process.send?.(answer(request)));
 
-// A signal to the whole group, as Ctrl-C sends it, is for the parent: it lets go of its workers when it ends.
+// A signal to the whole group (Ctrl-C) is for the parent, which ends its workers when it ends.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 
 function answer({ job, input }: WorkerRequest): WorkerAnswer {

@@ -4,9 +4,9 @@ import { WorkerPool } from "./worker-pool.ts";
 
 type Jobs = typeof JOBS;
 
-/** Edits, patches and diffs of texts that somebody else wrote. The work is done by processes of its own; disposing it ends them. */
+/** Edits, patches and diffs of untrusted texts. Worker processes do the work. Disposing it ends them. */
 export interface Texts extends Disposable {
-  /** Rejects as the job throws, with `FILE_TOO_LARGE` when it takes too much time or memory, and with the signal's reason. */
+  /** Rejects with the job's error, with `FILE_TOO_LARGE` if the job takes too much time or memory, or with the signal's reason. */
   run<Name extends keyof Jobs>(job: Name, request: Parameters<Jobs[Name]>[0], call: WorkerCall): Promise<ReturnType<Jobs[Name]>>;
 }
 
@@ -20,7 +20,7 @@ export function createTexts(program: string): Texts {
   const pool = new WorkerPool({ program, size: SIZE, timeoutMs: TIMEOUT_MS, idleMs: IDLE_MS, memoryMb: MEMORY_MB });
   return {
     async run(job, input, call) {
-      // The worker runs the job of that name alone, so its answer is that job's.
+      // The worker runs only the job of that name, so its answer has that job's type.
       return (await pool.run({ job, input }, call)) as ReturnType<Jobs[typeof job]>;
     },
     [Symbol.dispose]: () => pool[Symbol.dispose](),

@@ -2,14 +2,14 @@ import type { WorkerOptions, WorkerRequest } from "./worker-process.ts";
 import { closing, WorkerProcess } from "./worker-process.ts";
 
 export interface WorkerPoolOptions extends WorkerOptions {
-  /** Most processes at once. */
+  /** Maximum number of processes. */
   readonly size: number;
-  /** An unused process ends after so long. */
+  /** Time after which an unused process ends. */
   readonly idleMs: number;
 }
 
 export interface WorkerCall {
-  /** Whose work it is: each owner has one job at a time, so that nobody's work keeps the others waiting. */
+  /** The owner of the job. Each owner has one job at a time, so that its jobs do not keep other owners waiting. */
   readonly owner: string;
   readonly signal: AbortSignal;
 }
@@ -19,7 +19,7 @@ interface Waiting {
   readonly enter: () => void;
 }
 
-/** Worker processes that are started when there is work, and the line in front of them. Disposing it ends them. */
+/** A pool of worker processes with a queue. Processes start when there is work. Disposing the pool ends them. */
 export class WorkerPool implements Disposable {
   readonly #options: WorkerPoolOptions;
   readonly #idle: WorkerProcess[] = [];
@@ -32,7 +32,7 @@ export class WorkerPool implements Disposable {
     this.#options = options;
   }
 
-  /** Rejects as the job does, with `FILE_TOO_LARGE` for one that takes too much, and with the signal's reason. */
+  /** Rejects with the job's error, with `FILE_TOO_LARGE` if the job takes too much time or memory, or with the signal's reason. */
   async run(request: WorkerRequest, { owner, signal }: WorkerCall): Promise<unknown> {
     await this.#enter(owner, signal);
     try {
@@ -75,7 +75,7 @@ export class WorkerPool implements Disposable {
     return this.#busy.size < this.#options.size && !this.#busy.has(owner);
   }
 
-  /** The place goes straight to the first in line whose owner has no other job. The owner who leaves stands behind all others. */
+  /** Hands the place to the first waiting job whose owner has no running job. The other jobs of this owner go to the end of the queue. */
   #leave(owner: string): void {
     const worker = this.#busy.get(owner);
     this.#busy.delete(owner);

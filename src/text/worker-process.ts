@@ -9,7 +9,7 @@ export interface WorkerRequest {
   readonly input: unknown;
 }
 
-/** A code: the job failed as it may. A fault: it failed as it must not. */
+/** `code`: the job failed with a foreseen error. `fault`: it failed with a bug. */
 export type WorkerAnswer =
   | { readonly value: unknown }
   | { readonly code: ErrorCode; readonly message: string }
@@ -18,30 +18,31 @@ export type WorkerAnswer =
 export interface WorkerOptions {
   /** Path of the program that runs the jobs. */
   readonly program: string;
-  /** Of one job. */
+  /** Maximum time of one job. */
   readonly timeoutMs: number;
-  /** Of the process's heap. */
+  /** Maximum size of the process's heap. */
   readonly memoryMb: number;
 }
 
 /**
- * Ends a worker whose parent is gone, kill -9 included: the pipe at its standard input closes then. A thread of its own waits for that,
- * since a job that never ends lets nothing else run.
+ * Ends a worker whose parent has ended, even by SIGKILL: its standard input is a pipe, which closes then. A separate thread waits for
+ * that, because an endless job blocks the main thread. It reads a socket: a read of a file would
+ * block the worker's own exit.
  */
 const WATCH_PARENT = `
   import { Worker } from "node:worker_threads";
-  const watch = 'require("node:fs").createReadStream("", { fd: 0 }).on("close", () => process.kill(process.pid, "SIGKILL")).resume()';
+  const watch = 'new (require("node:net").Socket)({ fd: 0 }).on("close", () => process.kill(process.pid, "SIGKILL")).resume()';
   new Worker(watch, { eval: true }).unref();
 `;
 
 /**
- * A process that works for this one. A thread would not do: V8 ends the whole process when the heap of one thread is full. It gets no
- * environment, and ends with its parent, whatever it is doing.
+ * A worker process. A thread would not suffice: V8 ends the whole process when the heap of one thread is full. The worker gets no
+ * environment variables, and ends with its parent even during a job.
  */
 export class WorkerProcess implements Disposable {
   readonly #options: WorkerOptions;
   readonly #child: ChildProcess;
-  /** Why it was killed. */
+  /** The reason of its kill. */
   #reason: unknown;
 
   constructor(options: WorkerOptions) {
@@ -52,9 +53,9 @@ export class WorkerProcess implements Disposable {
       env: {},
       stdio: ["pipe", "ignore", "ignore", "ipc"],
     });
-    // Nothing is written to it, and it holds no process up.
+    // Nothing is written to it. It must not keep this process alive.
     (this.#child.stdin as Socket).on("error", () => undefined).unref();
-    // Whoever asks it something hears of it.
+    // The request that is running reports the error.
     this.#child.on("error", () => undefined);
     this.#rest();
   }
@@ -64,8 +65,8 @@ export class WorkerProcess implements Disposable {
   }
 
   /**
-   * One request at a time. Rejects as the job does, and with `FILE_TOO_LARGE` when it takes more time or memory than it may. Then, and
-   * when the signal aborts, the process is gone.
+   * Sends one request at a time. Rejects with the job's error, with `FILE_TOO_LARGE` if the job takes too much time or memory, or with the
+   * signal's reason. In the last two cases the process has ended.
    */
   async ask(request: WorkerRequest, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted();
@@ -99,12 +100,12 @@ export class WorkerProcess implements Disposable {
       const exited = (code: number | null): void => settle(() => reject(this.#reason ?? this.#lost(code)));
       const failed = (error: unknown): void => settle(() => reject(this.#reason ?? error));
       child.on("message", answered).on("exit", exited).on("error", failed);
-      // A process that is gone says so by its exit; one that never came, by its error.
+      // Failures come as events: `exit` if the process has ended, `error` if it did not start.
       child.send(request, () => undefined);
     });
   }
 
-  /** V8 ends a process whose heap is full by a signal, and so does the kernel. */
+  /** V8 and the kernel end a process without memory by a signal. */
   #lost(code: number | null): Error {
     if (code === null) return tooMuch(`${this.#options.memoryMb} MB of memory`);
     return new Error(`The program ${this.#options.program} ended with code ${code}: is it built?`);
@@ -115,14 +116,14 @@ export class WorkerProcess implements Disposable {
     this.#child.kill("SIGKILL");
   }
 
-  /** Nothing waits for it: it holds no process up. */
+  /** No request is running, so the worker must not keep this process alive. */
   #rest(): void {
     this.#child.unref();
     this.#child.channel?.unref();
   }
 }
 
-/** Why work ends with the process that wanted it. */
+/** The error of jobs that were running or waiting when the pool was disposed. */
 export function closing(): BelljarError {
   return new BelljarError("CANCELLED", "Belljar is closing");
 }

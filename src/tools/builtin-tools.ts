@@ -1,5 +1,6 @@
 import type { Tool } from "../catalog/tool.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
+import type { ShellSessions } from "../interpreter/lasting/shell-sessions.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { Texts } from "../text/texts.ts";
 import { createExecuteCode } from "./code/execute-code.ts";
@@ -17,7 +18,6 @@ import type { SearchPrograms } from "./search/search-programs.ts";
 import { searchToolset } from "./search/search-toolset.ts";
 import { sandboxTools } from "./sandbox/sandbox-tools.ts";
 import { shellTools } from "./shell/shell-tools.ts";
-import type { ShellSessions } from "./shell/shell-sessions.ts";
 import { todoTools } from "./todo/todo-tools.ts";
 import type { ToolLimits } from "./tool-limits.ts";
 import type { WebToolsOptions } from "./web/web-tools.ts";

@@ -6,8 +6,9 @@ afterEach(() => vi.useRealTimers());
 
 function open() {
   const told: string[] = [];
-  const progress = openOutputProgress((message) => told.push(message));
-  return { told, push: (text: string) => progress.push(Buffer.from(text)), [Symbol.dispose]: () => progress[Symbol.dispose]() };
+  const numbers: number[] = [];
+  const progress = openOutputProgress(({ progress, message = "" }) => (told.push(message), numbers.push(progress)));
+  return { told, numbers, push: (text: string) => progress.push(Buffer.from(text)), [Symbol.dispose]: () => progress[Symbol.dispose]() };
 }
 
 it("tells the last line at most once a second", () => {
@@ -17,6 +18,7 @@ it("tells the last line at most once a second", () => {
     vi.advanceTimersByTime(100);
   }
   expect(progress.told).toEqual(["line 9", "line 19", "line 29"]);
+  expect(progress.numbers).toEqual([1, 2, 3]);
 });
 
 it("tells of silence now and then, so that a waiting client knows of the work", () => {

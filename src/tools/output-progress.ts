@@ -1,15 +1,17 @@
+import type { Progress } from "../catalog/tool.ts";
+
 const INTERVAL_MS = 1_000;
 /** A silent command is reported too, so that a client that waits for signs of life keeps waiting. */
 const SILENCE_MS = 10_000;
 const LINE_MAX = 200;
 const KEPT_CHARACTERS = 4_096;
 
-/** Tells a caller how a command goes on: its last line of output, at most once a second. Owns one timer until disposed. */
+/** Tells a caller how a command goes on: its seconds and its last line of output, at most once a second. Owns one timer until disposed. */
 export interface OutputProgress extends Disposable {
   push(chunk: Buffer): void;
 }
 
-export function openOutputProgress(report: (message: string) => void): OutputProgress {
+export function openOutputProgress(report: (progress: Progress) => void): OutputProgress {
   const startedAt = performance.now();
   let reportedAt = startedAt;
   let recent = "";
@@ -20,8 +22,10 @@ export function openOutputProgress(report: (message: string) => void): OutputPro
     return setTimeout(tell, delayMs).unref();
   }
   function tell(): void {
-    const seconds = Math.round((performance.now() - startedAt) / 1_000);
-    report(isFresh ? lastLine(recent) || `running for ${seconds} s` : `no output, running for ${seconds} s`);
+    const elapsedMs = Math.round(performance.now() - startedAt);
+    const seconds = Math.round(elapsedMs / 1_000);
+    const message = isFresh ? lastLine(recent) || `running for ${seconds} s` : `no output, running for ${seconds} s`;
+    report({ progress: elapsedMs / 1_000, message });
     reportedAt = performance.now();
     isFresh = false;
     timer = startTimer(SILENCE_MS);

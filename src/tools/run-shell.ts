@@ -1,9 +1,9 @@
 import type { ToolContext } from "../catalog/tool.ts";
 import { BelljarError } from "../errors.ts";
+import type { OutputWindows } from "../interpreter/output-window.ts";
+import { openOutputWindows } from "../interpreter/output-window.ts";
 import type { ExecExit, Sandbox } from "../sandbox/sandbox.ts";
 import { openOutputProgress } from "./output-progress.ts";
-import type { OutputWindows } from "./shown-output.ts";
-import { openOutputWindows } from "./shown-output.ts";
 
 export interface ShellCommand {
   readonly command: string;
@@ -22,7 +22,7 @@ export interface ShellResult {
 /** One command line of bash, of sh where there is no bash; the caller sees its last line as progress. */
 export async function runShell(sandbox: Sandbox, context: ToolContext, command: ShellCommand): Promise<ShellResult> {
   const windows = openOutputWindows(command.heldBytes);
-  using progress = openOutputProgress((message) => context.progress(message));
+  using progress = openOutputProgress((told) => context.progress(told));
   const run = (shell: string) =>
     sandbox.guest.run({
       argv: [shell, "-c", command.command],

@@ -1,8 +1,9 @@
 import { posix } from "node:path";
 import * as z from "zod";
+import { INSIDE } from "../sandbox/sandbox.ts";
 
 /** Where relative paths start: the workspace. */
-export const WORKSPACE = "/home/user";
+export const WORKSPACE = INSIDE.userHome;
 
 export function pathArgument(description: string) {
   return z

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import * as z from "zod";
 import { openToolCaller } from "../../test/support/tool-caller.ts";
+import type { Tool } from "../catalog/tool.ts";
 import { createInterpreter } from "../interpreter/interpreter.ts";
 import { createNoSandboxes } from "../../test/support/no-sandboxes.ts";
 import { createTestTexts } from "../../test/support/test-texts.ts";
 import { builtinTools } from "./builtin-tools.ts";
-import { createShellSessions } from "./shell/shell-sessions.ts";
+import { createShellSessions } from "../interpreter/lasting/shell-sessions.ts";
 import { isDefaultTool, parseToolScope, TOOLSET_NAMES } from "./toolsets.ts";
 
 function openTools() {
@@ -19,6 +19,10 @@ it("shows at most 40 of the built-in tools unasked", () => {
   expect(openTools().filter(isDefaultTool).length).toBeLessThanOrEqual(40);
 });
 
+function propertiesOf({ schema }: Tool["input"]): object {
+  return (schema["properties"] as object | undefined) ?? {};
+}
+
 it("knows the toolset of every built-in tool", () => {
   const unknown = openTools().filter(({ toolset, role }) => role === undefined && !TOOLSET_NAMES.includes(toolset));
   expect(unknown.map(({ name }) => name)).toEqual([]);
@@ -27,7 +31,7 @@ it("knows the toolset of every built-in tool", () => {
 it("takes an id of a sandbox in every tool that works in one", () => {
   const elsewhere = ["sandbox_create", "sandbox_list", "sandbox_fork", "read_result", "web_search"];
   const without = openTools().filter(({ input, name, role }) => {
-    const { properties = {} } = z.toJSONSchema(input, { io: "input" });
+    const properties = propertiesOf(input);
     return (
       role !== "discovery" &&
       !elsewhere.includes(name) &&
@@ -48,7 +52,7 @@ it("says of every tool's result what is in it, but of what another tool answers"
 
 it("says of every tool that runs programs of the caller that they may reach others", () => {
   const closed = openTools().filter(({ input, annotations }) => {
-    const { properties = {} } = z.toJSONSchema(input, { io: "input" });
+    const properties = propertiesOf(input);
     return ["command", "cmd", "code", "entrypoint_code", "script"].some((key) => key in properties) && !annotations.openWorldHint;
   });
   expect(closed.map(({ name }) => name)).toEqual([]);
@@ -75,8 +79,8 @@ it("takes all together with others as all", () => {
 it("finds the tool of a task by the words that a model would use", async () => {
   await using caller = await openToolCaller();
   const first = async (query: string) => {
-    const { structuredContent } = await caller.call("search_tools", { query, limit: 3 });
-    return (structuredContent as { tools: { name: string }[] }).tools.map(({ name }) => name);
+    const { structured } = await caller.call("search_tools", { query, limit: 3 });
+    return (structured as { tools: { name: string }[] }).tools.map(({ name }) => name);
   };
   expect(await first("run a shell command")).toContain("run_command");
   expect(await first("read the content of a file")).toContain("read_file");

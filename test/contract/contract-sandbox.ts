@@ -14,6 +14,8 @@ export interface ContractFeatures {
   readonly name: string;
   readonly terminals: boolean;
   readonly pause: boolean;
+  /** What a sandbox wrote outlives its run. */
+  readonly stop: boolean;
   /** EXIT frames carry CPU time and peak memory. */
   readonly resourceUsage: boolean;
   /** Commands see the sandbox's own files at the sandbox's own paths, and its own processes alone. */
@@ -36,13 +38,16 @@ export interface ContractSandbox extends AsyncDisposable {
 export async function createSandbox(open: OpenRuntime, options: Partial<SandboxSpec> = {}): Promise<ContractSandbox> {
   const runtime = await open();
   const folder = await mkdtemp(join(tmpdir(), "bj-"));
-  const spec = { ...DEFAULTS, id: createId(), folder, ...options };
   try {
+    const { base = { template: "base" } } = options;
+    const inside = await runtime.layers.describe(base);
+    const spec = { ...DEFAULTS, id: createId(), generation: 1, folder, base, inside, ...options };
     const running = await runtime.create(spec, soon());
     const guest = createGuest((signal) => running.connect(signal), { ended: running.ended });
     const dispose = async (): Promise<void> => {
       await running[Symbol.asyncDispose]();
-      await runtime.clear(spec.id, folder);
+      await runtime.clear(spec);
+      await runtime.layers.remove(spec); // of one that ended by itself; with sub-ids, nobody else may remove it
       await rm(folder, { recursive: true, force: true });
     };
     return { runtime, running, guest, spec, [Symbol.asyncDispose]: dispose };
@@ -53,12 +58,11 @@ export async function createSandbox(open: OpenRuntime, options: Partial<SandboxS
 }
 
 const DEFAULTS = {
-  template: "base",
   hostname: "contract",
   limits: {},
   required: [],
   ephemeral: true,
-} as const satisfies Omit<SandboxSpec, "id" | "folder">;
+} as const satisfies Omit<SandboxSpec, "id" | "folder" | "generation" | "base" | "inside">;
 
 function createId(): string {
   return Array.from({ length: 20 }, () => "abcdefghijklmnopqrstuvwxyz0123456789"[randomInt(36)]).join("");

@@ -5,6 +5,7 @@ runtimeContract(async () => fakeRuntime(), {
   name: "fake",
   terminals: false,
   pause: true,
+  stop: true,
   resourceUsage: false,
   isolation: false,
   twoUsers: false,

@@ -91,14 +91,14 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
       expect((await processesOf(mark)).length).toBeGreaterThanOrEqual(started.length);
       await sandbox.running.kill("killed");
       expect(await processesOf(mark)).toEqual([]);
-      expect(await sandbox.runtime.open(sandbox.spec.id, sandbox.spec.folder)).toBeUndefined();
+      expect(await sandbox.runtime.open(sandbox.spec)).toBeUndefined();
     });
 
     it("that was released lives on, and is opened again", async () => {
       await using sandbox = await createSandbox(open, { ephemeral: false });
       await sandbox.guest.files.write("kept", "still here", { signal: soon() });
       await sandbox.running.release();
-      const reopened = await sandbox.runtime.open(sandbox.spec.id, sandbox.spec.folder);
+      const reopened = await sandbox.runtime.open(sandbox.spec);
       expect(reopened?.id).toBe(sandbox.spec.id);
       if (!reopened) return;
       const guest = createGuest((signal) => reopened.connect(signal), { ended: reopened.ended });
@@ -110,10 +110,10 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
     it("that lives is not cleared; one that ended tells its reason", async () => {
       await using sandbox = await createSandbox(open);
       const { runtime, spec } = sandbox;
-      expect(await runtime.clear(spec.id, spec.folder)).toBeUndefined();
+      expect(await runtime.clear(spec)).toBeUndefined();
       await sandbox.running.kill("deadline");
-      expect(await runtime.clear(spec.id, spec.folder)).toMatchObject({ reason: "deadline" });
-      expect(await runtime.open(spec.id, spec.folder)).toBeUndefined();
+      expect(await runtime.clear(spec)).toMatchObject({ reason: "deadline" });
+      expect(await runtime.open(spec)).toBeUndefined();
     });
 
     it("tells what it uses", async () => {
@@ -200,11 +200,11 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
       await using made = await createSandbox(open);
       const spec = { ...made.spec, id: "aborted0000000000000" };
       await expect(runtime.create(spec, AbortSignal.abort())).rejects.toMatchObject({ code: "CANCELLED" });
-      expect(await runtime.open(spec.id, spec.folder)).toBeUndefined();
+      expect(await runtime.open(spec)).toBeUndefined();
     });
 
     it("is not made from an unknown template", async () => {
-      await expect(createSandbox(open, { template: "no-such-template" })).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
+      await expect(createSandbox(open, { base: { template: "no-such-template" } })).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
     });
 
     it("keeps its files apart from those of others", async () => {
@@ -227,7 +227,13 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
     it("tells what it enforces, with a remedy for what it lacks", async () => {
       const runtime = await open();
       const isolation = await runtime.probe();
-      expect(isolation).toMatchObject({ runtime: runtime.name, available: true, terminals: features.terminals, pause: features.pause });
+      expect(isolation).toMatchObject({
+        runtime: runtime.name,
+        available: true,
+        terminals: features.terminals,
+        pause: features.pause,
+        stop: features.stop,
+      });
       for (const check of isolation.checks) expect(check.id).toMatch(/^[a-z0-9-]+$/);
     });
 

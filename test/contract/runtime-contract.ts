@@ -2,7 +2,9 @@ import { describe } from "vitest";
 import type { ContractFeatures, OpenRuntime } from "./contract-sandbox.ts";
 import { execContract } from "./exec-contract.ts";
 import { fileContract } from "./file-contract.ts";
+import { insideContract } from "./inside-contract.ts";
 import { lifecycleContract } from "./lifecycle-contract.ts";
+import { runsContract } from "./runs-contract.ts";
 import { socketContract } from "./socket-contract.ts";
 import { listenContract } from "./listen-contract.ts";
 import { streamContract } from "./stream-contract.ts";
@@ -18,5 +20,7 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
     socketContract(open);
     listenContract(open);
     lifecycleContract(open, features);
+    insideContract(open, features);
+    runsContract(open, features);
   });
 }

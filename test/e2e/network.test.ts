@@ -55,7 +55,7 @@ it("shows and changes the policy while the sandbox lives", async () => {
 
 it.each([
   ["a wildcard that anybody can register below", ["sandbox", "create", "--network", "*.com"], /anybody can register/],
-  ["a denial of what is not there", ["sandbox", "network", "ID", "--deny", "npm"], /"npm" is no rule/],
+  ["a denial of what is not there", ["sandbox", "network", "ID", "--deny", "npm"], /"npm" is not a rule/],
   ["a set that is not there", ["network", "sets", "cpan"], /"cpan" is no set/],
   ["a secret without a host", ["sandbox", "create", "--secret", "KEY=name"], /VARIABLE=NAME@HOST/],
   [

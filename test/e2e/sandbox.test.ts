@@ -25,6 +25,20 @@ describe("belljar sandbox", () => {
     expect(ended).toMatchObject([{ id, state: "ended", endReason: "killed" }]);
   });
 
+  it("prints the events of what other commands do, until it is stopped", async () => {
+    await using cli = await openCliHome();
+    const text = cli.start(["sandbox", "events"]);
+    const json = cli.start(["sandbox", "events", "--json"]);
+    await Promise.all([text.prints(/^resync\n/), json.prints(/^\{"type":"resync"\}\n/)]);
+    const id = await createSandbox(cli);
+    await text.prints(new RegExp(`^created ${id}$`, "m"));
+    await cli.run(["sandbox", "kill", id]);
+    await text.prints(new RegExp(`^ended ${id} killed$`, "m"));
+    await json.prints(new RegExp(`^\\{"type":"ended","sandbox":"${id}","reason":"killed"\\}$`, "m"));
+    for (const command of [text, json]) command.signal("SIGTERM");
+    for (const { code } of [await text.exit, await json.exit]) expect([0, 143]).toContain(code);
+  });
+
   it("keeps files and processes between commands", async () => {
     await using cli = await openCliHome();
     const id = await createSandbox(cli);

@@ -55,5 +55,6 @@ it("has a row for each measurement that could not be made, and a non-zero exit",
     expect(markdown).toContain(`| ${row.what} | **failed: ${row.failed}** |`);
     expect(err).toMatch(new RegExp(`Not measured, and the table says so: .*${row.what} \\(as `));
   }
+  expect(markdown).toMatch(/goals are reached\. Not measured: throws; endless; empty; a lost one\./);
   expect(code).toBe(1);
 });

@@ -7,6 +7,7 @@ import { expect, it } from "vitest";
 import { openRuntime } from "../../src/runtime/registry.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { byName } from "../support/by-name.ts";
 
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
@@ -27,7 +28,7 @@ it.skipIf(!isRoot)("a home on btrfs gets a pool of its own, whose limits hold (s
     await mkdir(home, { mode: 0o700 });
     const runtime = await openRuntime("namespace", { home, runtimeDirectory: join(folder, "run"), storage: "auto", binary: BINARY });
     const config = { sandbox: { timeoutMs: 60_000 }, listMax: 10, tombstoneRetentionMs: 60_000 };
-    await using sandboxes = createLocalSandboxes({ home, runtime, config });
+    await using sandboxes = createLocalSandboxes({ home, runtimes: byName(runtime), config });
     const sandbox = await sandboxes.create(LOCAL, { limits: LARGER_THAN_MEMORY }, signal);
     const fill = await sandbox.guest.run({ argv: ["dd", "if=/dev/zero", "of=/home/user/big", "bs=1M", "count=300"], signal });
     expect(fill).toMatchObject({ exitCode: 1 });

@@ -24,6 +24,7 @@ async function openRemains(): Promise<Remains> {
     const folder = join(root, id);
     return {
       id,
+      generation: 1,
       folder,
       sockets: join(root, "run", id),
       layers: join(folder, "layers"),
@@ -43,8 +44,9 @@ async function openRemains(): Promise<Remains> {
   };
 }
 
-const fieldsOf = (place: JailPaths): Buffer => encodeClearSpec(place, "unknown").subarray(HEAD_BYTES);
-const clear = (place: JailPaths): Promise<boolean> => clearFolder(BINARY, encodeClearSpec(place, "unknown"));
+const DELETED = { keeper: "unknown", removesLayers: true } as const;
+const fieldsOf = (place: JailPaths): Buffer => encodeClearSpec(place, DELETED).subarray(HEAD_BYTES);
+const clear = (place: JailPaths): Promise<boolean> => clearFolder(BINARY, encodeClearSpec(place, DELETED));
 
 it("clears what the record of a lost keeper names", async () => {
   await using remains = await openRemains();
@@ -58,7 +60,7 @@ it("removes nothing by the record of another sandbox", async () => {
   await using remains = await openRemains();
   const [own, neighbour] = [remains.place(ID), remains.place(NEIGHBOUR)];
   await remains.record(fieldsOf(neighbour));
-  await expect(clear(own)).rejects.toMatchObject({ code: "RUNTIME_FAILED", message: expect.stringContaining("another sandbox's") });
+  await expect(clear(own)).rejects.toMatchObject({ code: "RUNTIME_FAILED", message: expect.stringContaining("another run's") });
   expect([neighbour.layers, neighbour.sockets, own.layers].map((path) => existsSync(path))).toEqual([true, true, true]);
 });
 

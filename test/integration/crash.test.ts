@@ -1,17 +1,13 @@
-import { execFile } from "node:child_process";
-import { randomInt } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as moment } from "node:timers/promises";
-import { promisify } from "node:util";
-import { describe, expect, it, onTestFailed } from "vitest";
+import { describe, expect, it } from "vitest";
+import { type CrashHome, openCrashHome, randomNumbers, readSeed } from "../support/crash-home.ts";
 import { findRemains, findTraces, NO_TRACES, untilGone, untilUnlocked } from "../support/home-traces.ts";
-import type { HomeWorker, WorkerHome } from "../support/home-worker.ts";
+import type { HomeWorker } from "../support/home-worker.ts";
 import { startWorker } from "../support/home-worker.ts";
+import { runFolder, runName } from "../support/run-of.ts";
 
-const run = promisify(execFile);
-const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const STORAGES = process.getuid?.() === 0 ? (["tmpfs", "home", "btrfs"] as const) : (["tmpfs", "home"] as const);
 /** In all, 105 kills as root and 110 as an ordinary user. */
 const KILLS = process.getuid?.() === 0 ? 35 : 55;
@@ -20,39 +16,8 @@ const SPREAD_MS = 40;
 const START_MS = 250;
 const TIMEOUT_MS = 240_000;
 
-interface CrashHome extends WorkerHome, AsyncDisposable {
-  /** Whatever any of its processes made. */
-  readonly ids: Set<string>;
-}
-
-function openCrashHome(storage: WorkerHome["storage"]): CrashHome {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-")));
-  const home = join(root, "home");
-  return {
-    home,
-    runtimeDirectory: join(root, "run"),
-    storage,
-    binary,
-    marker: `marker-of-${root.replaceAll("/", "-")}`,
-    ids: new Set(),
-    async [Symbol.asyncDispose]() {
-      if (storage === "btrfs") await run("umount", [join(home, "pool")]);
-      rmSync(root, { recursive: true });
-    },
-  };
-}
-
 function sandboxesOf({ home }: CrashHome): readonly string[] {
   return existsSync(join(home, "sandboxes")) ? readdirSync(join(home, "sandboxes")).filter((name) => !name.startsWith(".")) : [];
-}
-
-/** A seeded sequence: the seed is in the failure, and repeats the moments. */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 /** What must be there after a worker was killed, what must not, and what it was about to end: either. */
@@ -93,17 +58,18 @@ async function crashOnce(home: CrashHome, before: Left, random: () => number): P
 describe("a process that is killed with -9 at random moments", () => {
   for (const storage of STORAGES) {
     it(`leaves nothing after the next start, and its sandboxes usable, with storage in ${storage}`, { timeout: TIMEOUT_MS }, async () => {
-      const seed = Number(process.env["BELLJAR_TEST_SEED"] ?? randomInt(2 ** 31));
-      onTestFailed(() => void process.stderr.write(`BELLJAR_TEST_SEED=${seed} repeats the moments\n`));
-      const random = randomNumbers(seed);
+      const random = randomNumbers(readSeed());
       await using home = openCrashHome(storage);
       let left: Left = { durable: [], gone: [] };
       for (let kill = 0; kill < KILLS; kill += 1) left = await crashOnce(home, left, random);
       const last = startWorker("settle", home);
       expect(await last.exit).toBe(0);
       checkFound(last, left);
-      await untilGone(home.runtimeDirectory, [...home.ids]);
-      for (const id of home.ids) await untilUnlocked(join(home.home, "sandboxes", id));
+      await untilGone(
+        home.runtimeDirectory,
+        [...home.ids].map((id) => runName(id)),
+      );
+      for (const id of home.ids) await untilUnlocked(runFolder(join(home.home, "sandboxes", id)));
       expect(findTraces(home)).toEqual(NO_TRACES);
       expect(findRemains(home.home)).toEqual([]);
     });

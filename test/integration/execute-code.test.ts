@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import type { Progress } from "../../src/catalog/tool.ts";
 import { openToolCaller, textOf } from "../support/tool-caller.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 
@@ -13,8 +14,8 @@ it("answers both streams in one text, and as structure", async () => {
   });
   expect(result.content).toEqual([{ type: "text", text: "--- stdout ---\nhi\n--- stderr ---\noh\n" }]);
   expect(result.isError).toBe(false);
-  expect(result.structuredContent).toMatchObject({ status: "success", stdout: "hi\n", stderr: "oh\n", exit_code: 0, truncated: false });
-  expect(result.structuredContent?.["duration_ms"]).toBeTypeOf("number");
+  expect(result.structured).toMatchObject({ status: "success", stdout: "hi\n", stderr: "oh\n", exit_code: 0, truncated: false });
+  expect(result.structured?.["duration_ms"]).toBeTypeOf("number");
 });
 
 it("reports a non-zero exit as an error, with all that was printed", async () => {
@@ -22,14 +23,14 @@ it("reports a non-zero exit as an error, with all that was printed", async () =>
   const result = await tools.call("execute_code", { lang: "bash", entrypoint_code: "echo a; exit 3" });
   expect(result.isError).toBe(true);
   expect(textOf(result)).toBe("Execution Failed (error): The program exited with code 3\n\n--- stdout ---\na\n--- stderr ---\n");
-  expect(result.structuredContent).toMatchObject({ status: "error", exit_code: 3 });
+  expect(result.structured).toMatchObject({ status: "error", exit_code: 3 });
 });
 
 it("says by which signal a program ended", async () => {
   await using tools = await openToolCaller();
   const result = await tools.call("execute_code", { language: "bash", entrypoint_code: "kill -KILL $$" });
   expect(textOf(result)).toContain("Execution Failed (error): The program was ended by SIGKILL\n\n");
-  expect(result.structuredContent).toMatchObject({ exit_code: null });
+  expect(result.structured).toMatchObject({ exit_code: null });
 });
 
 it("runs with the entry's name and the additional files", async () => {
@@ -40,7 +41,7 @@ it("runs with the entry's name and the additional files", async () => {
     entrypoint_code: "import util\nprint(util.X, __file__.endswith('app.py'))",
     additional_files: [{ filename: "util.py", content: "X = 1" }],
   });
-  expect(result.structuredContent).toMatchObject({ stdout: "1 True\n" });
+  expect(result.structured).toMatchObject({ stdout: "1 True\n" });
 });
 
 it.each([
@@ -68,7 +69,7 @@ it("runs a snippet by its name, in the language of its extension", async () => {
   await using snippets = await openSnippets();
   await using tools = await openToolCaller({ snippetsDirectory: snippets.folder });
   const result = await tools.call("execute_code", { snippet_name: "hello_world" });
-  expect(result.structuredContent).toMatchObject({ stdout: "hello\n" });
+  expect(result.structured).toMatchObject({ stdout: "hello\n" });
 });
 
 it("lists the snippets there are, or says that there are none", async () => {
@@ -87,18 +88,18 @@ it("keeps nothing between calls, unless a sandbox is named", async () => {
   const look = "import os; print(os.path.exists('kept'))";
   await tools.call("execute_code", { language: "python", entrypoint_code: keep });
   expect(await tools.call("execute_code", { language: "python", entrypoint_code: look })).toMatchObject({
-    structuredContent: { stdout: "False\n" },
+    structured: { stdout: "False\n" },
   });
   const sandbox = await tools.sandboxes.create(LOCAL, { env: { WHO: "named" } }, new AbortController().signal);
   const result = await tools.call("execute_code", { language: "bash", entrypoint_code: "echo $WHO", sandbox: sandbox.id });
-  expect(result.structuredContent).toMatchObject({ stdout: "named\n" });
+  expect(result.structured).toMatchObject({ stdout: "named\n" });
 });
 
 it("tells of the output while the program runs", async () => {
   await using tools = await openToolCaller();
   const controller = new AbortController();
   const told: string[] = [];
-  const progress = (message: string) => {
+  const progress = ({ message = "" }: Progress) => {
     told.push(message);
     controller.abort();
   };

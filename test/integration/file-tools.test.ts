@@ -3,15 +3,18 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { createCatalog } from "../../src/catalog/catalog.ts";
+import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
 import { findPackagedPrograms } from "../../src/cli/compose/packaged-programs.ts";
 import { openRuntime } from "../../src/runtime/registry.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { CreateOptions } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { fileTools } from "../../src/tools/files/file-tools.ts";
 import { searchToolset } from "../../src/tools/search/search-toolset.ts";
 import { createTestTexts } from "../support/test-texts.ts";
 import { textOf } from "../support/tool-caller.ts";
+import { byName } from "../support/by-name.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
@@ -22,19 +25,19 @@ const OWN_PROGRAMS = "/home/user/bin";
 const TEMPLATE_OWNER = process.getuid?.() === 0 ? "root" : "user";
 
 /** The files and search tools on the real runtime, with the programs that Belljar puts into its sandboxes. */
-async function openPlace() {
+async function openPlace(more: CreateOptions = {}, storage: "home" | "tmpfs" = "home") {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-")));
   const config = { sandbox: { timeoutMs: 600_000 }, listMax: 100, tombstoneRetentionMs: 600_000 };
   const home = join(root, "home");
   const programs = findPackagedPrograms();
-  const runtime = await openRuntime("namespace", { home, runtimeDirectory: join(root, "run"), storage: "home", binary, programs });
-  const sandboxes = createLocalSandboxes({ home, runtime, config });
+  const runtime = await openRuntime("namespace", { home, runtimeDirectory: join(root, "run"), storage, binary, programs });
+  const sandboxes = createLocalSandboxes({ home, runtimes: byName(runtime), config });
   const texts = createTestTexts();
-  const options = { env: { PATH: `${OWN_PROGRAMS}:/usr/local/bin:/usr/bin:/bin` } };
+  const options = { ...more, env: { PATH: `${OWN_PROGRAMS}:/usr/local/bin:/usr/bin:/bin` } };
   // A catalog of its own has its own tools, as another server has.
   const open = () =>
     createCatalog({
-      tools: [...fileTools(limits, texts), ...searchToolset(limits)],
+      sources: [fixedTools([...fileTools(limits, texts), ...searchToolset(limits)])],
       sandboxes,
       defaultSandbox: () => ({ name: "default", options }),
     });
@@ -60,33 +63,45 @@ it("takes back edits after a restart, out of reach of the sandbox's user", async
   await using place = await openPlace();
   await place.call("write_file", { path: "a", content: "one\n" });
   await place.call("edit_file", { path: "a", edits: [{ old_string: "one", new_string: "two" }] });
-  expect(await place.sh("stat -c '%U %a' /var/lib/belljar/undo/*")).toBe("root 600\nroot 600\n");
-  expect(
-    await place.sh("rm -f /var/lib/belljar/undo/* 2>/dev/null; cat /var/lib/belljar/undo/* 2>/dev/null; ls /var/lib/belljar/undo | wc -l"),
-  ).toBe("2\n");
+  expect(await place.sh("stat -c '%U %a' /var/lib/belljar/undo")).toBe("root 700\n");
+  const level = (await place.sh("ls /var/lib/belljar/undo | grep -v none", "root")).trim();
+  const attempts = [`cat $level`, `rm -f $level`, `echo x > $level`, `ls /var/lib/belljar/undo`].join("; ");
+  expect(await place.sh(`level=/var/lib/belljar/undo/${level}; (${attempts}) 2>/dev/null; echo done`)).toBe("done\n");
   place.restart();
-  expect((await place.call("undo_edit", { path: "a" })).structuredContent).toMatchObject({ levels_left: 1 });
+  expect((await place.call("undo_edit", { path: "a" })).structured).toMatchObject({ levels_left: 1 });
   expect(await place.sh("cat a; stat -c %U a")).toBe("one\nuser\n");
+});
+
+it("keeps no level of a change that is refused", async () => {
+  await using place = await openPlace();
+  await place.sh("mkdir closed; echo one > closed/a; chmod 555 closed");
+  expect((await place.call("write_file", { path: "closed/a", content: "two\n" })).isError).toBe(true);
+  expect(await place.sh("ls -A /var/lib/belljar/undo | wc -l; cat /home/user/closed/a", "root")).toBe("0\none\n");
+});
+
+it("edits on a disk that has no room for the old file, and keeps no half of it", async () => {
+  await using place = await openPlace({ limits: { diskBytes: 16 * 1_048_576 } }, "tmpfs");
+  await place.sh("head -c 7000000 /dev/zero > old; cat /dev/zero > filler 2>/dev/null; truncate -s -3000000 filler");
+  const result = await place.call("write_file", { path: "old", content: "new\n".repeat(500_000) });
+  expect(result.structured).toMatchObject({ size: 2_000_000, undo_problem: expect.stringContaining("DISK_FULL") });
+  expect(await place.sh("ls -A /var/lib/belljar/undo | wc -l", "root")).toBe("0\n");
 });
 
 it("takes nothing from levels that root inside has changed", async () => {
   await using place = await openPlace();
-  await place.call("write_file", { path: "a", content: "one\n" });
-  for (const junk of [
-    "nothing",
-    '{"path":"/home/user/a","existed":true,"mode":99999,"after":null}\\nx',
-    '{"path":"/etc/passwd","existed":true,"mode":420,"after":null}\\nx',
-  ]) {
-    await place.sh(`for f in /var/lib/belljar/undo/*; do printf '${junk}' > $f; done`, "root");
+  await place.sh("echo zero > a");
+  for (const damage of ["echo junk > $f", ": > $f", "truncate -s 9000000 $f", "mv $f x$f", "mv $f $(echo $f | tr 0-9 9)"]) {
+    await place.call("write_file", { path: "a", content: `before ${damage}\n` });
+    await place.sh(`cd /var/lib/belljar/undo; for f in *; do ${damage}; done`, "root");
     expect(textOf(await place.call("undo_edit", { path: "a", force: true }))).toMatch(/^UNDO_NOT_FOUND: /);
-    await place.call("write_file", { path: "a", content: `${junk}\n` });
+    expect(await place.sh("cat a")).toBe(`before ${damage}\n`);
   }
   await place.sh(
     "cd /var/lib/belljar/undo; i=0; while [ $i -lt 2500 ]; do : > x$i; i=$((i+1)); done; rm -rf $(ls | grep -v ^x); ln -s /etc/passwd 00000000000000000000000000000000-0000000001",
     "root",
   );
   await place.call("write_file", { path: "a", content: "again\n" });
-  expect(await place.sh("ls /var/lib/belljar/undo | wc -l")).toBe("1\n");
+  expect(await place.sh("ls /var/lib/belljar/undo | wc -l", "root")).toBe("1\n");
   expect(await place.sh("grep -c ^root: /etc/passwd")).toBe("1\n");
 });
 
@@ -118,8 +133,8 @@ it("waits for nothing that is no file", async () => {
   ] as const) {
     expect((await place.call(name, args)).isError, `${name} ${args.path}`).toBe(true);
   }
-  expect((await place.call("search_content", { pattern: "x" })).structuredContent).toMatchObject({ matches: [] });
-  expect((await place.call("delete_file", { path: "pipe" })).structuredContent).toMatchObject({ type: "other" });
+  expect((await place.call("search_content", { pattern: "x" })).structured).toMatchObject({ matches: [] });
+  expect((await place.call("delete_file", { path: "pipe" })).structured).toMatchObject({ type: "other" });
 });
 
 it("moves between file systems", async () => {
@@ -136,9 +151,9 @@ it("moves between file systems", async () => {
 it("searches with the programs that it brings along", async () => {
   await using place = await openPlace();
   await place.call("write_file", { path: "src/a.ts", content: "export const a = call(\n  1,\n);\n" });
-  expect((await place.call("search_files", { pattern: "**/*.ts" })).structuredContent).toMatchObject({ files: ["src/a.ts"] });
-  expect((await place.call("search_content", { pattern: "call" })).structuredContent).toMatchObject({ matches: [{ line: 1 }] });
-  expect((await place.call("search_code", { pattern: "call($$$A)" })).structuredContent).toMatchObject({
+  expect((await place.call("search_files", { pattern: "**/*.ts" })).structured).toMatchObject({ files: ["src/a.ts"] });
+  expect((await place.call("search_content", { pattern: "call" })).structured).toMatchObject({ matches: [{ line: 1 }] });
+  expect((await place.call("search_code", { pattern: "call($$$A)" })).structured).toMatchObject({
     matches: [{ line: 1, end_line: 3 }],
   });
   expect(
@@ -154,6 +169,6 @@ it("reads a PDF where the sandbox has pdftotext", async () => {
   await place.call("write_file", { path: "-a.pdf", content: "%PDF-1.7\n" });
   await place.call("write_file", { path: "b.pdf", content: "%PDF-1.7\n" });
   const result = await place.call("read_file", { path: "-a.pdf", start_line: 2, end_line: 3 });
-  expect(result.structuredContent).toMatchObject({ content: "2\n3\n", start_line: 2, end_line: 3, mime_type: "application/pdf", size: 9 });
+  expect(result.structured).toMatchObject({ content: "2\n3\n", start_line: 2, end_line: 3, mime_type: "application/pdf", size: 9 });
   expect(textOf(await place.call("read_file", { path: "b.pdf" }))).toBe('FILE_NOT_TEXT: The PDF "b.pdf" gives no text: broken');
 });

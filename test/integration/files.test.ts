@@ -9,6 +9,7 @@ import { replaceFile } from "../../src/files/replace-file.ts";
 
 const WORKER = join(import.meta.dirname, "../fixtures/files-worker.mjs");
 const SIZE = 300_000;
+const TIMES = 250;
 
 let folder: string;
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "bj-files-"))));
@@ -18,18 +19,19 @@ function startWorker(...args: readonly string[]) {
   return spawn(process.execPath, [WORKER, ...args], { stdio: ["ignore", "pipe", "inherit"] });
 }
 
-it("loses no change of processes that change one numbered file at once", async () => {
+it("makes each change of processes that change one numbered file at once, and makes it once", async () => {
   const names = ["a", "b", "c", "d"];
-  const workers = names.map((name) => startWorker("add", folder, name, "40"));
+  const workers = names.map((name) => startWorker("add", folder, name, String(TIMES)));
   const codes = await Promise.all(workers.map(async (worker) => ((await once(worker, "exit")) as [number])[0]));
   expect(codes).toEqual([0, 0, 0, 0]);
   const parse = (text: string) => JSON.parse(text) as readonly string[];
   const file = new NumberedFile({ folder, name: "words", title: "the words", serialise: JSON.stringify, parse });
   const { number, value } = await file.read([]);
-  const wanted = names.flatMap((name) => Array.from({ length: 40 }, (_, round) => `${name}${round}`));
-  expect([value.length, new Set<string>(value)]).toEqual([wanted.length, new Set(wanted)]);
+  const wanted = names.flatMap((name) => Array.from({ length: TIMES }, (_, round) => `${name}${round}`));
+  expect([value.length, new Set(value)]).toEqual([wanted.length, new Set(wanted)]);
+  expect(number).toBe(wanted.length);
   expect(await readdir(folder)).toEqual([`words.${number}.json`]);
-});
+}, 60_000);
 
 it("leaves a whole file when a process that replaces it is killed, and can be replaced after that", async () => {
   const path = join(folder, "a");

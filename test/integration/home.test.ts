@@ -12,6 +12,8 @@ import { copyIn } from "../../src/sandbox/workspace/copy-in.ts";
 import { copyOut } from "../../src/sandbox/workspace/copy-out.ts";
 import { createTestTexts } from "../support/test-texts.ts";
 import { diffWorkspace } from "../../src/sandbox/workspace/workspace-diff.ts";
+import { byName } from "../support/by-name.ts";
+import { listed } from "../support/listed.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const config = { sandbox: { timeoutMs: 60_000, pids: 64 }, listMax: 100, tombstoneRetentionMs: 60_000 };
@@ -25,7 +27,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   const [first] = open;
-  for (const { id } of (await first?.list(LOCAL, { state: ["running"] })) ?? []) await (await first?.get(LOCAL, id))?.kill();
+  for (const { id } of first ? await listed(first, LOCAL, { state: ["running"] }) : []) await (await first?.get(LOCAL, id))?.kill();
   await Promise.all(open.map((one) => one[Symbol.asyncDispose]()));
   rmSync(root, { recursive: true });
 });
@@ -38,7 +40,7 @@ async function openHome(): Promise<LocalSandboxes> {
     storage: "tmpfs",
     binary,
   });
-  const sandboxes = createLocalSandboxes({ home: join(root, "home"), runtime, config });
+  const sandboxes = createLocalSandboxes({ home: join(root, "home"), runtimes: byName(runtime), config });
   open.push(sandboxes);
   return sandboxes;
 }
@@ -59,7 +61,7 @@ describe("a home on the namespace runtime", () => {
     expect((await one.info(LOCAL, id)).deadline?.getTime()).toBeGreaterThan(Date.now() + 100_000);
     await there.kill();
     expect(await one.info(LOCAL, id)).toMatchObject({ state: "ended", endReason: "killed" });
-    expect(await two.list(LOCAL, { metadata: { job: "1" } })).toMatchObject([{ id, state: "ended" }]);
+    expect(await listed(two, LOCAL, { metadata: { job: "1" } })).toMatchObject([{ id, state: "ended" }]);
   });
 
   it("leaves nothing of an ended sandbox but its record and tombstone", async () => {
@@ -70,12 +72,13 @@ describe("a home on the namespace runtime", () => {
     await sandboxes[Symbol.asyncDispose]();
     await (await openHome()).sweep();
     const left = readdirSync(join(root, "home/sandboxes", sandbox.id)).filter((name) => name.endsWith(".json"));
-    expect(left.toSorted()).toEqual(["end.json", "sandbox.json", "tombstone.json"]);
+    expect(left.toSorted()).toEqual(["sandbox.json", "tombstone.json"]);
     expect(JSON.parse(readFileSync(join(root, "home/sandboxes", sandbox.id, "tombstone.json"), "utf8"))).toMatchObject({
       reason: "killed",
       isCleared: true,
     });
     expect(readdirSync(join(root, "home/sandboxes", sandbox.id))).toHaveLength(3);
+    expect(readdirSync(join(root, "home/sandboxes", sandbox.id, "runs/1"))).toEqual(["end.json"]);
   });
 
   it("makes one default sandbox for two processes that ask at once", async () => {

@@ -5,6 +5,7 @@ import type { CreateOptions, Sandboxes } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import type { Program, RunProgramOptions } from "../../src/interpreter/program.ts";
+import { listed } from "../support/listed.ts";
 
 /** Stands for a template that lacks a language, whatever this host has. */
 const NO_COMMANDS = { PATH: "/nonexistent" };
@@ -22,7 +23,7 @@ async function open() {
     interpreter,
     run: (program: Program, options: Partial<RunProgramOptions> = {}) =>
       interpreter.runProgram(LOCAL, program, { signal: new AbortController().signal, ...options }),
-    running: async () => (await interpreter[Symbol.asyncDispose](), await place.sandboxes.list(LOCAL, { state: ["running"] })).length,
+    running: async () => (await interpreter[Symbol.asyncDispose](), await listed(place.sandboxes, LOCAL, { state: ["running"] })).length,
     async [Symbol.asyncDispose]() {
       await interpreter[Symbol.asyncDispose]();
       await place[Symbol.asyncDispose]();
@@ -199,7 +200,8 @@ it("says that the memory was used up when the keeper saw it", async () => {
       async create(principal, options, signal) {
         const sandbox = await place.sandboxes.create(principal, options, signal);
         const usage = async () => ({ ...(await sandbox.usage()), oomKills: 1 });
-        return { ...sandbox, id: sandbox.id, guest: sandbox.guest, usage, kill: () => sandbox.kill() };
+        const knownOomKills = () => sandbox.knownOomKills();
+        return { ...sandbox, id: sandbox.id, guest: sandbox.guest, usage, knownOomKills, kill: () => sandbox.kill() };
       },
     },
   });

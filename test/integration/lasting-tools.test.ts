@@ -3,15 +3,18 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { createCatalog } from "../../src/catalog/catalog.ts";
+import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
 import { openRuntime } from "../../src/runtime/registry.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { gitTools } from "../../src/tools/git/git-tools.ts";
-import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
+import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { shellTools } from "../../src/tools/shell/shell-tools.ts";
 import { todoTools } from "../../src/tools/todo/todo-tools.ts";
 import { textOf } from "../support/tool-caller.ts";
+import { byName } from "../support/by-name.ts";
+import { listed } from "../support/listed.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const WAIT_MS = 20_000;
@@ -28,17 +31,17 @@ interface Server extends AsyncDisposable {
 async function openServer(root: string): Promise<Server> {
   const home = join(root, "home");
   const runtime = await openRuntime("namespace", { home, runtimeDirectory: join(root, "run"), storage: "home", binary });
-  const sandboxes = createLocalSandboxes({ home, runtime, config: sandboxConfig });
+  const sandboxes = createLocalSandboxes({ home, runtimes: byName(runtime), config: sandboxConfig });
   const shells = createShellSessions(toolLimits);
   const catalog = createCatalog({
-    tools: [...shellTools(shells, toolLimits), ...todoTools, ...gitTools],
+    sources: [fixedTools([...shellTools(shells, toolLimits), ...todoTools, ...gitTools])],
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
   return {
     call: (name, args) => catalog.call(LOCAL, name, args, { signal }),
     async killAll() {
-      for (const { id } of await sandboxes.list(LOCAL, { state: ["running"] })) await (await sandboxes.get(LOCAL, id)).kill();
+      for (const { id } of await listed(sandboxes, LOCAL, { state: ["running"] })) await (await sandboxes.get(LOCAL, id)).kill();
     },
     async [Symbol.asyncDispose]() {
       await shells[Symbol.asyncDispose]();
@@ -58,23 +61,23 @@ it("keeps processes, their output and the todo list when a server ends, and ends
   await first.call("todo_write", { todos: [{ id: "1", content: "stay", status: "pending", priority: "low" }] });
   await first.call("shell_run", { command: "A=gone" });
   const started = await first.call("run_background", { command: "echo before; read line; echo got $line; sleep 600", env: { A: "b" } });
-  const id = started.structuredContent?.["process_id"];
+  const id = started.structured?.["process_id"];
   expect(await first.call("process_output", { process_id: id, offset: 0, wait_ms: WAIT_MS })).toMatchObject({
-    structuredContent: { output: "before\n", state: "running" },
+    structured: { output: "before\n", state: "running" },
   });
   await first[Symbol.asyncDispose]();
 
   await using second = await openServer(root.path);
-  expect(await second.call("process_list", {})).toMatchObject({ structuredContent: { processes: [{ process_id: id, state: "running" }] } });
+  expect(await second.call("process_list", {})).toMatchObject({ structured: { processes: [{ process_id: id, state: "running" }] } });
   await second.call("process_input", { process_id: id, text: "input\n" });
   expect(await second.call("process_output", { process_id: id, offset: 7, wait_ms: WAIT_MS })).toMatchObject({
-    structuredContent: { output: "got input\n" },
+    structured: { output: "got input\n" },
   });
-  expect(await second.call("process_stop", { process_id: id })).toMatchObject({ structuredContent: { state: "exited", exit_code: 143 } });
+  expect(await second.call("process_stop", { process_id: id })).toMatchObject({ structured: { state: "exited", exit_code: 143 } });
   expect(textOf(await second.call("run_command", { command: "ps -e -o comm= | grep -c sleep" }))).toMatch(/^--- stdout ---\n0\n/);
-  expect(await second.call("todo_read", {})).toMatchObject({ structuredContent: { todos: [{ content: "stay" }] } });
+  expect(await second.call("todo_read", {})).toMatchObject({ structured: { todos: [{ content: "stay" }] } });
   expect(await second.call("shell_run", { command: "echo ${A-none}" })).toMatchObject({
-    structuredContent: { stdout: "none\n", created: true },
+    structured: { stdout: "none\n", created: true },
   });
   await second.killAll();
 });
@@ -84,13 +87,13 @@ it("keeps a shell after an interrupt, and leaves nothing of one that ends", asyn
   await using server = await openServer(root.path);
   await server.call("shell_run", { command: "cd /tmp; f() { echo f; }" });
   expect(await server.call("shell_run", { command: "sleep 600; echo never", timeout_ms: 300 })).toMatchObject({
-    structuredContent: { timed_out: true, exit_code: 130, ended: false, cwd: "/tmp" },
+    structured: { timed_out: true, exit_code: 130, ended: false, cwd: "/tmp" },
   });
   expect(await server.call("shell_run", { command: "f; sleep 600 & exit 3" })).toMatchObject({
-    structuredContent: { stdout: "f\n", exit_code: 3, ended: true },
+    structured: { stdout: "f\n", exit_code: 3, ended: true },
   });
   expect(await server.call("shell_run", { command: "trap '' INT; sh -c 'sleep 600; sleep 600'", timeout_ms: 300 })).toMatchObject({
-    structuredContent: { timed_out: true, exit_code: null, ended: true },
+    structured: { timed_out: true, exit_code: null, ended: true },
   });
   await server.killAll();
 });
@@ -98,16 +101,16 @@ it("keeps a shell after an interrupt, and leaves nothing of one that ends", asyn
 it("keeps the newest output of a flood within its bound", async () => {
   using root = openRoot();
   await using server = await openServer(root.path);
-  const { structuredContent } = await server.call("run_background", {
+  const { structured } = await server.call("run_background", {
     command: "yes 'a long line of output' | head -c 40000000; echo; echo END",
   });
-  const id = String(structuredContent?.["process_id"]);
+  const id = String(structured?.["process_id"]);
   await server.call("run_command", { command: `while [ ! -e /var/tmp/.belljar/processes/${id}/exit ]; do sleep 0.1; done` });
   expect(await server.call("process_output", { process_id: id, max_bytes: 100 })).toMatchObject({
-    structuredContent: { state: "exited", exit_code: 0, total_bytes: 40_000_005, output: expect.stringMatching(/\nEND\n$/) },
+    structured: { state: "exited", exit_code: 0, total_bytes: 40_000_005, output: expect.stringMatching(/\nEND\n$/) },
   });
   const size = await server.call("run_command", { command: `du -sm /var/tmp/.belljar/processes/${id} | cut -f1` });
-  expect(Number(size.structuredContent?.["stdout"])).toBeLessThanOrEqual(10);
+  expect(Number(size.structured?.["stdout"])).toBeLessThanOrEqual(10);
   await server.killAll();
 });
 
@@ -117,13 +120,13 @@ it("works on a repository as the sandbox's own user", async () => {
   await server.call("run_command", { command: "git init -q -b main work; echo text > work/file" });
   await server.call("git_add", { path: "/home/user/work", all: true });
   const made = await server.call("git_commit", { path: "work", message: "First" });
-  expect(made.structuredContent, textOf(made)).toMatchObject({
+  expect(made.structured, textOf(made)).toMatchObject({
     branch: "main",
     author: "Belljar user <user@belljar.invalid>",
     insertions: 1,
   });
   expect(await server.call("git_clone", { url: "work", path: "/tmp/copy" })).toMatchObject({
-    structuredContent: { path: "/tmp/copy", branch: "main" },
+    structured: { path: "/tmp/copy", branch: "main" },
   });
   await server.killAll();
 });

@@ -10,6 +10,8 @@ import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { findRemains, findTraces, guestOf, keeperOf, NO_TRACES, untilGone, untilThere, untilUnlocked } from "../support/home-traces.ts";
 import type { WorkerHome } from "../support/home-worker.ts";
 import { startWorker } from "../support/home-worker.ts";
+import { byName } from "../support/by-name.ts";
+import { runFolder, runName, runOf } from "../support/run-of.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const config = { sandbox: { timeoutMs: 600_000, memoryBytes: 2 ** 28, pids: 64 }, listMax: 100, tombstoneRetentionMs: 600_000 };
@@ -29,7 +31,7 @@ async function openHome(): Promise<OpenHome> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-")));
   const place = { home: join(root, "home"), runtimeDirectory: join(root, "run"), storage: "home", binary } as const;
   const home = { ...place, marker: `marker-of-${root.replaceAll("/", "-")}` };
-  const sandboxes = createLocalSandboxes({ home: home.home, runtime: await openRuntime("namespace", place), config });
+  const sandboxes = createLocalSandboxes({ home: home.home, runtimes: byName(await openRuntime("namespace", place)), config });
   return {
     ...home,
     sandboxes,
@@ -40,9 +42,13 @@ async function openHome(): Promise<OpenHome> {
       return sandbox;
     },
     async traces(...ids) {
-      await untilGone(home.runtimeDirectory, ids);
-      for (const id of ids) await untilUnlocked(join(home.home, "sandboxes", id));
+      await untilGone(
+        home.runtimeDirectory,
+        ids.map((id) => runName(id)),
+      );
+      for (const id of ids) await untilUnlocked(runFolder(join(home.home, "sandboxes", id)));
       await sandboxes.sweep();
+      for (const id of ids) await untilThere(join(home.home, "sandboxes", id), "tombstone.json"); // this process may be at it already
       return findTraces({ ...home, ids });
     },
     async [Symbol.asyncDispose]() {
@@ -68,9 +74,10 @@ describe("a sandbox", () => {
     await using home = await openHome();
     const { id } = await home.busy();
     const runtime = await openRuntime("namespace", home);
-    await using running = await runtime.open(id, home.folder(id));
+    await using running = await runtime.open(runOf(id, home.folder(id)));
     await running?.pause();
     process.kill(keeperOf(home.folder(id)), "SIGKILL");
+    await running?.ended;
     expect(await home.traces(id)).toEqual(NO_TRACES);
   });
 
@@ -89,7 +96,7 @@ describe("a sandbox", () => {
     const worker = startWorker("brief", home);
     const { made: id = "" } = await worker.says(({ made }) => made !== undefined);
     await worker.kill();
-    await untilThere(home.folder(id), "end.json");
+    await untilThere(runFolder(home.folder(id)), "end.json");
     expect(await home.traces(id)).toEqual(NO_TRACES);
     expect(await home.sandboxes.info(LOCAL, id)).toMatchObject({ state: "ended", endReason: "deadline" });
   });

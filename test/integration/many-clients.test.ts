@@ -2,7 +2,6 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { expect, it } from "vitest";
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import { createBelljarResources } from "../../src/mcp/resources/belljar-resources.ts";
-import { SandboxChanges } from "../../src/mcp/resources/sandbox-changes.ts";
 import { createCallProbe } from "../support/call-probe.ts";
 import { converse, openEgressLab } from "../support/egress-lab.ts";
 import { openFakeSandboxes } from "../support/fake-sandboxes.ts";
@@ -36,13 +35,13 @@ it("a thousand sessions are served, and the oldest is forgotten for one more", a
 
 it("a client that follows more resources than are kept is refused, and none is forgotten", async () => {
   await using place = await openFakeSandboxes();
-  const changes = new SandboxChanges(place.sandboxes);
+  const { sandboxes } = place;
   const tools = createCatalog({
-    tools: [],
-    sandboxes: changes.sandboxes,
+    sources: [],
+    sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
-  const resources = createBelljarResources({ changes, catalog: tools, templates: [] });
+  const resources = createBelljarResources({ sandboxes, catalog: tools, templates: [] });
   await using server = await openMcpHttpServer({ tools, resources });
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
   await client.connect(new StreamableHTTPClientTransport(server.url));

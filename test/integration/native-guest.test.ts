@@ -239,7 +239,9 @@ describe.each(BUILDS)("%s", (build) => {
 
   test("lists what a command left behind and ends it on request", async () => {
     await using guest = await NativeGuest.open(build);
-    const pid = Number(dataOf(await guest.ask("EXEC", shell("sleep 100 >/dev/null 2>&1 & echo $!")), 1));
+    // Popen returns once the new program runs.
+    const leave = "import subprocess; print(subprocess.Popen(['sleep', '100'], stdout=-3, stderr=-3).pid)";
+    const pid = Number(dataOf(await guest.ask("EXEC", argv("/usr/bin/python3", "-c", leave)), 1));
     const rows = (await guest.ask("PROCESSES")).filter((frame) => frame.type === "ENTRY").map(fieldsOf);
     const row = rows.find((fields) => fields.number("PID") === pid);
     expect(row?.all("ARG").map(String)).toEqual(["sleep", "100"]);

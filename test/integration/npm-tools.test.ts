@@ -19,22 +19,22 @@ async function openPackage(): Promise<Tools> {
 it("adds packages, installs what is listed, and tells how many", { timeout: 60_000 }, async () => {
   await using tools = await openPackage();
   const added = await tools.call("npm_install", { path: "app", packages: ["../dep"], dev: true });
-  expect(added.structuredContent, textOf(added)).toMatchObject({ added: 1, removed: 0, changed: 0, duration_ms: expect.any(Number) });
+  expect(added.structured, textOf(added)).toMatchObject({ added: 1, removed: 0, changed: 0, duration_ms: expect.any(Number) });
   expect(textOf(await tools.call("read_file", { path: "app/package.json" }))).toMatch(
     /"devDependencies":\s*\{\s*"dep":\s*"file:\.\.\/dep"/,
   );
   await tools.call("run_command", { command: "rm -r app/node_modules" });
-  expect(await tools.call("npm_install", { path: "app", clean: true })).toMatchObject({ structuredContent: { added: 1 } });
+  expect(await tools.call("npm_install", { path: "app", clean: true })).toMatchObject({ structured: { added: 1 } });
 });
 
 it("runs scripts with arguments as they stand, and tells of their failure", { timeout: 60_000 }, async () => {
   await using tools = await openPackage();
   const run = await tools.call("npm_run", { path: "app", script: "greet", args: ["--flag", "a b", "$HOME"], env: { GREETING: "you" } });
-  expect(run.structuredContent).toMatchObject({ exit_code: 0, stderr: "err\n", timed_out: false, truncated: false });
-  expect(String(run.structuredContent?.["stdout"])).toMatch(/hello you\n\[ '--flag', 'a b', '\$HOME' \]\n$/);
+  expect(run.structured).toMatchObject({ exit_code: 0, stderr: "err\n", timed_out: false, truncated: false });
+  expect(String(run.structured?.["stdout"])).toMatch(/hello you\n\[ '--flag', 'a b', '\$HOME' \]\n$/);
   const test = await tools.call("npm_test", { path: "app" });
   expect(test.isError).toBeUndefined();
-  expect(test.structuredContent).toMatchObject({ exit_code: 3, stdout: expect.stringContaining("ci: true\n") });
+  expect(test.structured).toMatchObject({ exit_code: 3, stdout: expect.stringContaining("ci: true\n") });
   expect(textOf(test)).toMatch(/--- result ---\nexit_code: 3\nduration_ms: \d+$/);
 });
 
@@ -46,7 +46,7 @@ it("tells what npm said when it fails", { timeout: 60_000 }, async () => {
   expect(textOf(await tools.call("npm_install", { path: "app", clean: true }))).toMatch(
     /^COMMAND_FAILED: npm ci exited with 1:\n[\s\S]*lock/,
   );
-  expect(await tools.call("npm_run", { path: "app", script: "missing" })).toMatchObject({ structuredContent: { exit_code: 1 } });
+  expect(await tools.call("npm_run", { path: "app", script: "missing" })).toMatchObject({ structured: { exit_code: 1 } });
 });
 
 it.each([

@@ -7,6 +7,7 @@ import { openRuntime } from "../../src/runtime/registry.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
+import { byName } from "../support/by-name.ts";
 
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
@@ -63,7 +64,7 @@ describe("a home", () => {
     const binary = resolve(cli.folder, "no-such-binary");
     const runtime = await openRuntime("namespace", { home: cli.home, runtimeDirectory: join(cli.folder, "run"), storage: "tmpfs", binary });
     const config = { sandbox: { timeoutMs: 60_000 }, listMax: 10, tombstoneRetentionMs: 60_000 };
-    await using sandboxes = createLocalSandboxes({ home: cli.home, runtime, config });
+    await using sandboxes = createLocalSandboxes({ home: cli.home, runtimes: byName(runtime), config });
     const made = sandboxes.create(LOCAL, {}, signal);
     await expect(made).rejects.toMatchObject({ code: "RUNTIME_UNAVAILABLE", message: expect.stringContaining("npm run build") });
     await rm(join(cli.folder, "run"), { recursive: true });

@@ -30,6 +30,13 @@ describe.skipIf(!isPossible)(
       await chmod(path, 0o755);
       await expectInstalled({ workspace: { path, mode: "copy" } });
     });
+
+    it("installs in a sandbox with a workspace given as rw, and its program is not set-uid", async () => {
+      const path = join(dirname(lab.home), "shared");
+      await mkdir(path);
+      await chmod(path, 0o755);
+      await expectInstalled({ workspace: { path, mode: "rw" } }, "755");
+    });
   },
 );
 
@@ -45,7 +52,7 @@ async function download(folder: string): Promise<typeof archives> {
   return Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const));
 }
 
-async function expectInstalled(options: BoxOptions): Promise<void> {
+async function expectInstalled(options: BoxOptions, mode = "4755"): Promise<void> {
   await using box = await lab.box(options);
   const asRoot = (argv: readonly string[]): ReturnType<Box["run"]> => box.run(argv, { user: "root" });
   for (const [name, content] of archives)
@@ -58,5 +65,6 @@ async function expectInstalled(options: BoxOptions): Promise<void> {
     err: expect.stringContaining("not permitted"),
   });
   expect(await asRoot(["getcap", "/usr/bin/ping"])).toMatchObject({ code: 0, out: "" });
+  expect(await asRoot(["stat", "-c", "%a", "/usr/bin/ping"])).toMatchObject({ out: `${mode}\n` });
   expect(await box.run(["ping", "-V"], { user: "user" })).toMatchObject({ code: 0, out: expect.stringContaining("iputils") });
 }

@@ -7,6 +7,8 @@ import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { findRemains, findTraces, NO_TRACES } from "../support/home-traces.ts";
+import { byName } from "../support/by-name.ts";
+import { listed } from "../support/listed.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const config = { sandbox: { timeoutMs: 600_000 }, listMax: 100, tombstoneRetentionMs: 600_000 };
@@ -23,7 +25,7 @@ interface Place extends AsyncDisposable {
 async function openPlace(): Promise<Place> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "bj-")));
   const place = { home: join(root, "home"), runtimeDirectory: join(root, "run"), storage: "home", binary } as const;
-  const sandboxes = createLocalSandboxes({ home: place.home, runtime: await openRuntime("namespace", place), config });
+  const sandboxes = createLocalSandboxes({ home: place.home, runtimes: byName(await openRuntime("namespace", place)), config });
   await (await sandboxes.create(LOCAL, {}, signal)).kill();
   return {
     root,
@@ -33,7 +35,7 @@ async function openPlace(): Promise<Place> {
       await sandboxes.sweep(); // waits for what is being cleared behind the caller's back
       const ids = await readdir(join(place.home, "sandboxes"));
       return {
-        live: await sandboxes.list(LOCAL, { state: ["running"] }),
+        live: await listed(sandboxes, LOCAL, { state: ["running"] }),
         ...findTraces({ ...place, marker: root, ids }),
         remains: findRemains(place.home),
       };

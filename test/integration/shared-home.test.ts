@@ -1,12 +1,15 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createRemoteSandboxes } from "../../src/remote/remote-sandboxes.ts";
 import type { Sandboxes } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import type { TestHome, TestServer } from "../support/served-home.ts";
 import { CLI, openTestHome, openTestServer } from "../support/served-home.ts";
+import { listed } from "../support/listed.ts";
 
 const signal = new AbortController().signal;
 
@@ -31,8 +34,8 @@ describe("two servers, a stdio server and the command line on one home", () => {
     await home?.[Symbol.asyncDispose]();
   });
 
-  async function listed(): Promise<readonly (readonly string[])[]> {
-    const seen = await Promise.all([one.list(LOCAL, {}), two.list(LOCAL, {}), home.belljar("sandbox", "list", "--json").then(toIds)]);
+  async function listedEverywhere(): Promise<readonly (readonly string[])[]> {
+    const seen = await Promise.all([listed(one, LOCAL), listed(two, LOCAL), home.belljar("sandbox", "list", "--json").then(toIds)]);
     return seen.map((list) => list.map(({ id }) => id).toSorted((a, b) => a.localeCompare(b)));
   }
   const mcpRun = (command: string, more = {}) => client.callTool({ name: "run_command", arguments: { command, ...more } });
@@ -43,7 +46,7 @@ describe("two servers, a stdio server and the command line on one home", () => {
       await two.create(LOCAL, {}, signal),
       ...toIds(await home.belljar("sandbox", "create", "--json")),
     ];
-    const [first = [], ...others] = await listed();
+    const [first = [], ...others] = await listedEverywhere();
     expect(first).toEqual(expect.arrayContaining(made.map(({ id }) => id)));
     expect(others).toEqual([first, first]);
   });
@@ -80,6 +83,26 @@ describe("two servers, a stdio server and the command line on one home", () => {
     const names = await Promise.all(made.map(({ guest }) => guest.run({ argv: ["hostname"], signal })));
     expect(names.map(({ stdout }) => stdout.toString())).toEqual(made.map(({ id }) => `${id}\n`));
     expect(new Set(made.map(({ id }) => id)).size).toBe(made.length);
+  });
+
+  it("start a stopped sandbox once in each round, whatever the others do meanwhile", async () => {
+    const { id, guest } = await one.create(LOCAL, {}, signal);
+    await guest.files.write("note", "kept", { signal });
+    for (const round of [2, 3, 4]) {
+      await (await two.get(LOCAL, id)).stop();
+      const starts = [one, two, one, two].map(async (sandboxes) => (await sandboxes.get(LOCAL, id)).start(signal));
+      const looks = [one.info(LOCAL, id), two.info(LOCAL, id), listed(one, LOCAL), home.belljar("sandbox", "info", id)];
+      const started = await Promise.allSettled(starts);
+      await Promise.allSettled(looks);
+      // Whoever comes while the first one still starts it may be told to try again.
+      const refusals = started.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+      expect(refusals).toEqual(refusals.map(() => expect.objectContaining({ code: "RUNTIME_UNAVAILABLE" })));
+      expect(refusals.length).toBeLessThan(starts.length);
+      const runs = (await readdir(join(home.path, ".belljar/sandboxes", id, "runs"))).filter((name) => Number(name) > 0);
+      expect(runs).toHaveLength(round);
+      for (const sandboxes of [one, two])
+        expect(String(await (await sandboxes.get(LOCAL, id)).guest.files.read("note", { signal }))).toBe("kept");
+    }
   });
 
   it("go on when one of them is killed with -9, and find what it made", async () => {

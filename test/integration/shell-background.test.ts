@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { openToolCaller, textOf } from "../support/tool-caller.ts";
-import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
+import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { createCatalog } from "../../src/catalog/catalog.ts";
+import { fixedTools } from "../../src/catalog/tool-source.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { shellTools } from "../../src/tools/shell/shell-tools.ts";
 
@@ -9,9 +10,9 @@ type Tools = Awaited<ReturnType<typeof openToolCaller>>;
 const WAIT_MS = 8_000;
 
 async function start(tools: Tools, command: string, options: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  const { structuredContent } = await tools.call("run_background", { command, ...options });
-  expect(structuredContent).toMatchObject({ state: "running", exit_code: null, pid: expect.any(Number) });
-  return String(structuredContent?.["process_id"]);
+  const { structured } = await tools.call("run_background", { command, ...options });
+  expect(structured).toMatchObject({ state: "running", exit_code: null, pid: expect.any(Number) });
+  return String(structured?.["process_id"]);
 }
 
 /** All output up to the end of the process. */
@@ -21,7 +22,7 @@ async function follow(tools: Tools, processId: string): Promise<string> {
   while (true) {
     const result = await tools.call("process_output", { process_id: processId, offset, wait_ms: WAIT_MS });
     expect(result.isError, textOf(result)).toBeUndefined();
-    const { output, next_offset: next, state } = result.structuredContent as { output: string; next_offset: number; state: string };
+    const { output, next_offset: next, state } = result.structured as { output: string; next_offset: number; state: string };
     text += output;
     if (state === "exited" && next === offset) return text;
     offset = next;
@@ -33,7 +34,7 @@ it("goes on after its call, and tells its output and exit code", async () => {
   const id = await start(tools, "echo one; echo two >&2; exit 7");
   expect(await follow(tools, id)).toBe("one\ntwo\n");
   const result = await tools.call("process_output", { process_id: id });
-  expect(result.structuredContent).toMatchObject({
+  expect(result.structured).toMatchObject({
     state: "exited",
     exit_code: 7,
     output: "one\ntwo\n",
@@ -57,7 +58,7 @@ it("shows output that ends in no line as soon as it comes", async () => {
   await using tools = await openToolCaller();
   const id = await start(tools, "printf 'name? '; read name; echo hello $name");
   expect(await tools.call("process_output", { process_id: id, offset: 0, wait_ms: WAIT_MS })).toMatchObject({
-    structuredContent: { output: "name? ", state: "running", next_offset: 6 },
+    structured: { output: "name? ", state: "running", next_offset: 6 },
   });
   await tools.call("process_input", { process_id: id, text: "you\n" });
   expect(await follow(tools, id)).toBe("name? hello you\n");
@@ -67,7 +68,7 @@ it("closes the input of a process", async () => {
   await using tools = await openToolCaller();
   const id = await start(tools, "cat; echo end");
   expect(await tools.call("process_input", { process_id: id, text: "text\n", close: true })).toMatchObject({
-    structuredContent: { process_id: id, bytes_written: 5, closed: true },
+    structured: { process_id: id, bytes_written: 5, closed: true },
   });
   expect(await follow(tools, id)).toBe("text\nend\n");
   expect(textOf(await tools.call("process_input", { process_id: id, text: "more" }))).toMatch(/^PROCESS_NOT_FOUND: .*has ended/);
@@ -89,15 +90,15 @@ it("reads from any offset, in parts that split no character", async () => {
   let text = "";
   await follow(tools, big);
   for (let offset = 0; ;) {
-    const { structuredContent } = await tools.call("process_output", { process_id: big, offset, max_bytes: 9_999 });
-    const { output, next_offset: next } = structuredContent as { output: string; next_offset: number };
+    const { structured } = await tools.call("process_output", { process_id: big, offset, max_bytes: 9_999 });
+    const { output, next_offset: next } = structured as { output: string; next_offset: number };
     if (output === "") break;
     text += output;
     offset = next;
   }
   expect(text).toBe("ü€😀\n".repeat(10_000));
   expect(await tools.call("process_output", { process_id: big, offset: 5_000_000 })).toMatchObject({
-    structuredContent: { output: "", offset: 100_000 },
+    structured: { output: "", offset: 100_000 },
   });
 });
 
@@ -108,31 +109,31 @@ it("keeps the newest output of a process that prints without end", async () => {
   expect(first.isError).toBeUndefined();
   await tools.call("run_command", { command: `while [ ! -e ../../var/tmp/.belljar/processes/${id}/exit ]; do sleep 0.05; done` });
   const result = await tools.call("process_output", { process_id: id, max_bytes: 16 });
-  expect(result.structuredContent).toMatchObject({ output: "99\n2999999\n3000000\n".slice(-16), total_bytes: 22_888_896, lost_bytes: 0 });
+  expect(result.structured).toMatchObject({ output: "99\n2999999\n3000000\n".slice(-16), total_bytes: 22_888_896, lost_bytes: 0 });
   const lost = await tools.call("process_output", { process_id: id, offset: 100, max_bytes: 16 });
-  expect(lost.structuredContent).toMatchObject({ offset: expect.any(Number), lost_bytes: expect.any(Number) });
-  expect(Number(lost.structuredContent?.["lost_bytes"])).toBeGreaterThan(10_000_000);
+  expect(lost.structured).toMatchObject({ offset: expect.any(Number), lost_bytes: expect.any(Number) });
+  expect(Number(lost.structured?.["lost_bytes"])).toBeGreaterThan(10_000_000);
   const size = await tools.call("run_command", { command: `du -sm ../../var/tmp/.belljar/processes/${id} | cut -f1` });
-  expect(Number(size.structuredContent?.["stdout"])).toBeLessThanOrEqual(10);
+  expect(Number(size.structured?.["stdout"])).toBeLessThanOrEqual(10);
 });
 
 it("stops a process and its children, and kills what does not heed it", async () => {
   await using tools = await openToolCaller();
   const id = await start(tools, "sleep 600 & echo $!; wait");
-  const { structuredContent } = await tools.call("process_output", { process_id: id, offset: 0, wait_ms: WAIT_MS });
+  const { structured } = await tools.call("process_output", { process_id: id, offset: 0, wait_ms: WAIT_MS });
   expect(await tools.call("process_stop", { process_id: id })).toMatchObject({
-    structuredContent: { state: "exited", exit_code: 143, killed: false },
+    structured: { state: "exited", exit_code: 143, killed: false },
   });
-  const child = String(structuredContent?.["output"]).trim();
+  const child = String(structured?.["output"]).trim();
   const state = await tools.call("run_command", { command: `cut -d' ' -f3 /proc/${child}/stat` });
-  expect(["", "Z\n"]).toContain(state.structuredContent?.["stdout"]);
+  expect(["", "Z\n"]).toContain(state.structured?.["stdout"]);
   const stubborn = await start(tools, "trap '' TERM; echo ready; while true; do sleep 1; done");
   await tools.call("process_output", { process_id: stubborn, offset: 0, wait_ms: WAIT_MS });
   expect(await tools.call("process_stop", { process_id: stubborn, grace_ms: 100 })).toMatchObject({
-    structuredContent: { state: "exited", exit_code: 137, killed: true },
+    structured: { state: "exited", exit_code: 137, killed: true },
   });
   expect(await tools.call("process_stop", { process_id: stubborn })).toMatchObject({
-    structuredContent: { state: "exited", killed: false },
+    structured: { state: "exited", killed: false },
   });
 });
 
@@ -141,7 +142,7 @@ it("gives a process SIGINT as a terminal would", async () => {
   const id = await start(tools, "trap 'echo interrupted; exit 3' INT; echo ready; while true; do sleep 0.1; done");
   await tools.call("process_output", { process_id: id, offset: 0, wait_ms: WAIT_MS });
   expect(await tools.call("process_stop", { process_id: id, signal: "SIGINT" })).toMatchObject({
-    structuredContent: { exit_code: 3, killed: false },
+    structured: { exit_code: 3, killed: false },
   });
 });
 
@@ -152,7 +153,7 @@ it("lists the processes of a sandbox, those that ended too", async () => {
   await follow(tools, one);
   const two = await start(tools, "sleep 600");
   const result = await tools.call("process_list", {});
-  expect(result.structuredContent).toMatchObject({
+  expect(result.structured).toMatchObject({
     processes: [
       { process_id: one, state: "exited", exit_code: 4, command: "exit 4", cwd: "/home/user" },
       { process_id: two, state: "running", exit_code: null, command: "sleep 600" },
@@ -167,7 +168,7 @@ it("finds the processes of an earlier server", async () => {
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   await using shells = createShellSessions(config);
   const later = createCatalog({
-    tools: shellTools(shells, config),
+    sources: [fixedTools(shellTools(shells, config))],
     sandboxes: tools.sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
@@ -180,7 +181,7 @@ it("says of a process whose end nobody saw that it is lost", async () => {
   await using tools = await openToolCaller();
   const id = await start(tools, "sleep 600");
   await tools.call("run_command", { command: `kill -9 $(cat ../../var/tmp/.belljar/processes/${id}/pids)` });
-  expect(await tools.call("process_list", {})).toMatchObject({ structuredContent: { processes: [{ state: "lost", exit_code: null }] } });
+  expect(await tools.call("process_list", {})).toMatchObject({ structured: { processes: [{ state: "lost", exit_code: null }] } });
 });
 
 it("takes nothing on trust that a program wrote into its folders", async () => {
@@ -194,10 +195,10 @@ it("takes nothing on trust that a program wrote into its folders", async () => {
     ].join("\n"),
   });
   expect(await tools.call("process_list", {})).toMatchObject({
-    structuredContent: { processes: [{ process_id: "aaaaaaaaaa", state: "lost", pid: null }] },
+    structured: { processes: [{ process_id: "aaaaaaaaaa", state: "lost", pid: null }] },
   });
   const result = await tools.call("process_output", { process_id: "aaaaaaaaaa" });
-  expect(result.structuredContent).toMatchObject({ output: "tail\n", state: "lost" });
+  expect(result.structured).toMatchObject({ output: "tail\n", state: "lost" });
 });
 
 it("stops waiting when its caller goes away or its sandbox ends", async () => {

@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { createCatalog } from "../../src/catalog/catalog.ts";
+import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
@@ -60,7 +61,7 @@ beforeAll(async () => {
   closed = await lab.sandbox({});
   const get = async (_principal: unknown, id: string): Promise<Sandbox> => (id === closed.id ? closed : open);
   catalog = createCatalog({
-    tools: [...webTools(), readResult],
+    sources: [fixedTools([...webTools(), readResult])],
     sandboxes: { get, default: async () => ({ sandbox: open, created: false }) },
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
@@ -75,8 +76,8 @@ const visit = (url: string, more: object = {}): Promise<ToolResult> => call("web
 
 describe("a page", () => {
   it.each(["/article", "/packed", "/moved"])("%s is read as Markdown of its main text, with whole links", async (path) => {
-    const { structuredContent, isError } = await visit(`${origin.url}${path}`);
-    const { content, ...facts } = structuredContent as { content: string };
+    const { structured, isError } = await visit(`${origin.url}${path}`);
+    const { content, ...facts } = structured as { content: string };
     expect(isError).toBeUndefined();
     expect(facts).toMatchObject({ status: 200, title: "On jars", content_type: "text/html", next_offset: null, incomplete: false });
     expect(content).toContain("A bell jar is a cover of glass");
@@ -94,17 +95,17 @@ describe("a page", () => {
   });
 
   it("is decoded as its server says", async () => {
-    expect((await visit(`${origin.url}/latin`)).structuredContent).toMatchObject({ title: "caf\u00e9", content: "caf\u00e9" });
+    expect((await visit(`${origin.url}/latin`)).structured).toMatchObject({ title: "caf\u00e9", content: "caf\u00e9" });
   });
 
   it("that is no HTML comes as it is, whatever its status", async () => {
-    expect((await visit(`${origin.url}/data.json`)).structuredContent).toMatchObject({ content: '{"a": 1}', status: 200 });
-    expect((await visit(`${origin.url}/none`)).structuredContent).toMatchObject({ content: "There is no such page", status: 404 });
+    expect((await visit(`${origin.url}/data.json`)).structured).toMatchObject({ content: '{"a": 1}', status: 200 });
+    expect((await visit(`${origin.url}/none`)).structured).toMatchObject({ content: "There is no such page", status: 404 });
   });
 
   it("that is long is cut at a line, and read on by range", async () => {
-    const { structuredContent } = await visit(`${origin.url}/long`, { max_bytes: 1_000 });
-    const { content, next_offset: next, rest_uri: uri } = structuredContent as { content: string; next_offset: number; rest_uri: string };
+    const { structured } = await visit(`${origin.url}/long`, { max_bytes: 1_000 });
+    const { content, next_offset: next, rest_uri: uri } = structured as { content: string; next_offset: number; rest_uri: string };
     expect(content).toMatch(/\nline \d+\n$/);
     const last = Number(/line (\d+)\n$/.exec(content)?.[1]);
     const rest = await call("read_result", { uri, offset: next, limit: 100 });
@@ -112,7 +113,7 @@ describe("a page", () => {
   });
 
   it("that grows as it is unpacked is read to a bound", async () => {
-    expect((await visit(`${origin.url}/bomb`)).structuredContent).toMatchObject({ incomplete: true, total_bytes: 2 * 1_048_576 });
+    expect((await visit(`${origin.url}/bomb`)).structured).toMatchObject({ incomplete: true, total_bytes: 2 * 1_048_576 });
   });
 });
 

@@ -24,6 +24,7 @@ import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { copyIn } from "../../src/sandbox/workspace/copy-in.ts";
 import { copyOut } from "../../src/sandbox/workspace/copy-out.ts";
+import { byName } from "../support/by-name.ts";
 
 const signal = new AbortController().signal;
 const config = { sandbox: { timeoutMs: 60_000 }, listMax: 10, tombstoneRetentionMs: 1000 };
@@ -38,7 +39,7 @@ let sandbox: Sandbox;
 let home: string;
 beforeEach(async () => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "belljar-copy-")));
-  sandboxes = createLocalSandboxes({ home: join(root, "home"), runtime: fakeRuntime(), config });
+  sandboxes = createLocalSandboxes({ home: join(root, "home"), runtimes: byName(fakeRuntime()), config });
   sandbox = await sandboxes.create(LOCAL, {}, signal);
   home = join(root, "home/sandboxes", sandbox.id, "root/home/user");
 });

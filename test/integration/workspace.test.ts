@@ -29,6 +29,8 @@ import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { applyWorkspace } from "../../src/sandbox/workspace/apply-workspace.ts";
 import { renderDiff, toDiffReport } from "../../src/sandbox/workspace/render-diff.ts";
 import { diffWorkspace } from "../../src/sandbox/workspace/workspace-diff.ts";
+import { byName } from "../support/by-name.ts";
+import { listed } from "../support/listed.ts";
 
 const signal = new AbortController().signal;
 const texts = createTestTexts();
@@ -43,11 +45,11 @@ beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "belljar-workspace-")));
   work = join(root, "work");
   mkdirSync(work);
-  sandboxes = createLocalSandboxes({ home: join(root, "home"), runtime: fakeRuntime(), config });
+  sandboxes = createLocalSandboxes({ home: join(root, "home"), runtimes: byName(fakeRuntime()), config });
 });
 afterEach(async () => {
   spawnSync("chmod", ["-R", "u+rwX", root]);
-  for (const { id } of await sandboxes.list(LOCAL, { state: ["running"] })) await (await sandboxes.get(LOCAL, id)).kill();
+  for (const { id } of await listed(sandboxes, LOCAL, { state: ["running"] })) await (await sandboxes.get(LOCAL, id)).kill();
   await sandboxes[Symbol.asyncDispose]();
   rmSync(root, { recursive: true });
 });
@@ -75,7 +77,10 @@ function withFiles(sandbox: Sandbox, files: Partial<GuestFiles>): Sandbox {
     guest,
     info: () => sandbox.info(),
     usage: () => sandbox.usage(),
-    extend: (ms) => sandbox.extend(ms),
+    knownOomKills: () => sandbox.knownOomKills(),
+    extend: (ms, action) => sandbox.extend(ms, action),
+    stop: () => sandbox.stop(),
+    start: (abort) => sandbox.start(abort),
     setNetwork: (policy) => sandbox.setNetwork(policy),
     environment: () => sandbox.environment(),
     ports: () => sandbox.ports(),

@@ -20,6 +20,7 @@ it("keeps what the library exports", () => {
       "loadConfig",
       "openOwnListeners",
       "openRuntime",
+      "openRuntimes",
       "parseNetworkPolicy",
     ]
   `);

@@ -3,17 +3,19 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Access } from "../../src/gateway/auth/access.ts";
 import { createFacadeSettings } from "../../src/gateway/facade/facade-settings.ts";
+import type { Gateway } from "../../src/gateway/gateway.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import { createCallProbe } from "../support/call-probe.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
 
+const ARCHITECTURE = readFileSync(join(import.meta.dirname, "../../docs/architecture.md"), "utf8");
 const REFERENCE = readFileSync(join(import.meta.dirname, "../../docs/reference/http-api.md"), "utf8");
 
-/** What the real gateway serves, with what each route asks of its caller. */
-async function collectRoutes(): Promise<ReadonlyMap<string, string>> {
+/** The real gateway, with every surface. */
+async function openedGateway(legacySse = false): Promise<Gateway> {
   const { tools } = createCallProbe();
   const gateway = createGateway({
-    config: { host: "127.0.0.1", port: 0 },
+    config: { host: "127.0.0.1", port: 0, legacySse },
     sandboxes: createNoSandboxes(),
     tools,
     facade: {
@@ -27,6 +29,12 @@ async function collectRoutes(): Promise<ReadonlyMap<string, string>> {
   });
   await gateway.listen();
   await gateway.close(0);
+  return gateway;
+}
+
+/** What it serves, with what each route asks of its caller. */
+async function collectRoutes(legacySse = false): Promise<ReadonlyMap<string, string>> {
+  const gateway = await openedGateway(legacySse);
   const routes = gateway.routes.filter(({ method }) => method !== "HEAD");
   return new Map(routes.map(({ method, path, access }) => [`${method} ${path}`, needs(access)]));
 }
@@ -61,6 +69,7 @@ it("keeps every route", async () => {
       "GET /v1/sandboxes/:id/ports: \`toolset:sandbox\`",
       "GET /v1/sandboxes/:id/usage: \`toolset:sandbox\`",
       "GET /v1/sandboxes/:id: \`toolset:sandbox\`",
+      "GET /v1/sandboxes/events: \`toolset:sandbox\`",
       "GET /v1/sandboxes: \`toolset:sandbox\`",
       "GET /v1/secrets: \`secrets\`",
       "POST /credential: \`settings\`, changes",
@@ -77,6 +86,8 @@ it("keeps every route", async () => {
       "POST /v1/default-sandboxes/:name: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/extend: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/ports: \`toolset:sandbox\`, changes",
+      "POST /v1/sandboxes/:id/start: \`toolset:sandbox\`, changes",
+      "POST /v1/sandboxes/:id/stop: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes: \`toolset:sandbox\`, changes",
       "PUT /v1/sandboxes/:id/network: \`toolset:sandbox\`, changes",
       "PUT /v1/secrets/:name: \`secrets\`, changes",
@@ -86,6 +97,12 @@ it("keeps every route", async () => {
 
 it("has a row in the reference for every route, with what it needs, and no other", async () => {
   const rows = [...REFERENCE.matchAll(/^\| `(\w+ [^`]+)` \| ([^|]+) \|/gm)].map(([, route = "", needed = ""]) => [route, needed] as const);
-  const documented = new Map([...rows, ["DELETE /mcp", "a caller"] as const, ["GET /mcp", "a caller"] as const]);
-  expect(documented).toEqual(await collectRoutes());
+  expect(new Map(rows)).toEqual(await collectRoutes(true));
+});
+
+it("says in the table of roots who answers what", async () => {
+  const [, table = ""] = ARCHITECTURE.split("| asked by | root | surface | what |");
+  const rows = [...(table.split("\n\n")[0] ?? "").matchAll(/^\| (host|header|path) \| `([^`]+)` \| (\w+) \|/gm)];
+  const { roots } = await openedGateway(true);
+  expect(rows.map(([, kind, root, surface]) => ({ kind, root, surface }))).toEqual(roots);
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { describeTool } from "../../src/catalog/description.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
-import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
+import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
 import { createTestTexts } from "../support/test-texts.ts";
 
@@ -44,7 +44,7 @@ it("keeps every built-in tool with its arguments and results", () => {
         "search_files: pattern path include_ignored sandbox -> path files truncated",
         "search_content: pattern path include exclude context mode ignore_case literal limit include_ignored sandbox -> mode path matches files truncated",
         "search_code: pattern path language lang include limit include_ignored sandbox -> path matches truncated",
-        "sandbox_create: template cpu memory_mb timeout_s metadata -> id short_id ip created_at",
+        "sandbox_create: template runtime cpu memory_mb timeout_s metadata -> id short_id ip created_at",
         "sandbox_exec: id cmd cwd env timeout_s -> stdout stderr exit_code signal timed_out truncated",
         "sandbox_read_file: id path -> content_base64 size",
         "sandbox_write_file: id path content_base64 mode -> ok",
@@ -53,7 +53,7 @@ it("keeps every built-in tool with its arguments and results", () => {
         "sandbox_fork: snapshot_id cpu memory_mb -> id short_id ip",
         "sandbox_network: allow sandbox -> allow at_most",
         "sandbox_kill: id -> ok",
-        "sandbox_list: state_filter limit -> sandboxes",
+        "sandbox_list: state_filter cursor limit -> sandboxes next_cursor",
         "register_port: port sandbox -> port url path_url listening",
         "list_ports: sandbox -> ports truncated",
         "read_result: uri offset limit -> text offset next_offset total_bytes",

@@ -56,11 +56,13 @@ async function expectApart(paths: readonly string[]): Promise<void> {
 /** Outside all of it is seen. Nothing is written there, and no mode changed. */
 async function expectSharedOutside(path: string): Promise<void> {
   const holder = spawn("python3", [PROGRAM, "hold", path]);
+  // A process may be gone before its last words are read.
+  const exited = once(holder, "exit");
   expect(await nextLine(holder.stdout)).toBe("held");
   expect((await outside(["python3", PROGRAM, "try", path])).out).toBe(`${path} taken by flock\n`);
   holder.stdin.write("\n");
   expect(await nextLine(holder.stdout)).toBe(path);
-  await once(holder, "exit");
+  await exited;
 }
 
 verifies("own-device-nodes", async () => {

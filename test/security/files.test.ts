@@ -1,10 +1,11 @@
-import { link, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, copyFile, link, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { BelljarError } from "../../src/errors.ts";
 import type { GuestPath } from "../../src/runtime/guest/guest.ts";
+import { idMapKinds } from "./support/id-maps.ts";
 import type { Box } from "./support/lab.ts";
-import { useLab } from "./support/lab.ts";
+import { openBox, openTestRuntime, useLab } from "./support/lab.ts";
 import { outside } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
@@ -68,6 +69,28 @@ async function expectWritesStayInside(box: Box, secret: string): Promise<void> {
   expect((await outside(["cat", secret])).out).toBe(SECRET);
   expect((await outside(["env", "true"])).code).toBe(0);
 }
+
+/** A process that serves a file call runs Belljar's program, which the user of the host may own. */
+verifies("file-calls-stay-inside", async () => {
+  const folder = dirname(lab.home);
+  const [changer, binary] = [join(folder, "own-chmod"), join(folder, "own-native")];
+  await copyFile("/usr/bin/chmod", changer);
+  expect(await outside([changer, "700", "/proc/self/exe"])).toMatchObject({ code: 0 });
+  expect((await stat(changer)).mode & 0o7777).toBe(0o700);
+  await copyFile(join(import.meta.dirname, "../../native/build/belljar-native"), binary);
+  await chmod(binary, 0o755);
+  const before = await stat(binary);
+  for (const idMap of idMapKinds()) {
+    const runtime = await openTestRuntime(lab.home, join(folder, "run"), { binary, idMap });
+    await using box = await openBox(runtime, folder);
+    for (const user of ["root", "user"]) {
+      for (const change of [{ mode: 0o777 }, { mtime: new Date(0) }])
+        await outcome(box.guest.files.setAttributes("/proc/self/exe", { ...change, user, signal: signal() }));
+      const { mode, mtimeMs } = await stat(binary);
+      expect({ idMap, user, mode, mtimeMs }).toEqual({ idMap, user, mode: before.mode, mtimeMs: before.mtimeMs });
+    }
+  }
+});
 
 verifies("file-calls-have-user-rights", async () => {
   await using box = await lab.box();

@@ -83,6 +83,53 @@ async function call(url: string, name: string, args: unknown): Promise<string> {
   return isError ? (content?.[0]?.text ?? "") : "ok";
 }
 
+/** The states of all sandboxes that a server lists. */
+async function statesOf(url: string): Promise<ReadonlyMap<string, string>> {
+  const response = await fetch(new URL("/v1/sandboxes", url));
+  const { sandboxes } = (await response.json()) as { readonly sandboxes: readonly { readonly id: string; readonly state: string }[] };
+  return new Map(sandboxes.map(({ id, state }) => [id, state]));
+}
+
+verifies("full-disk-ends", async ({ skip }) => {
+  skip(!isRoot, "only root can mount a disk that every process of the test sees");
+  await using cli = await openCliHome();
+  await onSmallDisk(cli, async (disk, env) => {
+    const filler = join(disk, "filler");
+    const server = cli.start(["serve", "--port", "0", "--toolsets", "all"], { env });
+    const url = (await server.says(/serves MCP at (\S+)\/mcp/))[1] ?? "";
+    const asked = (id: string, word: string): Promise<Answer> => ask(url, `POST /v1/sandboxes/${id}/${word}`, {});
+    try {
+      const made = await Promise.all([1, 2, 3, 4].map(() => ask(url, "POST /v1/sandboxes", {})));
+      const ids = made.map(({ id }) => id ?? "");
+      const [first = "", second = "", third = "", fourth = ""] = ids;
+      for (const id of [first, second, third]) expect(await call(url, "sandbox_exec", { id, cmd: "echo kept > file" })).toBe("ok");
+      for (const id of [first, second]) expect(await asked(id, "stop")).toMatchObject({ status: 204 });
+      await fill(filler);
+      for (const id of [third, fourth]) expect(await asked(id, "stop")).toMatchObject({ status: 204 });
+      await fill(filler);
+      expect(await statesOf(url)).toEqual(new Map(ids.map((id) => [id, "stopped"])));
+      for (const id of ids) expect(await ask(url, `GET /v1/sandboxes/${id}`)).toMatchObject({ status: 200, state: "stopped" });
+      expect(await asked(first, "start")).toMatchObject({ status: 507, error: { code: "DISK_FULL" } });
+      for (const id of [first, fourth]) {
+        await fill(filler);
+        expect(await ask(url, `DELETE /v1/sandboxes/${id}`)).toMatchObject({ status: 204 });
+        expect([undefined, "ended"]).toContain((await statesOf(url)).get(id));
+      }
+      await fill(filler);
+      expect(await cli.run(["sandbox", "kill", second], { env })).toMatchObject({ code: 0, stdout: `${second}\n` });
+      await rm(filler);
+      await expect.poll(() => asked(third, "start"), { timeout: 30_000 }).toMatchObject({ status: 200, state: "running" });
+      expect(await ask(url, "POST /tools/call", { name: "sandbox_exec", arguments: { id: third, cmd: "cat file" } })).toMatchObject({
+        content: [{ text: expect.stringContaining("kept") }],
+      });
+      expect([...(await statesOf(url))].filter(([, state]) => state !== "ended")).toEqual([[third, "running"]]);
+    } finally {
+      server.signal("SIGTERM");
+      await server.exit;
+    }
+  });
+});
+
 verifies("full-disk-ends", async ({ skip }) => {
   skip(!isRoot, "only root can mount a disk that every process of the test sees");
   await using cli = await openCliHome();

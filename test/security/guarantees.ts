@@ -1,131 +1,144 @@
 /**
- * What Belljar promises about a sandbox of the runtime `namespace`. `docs/security.md` lists the same claims word by word,
- * and each has at least one test here: `guarantees.test.ts` compares the three.
+ * Belljar's promises about a sandbox of the runtime `namespace`. `docs/security.md` lists the same claims word by word. Each claim has at
+ * least one test in this folder. `guarantees.test.ts` compares the three.
  */
 export const GUARANTEES = {
   "no-host-root": "No process of a sandbox has the host's uid 0, whoever started it.",
-  "kernel-settings-closed": "The kernel's settings, such as core_pattern, cannot be opened for writing.",
-  "no-new-privileges": "A setuid program gains nothing, and the capabilities that are left reach nothing of the host.",
-  "no-crash-handlers": "A crash inside starts no program of the host, whatever its core_pattern names.",
+  "kernel-settings-closed": "A sandbox cannot open the kernel's settings, such as core_pattern, for writing.",
+  "no-new-privileges": "A setuid program gains no privilege. The capabilities that a sandbox has give it nothing of the host.",
+  "no-crash-handlers": "A crash inside starts no program of the host, whatever the host's core_pattern says.",
   "no-mounts": "A sandbox can neither mount, unmount nor change its root.",
-  "no-new-namespaces": "A sandbox can make no namespaces and join none.",
-  "no-kernel-doors": "io_uring, keyrings, bpf, perf, userfaultfd, kexec, modules and file handles are closed.",
+  "no-new-namespaces": "A sandbox can neither create nor join a namespace.",
+  "no-kernel-doors": "A sandbox cannot use io_uring, keyrings, bpf, perf, userfaultfd, kexec, kernel modules or file handles.",
   "no-machine-control": "A sandbox cannot reboot the machine, set its clock or name, or read its kernel log.",
-  "no-device-nodes": "A sandbox can make no device node, and has none that reaches the host.",
-  "own-device-nodes": "Started by root, a sandbox has device nodes of its own: a lock, a watch or a change on one reaches nobody else.",
+  "no-device-nodes": "A sandbox cannot create device nodes, and its device nodes do not reach the host.",
+  "own-device-nodes":
+    "If root starts a sandbox, the sandbox has its own device nodes. A lock, a watch or a change on one of them reaches nobody else.",
   "no-terminal-injection": "A program cannot type into a terminal (TIOCSTI, TIOCLINUX).",
-  "one-architecture": "A call through another architecture's table ends the program.",
-  "system-calls-listed": "A system call, or a socket by its family, type and protocol, that the filter's lists do not allow is refused.",
+  "one-architecture": "A system call through another architecture's table ends the program.",
+  "system-calls-listed":
+    "The filter refuses each system call that is not on its list. It refuses each socket whose family, type and protocol are not on its list.",
   "proc-masked":
-    "Of /proc a sandbox sees its own processes and a list of files with a reason each; everything else is covered, and there is no /sys.",
+    "A sandbox sees its own processes in /proc, and a short list of files, each listed for a reason. Everything else in /proc is covered. There is no /sys.",
 
-  "host-files-hidden": "Of the host's files a sandbox sees /usr, an allow-list of /etc, and its workspace.",
-  "host-secrets-hidden": "Files that the whole world may not read on the host are not in a sandbox, even for its root.",
+  "host-files-hidden": "A sandbox sees these files of the host and no others: /usr, a list of files of /etc, and its workspace.",
+  "host-secrets-hidden": "A host file that is not readable for everybody is not in a sandbox. Even root inside cannot read it.",
   "host-environment-hidden": "No variable of the host's environment reaches a sandbox.",
-  "host-paths-hidden": "A sandbox's mount table names no path of the host but a workspace given as ro or rw.",
-  "host-files-unwritable": "What a sandbox writes stays in it: the host's /usr and a copied workspace stay as they are.",
-  "workspace-as-given": "A workspace given as ro cannot be changed, and one given as copy stays as it is.",
+  "host-paths-hidden": "A sandbox's mount table names no path of the host, except a workspace given as ro or rw.",
+  "host-files-unwritable": "What a sandbox writes stays in the sandbox. The host's /usr and a copied workspace do not change.",
+  "workspace-as-given": "A sandbox cannot change a workspace given as ro. A workspace given as copy does not change.",
   "workspace-stays-checked":
-    "A sandbox gets the folder whose path was checked: a path in which a link has taken a place since is refused, and so is a folder of another owner.",
+    "A sandbox gets the folder whose path was checked. If a link has replaced a part of the path since the check, the path is refused. If the folder belongs to another owner by then, it is refused too.",
   "workspace-takes-no-rights":
-    "Nothing that a sandbox writes into a workspace given as rw has rights on the host: no setuid or setgid bit, file capability, device node, locked flag or attribute that only root may set.",
-  "programs-unchangeable": "Nobody inside can change, replace or move Belljar's own programs under /opt/belljar, root neither.",
+    "A sandbox cannot give a file in a workspace given as rw any rights on the host: no setuid or setgid bit, no file capability, no locked flag, no attribute that only root may set. It creates no device node there.",
+  "modes-lose-setid":
+    "In a sandbox whose workspace is given as rw, a chmod with setuid or setgid bits is made without these bits and with the caller's own rights. Other threads cannot change its arguments meanwhile. Where Belljar cannot do this, the chmod is refused.",
+  "programs-unchangeable": "Nobody inside, not even root, can change, replace or move Belljar's own programs under /opt/belljar.",
   "apply-stays-inside":
-    "What `sandbox apply` takes out of a sandbox is written below its workspace alone, without setuid, devices or attributes, whatever is named, linked or swapped meanwhile.",
-  "file-calls-stay-inside": "File calls follow no name, link, hard link or magic link out of the sandbox.",
-  "file-calls-have-user-rights": "A file call can do what its user can do inside, and no more.",
+    "`sandbox apply` writes below the sandbox's workspace alone, whatever names, links or swapped files the sandbox makes. It writes no setuid bits, devices or attributes.",
+  "file-calls-stay-inside": "A file call follows no name, symbolic link, hard link or magic link out of the sandbox.",
+  "file-calls-have-user-rights": "A file call has the rights of its user inside the sandbox, and no more.",
   "odd-names-are-names":
-    "Newlines and invalid UTF-8 in names, long paths, many files and large sparse files are served or refused, and harm nothing.",
+    "Names with newlines or invalid UTF-8, long paths, many files and large sparse files are served or refused. They do no harm.",
 
-  "sandboxes-apart": "A sandbox sees no file, process or socket of another one.",
-  "shared-files-apart": "A lock or a watch on a file that every sandbox sees, in /usr, /etc, /opt or /proc, reaches no other sandbox.",
+  "sandboxes-apart": "A sandbox sees no file, process or socket of another sandbox.",
+  "shared-files-apart":
+    "All sandboxes see the same files in /usr, /etc, /opt and /proc. A lock or a watch on such a file reaches no other sandbox.",
   "signals-stay-inside": "A signal reaches no process outside its sandbox, and kill(-1) does not end the sandbox.",
   "own-kernel-counts":
-    "Started by root, a sandbox that uses up a count which the kernel keeps for each user takes nothing from another one.",
+    "The kernel counts some resources for each user. If root starts a sandbox that uses up such a count, other sandboxes lose nothing.",
   "machine-counts-kept":
-    "A sandbox takes nothing from counts that the kernel keeps for the whole machine: translated filters, asynchronous input, labels of flows, and of terminals no more than 64.",
+    "The kernel counts some resources for the whole machine. A sandbox takes nothing from the counts of translated filters, asynchronous input and labels of flows. It takes at most 64 terminals.",
 
-  "no-network": "A sandbox has a loopback of its own and no other network.",
-  "host-ports-closed": "A sandbox neither reaches, lists nor takes a port of the host.",
+  "no-network": "A sandbox has its own loopback and no other network.",
+  "host-ports-closed": "A sandbox can neither reach, list nor take a port of the host.",
   "host-sockets-closed": "A sandbox reaches no abstract unix socket of the host.",
-  "egress-by-name": "A sandbox reaches the hosts that its policy names and no other, through the proxy, SOCKS, a name or an address.",
+  "egress-by-name": "A sandbox reaches only the hosts that its policy names, whether through the proxy, SOCKS, a name or an address.",
   "egress-never-inside":
-    "However an address is spelled and whatever a name leads to, a sandbox reaches no loopback, private, link-local or metadata address that no rule names with its port.",
-  "names-resolved-once": "A name leads to the address that was judged, even when its server answers differently later.",
+    "A sandbox reaches a loopback, private, link-local or metadata address only if a rule names that address with its port. The spelling of an address and the target of a name do not matter.",
+  "names-resolved-once":
+    "A connection to a name goes to the address that was checked, even if the name's server answers differently later.",
   "hidden-hosts-refused":
-    "A connection that names another host than it was allowed for, in its TLS hello, its Host or a smuggled request, is refused.",
-  "egress-bounded": "A flood of connections costs the host a bounded amount of memory and audit, and takes nothing from another sandbox.",
-  "policy-changes-at-once": "A changed policy holds at once, for connections that live too.",
+    "A connection is refused if its TLS hello, its Host header or a smuggled request names another host than the connection was allowed for.",
+  "egress-bounded": "A flood of connections costs the host a limited amount of memory and audit. It takes nothing from other sandboxes.",
+  "policy-changes-at-once": "A changed policy applies at once, also to open connections.",
 
-  "secrets-stay-outside": "A secret's value is in no process, variable or file of a sandbox that uses it, nor in any log, audit or error.",
+  "secrets-stay-outside":
+    "A secret's value is in no process, variable or file of the sandbox that uses it. It is in no log, audit or error.",
   "placeholder-only-to-its-host":
-    "A secret's value goes to its hosts alone and over TLS alone; its placeholder in any other request that the proxy can read is refused and audited.",
+    "A secret's value is sent only to its hosts, and only over TLS. If the proxy can read a request to another host, and the request holds the placeholder, it is refused and audited.",
   "echo-masked":
-    "An answer that repeats a secret's whole value, as it is or as an encoder writes it (escaped, also twice; in base64 or hex; in any case), reaches the sandbox without it.",
+    "If an answer repeats a secret's whole value, the sandbox gets the answer without the value. This holds for the plain value and for its encodings: escaped once or twice, in base64 or hex, in any case.",
   "authority-trusted-inside-alone":
-    "The authority that reads a sandbox's traffic is trusted in that sandbox alone, signs for its secrets' hosts alone, and its key stays outside.",
+    "The certificate authority that reads a sandbox's traffic is trusted only in that sandbox. It signs only for the hosts of the sandbox's secrets. Its key stays outside.",
 
   "ports-need-their-link":
-    "A port of a sandbox is reached only with the token of its link, unless the link is public; a wrong token, a port without a link and an unknown sandbox get the same answer.",
-  "port-pages-apart": "A page that a sandbox serves has no origin of Belljar's or of another port, and cannot call Belljar.",
-  "port-cookies-apart": "Through a port a sandbox sees and sets no cookie but that port's own.",
-  "port-answers-harmless": "What a sandbox answers on a port steers neither Belljar nor the browser beyond that port.",
-  "port-requests-plain": "A request that two readers could understand in two ways reaches no port.",
+    "A request reaches a port of a sandbox only with the token of the port's link, unless the link is public. A wrong token, a port without a link and an unknown sandbox get the same answer.",
+  "port-pages-apart": "A page that a sandbox serves shares no origin with Belljar or with another port. It cannot call Belljar.",
+  "port-cookies-apart": "Through a port, a sandbox sees and sets only the cookies of that port.",
+  "port-answers-harmless": "A sandbox's answer on a port controls neither Belljar nor the browser beyond that port.",
+  "port-requests-plain": "A request that two readers could understand differently reaches no port.",
 
-  "limits-hold-or-refuse": "A limit that the caller named holds, or the sandbox is not made.",
-  "pids-bounded": "A fork bomb stops at the limit, and the sandbox still answers.",
-  "memory-bounded": "A program that takes too much memory dies, alone or as a tree; the sandbox and the host live.",
-  "disk-bounded": "A program that fills the disk stops at the limit, and /tmp and /dev/shm have limits of their own.",
+  "limits-hold-or-refuse": "If a limit that the caller named cannot be enforced, the sandbox is not created.",
+  "pids-bounded": "A fork bomb stops at the limit. The sandbox still answers.",
+  "groups-unreached":
+    "A sandbox sees no control group. It can leave, join, change or freeze none, so it cannot change its limits. Its keeper is not in its groups.",
+  "pause-stops-all": "Once a pause is done, no process of the sandbox runs, however fast its processes fork.",
+  "memory-bounded": "A process, or a tree of processes, that takes too much memory is killed. The sandbox and the host go on.",
+  "disk-bounded": "A program that fills the disk stops at the limit, also in /tmp. /dev/shm has its own limit.",
   "kernel-memory-bounded":
-    "Where its memory has a limit, what a sandbox makes the kernel hold has a limit too: queues of connections and datagrams, pipes, messages, watches, timers, mappings, names.",
-  "output-bounded": "A flood of output costs the host a bounded amount of memory.",
+    "If a sandbox's memory is limited, the kernel memory that it causes is limited too: queues of connections and datagrams, pipes, messages, watches, timers, mappings, names.",
+  "output-bounded": "A flood of output costs the host a limited amount of memory.",
 
-  "nothing-survives": "When a sandbox ends, every process of it is gone: those that ignore signals and those that left their parents too.",
-  "keeper-recovers": "A keeper that lacked descriptors or memory for a client answers again when there are some, with no client gone.",
-  "keeper-death-ends-all": "When the keeper is killed, its sandbox ends and the reason can be told.",
+  "nothing-survives": "When a sandbox ends, all its processes end, also those that ignore signals or have left their parents.",
+  "keeper-recovers":
+    "A keeper that had no free descriptor or memory for a client answers again once it has some, even if no client has gone.",
+  "keeper-death-ends-all": "If the keeper is killed, its sandbox ends, and Belljar can tell the reason.",
   "deadline-needs-no-host": "A sandbox ends at its deadline.",
-  "deadline-surely-set": "No sandbox begins without its deadline, and one that cannot be set is refused; the one before stands.",
-  "end-reason-kept": "A disk that is full when a sandbox ends loses no reason of its end.",
+  "deadline-surely-set": "No sandbox starts without its deadline. A deadline that cannot be set is refused, and the previous one stays.",
+  "end-reason-kept": "If the disk is full when a sandbox ends, the reason of the end is still kept.",
   "commands-wait-in-line":
-    "Hundreds of calls at once are served, or told which limit of the sandbox is used up: they wait for a place, and what is long leaves places for what is short.",
-  "signals-end-commands": "SIGTERM ends every command of Belljar, its servers too, whatever a sandbox does.",
+    "Hundreds of calls at once are served, or told which limit of the sandbox is used up. They wait for a place. Long calls leave places for short ones.",
+  "signals-end-commands": "SIGTERM ends every command of Belljar, also its servers, whatever a sandbox does.",
 
   "owners-apart":
-    "To everybody but its owner a sandbox, its processes and its results are unknown: every argument, route and resource answers as for an id that there is not.",
+    "Only its owner can see a sandbox, its processes and its results. For everybody else, every argument, route and resource answers as if the id did not exist.",
   "routes-need-their-scope":
-    "Every route and every upgrade asks for a scope of its own, but for those that are open to all: a token of other toolsets, one that has run out and none at all are refused, and one that only reads changes nothing. A route that asks for none is not served.",
+    "Every route and every upgrade needs a scope, except those that are open to all. A token without that scope, an expired token and a missing token are refused. A token that only reads changes nothing. A route that declares no scope is not served.",
   "tokens-see-their-toolsets":
-    "Over MCP a token is shown, told and completed what its toolsets cover and no more: tools by any name, resources, changes, kept results and sessions.",
+    "Over MCP a token sees only what its toolsets cover. This holds for tools by any name, resources, completions, notices of changes, kept results and sessions.",
   "access-tokens-checked":
-    "An access token lets in only with a signature of its issuer's own keys, for this server, in its time and for a subject that is a text; nothing in its header names a key, and tokens that nobody signed make the issuer be asked no more often than once in a while.",
+    "An access token is accepted only if one of its issuer's own keys signed it, for this server, within its time, and for a subject that is a text. No header of a token can name a key. Forged tokens make Belljar ask the issuer only once in a while.",
   "own-listeners-unreached":
-    "No rule, the local user's own neither, leads a sandbox to a port on which a Belljar process of its home listens, however the address is spelled and whatever name leads there.",
+    "No rule, not even the local user's, leads a sandbox to a port on which a Belljar process of its home listens. The spelling of the address and the name that leads there do not matter.",
   "private-places-need-their-scope":
-    "A token's rules lead to no loopback, private, link-local or metadata address that a scope of it does not name with its port, now or after a change, and it uses no sandbox of its owner whose rules do.",
+    "A token's rules lead to a loopback, private, link-local or metadata address only if one of its scopes names the address with its port. This holds for later changes too. A token cannot use a sandbox of its owner whose rules lead further.",
   "workspaces-need-their-scope":
-    "The workspace of a server is its local user's, and those tokens' that a scope grants it, in the mode of the scope at most; a token that only reads never has it as rw, and none uses a sandbox of its owner that shows more.",
+    "The workspace of a server belongs to its local user. A token gets it only by a scope, and in the mode of the scope at most. A token that only reads never gets it as rw. A token cannot use a sandbox of its owner that shows more of the host.",
   "callers-secrets-unlogged":
-    "What callers send as a secret, in arguments, variables, headers, tokens or credentials, is in no log, audit or error.",
+    "A secret that a caller sends in an argument, variable, header, token or credential is in no log, audit or error.",
   "audit-tamper-evident":
-    "`audit verify` finds whatever was changed, cut, moved, added or removed in the audit's folder; without the key in its index too, but for a return of both to an earlier state.",
-  "audit-words-harmless": "No word of a caller or a sandbox breaks the check of the audit, or steers the terminal on which it is shown.",
+    "`audit verify` finds every line and file that was changed, cut, moved, added or removed in the audit's folder. It finds such a change in the audit's index too, unless the attacker has the key. It does not find a return of both folders to an earlier state.",
+  "audit-words-harmless":
+    "No text of a caller or a sandbox breaks the check of the audit. No such text controls the terminal that shows it.",
   "audit-bounded":
-    "What sandboxes and callers do costs a bounded amount of audit: what repeats or is beyond a budget is counted, and nothing is left out in silence.",
-  "audit-kept": "The audit keeps to its size and its age; what Belljar itself removes is told from what somebody else does.",
-  "full-disk-audited": "On a full disk nothing new runs, and each line of what has run, and of ends and lists, is written once and whole.",
-  "full-disk-ends": "On a full disk sandboxes are listed and ended as ever; new work is refused with DISK_FULL.",
+    "Sandboxes and callers cause a limited amount of audit. Repeated lines and lines beyond a budget are counted. Nothing is left out without a count.",
+  "audit-kept":
+    "The audit keeps to its maximum size and age. `audit verify` can tell what Belljar itself removed from what somebody else removed.",
+  "full-disk-audited": "On a full disk nothing new runs. Each line about earlier work, ends and lists is written once and whole.",
+  "full-disk-ends": "On a full disk Belljar still lists and ends sandboxes. It refuses new work with DISK_FULL.",
 
   "guest-untouchable": "No program inside can trace, read, signal or impersonate the guest.",
   "guest-limits-its-own":
-    "No program inside, whatever its user, changes the limits, priority, scheduling or processors of the guest or of its workers.",
-  "bad-requests-harmless": "Malformed and oversized requests get an error, and the guest goes on.",
+    "No program inside, whatever its user, changes the limits, priority, scheduling or processors of the guest or its workers.",
+  "bad-requests-harmless": "A malformed or oversized request gets an error. The guest goes on.",
   "contents-never-stall":
-    "Nothing that a file, a program, an argument, a request or an upstream says holds the server up for 200 ms, takes 200 MB of its memory or ends it.",
-  "lying-guest-harmless": "A guest that answers with nonsense is an error of that call, never of the host.",
+    "No content of a file, a program, an argument, a request or an upstream blocks the server for 200 ms, takes 200 MB of its memory or ends it.",
+  "lying-guest-harmless": "If a guest answers with nonsense, that call fails. The host goes on.",
   "silence-bounded":
-    "A guest or a keeper that says nothing, stops amid an answer, or says without end that it goes on, costs each caller a bounded time: the host has deadlines of its own. A client waits for a silent server no longer either.",
+    "A guest or a keeper may be silent, stop in the middle of an answer, or say without end that it goes on. Each caller still waits for a limited time, because the host has its own deadlines. A client's wait for a silent server is limited too.",
   "silent-sandboxes-end":
-    "A sandbox that does not answer is shown so beside the others, and can be killed, whoever in it is silent or never comes to an end. A kill that ended nothing says so.",
+    "A list shows a sandbox that does not answer as such, beside the others. It can be killed, whichever of its processes is silent or does not end. A kill that ended nothing says so.",
   "long-home-works": "A home whose path is 200 bytes long serves sandboxes.",
 } as const satisfies Record<string, string>;
 

@@ -7,19 +7,20 @@ import { OPERATION } from "../../src/protocol/wire.ts";
 import { call } from "../../src/runtime/guest/call.ts";
 import { Link } from "../../src/runtime/guest/link.ts";
 import { createKeeperClient } from "../../src/runtime/guest/keeper-client.ts";
-import { readEnd } from "../../src/runtime/namespace/running-sandbox.ts";
+import { readEnd } from "../../src/runtime/namespace/run-paths.ts";
 import { keeperOf } from "../support/home-traces.ts";
 import { jailRefusal } from "./support/jail-refusal.ts";
 import { type Box, newId, openBox, useLab } from "./support/lab.ts";
 import { isRoot, outside, statusOf } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
+import { runFolder, runName, runOf } from "../support/run-of.ts";
 
 const lab = useLab();
 const soon = (): AbortSignal => AbortSignal.timeout(60_000);
 /** Dates that no timer can be set to: beyond the last second of the year 9999, and beyond all numbers. */
 const ABSURD = [253_402_300_800_000n, 2n ** 63n, 2n ** 64n - 1n];
 
-const keeperSocket = ({ running }: Box): string => join(lab.home, "../run", running.id, "keeper");
+const keeperSocket = ({ running }: Box): string => join(lab.home, "../run", runName(running.id), "keeper");
 
 verifies("deadline-surely-set", async () => {
   const deadline = new Date(Date.now() + 60_000);
@@ -60,14 +61,15 @@ async function keptOnFullDisk(disk: string, fillDisk: () => Promise<void>): Prom
   const folder = join(disk, id);
   await mkdir(folder, { mode: 0o700 });
   await using box = await openBox(lab.runtime, dirname(lab.home));
-  const spec = { id, folder, template: "base", hostname: id, limits: {}, required: [], ephemeral: true } as const;
+  const base = { template: "base" };
+  const spec = { ...runOf(id, folder), base, hostname: id, limits: {}, required: [], ephemeral: true } as const;
   const running = await lab.runtime.create(spec, soon());
   await fillDisk();
   await running.extend(new Date(Date.now() + 50));
   expect((await running.ended).reason).toBe("deadline");
-  expect(await readdir(folder)).not.toContain("end.json.new");
+  expect(await readdir(runFolder(folder))).not.toContain("end.json.new");
   await box.guest.ping(soon());
-  return (await readEnd(folder))?.reason;
+  return (await readEnd(runOf(id, folder)))?.reason;
 }
 
 /** Until nothing more can be written: the attack, without which a reason would be written anyway. */

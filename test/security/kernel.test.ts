@@ -190,4 +190,18 @@ verifies("proc-masked", async () => {
   });
   expect(changed.err.trim().split("\n")).toHaveLength(4);
   expect((await box.run(["cat", "/proc/cmdline"])).out).toBe("");
+  const mounts = (await box.run(["cat", "/proc/self/mountinfo"])).out.trim().split("\n").map(parseMount);
+  const [covers, others] = [true, false].map((isCover) => mounts.filter(({ point }) => /^\/proc\/(?!sys$)./.test(point) === isCover));
+  const systems = new Set(covers?.map(({ system }) => system));
+  expect(systems.size).toBe(1);
+  expect(others?.filter(({ system }) => systems.has(system))).toEqual([]);
+  expect(new Set(covers?.map(({ content, options }) => `${content} ${/^ro\b/.exec(options)?.[0]}`))).toEqual(
+    new Set(["/file ro", "/folder ro"]),
+  );
 });
+
+/** See proc_pid_mountinfo(5). The last column has the options of the file system itself. */
+function parseMount(row: string) {
+  const [, , system = "", content = "", point = ""] = row.split(" ");
+  return { system, content, point, options: row.split(" ").at(-1) ?? "" };
+}

@@ -9,6 +9,7 @@ import type { Box } from "./support/lab.ts";
 import { openBox, openTestRuntime, useLab } from "./support/lab.ts";
 import { isRoot, newMark, outside, processesOf, removeFolder, statusOf } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
+import { runOf } from "../support/run-of.ts";
 
 const lab = useLab(["stubborn", "daemon"]);
 const signal = (): AbortSignal => AbortSignal.timeout(30_000);
@@ -64,7 +65,7 @@ verifies("keeper-death-ends-all", async () => {
   process.kill(keeper, "SIGKILL");
   expect((await box.running.ended).reason).toBe("keeper_lost");
   expect(await cut).toMatch(/^(SANDBOX_ENDED|GUEST_PROTOCOL)$/);
-  expect(await lab.runtime.clear(box.running.id, box.folder)).toMatchObject({ reason: "keeper_lost" });
+  expect(await lab.runtime.clear(runOf(box.running.id, box.folder))).toMatchObject({ reason: "keeper_lost" });
   expect(await processesOf(mark)).toEqual([]);
 });
 

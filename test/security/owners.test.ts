@@ -7,6 +7,7 @@ import { textOf } from "../support/tool-caller.ts";
 import type { Member, TeamLab } from "../support/team-lab.ts";
 import { openTeamLab } from "../support/team-lab.ts";
 import { verifies } from "./verifies.ts";
+import { listed } from "../support/listed.ts";
 
 const soon = (): AbortSignal => AbortSignal.timeout(30_000);
 
@@ -33,7 +34,7 @@ async function makeOwned({ catalog, alice, sandboxes }: TeamLab): Promise<Owned>
   const started = await catalog.call(alice.principal, "run_background", { command: "sleep 300", sandbox: sandbox.id }, { signal: soon() });
   return {
     sandbox: sandbox.id,
-    process: String(started.structuredContent?.["process_id"]),
+    process: String(started.structured?.["process_id"]),
     result: catalog.results.keep(alice.principal, "of Alice"),
   };
 }
@@ -93,7 +94,7 @@ verifies("owners-apart", async () => {
   await walkRoutes(lab, owned);
   await walkResources(lab, owned);
   expect((await lab.sandboxes.info(lab.alice.principal, owned.sandbox)).state).toBe("running");
-  expect(await lab.sandboxes.list(lab.alice.principal, {})).toHaveLength(1);
+  expect(await listed(lab.sandboxes, lab.alice.principal)).toHaveLength(1);
 });
 
 /** What each route with an id is sent; a route with one that is not here fails the walk. */
@@ -104,6 +105,8 @@ const BODIES: Readonly<Record<string, object | undefined>> = {
   "GET /v1/sandboxes/:id/ports": undefined,
   "GET /v1/sandboxes/:id/usage": undefined,
   "POST /v1/sandboxes/:id/extend": { timeoutMs: 1_000_000 },
+  "POST /v1/sandboxes/:id/stop": {},
+  "POST /v1/sandboxes/:id/start": {},
   "POST /v1/sandboxes/:id/ports": { port: 8080 },
   "PUT /v1/sandboxes/:id/network": { policy: "none" },
   "DELETE /v1/sandboxes/:id": undefined,
@@ -156,10 +159,10 @@ async function walkResources({ resources, alice, bob }: TeamLab, { sandbox, resu
       plain(await failure(resources.watch(bob.principal, none)), ...ids(none)).replace("ID", ids(theirs)[0] ?? ""),
     );
   }
-  const { resources: listed } = await resources.list(bob.principal);
-  expect(JSON.stringify(listed)).not.toContain(sandbox);
-  expect(JSON.stringify(listed)).not.toContain(result);
-  for (const { uriTemplate } of resources.templates()) {
+  const { resources: shown } = await resources.list(bob.principal);
+  expect(JSON.stringify(shown)).not.toContain(sandbox);
+  expect(JSON.stringify(shown)).not.toContain(result);
+  for (const { uriTemplate } of resources.templates(bob.principal)) {
     for (const name of ["id", "path"]) {
       const wanted = { name, value: "", given: { id: sandbox } };
       expect(await resources.complete(bob.principal, uriTemplate, wanted), uriTemplate).not.toContain(name === "id" ? sandbox : "note");

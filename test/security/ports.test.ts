@@ -16,6 +16,7 @@ import { askPort, hostOf, startInside, tokenOf } from "../support/port-lab.ts";
 import { useLab } from "./support/lab.ts";
 import { outside } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
+import { byName } from "../support/by-name.ts";
 
 const lab = useLab();
 const PORT = 8000;
@@ -46,7 +47,7 @@ require("node:http").createServer((request, response) => {
 /** A gateway over real sandboxes, one of which serves the program. */
 async function openSite() {
   const config = { sandbox: { timeoutMs: 600_000 }, listMax: 100, tombstoneRetentionMs: 600_000 };
-  const sandboxes = createLocalSandboxes({ home: lab.home, runtime: lab.runtime, config });
+  const sandboxes = createLocalSandboxes({ home: lab.home, runtimes: byName(lab.runtime), config });
   const gateway = createGateway({
     config: { host: "127.0.0.1", port: 0 },
     sandboxes,

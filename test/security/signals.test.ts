@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { type CliHome, openCliHome } from "../support/belljar-cli.ts";
 import { type Lie, LIES, replaceGuest, startsAndStops } from "../support/freeze.ts";
 import { verifies } from "./verifies.ts";
+import { runName } from "../support/run-of.ts";
 
 interface MuteHome extends AsyncDisposable {
   readonly cli: CliHome;
@@ -20,7 +21,7 @@ async function openMuteHome(lie: Lie = LIES["accepts and never answers"]): Promi
   expect(made).toMatchObject({ code: 0 });
   const id = made.stdout.trim();
   let ask = (): void => {};
-  const mute = await replaceGuest(join(cli.folder, "run", id), (stream) => {
+  const mute = await replaceGuest(join(cli.folder, "run", runName(id)), (stream) => {
     lie(stream);
     ask();
   });

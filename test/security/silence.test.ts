@@ -17,6 +17,9 @@ import { createTestTexts } from "../support/test-texts.ts";
 import { type Box, openTestRuntime, useLab } from "./support/lab.ts";
 import { newMark, processesOf, removeFolder } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
+import { byName } from "../support/by-name.ts";
+import { listed } from "../support/listed.ts";
+import { runName, runOf } from "../support/run-of.ts";
 
 const lab = useLab();
 const NEVER = new AbortController().signal;
@@ -25,7 +28,7 @@ setMaxListeners(0, NEVER);
 const ANSWER_MS = 300;
 const CALLS = { ...GUEST_CALLS, ...FILE_CALLS };
 
-const socketsOf = ({ running }: Box): string => join(lab.home, "../run", running.id);
+const socketsOf = ({ running }: Box): string => join(lab.home, "../run", runName(running.id));
 
 type Calls = Readonly<Record<string, GuestCall>>;
 
@@ -81,7 +84,7 @@ async function openHome(): Promise<Home> {
   const [path, home] = [join(root, "work"), join(root, "home")];
   await mkdir(path);
   const config = { sandbox: { timeoutMs: 600_000 }, listMax: 100, tombstoneRetentionMs: 600_000 };
-  const look = (): LocalSandboxes => createLocalSandboxes({ home, runtime: lab.runtime, config });
+  const look = (): LocalSandboxes => createLocalSandboxes({ home, runtimes: byName(lab.runtime), config });
   const sandboxes = look();
   return {
     sandboxes,
@@ -89,7 +92,7 @@ async function openHome(): Promise<Home> {
     folder: ({ id }) => join(home, "sandboxes", id),
     look,
     async [Symbol.asyncDispose]() {
-      for (const { id } of await sandboxes.list(LOCAL, { state: LIVE_STATES })) await (await sandboxes.get(LOCAL, id)).kill();
+      for (const { id } of await listed(sandboxes, LOCAL, { state: LIVE_STATES })) await (await sandboxes.get(LOCAL, id)).kill();
       await sandboxes[Symbol.asyncDispose]();
       await removeFolder(root);
     },
@@ -99,13 +102,10 @@ async function openHome(): Promise<Home> {
 /** Where the host has no memory groups, the guest counts: whoever opens a sandbox asks it. */
 async function usageWithoutGroups(id: string, folder: string): Promise<Usage> {
   const running = new NamespaceSandbox({
-    id,
-    folder,
-    sockets: join(lab.home, "../run", id),
-    env: {},
+    run: runOf(id, folder),
+    sockets: join(lab.home, "../run", runName(id)),
     countsUsage: false,
     isUp: false,
-    onRemoved: () => {},
     clear: async () => undefined,
   });
   try {
@@ -158,8 +158,8 @@ verifies(
       expect(await usage).toBe(silent === "keeper" ? "SANDBOX_UNRESPONSIVE" : "answered");
       expect(await box.running.kill("killed")).toMatchObject({ reason: "killed" });
       expect(await processesOf(mark)).toEqual([]);
-      expect(await lab.runtime.open(box.running.id, box.folder)).toBeUndefined();
-      expect(await lab.runtime.clear(box.running.id, box.folder)).toMatchObject({ reason: "killed" });
+      expect(await lab.runtime.open(runOf(box.running.id, box.folder))).toBeUndefined();
+      expect(await lab.runtime.clear(runOf(box.running.id, box.folder))).toMatchObject({ reason: "killed" });
     }
   },
   60_000,
@@ -174,7 +174,7 @@ verifies(
     await using _guest = await freeze(silentGuest);
     await using _keeper = await freeze(silentKeeper);
     const states = async (sandboxes: LocalSandboxes) =>
-      Object.fromEntries((await sandboxes.list(LOCAL, {})).map(({ id, state, stateReason }) => [id, [state, stateReason]]));
+      Object.fromEntries((await listed(sandboxes, LOCAL)).map(({ id, state, stateReason }) => [id, [state, stateReason]]));
     const seen = {
       [good.id]: ["running", undefined],
       [numb.id]: ["unresponsive", "its guest does not answer"],
@@ -205,9 +205,9 @@ verifies(
     for (const lie of Object.values(LIES)) {
       await using home = await openHome();
       const { id } = await home.make();
-      await using _liar = await replaceGuest(join(lab.home, "../run", id), lie);
+      await using _liar = await replaceGuest(join(lab.home, "../run", runName(id)), lie);
       await using other = home.look();
-      expect((await other.list(LOCAL, {})).map((info) => info.id)).toEqual([id]);
+      expect((await listed(other, LOCAL)).map((info) => info.id)).toEqual([id]);
       expect(await usageWithoutGroups(id, home.folder({ id }))).toMatchObject({ phase: "running" });
       await (await other.get(LOCAL, id)).kill();
       expect(await other.info(LOCAL, id)).toMatchObject({ state: "ended", endReason: "killed" });
@@ -224,7 +224,7 @@ verifies(
     await using _left = await box.guest.exec({ argv: ["sleep", mark], stdin: false, signal: NEVER });
     // A host that can neither reach the keeper nor start what clears: nothing ends, and nobody is told that it did.
     const helpless = await openTestRuntime(lab.home, join(lab.home, "../run"), { binary: "/nonexistent" });
-    await using running = await helpless.open(box.running.id, box.folder);
+    await using running = await helpless.open(runOf(box.running.id, box.folder));
     await using hidden = await hideSocket(join(socketsOf(box), "keeper"));
     expect(await endOf(Promise.resolve(running?.kill("killed")))).toBe("RUNTIME_UNAVAILABLE");
     expect(await processesOf(mark)).not.toEqual([]);

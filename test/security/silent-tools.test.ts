@@ -7,6 +7,8 @@ import { ARGUMENTS, sampleOf, type Schema } from "../support/sample-arguments.ts
 import { openToolCaller, textOf } from "../support/tool-caller.ts";
 import { useLab } from "./support/lab.ts";
 import { verifies } from "./verifies.ts";
+import { byName } from "../support/by-name.ts";
+import { runName } from "../support/run-of.ts";
 
 const lab = useLab();
 const NEVER = new AbortController().signal;
@@ -18,7 +20,7 @@ const NEEDS_MORE = /^(ARGUMENTS_INVALID|NOT_SUPPORTED|PROCESS_NOT_FOUND|RESULT_N
 verifies(
   "silence-bounded",
   async () => {
-    await using caller = await openToolCaller({ home: { runtime: lab.runtime } });
+    await using caller = await openToolCaller({ home: { runtimes: byName(lab.runtime) } });
     const { id } = await caller.sandboxes.create(LOCAL, {}, AbortSignal.timeout(60_000));
     const tools = caller.catalog.listAll(LOCAL).filter(({ inputSchema }) => sandboxArgument(inputSchema as Schema) !== undefined);
     const call = async (tool: (typeof tools)[number]): Promise<string> => {
@@ -28,7 +30,7 @@ verifies(
         .call(tool.name, args, { signal: NEVER })
         .then(textOf, (cause: unknown) => (cause instanceof BelljarError ? cause.code : String(cause)));
     };
-    await using _liar = await replaceGuest(join(lab.home, "../run", id), LIES["answers half a frame and stops"]);
+    await using _liar = await replaceGuest(join(lab.home, "../run", runName(id)), LIES["answers half a frame and stops"]);
     const said = new Map(
       await Promise.all(tools.filter(({ name }) => name !== "sandbox_kill").map(async (tool) => [tool.name, await call(tool)] as const)),
     );

@@ -1,13 +1,19 @@
 import * as z from "zod";
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { fixedTools } from "../../src/catalog/tool-source.ts";
 import { defineTool } from "../../src/catalog/tool.ts";
 import type { ToolContext } from "../../src/catalog/tool.ts";
+import { dataResult, textResult } from "../../src/catalog/tool-result.ts";
 import { createNoSandboxes } from "./no-sandboxes.ts";
+import type { OwnedTools } from "./owned-tools.ts";
+import { createOwnedTools } from "./owned-tools.ts";
 
 /** Tools whose calls a test watches, behind the real catalog. */
 export interface CallProbe {
   readonly tools: Catalog;
+  /** Tools beside these, for a test to change. */
+  readonly more: OwnedTools;
   /** Resolves with the context of the next call of `wait`, once it runs. */
   started(): Promise<ToolContext>;
   /** Resolves when a call of `wait` was aborted and has cleaned up. */
@@ -18,20 +24,17 @@ export function createCallProbe(): CallProbe {
   const starts: ((context: ToolContext) => void)[] = [];
   let clean = (): void => undefined;
   const cleaned = new Promise<void>((resolve) => (clean = resolve));
+  const more = createOwnedTools();
+  const waiting = wait(
+    (context) => starts.shift()?.(context),
+    () => clean(),
+  );
   const tools = createCatalog({
-    tools: [
-      echo,
-      report,
-      explode,
-      wait(
-        (context) => starts.shift()?.(context),
-        () => clean(),
-      ),
-    ],
+    sources: [fixedTools([echo, report, explode, waiting]), more],
     sandboxes: createNoSandboxes(),
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
-  return { tools, started: () => new Promise((resolve) => starts.push(resolve)), cleaned };
+  return { tools, more, started: () => new Promise((resolve) => starts.push(resolve)), cleaned };
 }
 
 const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -45,7 +48,7 @@ const echo = defineTool({
   input: z.strictObject({ text: z.string() }),
   output: z.object({ text: z.string() }),
   async run(_context, { text }) {
-    return { content: [{ type: "text", text }], structuredContent: { text } };
+    return dataResult({ text }, text);
   },
 });
 
@@ -57,8 +60,8 @@ const report = defineTool({
   annotations,
   input: z.strictObject({}),
   async run(context) {
-    context.progress("half way");
-    return { content: [{ type: "text", text: "done" }] };
+    context.progress({ progress: 1, total: 2, message: "half way" });
+    return textResult("done");
   },
 });
 

@@ -34,7 +34,7 @@ export function findTraces({ home, runtimeDirectory, marker, ids }: TracedHome):
     mounts: read("/proc/self/mountinfo")
       .split("\n")
       .filter((line) => line.includes(`${home}/`) && !line.includes(`${home}/pool `)),
-    groups: groupFolders().flatMap((folder) => names(folder).filter((name) => known.has(name))),
+    groups: groupFolders().flatMap((folder) => names(folder).filter((name) => known.has(name.split("-")[0] ?? ""))),
     sockets: names(runtimeDirectory),
   };
 }
@@ -44,14 +44,19 @@ export function findRemains(home: string): readonly string[] {
   const folders = names(join(home, "sandboxes")).map((id) => join("sandboxes", id));
   return [...folders, "pool"].flatMap((folder) =>
     names(join(home, folder))
-      .filter((name) => !name.includes(".json") && !name.startsWith(UNFINISHED))
+      .filter((name) => !name.includes(".json") && !name.startsWith(UNFINISHED) && !isEnded(join(home, folder, name)))
       .map((name) => join(folder, name)),
   );
 }
 
-/** The keeper of a sandbox: who holds its folder open. */
+/** The folder of runs, in which nothing is left but their ends. */
+function isEnded(folder: string): boolean {
+  return folder.endsWith("/runs") && names(folder).every((run) => names(join(folder, run)).every((name) => name.startsWith("end.json")));
+}
+
+/** The keeper of a sandbox: who holds the folder of its run open. */
 export function keeperOf(folder: string): number {
-  const [pid] = pids().filter((one) => one !== process.pid && descriptors(one).includes(folder));
+  const [pid] = pids().filter((one) => one !== process.pid && descriptors(one).some((path) => path.startsWith(`${folder}/runs/`)));
   if (pid === undefined) throw new Error(`Nobody holds ${folder} open`);
   return pid;
 }

@@ -11,6 +11,8 @@ export interface WorkerHome {
   readonly storage: "tmpfs" | "home" | "btrfs";
   readonly binary: string;
   readonly marker: string;
+  /** The sandbox that "restart" is about. */
+  readonly id?: string;
 }
 
 /** One line of `test/fixtures/home-worker.mjs`. */
@@ -20,6 +22,10 @@ export interface WorkerFact {
   readonly ephemeral?: boolean;
   readonly ending?: string;
   readonly problem?: string;
+  /** Of "restart": what it is about to do or has done, in which turn, and the file that it wrote. */
+  readonly step?: "starting" | "started" | "wrote" | "stopping" | "stopped";
+  readonly turn?: number;
+  readonly wrote?: string;
 }
 
 /** A process that works on a home. Whoever starts it ends it or waits for its end. */
@@ -35,7 +41,7 @@ export interface HomeWorker {
   readonly exit: Promise<number | null>;
 }
 
-export function startWorker(task: "churn" | "settle" | "brief", home: WorkerHome): HomeWorker {
+export function startWorker(task: "churn" | "settle" | "brief" | "restart", home: WorkerHome): HomeWorker {
   const child = spawn(process.execPath, [WORKER, task, JSON.stringify(home)], { stdio: ["ignore", "pipe", "inherit"] });
   const facts: WorkerFact[] = [];
   const waiting = new Set<() => void>();

@@ -6,5 +6,14 @@ export function createNoSandboxes(): Sandboxes {
   const refuse = async (): Promise<never> => {
     throw new BelljarError("SANDBOX_NOT_FOUND", "There are no sandboxes here");
   };
-  return { create: refuse, get: refuse, getLinked: refuse, info: refuse, default: refuse, list: async () => [] };
+  async function* none(): AsyncGenerator<never> {}
+  return {
+    events: none,
+    create: refuse,
+    get: refuse,
+    getLinked: refuse,
+    info: refuse,
+    default: refuse,
+    list: async () => ({ sandboxes: [] }),
+  };
 }

@@ -30,7 +30,10 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     connect,
     info: async () => info,
     usage: refuse,
+    knownOomKills: refuse,
     extend: refuse,
+    stop: refuse,
+    start: refuse,
     setNetwork: refuse,
     environment: refuse,
     ports: refuse,
@@ -45,6 +48,6 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     get: async (principal, id) => (isKnown(id) ? sandbox : none.get(principal, id)),
     getLinked: async (id) => (isKnown(id) ? sandbox : none.getLinked(id)),
     info: async (principal, id) => (isKnown(id) ? info : none.info(principal, id)),
-    list: async () => [info],
+    list: async () => ({ sandboxes: [info] }),
   };
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { request as requestHttp } from "node:http";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
-import { createPortLink } from "../../src/network/ports/create-port-link.ts";
+import { createPortLink } from "../../src/network/ports/port-link.ts";
 import type { PortLink } from "../../src/network/ports/port-link.ts";
 import type { PortListener } from "../../src/network/ports/port-listener.ts";
 import { openPortListener } from "../../src/network/ports/port-listener.ts";

@@ -18,6 +18,7 @@ import type { CreateOptions, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { removeFolder } from "../security/support/outside.ts";
 import { NO_LISTENERS } from "./no-listeners.ts";
+import { byName } from "./by-name.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const SANDBOX = { timeoutMs: 300_000, pids: 128 };
@@ -74,7 +75,7 @@ export async function openSecretLab(): Promise<SecretLab> {
   });
   const config = { sandbox: SANDBOX, listMax: 100, tombstoneRetentionMs: 60_000 };
   const report = (problem: string): void => void reports.push(problem);
-  const sandboxes = createLocalSandboxes({ home, runtime, config, egress, secrets: store, report });
+  const sandboxes = createLocalSandboxes({ home, runtimes: byName(runtime), config, egress, secrets: store, report });
   const open = async (host: string, scheme: string, server: Server): Promise<Origin> => {
     servers.push(server);
     names.set(host, ["127.0.0.1"]);

@@ -7,6 +7,8 @@ import { createAuditLog } from "../../src/audit/audit-log.ts";
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { narrowScope } from "../../src/catalog/narrow-scope.ts";
+import { fixedTools } from "../../src/catalog/tool-source.ts";
+import type { ToolSource } from "../../src/catalog/tool-source.ts";
 import type { Tool } from "../../src/catalog/tool.ts";
 import { createLog } from "../../src/cli/log.ts";
 import type { ProtectedResource } from "../../src/gateway/auth/oauth/protected-resource.ts";
@@ -18,7 +20,6 @@ import { createGateway } from "../../src/gateway/gateway.ts";
 import { createServerMetrics } from "../../src/gateway/metrics/server-metrics.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import { createBelljarResources } from "../../src/mcp/resources/belljar-resources.ts";
-import { SandboxChanges } from "../../src/mcp/resources/sandbox-changes.ts";
 import type { ResourceDoor } from "../../src/mcp/server/resource-door.ts";
 import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
@@ -26,8 +27,10 @@ import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { Principal } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
-import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
+import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { createTestTexts } from "./test-texts.ts";
+import { byName } from "./by-name.ts";
+import { listed } from "./listed.ts";
 
 export interface Member {
   readonly principal: Principal;
@@ -57,6 +60,8 @@ export interface TeamLab extends AsyncDisposable {
 
 export interface TeamLabOptions {
   readonly tools?: readonly Tool[];
+  /** After the built-in tools. */
+  readonly sources?: readonly ToolSource[];
   /** Default: loopback, where a caller without a token is the local user. */
   readonly host?: string;
   readonly oauth?: ProtectedResource;
@@ -65,9 +70,7 @@ export interface TeamLabOptions {
 export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
   const home = await mkdtemp(join(tmpdir(), "bj-team-"));
   const config = { sandbox: { timeoutMs: 600_000 }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
-  const local = createLocalSandboxes({ home, runtime: fakeRuntime(), config });
-  const changes = new SandboxChanges(local);
-  const { sandboxes } = changes;
+  const sandboxes = createLocalSandboxes({ home, runtimes: byName(fakeRuntime()), config });
   const audit = createAuditLog({ home });
   const secrets = createSecretStore({ home });
   const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
@@ -76,25 +79,23 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
   const texts = createTestTexts();
   let text = "";
   const log = createLog({ write: (chunk: string) => ((text += chunk), true) } as never, { logLevel: "trace" });
+  const builtin = builtinTools({
+    interpreter,
+    sandboxes,
+    shells,
+    texts,
+    config: limits,
+    portUrls: async () => ({ url: "http://x", pathUrl: "http://x" }),
+  });
   const catalog = createCatalog({
-    tools: [
-      ...builtinTools({
-        interpreter,
-        sandboxes,
-        shells,
-        texts,
-        config: limits,
-        portUrls: async () => ({ url: "http://x", pathUrl: "http://x" }),
-      }),
-      ...(more.tools ?? []),
-    ],
+    sources: [fixedTools([...builtin, ...(more.tools ?? [])]), ...(more.sources ?? [])],
     sandboxes,
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
     scope: ({ grants }) => narrowScope({ toolsets: "all" }, grants),
     audit,
     log,
   });
-  const resources = createBelljarResources({ changes, catalog, templates: [] });
+  const resources = createBelljarResources({ sandboxes, catalog, templates: [] });
   const tokens = createTokenStore(home);
   const { routes, gateway } = watchRoutes(() =>
     createGateway({
@@ -125,7 +126,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
     alice,
     bob,
     catalog,
-    sandboxes: local,
+    sandboxes,
     resources,
     routes,
     gateway,
@@ -149,9 +150,9 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
       for (const { principal } of [alice, bob]) {
-        for (const { id } of await local.list(principal, { state: ["running"] })) await (await local.get(principal, id)).kill();
+        for (const { id } of await listed(sandboxes, principal, { state: ["running"] })) await (await sandboxes.get(principal, id)).kill();
       }
-      await local[Symbol.asyncDispose]();
+      await sandboxes[Symbol.asyncDispose]();
       await audit.close();
       await rm(home, { recursive: true });
     },

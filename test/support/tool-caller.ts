@@ -1,5 +1,6 @@
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import type { CallOptions } from "../../src/catalog/catalog.ts";
+import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
 import { findPackagedPrograms } from "../../src/cli/compose/packaged-programs.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
@@ -7,7 +8,7 @@ import type { LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes.ts
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import type { SearchPrograms } from "../../src/tools/search/search-programs.ts";
-import { createShellSessions } from "../../src/tools/shell/shell-sessions.ts";
+import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { openFakeSandboxes } from "./fake-sandboxes.ts";
 import { createTestTexts } from "./test-texts.ts";
 
@@ -28,16 +29,17 @@ export async function openToolCaller({ snippetsDirectory, programs = findPackage
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const interpreter = createInterpreter({ sandboxes: place.sandboxes });
   const shells = createShellSessions(config);
+  const tools = builtinTools({
+    interpreter,
+    sandboxes: place.sandboxes,
+    shells,
+    texts,
+    programs,
+    config,
+    ...(snippetsDirectory !== undefined && { snippetsDirectory }),
+  });
   const catalog = createCatalog({
-    tools: builtinTools({
-      interpreter,
-      sandboxes: place.sandboxes,
-      shells,
-      texts,
-      programs,
-      config,
-      ...(snippetsDirectory !== undefined && { snippetsDirectory }),
-    }),
+    sources: [fixedTools(tools)],
     sandboxes: place.sandboxes,
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
   });
@@ -63,7 +65,7 @@ export async function readRest(
   let text = "";
   let offset: unknown;
   do {
-    const part = (await caller.call("read_result", { uri, ...(offset !== undefined && { offset }) })).structuredContent;
+    const part = (await caller.call("read_result", { uri, ...(offset !== undefined && { offset }) })).structured;
     text += String(part?.["text"]);
     offset = part?.["next_offset"];
   } while (typeof offset === "number");

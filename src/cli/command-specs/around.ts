@@ -1,11 +1,11 @@
 import type { CommandSpec } from "../command.ts";
 import { JSON_OPTION, ONE, WORKSPACE } from "./shared-options.ts";
 
-/** What works on files, hosts and rules. */
+/** Commands for files, hosts and rules. */
 export const AROUND: readonly CommandSpec[] = [
   {
     name: "network sets",
-    summary: "Show the named sets of rules, and why each rule is in them",
+    summary: "Show the named sets of rules, with the reason for each rule",
     usage: "[NAME]",
     positionals: { min: 0, max: 1 },
     options: { json: JSON_OPTION },
@@ -21,14 +21,14 @@ export const AROUND: readonly CommandSpec[] = [
   },
   {
     name: "connect",
-    summary: "Tell a host of this workspace: claude, claude-desktop, cursor, vscode or codex",
+    summary: "Add Belljar to a host's configuration: claude, claude-desktop, cursor, vscode or codex",
     usage: "HOST",
     positionals: ONE,
     options: {
       workspace: WORKSPACE,
-      gateway: { type: "string", value: "URL", description: "Connect it to that server instead (BELLJAR_URL)" },
-      name: { type: "string", value: "NAME", description: "What the host calls the server (default belljar)" },
-      print: { type: "boolean", description: "Print what belongs into the host's file, and change nothing" },
+      gateway: { type: "string", value: "URL", description: "Connect the host to that server instead (BELLJAR_URL)" },
+      name: { type: "string", value: "NAME", description: "Name of the server in the host (default belljar)" },
+      print: { type: "boolean", description: "Print the entry for the host's file, and change nothing" },
     },
     load: () => import("../commands/connect.ts"),
   },

@@ -17,8 +17,8 @@ export const AUDIT: readonly CommandSpec[] = [
     usage: "",
     positionals: NONE,
     options: {
-      lines: { type: "string", short: "n", value: "N", description: "How many (default 20)" },
-      follow: { type: "boolean", short: "f", description: "Go on with new ones" },
+      lines: { type: "string", short: "n", value: "N", description: "Number of lines (default 20)" },
+      follow: { type: "boolean", short: "f", description: "Keep printing new lines" },
       json: { type: "boolean", description: "Print the lines as they are stored" },
     },
     load: () => import("../commands/audit-tail.ts"),

@@ -1,7 +1,7 @@
 import type { CommandSpec } from "../command.ts";
 import { JSON_OPTION, NONE } from "./shared-options.ts";
 
-/** What tells of this machine and this Belljar. */
+/** Commands about this machine and this Belljar. */
 export const MACHINE: readonly CommandSpec[] = [
   {
     name: "doctor",

@@ -1,7 +1,7 @@
 import type { CommandSpec } from "../command.ts";
 import { COMMAND_TIMEOUT, CWD, ENV, JSON_OPTION, NETWORK, ONE, USER, WORKSPACE } from "./shared-options.ts";
 
-/** What runs something in a sandbox. */
+/** Commands that run something in a sandbox. */
 export const PROGRAMS: readonly CommandSpec[] = [
   {
     name: "run",
@@ -40,7 +40,7 @@ export const PROGRAMS: readonly CommandSpec[] = [
   },
   {
     name: "shell",
-    summary: "Open a terminal in a sandbox; without ID in a fresh one that ends with it",
+    summary: "Open a terminal in a sandbox. Without ID it is a fresh sandbox, which ends with the terminal",
     usage: "[ID]",
     positionals: { min: 0, max: 1 },
     options: { workspace: WORKSPACE, network: NETWORK, user: USER },

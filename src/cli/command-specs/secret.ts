@@ -7,7 +7,7 @@ export const SECRET: readonly CommandSpec[] = [
     name: "secret set",
     summary: "Store a secret that sandboxes can use and never read",
     usage: "NAME",
-    // More are refused by the command itself, which does not show what may be a value.
+    // The command itself refuses further arguments, because the general message would show a secret value.
     positionals: { min: 1, max: 1000 },
     options: {},
     details: "The value comes from stdin, or from a prompt that does not show it; never from the command line.",
@@ -23,7 +23,7 @@ export const SECRET: readonly CommandSpec[] = [
   },
   {
     name: "secret remove",
-    summary: "Forget secrets",
+    summary: "Remove secrets",
     usage: "NAME...",
     positionals: { min: 1, max: 1000 },
     options: {},

@@ -1,7 +1,7 @@
 import type { CommandSpec } from "../command.ts";
 import { NETWORK, NONE, READ_ONLY, SNIPPETS, TOOLSETS, WORKSPACE } from "./shared-options.ts";
 
-/** What serves tools to hosts. */
+/** Commands that serve tools to hosts. */
 export const SERVING: readonly CommandSpec[] = [
   {
     name: "serve",
@@ -10,7 +10,7 @@ export const SERVING: readonly CommandSpec[] = [
     positionals: NONE,
     options: {
       host: { type: "string", value: "HOST", description: "Address to listen on (default 127.0.0.1)" },
-      port: { type: "string", short: "p", value: "N", description: "Port to listen on (default 6060; 0 takes a free one)" },
+      port: { type: "string", short: "p", value: "N", description: "Port to listen on (default 6060; 0 chooses a free one)" },
       workspace: WORKSPACE,
       network: NETWORK,
       snippets: SNIPPETS,
@@ -29,7 +29,7 @@ export const SERVING: readonly CommandSpec[] = [
       workspace: WORKSPACE,
       network: NETWORK,
       sandbox: { type: "string", value: "NAME", description: "Name of the default sandbox (default: made from the start folder)" },
-      gateway: { type: "string", value: "URL", description: "Carry MCP to that server instead (BELLJAR_URL)" },
+      gateway: { type: "string", value: "URL", description: "Forward MCP to that server instead (BELLJAR_URL)" },
       snippets: SNIPPETS,
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,

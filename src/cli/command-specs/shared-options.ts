@@ -1,21 +1,22 @@
 import type { OptionSpec } from "../command.ts";
+import { INSIDE } from "../../protocol/inside.ts";
 
 export const JSON_OPTION: OptionSpec = { type: "boolean", description: "Print JSON" };
 export const WORKSPACE: OptionSpec = {
   type: "string",
   value: "DIR[:copy|:ro|:rw]",
-  description: "Host folder that the sandbox sees at /home/user",
+  description: `Host folder that the sandbox sees at ${INSIDE.userHome}`,
 };
 export const NETWORK: OptionSpec = {
   type: "string",
   value: "POLICY",
-  description: "What it may reach: none (default), all, or rules as npm,github,api.example.com[:port]",
+  description: "Network policy: none (default), all, or rules such as npm,github,api.example.com[:port]",
 };
 export const SNIPPETS: OptionSpec = { type: "string", value: "DIR", description: "Folder with the snippets that execute_code can name" };
 export const TOOLSETS: OptionSpec = {
   type: "string",
   value: "NAMES",
-  description: "Serve these toolsets: files,shell,search,code ...; all also lists every tool",
+  description: "Toolsets to serve: files,shell,search,code ...; all serves and lists every tool",
 };
 export const READ_ONLY: OptionSpec = { type: "boolean", description: "Serve only tools that read" };
 export const ENV: OptionSpec = {
@@ -25,9 +26,9 @@ export const ENV: OptionSpec = {
   value: "NAME[=VALUE]",
   description: "Environment variable; may be repeated",
 };
-export const COMMAND_TIMEOUT: OptionSpec = { type: "string", value: "TIME", description: "Stop it after so long: 500ms, 30s, 5m, 1h" };
+export const COMMAND_TIMEOUT: OptionSpec = { type: "string", value: "TIME", description: "Maximum run time: 500ms, 30s, 5m, 1h" };
 export const USER: OptionSpec = { type: "string", value: "NAME", description: "user (default) or root" };
-export const CWD: OptionSpec = { type: "string", value: "DIR", description: "Where it starts (default /home/user)" };
+export const CWD: OptionSpec = { type: "string", value: "DIR", description: `Folder that it starts in (default ${INSIDE.userHome})` };
 
 /** No positional arguments. */
 export const NONE = { min: 0, max: 0 };

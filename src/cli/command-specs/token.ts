@@ -1,35 +1,37 @@
 import type { CommandSpec } from "../command.ts";
 import { JSON_OPTION, NONE, ONE } from "./shared-options.ts";
 
-/** Held by `src/gateway/auth/scopes.test.ts`: help loads none of the gateway. */
-export const SCOPES = `Scopes (a token without any may do all that the configuration allows):
+/** Listed here because help must not load the gateway. `src/gateway/auth/scopes.test.ts` checks it. */
+export const SCOPES = `Scopes (a token without scopes may do everything that the configuration allows):
   toolset:NAME              this toolset: its tools, resources and routes
-  secrets                   the routes of its own secrets
-  settings                  the routes of its tool servers
-  metrics                   what the server counts (/metrics)
+  secrets                   the routes of its owner's secrets
+  settings                  the routes of its owner's tool servers
+  metrics                   the server's metrics (/metrics)
   read-only                 only tools that change nothing
-  workspace:DIR[:MODE]      this folder of the host, or below; copy, ro or rw
+  workspace:DIR[:MODE]      this folder of the host and the folders below it, as copy, ro or rw
   workspaces                any folder of the host
-  network:none|all|RULE     the widest network of its sandboxes
+  runtime:NAME              this runtime for its sandboxes
+  network:none|all|RULE     the widest network policy of its sandboxes
   max-memory:SIZE           the most memory of one sandbox
   max-disk:SIZE             the most disk of one sandbox
   max-cpus:N                the most cores of one sandbox
   max-pids:N                the most processes of one sandbox
-  sandboxes:N               sandboxes that live at once
-  memory:SIZE               memory of all its live sandboxes
-  cpu-seconds:N             CPU time that its live sandboxes have used
-  calls-per-minute:N        tool calls in a minute
-  output-per-minute:SIZE    results in a minute`;
+  sandboxes:N               the most live sandboxes at once
+  stopped-sandboxes:N       the most stopped sandboxes, whose files are kept
+  memory:SIZE               the most memory of all its live sandboxes
+  cpu-seconds:N             the most CPU time of all its live sandboxes
+  calls-per-minute:N        the most tool calls in a minute
+  output-per-minute:SIZE    the most bytes of results in a minute`;
 
 /** `belljar token ...` */
 export const TOKEN: readonly CommandSpec[] = [
   {
     name: "token create",
-    summary: "Make a token for `serve`; NAME owns what its holder makes",
+    summary: "Create a token for `serve`. NAME owns everything that its holder creates",
     usage: "NAME",
     positionals: ONE,
     options: {
-      scope: { type: "string", multiple: true, value: "SCOPE", description: "Narrow it; may be repeated (see below)" },
+      scope: { type: "string", multiple: true, value: "SCOPE", description: "Limit the token; may be repeated (see below)" },
       json: JSON_OPTION,
     },
     details: SCOPES,
@@ -45,7 +47,7 @@ export const TOKEN: readonly CommandSpec[] = [
   },
   {
     name: "token revoke",
-    summary: "Take tokens back, at once",
+    summary: "Revoke tokens at once",
     usage: "ID...",
     positionals: { min: 1, max: 1000 },
     options: {},

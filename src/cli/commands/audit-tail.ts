@@ -22,7 +22,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
-/** `time who what: outcome`; names come from callers and sandboxes. */
+/** Formats a line as `time who what: outcome`. Names come from callers and sandboxes, so they are escaped. */
 function toText({ at, kind, fields }: AuditLine): string {
   const word = (name: string): string => (typeof fields[name] === "string" || typeof fields[name] === "number" ? String(fields[name]) : "");
   const who = word("principal") || word("owner");

@@ -14,9 +14,9 @@ const PROBLEMS: Record<NonNullable<VerifiedSegment["problem"]>, string> = {
   apart: "it does not follow the segment before it",
 };
 
-/** Ends with 1 when anything was changed, cut, added or removed. */
+/** The exit code is 1 if anything was changed, cut off, added or removed. */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  // Whatever the configuration says of keys: it lies in the home too, and whoever exchanges the key can change it.
+  // Always asks the keyring. The configuration lies in the home too, and whoever replaces the key there could change it.
   const audit = await verifyAudit({ home: readConfig(call, context).home, keyring: openKeyring() });
   if (isSet(call, "json")) printJson(context.stdout, { ...audit, lines: countLines(audit) });
   else for (const line of toReport(audit)) printLine(context.stdout, line);
@@ -29,7 +29,7 @@ function toReport(audit: VerifiedAudit): readonly string[] {
     problem ? [`${file}${brokenLine === undefined ? "" : `, line ${brokenLine}`}: ${PROBLEMS[problem]}`] : [],
   );
   const notes = segments.flatMap(({ file, isTorn, problem }) =>
-    isTorn && !problem ? [`${file}: its last line is not whole, as when its process is killed while it writes`] : [],
+    isTorn && !problem ? [`${file}: its last line is incomplete, because its process was killed while writing, or is writing now`] : [],
   );
   const bad = segments.filter(({ problem }) => problem !== undefined).length;
   const counts = `${segments.length} files, ${countLines(audit)} lines${removed > 0 ? `, and ${removed} files removed by their age or size` : ""}`;

@@ -14,7 +14,7 @@ import { printLine } from "../print.ts";
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const [id = ""] = call.positionals;
   const host = Object.hasOwn(HOSTS, id) ? HOSTS[id] : undefined;
-  if (!host) throw new BelljarError("USAGE", `There is no host "${id}": there are ${Object.keys(HOSTS).join(", ")}`);
+  if (!host) throw new BelljarError("USAGE", `Unknown host "${id}"; expected one of ${Object.keys(HOSTS).join(", ")}`);
   const folder = resolve(textOption(call, "workspace")?.replace(/:(copy|ro|rw)$/, "") ?? ".");
   const server = stdioServer(call, context);
   const name = textOption(call, "name") ?? "belljar";
@@ -24,7 +24,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
-/** As this process was started: the host's own PATH may know neither node nor belljar. */
+/** The command that starts Belljar, with absolute paths: the host's PATH may have neither node nor belljar. */
 function stdioServer(call: CommandCall, context: CommandContext): StdioServer {
   const { url, tokenFile } = readConfig(call, context);
   const program = [join(packageRoot(), "bin/belljar.js"), "mcp"];
@@ -73,7 +73,7 @@ async function readIfPresent(file: string): Promise<string | undefined> {
   }
 }
 
-/** Whole or not at all, with the mode that it had; a link leads to the file that is replaced. */
+/** Replaces the file atomically, and keeps its mode. If it is a symbolic link, the link's target is replaced. */
 async function replaceConfig(file: string, text: string): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true });

@@ -1,9 +1,9 @@
 import { BelljarError } from "../../errors.ts";
 import type { Isolation, IsolationCheck } from "../../runtime/runtime.ts";
+import { type HostIsolation, unavailable } from "../../sandbox/runtimes.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
-import { openConfiguredRuntime, openStack, readConfig } from "../compose/open-stack.ts";
-import { withNetworkCheck } from "../doctor/network-check.ts";
+import { openStack, probeRuntimes, readConfig } from "../compose/open-stack.ts";
 import { readHost } from "../doctor/host.ts";
 import { hostChecks } from "../doctor/host-checks.ts";
 import { printJson, printLine } from "../print.ts";
@@ -11,15 +11,15 @@ import { withProgress } from "../progress.ts";
 
 const MARKS = { enforced: "ok     ", partial: "partial", absent: "MISSING" } as const;
 
-/** Exit code 0 when sandboxes can be made here, 1 when not. */
+/** The exit code is 0 if sandboxes of the standard runtime can be created here, else 1. */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const isolation = await withProgress(context.stderr, "Trying what this machine enforces", examine(call, context));
   if (isSet(call, "json")) printJson(context.stdout, isolation);
-  else printReport(isolation, (text) => printLine(context.stdout, text));
+  else printReports(isolation, (text) => printLine(context.stdout, text));
   return isolation.available ? 0 : 1;
 }
 
-async function examine(call: CommandCall, context: CommandContext): Promise<Isolation> {
+async function examine(call: CommandCall, context: CommandContext): Promise<HostIsolation> {
   const config = readConfig(call, context);
   if (config.url !== undefined) {
     await using stack = await openStack(call, context);
@@ -27,19 +27,16 @@ async function examine(call: CommandCall, context: CommandContext): Promise<Isol
   }
   const host = hostChecks(await readHost());
   try {
-    const runtime = await openConfiguredRuntime(config, context.stderr);
-    const isolation = withNetworkCheck(await runtime.probe());
+    const isolation = await probeRuntimes(config, context.stderr);
     const suspects = isolation.available ? host.filter(({ id }) => id !== "container") : host;
     return { ...isolation, checks: mergeChecks(isolation.checks, suspects) };
   } catch (error) {
     if (!(error instanceof BelljarError)) throw error;
-    return { ...NOTHING, runtime: config.runtime, checks: [{ id: "runtime", state: "absent", detail: error.message }, ...host] };
+    return unavailable(config.runtime, [{ id: "runtime", state: "absent", detail: error.message }, ...host]);
   }
 }
 
-const NOTHING: Isolation = { runtime: "", available: false, checks: [], limits: [], users: "one", terminals: false, pause: false };
-
-/** What was tried stands; the host's own look adds lines, and remedies where the trial names none. */
+/** Joins the checks of the runtime and of the host. If both have a check, the runtime's counts, with the host's remedy if it has none. */
 function mergeChecks(tried: readonly IsolationCheck[], host: readonly IsolationCheck[]): readonly IsolationCheck[] {
   const remedies = new Map(host.map((check) => [check.id, check.remedy]));
   const filled = tried.map((check) => {
@@ -48,6 +45,14 @@ function mergeChecks(tried: readonly IsolationCheck[], host: readonly IsolationC
   });
   const known = new Set(tried.map(({ id }) => id));
   return [...filled, ...host.filter(({ id }) => !known.has(id))];
+}
+
+function printReports({ others = [], ...standard }: HostIsolation, print: (text: string) => void): void {
+  printReport(standard, print);
+  for (const other of others) {
+    print("");
+    printReport(other, print);
+  }
 }
 
 function printReport(isolation: Isolation, print: (text: string) => void): void {

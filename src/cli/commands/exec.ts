@@ -41,20 +41,20 @@ function toExecOptions(call: CommandCall, { env }: CommandContext) {
   };
 }
 
-/** Our stdout stays open for the next one; its end of the reader is the context's matter. */
+/** Carries one output stream. This process's own stream stays open. The context's signal covers the loss of its reader. */
 function carry(from: Readable, to: Writable): Promise<void> {
   return pipeline(from, to, { end: false });
 }
 
-/** A command that ends early leaves the rest of our stdin unread: that is no failure. */
+/** A command may end without reading all of stdin. That is no failure. */
 function feed(from: Readable, to: Writable): void {
   to.on("error", () => from.unpipe(to));
   from.pipe(to);
 }
 
 /**
- * The command gets the signal. An interrupt is its own affair as long as its guest answers; whatever else asks us to end ends us
- * within a second, and with us the command.
+ * Forwards signals to the command. After SIGINT this process goes on as long as the guest answers. After SIGTERM and SIGHUP it ends within
+ * a second, and the command with it.
  */
 function forwardSignals(command: ExecProcess, { guest }: Sandbox): Disposable {
   const forward = (name: NodeJS.Signals): void => {

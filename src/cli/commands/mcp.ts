@@ -21,7 +21,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return server ? bridge(server, defaultName, { context, config }) : serve(call, context, defaultName);
 }
 
-/** The server has the sandboxes, the tools and their policy: this process only carries messages. */
+/** Forwards MCP messages to a server, which has the sandboxes, the tools and the policies. */
 async function bridge({ url, token }: ServerAddress, defaultName: string, { context, config }: Bridged): Promise<number> {
   const { bridgeStdio } = await import("../../mcp/bridge/stdio-bridge.ts");
   const log = createLog(context.stderr, config);

@@ -26,5 +26,5 @@ function chosen(name: string | undefined): readonly NamedSet[] {
   const sets = describeSets();
   const found = sets.filter((set) => name === undefined || set.name === name);
   if (found.length > 0) return found;
-  throw usage(`"${name}" is no set; there are ${sets.map((set) => set.name).join(", ")}`, "belljar network sets");
+  throw usage(`"${name}" is no set; expected one of ${sets.map((set) => set.name).join(", ")}`, "belljar network sets");
 }

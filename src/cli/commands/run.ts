@@ -58,7 +58,7 @@ async function readProgram(call: CommandCall, { env, stdin }: CommandContext): P
   };
 }
 
-/** Waits while the reader of our output is slow. */
+/** Writes a chunk, and waits while the reader of the output is slow. */
 async function writeAll(to: Writable, chunk: Buffer, signal: AbortSignal): Promise<void> {
   if (!to.write(chunk)) await once(to, "drain", { signal });
 }
@@ -78,7 +78,7 @@ async function readProgramFile(file: string): Promise<string> {
   }
 }
 
-/** With a workspace the program runs in a fresh sandbox that sees it, killed at the end. */
+/** With a workspace, creates a fresh sandbox that sees it. The sandbox is killed at the end. */
 async function openWorkspacePlace(
   call: CommandCall,
   { signal }: CommandContext,
@@ -100,7 +100,7 @@ function exitCodeOf(result: ProgramResult, json: boolean): number {
   return toExitCode(result);
 }
 
-/** The keys of `execute_code`. */
+/** The same keys as the result of `execute_code`. */
 function toJson(result: ProgramResult) {
   return {
     status: result.status,

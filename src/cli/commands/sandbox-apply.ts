@@ -16,7 +16,7 @@ import { withProgress } from "../progress.ts";
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const isSure = isSet(call, "yes");
   if (!isSure && !context.stdin.isTTY)
-    throw usage("Nobody can be asked here: say --yes to write the changes", "belljar sandbox apply --help");
+    throw usage("stdin is no terminal, so the question cannot be asked: use --yes to write the changes", "belljar sandbox apply --help");
   await using stack = await openStack(call, context);
   assertSameMachine(stack.config);
   using texts = openTexts();
@@ -55,5 +55,5 @@ function report(
   for (const { path, target } of outsideLinks)
     printLine(stderr, `Note: the link ${printable(path)} leads out of the workspace, to ${printable(target)}`);
   for (const path of gitPrograms)
-    printLine(stderr, `Note: git here may run what ${printable(path)} says: look at it before you use git in that folder`);
+    printLine(stderr, `Note: git may run commands from ${printable(path)}: check it before you use git in that folder`);
 }

@@ -6,7 +6,7 @@ import { openStack, workspaceOption } from "../compose/open-stack.ts";
 import { networkOption } from "../compose/configured-policy.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
-import { parseSecretOptions } from "../secret-options.ts";
+import { parseSecretOptions } from "../values.ts";
 import { parseCores, parseCount, parseDuration, parsePairs, parseSize } from "../values.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
@@ -34,6 +34,7 @@ function toCreateOptions(call: CommandCall, { env }: CommandContext): CreateOpti
   });
   const secrets = textOptions(call, "secret");
   return withoutUndefined({
+    runtime: textOption(call, "runtime"),
     template: textOption(call, "template"),
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(isSet(call, "best-effort") && { bestEffort: true }),

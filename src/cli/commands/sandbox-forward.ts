@@ -24,10 +24,10 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
-/** Resolves when the signal aborts. Rejects with the sandbox's end, which a stream to its guest tells of. */
+/** Resolves when the signal aborts. Rejects when the sandbox ends, because a stream to its guest breaks then. */
 async function sandboxEnd(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
   try {
-    // Nothing of it is wanted but its end; a folder in which hardly anything happens costs nothing.
+    // Only the end of the watch matters. The root folder hardly ever changes, so watching it costs nothing.
     for await (const _change of await sandbox.guest.files.watch("/", { signal })) if (signal.aborted) return;
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -1,3 +1,4 @@
+import { listAll } from "../../sandbox/list-sandboxes.ts";
 import { LIVE_STATES, LOCAL, SANDBOX_STATES } from "../../sandbox/sandbox.ts";
 import type { ListFilter, SandboxInfo, SandboxState } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -10,7 +11,8 @@ import { parsePairs } from "../values.ts";
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const filter = toFilter(call);
   await using stack = await openStack(call, context);
-  const infos = await stack.sandboxes.list(LOCAL, filter);
+  const infos: SandboxInfo[] = [];
+  for await (const info of listAll(stack.sandboxes, LOCAL, filter)) infos.push(info);
   if (isSet(call, "json")) printJson(context.stdout, infos);
   else if (infos.length === 0)
     printLine(context.stderr, "No sandboxes. `belljar sandbox create` makes one; --all shows those that have ended.");
@@ -27,7 +29,7 @@ function toFilter(call: CommandCall): ListFilter {
 
 function toState(text: string): SandboxState {
   const state = SANDBOX_STATES.find((one) => one === text);
-  if (!state) throw usage(`--state "${text}" is none of ${SANDBOX_STATES.join(", ")}`, "belljar sandbox list --help");
+  if (!state) throw usage(`--state "${text}" is unknown; expected one of ${SANDBOX_STATES.join(", ")}`, "belljar sandbox list --help");
   return state;
 }
 

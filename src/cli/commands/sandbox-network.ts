@@ -17,7 +17,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
-/** One rule a line, so that a script reads them. */
+/** Prints one rule in each line, for scripts. */
 function show(call: CommandCall, { stdout }: CommandContext, policy: NetworkPolicy): void {
   if (isSet(call, "json")) printJson(stdout, policy);
   else printLine(stdout, typeof policy === "string" ? policy : policy.allow.join("\n"));

@@ -27,7 +27,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
-/** What to do when nobody serves the link; undefined when somebody does. */
+/** Returns advice if no server serves the link, else undefined. */
 async function missingServer({ url }: Config, { origin, id }: { readonly origin: URL; readonly id: string }): Promise<string | undefined> {
   if (url !== undefined) return undefined;
   const { askServer } = await import("../../remote/server-connection.ts");

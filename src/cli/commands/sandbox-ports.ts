@@ -18,7 +18,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
-/** A row for each that listens, and for each link behind which nothing does. */
+/** Returns a row for each listening port, and for each link to a port on which nothing listens. */
 function toRows({ listening, links }: SandboxPorts, origin: URL): readonly (readonly string[])[] {
   const linkTo = (port: number): string => {
     const link = links.find((one) => one.port === port);

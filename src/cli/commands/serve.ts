@@ -32,7 +32,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const oauth = await openOAuth(config);
   const gateway = createGateway({
     config,
-    sandboxes: tools.sandboxes,
+    sandboxes: stack.sandboxes,
     secrets,
     facade: { tools: tools.catalog, settings: toolServers.settings, defaultSandbox: tools.defaultSandbox },
     prepare: (principal) =>
@@ -64,7 +64,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
-/** None while there is none, so that the gateway refuses to be reached from beyond this machine. */
+/** Without any token, returns no verifier for a non-loopback address, so that the gateway refuses to listen there. */
 async function usableTokens({ home, host }: Config): Promise<readonly TokenVerifier[]> {
   const tokens = createTokenStore(home);
   return isLoopback(host) || (await tokens.list()).length > 0 ? [tokens] : [];

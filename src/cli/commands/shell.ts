@@ -30,7 +30,7 @@ interface ShellSandbox extends AsyncDisposable {
   readonly sandbox: Sandbox;
 }
 
-/** The named sandbox, which lives on, or a fresh one that ends with the shell. */
+/** Opens the named sandbox, which lives on, or a fresh sandbox, which ends with the shell. */
 async function openShellSandbox(call: CommandCall, context: CommandContext, stack: Stack): Promise<ShellSandbox> {
   const [id] = call.positionals;
   if (id !== undefined) {

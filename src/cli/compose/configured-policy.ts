@@ -4,7 +4,7 @@ import type { NetworkPolicy } from "../../network/policy.ts";
 import type { CommandCall } from "../command.ts";
 import { textOption } from "../command.ts";
 
-/** The policy of the configuration. Rejects with `CONFIG_INVALID` and names the setting. Reading rules takes code that `none` need not load. */
+/** Parses the policy of the configuration. Rejects with `CONFIG_INVALID`, which names the setting. `none` loads no parser. */
 export async function configuredPolicy(config: Config, section: "sandbox" | "program"): Promise<NetworkPolicy> {
   const text = config[section].network;
   if (text === "none") return text;
@@ -18,7 +18,7 @@ export async function configuredPolicy(config: Config, section: "sandbox" | "pro
   }
 }
 
-/** What `--network` says of a fresh sandbox; nothing when it is not given. Rejects with `ARGUMENTS_INVALID`. */
+/** Parses `--network`. Returns an empty object if it is not given. Rejects with `ARGUMENTS_INVALID`. */
 export async function networkOption(call: CommandCall): Promise<{ readonly network?: NetworkPolicy }> {
   const text = textOption(call, "network");
   if (text === undefined) return {};

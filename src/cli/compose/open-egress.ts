@@ -9,13 +9,13 @@ import { createDnsResolver } from "../../network/egress/resolver.ts";
 import type { Egress } from "../../network/egress.ts";
 import { openListeners } from "./open-listeners.ts";
 
-/** Who hears of connections, and of faults. */
+/** Receives connections, and problems in words. */
 export interface EgressEars {
   readonly record: (connection: ConnectionRecord) => void;
   readonly report: (problem: string) => void;
 }
 
-/** The way out of the home's sandboxes, as the configuration has it. The caller disposes it. */
+/** Opens the way out of the home's sandboxes, with the limits of the configuration. The caller disposes it. */
 export async function openEgress(config: Config, { record, report }: EgressEars): Promise<Egress> {
   const { network } = config;
   const { resolvers, certificates } = network;

@@ -4,7 +4,7 @@ import type { FacadeSettings } from "../../gateway/facade/facade-settings.ts";
 import { createFacadeSettings } from "../../gateway/facade/facade-settings.ts";
 import { homeWithKeyring } from "./home-with-keyring.ts";
 
-/** What callers told the servers of this home of their tool servers. */
+/** Opens the settings that callers of this home have sent about their tool servers. */
 export function openFacadeSettings(config: Config): FacadeSettings {
   ensureHome(config.home);
   return createFacadeSettings(homeWithKeyring(config));

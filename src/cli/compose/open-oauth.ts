@@ -2,7 +2,7 @@ import type { Config } from "../../config/config.ts";
 import { BelljarError } from "../../errors.ts";
 import type { ProtectedResource } from "../../gateway/auth/oauth/protected-resource.ts";
 
-/** The issuer of the configuration; undefined when there is none. Rejects with `CONFIG_INVALID`. */
+/** Opens the OAuth issuer of the configuration. Resolves with undefined if there is none. Rejects with `CONFIG_INVALID`. */
 export async function openOAuth({ oauth }: Pick<Config, "oauth">): Promise<ProtectedResource | undefined> {
   const { issuer, audience, resource, jwksUri } = oauth;
   if (issuer === undefined && audience === undefined && resource === undefined && jwksUri === undefined) return undefined;

@@ -4,7 +4,7 @@ import { readConfig } from "./open-stack.ts";
 import { openHomeSecretStore } from "./open-home-secret-store.ts";
 import { serverAddress } from "./server-address.ts";
 
-/** The secrets of the server that BELLJAR_URL names, else of the home. */
+/** Opens the secrets of the server of BELLJAR_URL, or those of the home. */
 export async function openSecretVault(call: CommandCall, context: CommandContext): Promise<SecretVault> {
   const config = readConfig(call, context);
   const server = serverAddress(config, context);

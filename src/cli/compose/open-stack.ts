@@ -10,34 +10,35 @@ import { printableText } from "../../files/printable.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { Egress } from "../../network/egress.ts";
-import type { Isolation, Runtime, Workspace } from "../../runtime/runtime.ts";
+import type { Runtime, RuntimeOptions, Workspace } from "../../runtime/runtime.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { Texts } from "../../text/texts.ts";
 import { createTexts } from "../../text/texts.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
 import { configuredPolicy } from "./configured-policy.ts";
-import { withNetworkCheck } from "../doctor/network-check.ts";
+import type { HostIsolation } from "../../sandbox/runtimes.ts";
+import { withNetworkChecks } from "../doctor/network-check.ts";
 import { homeWithKeyring } from "./home-with-keyring.ts";
 import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
 import { findPackagedPrograms } from "./packaged-programs.ts";
 
-/** What a command works on: this machine's home, or a server. Disposing it lets go of sandboxes and kills none. */
+/** The home or the server that a command works on. Disposing it releases sandboxes and kills none. */
 export interface Stack extends AsyncDisposable {
   readonly config: Config;
   readonly sandboxes: Sandboxes;
-  isolation(): Promise<Isolation>;
-  /** What is called and what connects is written there. */
+  isolation(): Promise<HostIsolation>;
+  /** Records calls, connections and requests. */
   readonly audit: AuditLog;
   /**
-   * Clears what sandboxes of killed processes left, and serves the network of all that live, whoever made them: behind the caller's
-   * back; problems go to stderr.
+   * Clears dead sandboxes, removes old audit segments, and serves the network of all live sandboxes. Works in the background, and reports
+   * problems on stderr.
    */
   startUpkeep(): void;
 }
 
-/** The configuration, with what the command line said on top. */
+/** Loads the configuration, with the options of the command line. */
 export function readConfig(call: CommandCall, { env }: CommandContext): Config {
   const file = textOption(call, "config");
   return loadConfig({
@@ -59,7 +60,7 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
   });
 }
 
-/** On the server that BELLJAR_URL names, else on the home. */
+/** Opens the server of BELLJAR_URL, or the home. */
 export async function openStack(call: CommandCall, context: CommandContext): Promise<Stack> {
   const config = readConfig(call, context);
   const server = serverAddress(config, context);
@@ -67,24 +68,24 @@ export async function openStack(call: CommandCall, context: CommandContext): Pro
 }
 
 export interface LocalStack extends Stack {
-  /** Live sandboxes that this process holds. */
+  /** Number of live sandboxes that this process holds. */
   liveSandboxes(): number;
 }
 
 export interface LocalStackOptions {
-  /** Puts a counter before the audit. */
+  /** Wraps the audit, to count its lines. */
   readonly counted?: (audit: AuditLog) => AuditLog;
 }
 
-/** On the home, whatever BELLJAR_URL says. */
+/** Opens the home, even if BELLJAR_URL is set. */
 export async function openLocalStack(
   config: Config,
   { stderr }: Pick<CommandContext, "stderr">,
   { counted }: LocalStackOptions = {},
 ): Promise<LocalStack> {
   const network = await configuredPolicy(config, "sandbox");
-  const [runtime, { createLocalSandboxes }, { openHomeSecretStore }] = await Promise.all([
-    openConfiguredRuntime(config, stderr),
+  const [runtimes, { createLocalSandboxes }, { openHomeSecretStore }] = await Promise.all([
+    openConfiguredRuntimes(config, stderr),
     import("../../sandbox/local-sandboxes.ts"),
     import("./open-home-secret-store.ts"),
   ]);
@@ -94,25 +95,25 @@ export async function openLocalStack(
   let opened: Promise<Egress> | undefined;
   const egress = () => (opened ??= openHomeEgress(config, audit, report));
   const secrets = openHomeSecretStore(config);
-  const sandboxes = createLocalSandboxes({ home: config.home, runtime, config, network, egress, secrets, quotas: config.quotas, report });
+  const sandboxes = createLocalSandboxes({ home: config.home, runtimes, config, network, egress, secrets, quotas: config.quotas, report });
   const upkeep = () => Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
   return {
     config,
     sandboxes,
     audit,
     liveSandboxes: () => sandboxes.liveCount(),
-    isolation: async () => withNetworkCheck(await runtime.probe()),
+    isolation: async () => withNetworkChecks(await sandboxes.isolation()),
     startUpkeep: () => void upkeep().catch((cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`)),
     async [Symbol.asyncDispose]() {
       await sandboxes[Symbol.asyncDispose]();
-      // Whoever needed it was told when it could not be opened.
+      // If it could not be opened, the caller that needed it has got the error.
       await (await opened?.catch(() => undefined))?.[Symbol.asyncDispose]();
       await closeAudit(audit, report);
     },
   };
 }
 
-/** Most commands need no way out, nor its code. */
+/** Loaded lazily, because most commands need no way out. */
 async function openHomeEgress(config: Config, audit: AuditLog, report: (problem: string) => void): Promise<Egress> {
   const { openEgress } = await import("./open-egress.ts");
   return openEgress(config, { record: (connection) => audit.recordConnection({ ...connection }), report });
@@ -120,23 +121,34 @@ async function openHomeEgress(config: Config, audit: AuditLog, report: (problem:
 
 function createHomeAudit(config: Config): AuditLog {
   const audit = createAuditLog({ ...homeWithKeyring(config), ...config.audit });
-  // A signal ends the process beside a sandbox that does not answer, before anything is closed.
+  // A signal may end the process before anything is closed, if a sandbox does not answer.
   process.once("exit", () => audit.flushAtExit());
   return audit;
 }
 
-/** The work is done, whatever became of its lines. */
+/** Reports a failure without rejecting, because the command's work is done. */
 async function closeAudit(audit: AuditLog, report: (problem: string) => void): Promise<void> {
   await audit.close().catch((cause: unknown) => report(cause instanceof Error ? cause.message : String(cause)));
 }
 
-/** Says on stderr what takes its time, as building the base template does. */
-export async function openConfiguredRuntime(config: Config, stderr: Writable): Promise<Runtime> {
-  const { openRuntime } = await import("../../runtime/registry.ts");
+/** Opens all runtimes, by name. */
+async function openConfiguredRuntimes(config: Config, stderr: Writable): Promise<ReadonlyMap<string, Runtime>> {
+  const { openRuntimes } = await import("../../runtime/registry.ts");
+  return openRuntimes(config.runtime, prepareRuntimes(config, stderr));
+}
+
+/** What the configured runtimes enforce, without a home. Rejects with `RUNTIME_UNAVAILABLE` if the default one cannot be opened. */
+export async function probeRuntimes(config: Config, stderr: Writable): Promise<HostIsolation> {
+  const { Runtimes } = await import("../../sandbox/runtimes.ts");
+  return withNetworkChecks(await new Runtimes(await openConfiguredRuntimes(config, stderr), config).probe());
+}
+
+/** Creates the folders of the runtimes. Runtimes report slow work on stderr, such as building the base template. */
+function prepareRuntimes(config: Config, stderr: Writable): RuntimeOptions {
   ensureHome(config.home);
   ensurePrivateDirectory(config.runtimeDirectory);
   const root = packageRoot();
-  return openRuntime(config.runtime, {
+  return {
     home: config.home,
     runtimeDirectory: config.runtimeDirectory,
     storage: config.storage,
@@ -144,7 +156,7 @@ export async function openConfiguredRuntime(config: Config, stderr: Writable): P
     programs: findPackagedPrograms(),
     binary: join(root, "native/build/belljar-native"),
     onProgress: (message) => void stderr.write(`${message} ...\n`),
-  });
+  };
 }
 
 async function openRemoteStack(config: Config, server: ServerAddress): Promise<Stack> {
@@ -160,7 +172,7 @@ async function openRemoteStack(config: Config, server: ServerAddress): Promise<S
   };
 }
 
-/** One-shot programs with the limits of the configuration. */
+/** Opens the interpreter, with the limits of the configuration. */
 export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">): Promise<Interpreter> {
   const { createInterpreter } = await import("../../interpreter/interpreter.ts");
   const { timeoutMs, network: _network, ...limits } = config.program;
@@ -168,19 +180,19 @@ export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config
   return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes });
 }
 
-/** Edits, patches and diffs, made by processes of their own. Disposing it ends them. */
+/** Opens the worker processes for edits, patches and diffs. Disposing it ends them. */
 export function openTexts(): Texts {
   return createTexts(join(packageRoot(), "dist/workers/text-worker.js"));
 }
 
-/** Workspaces are folders of the machine that the sandboxes run on: throws `NOT_SUPPORTED` when the server is another one. */
+/** Throws `NOT_SUPPORTED` if the server is another machine, because workspaces are folders of the server's machine. */
 export function assertSameMachine({ url }: Config): void {
   const host = url === undefined ? "localhost" : new URL(url).hostname;
   if (/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)) return;
   throw new BelljarError("NOT_SUPPORTED", `Workspaces are folders of the server's machine, ${host}: run this there, or use \`belljar cp\``);
 }
 
-/** The workspace that the configuration names, checked. */
+/** Parses and checks the workspace of the configuration. */
 export async function workspaceOption(config: Config): Promise<Workspace | undefined> {
   if (config.workspace === undefined) return undefined;
   assertSameMachine(config);

@@ -4,17 +4,17 @@ import type { Catalog, CatalogLog, CatalogOptions } from "../../catalog/catalog.
 import { createCatalog } from "../../catalog/catalog.ts";
 import { createCallQuota } from "../../catalog/call-quota.ts";
 import { narrowScope } from "../../catalog/narrow-scope.ts";
+import { fixedTools } from "../../catalog/tool-source.ts";
 import { createBelljarPrompts } from "../../mcp/prompts/belljar-prompts.ts";
 import { createBelljarResources } from "../../mcp/resources/belljar-resources.ts";
-import { SandboxChanges } from "../../mcp/resources/sandbox-changes.ts";
 import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
+import { composePrompts, composeResources } from "../../mcp/server/compose-doors.ts";
 import type { PromptDoor } from "../../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../../mcp/server/resource-door.ts";
 import { portUrls } from "../../network/ports/port-urls.ts";
 import { workspaceWithin } from "../../sandbox/grants.ts";
-import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import { builtinTools } from "../../tools/builtin-tools.ts";
-import { createShellSessions } from "../../tools/shell/shell-sessions.ts";
+import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
 import { isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
 import type { Stack } from "./open-stack.ts";
@@ -26,9 +26,7 @@ export interface ServedTools extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly resources: ResourceDoor;
   readonly prompts: PromptDoor;
-  /** The stack's; what is made through them is told to those who follow the list of sandboxes. */
-  readonly sandboxes: Sandboxes;
-  /** The workspace of the configuration is the local user's, and those callers' whom a scope grants it, as much of it as that says. */
+  /** Only the local user, and callers with a scope for it, get the workspace of the configuration, within that scope. */
   readonly defaultSandbox: DefaultSandboxOf;
 }
 
@@ -38,21 +36,19 @@ const TEMPLATES = [
 
 export interface OpenToolsOptions {
   readonly defaultName: string;
-  /** Where links to ports start; asked when one is made. */
+  /** Returns the origin of links to ports. Called when a link is created. */
   readonly portOrigin: () => Promise<URL>;
   readonly log: CatalogLog;
-  /** Through whose tool servers the web is searched. */
+  /** The callers' tool servers, which `web_search` uses. */
   readonly toolServers: ToolServerOwners;
 }
 
-/** For callers without a tool server of their own. */
+/** Reason for callers without a tool server of their own. */
 const NO_SEARCH = { web_search: "it searches through a tool server, and none is set for you with /credential and /tool-server-url" };
 
-/** The built-in tools behind the one door, with the stack's audit. */
+/** Opens the catalog with the built-in tools, and with the stack's audit. */
 export async function openTools(stack: Stack, { defaultName, portOrigin, log, toolServers }: OpenToolsOptions): Promise<ServedTools> {
-  const { config, audit } = stack;
-  const changes = new SandboxChanges(stack.sandboxes);
-  const { sandboxes } = changes;
+  const { config, audit, sandboxes } = stack;
   const scope = parseToolScope(config);
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
   const shells = createShellSessions(config);
@@ -61,36 +57,35 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log, to
     const shown = workspace && workspaceWithin(workspace, principal);
     return { name: caller.defaultName ?? defaultName, options: shown ? { workspace: shown } : {} };
   };
+  const tools = builtinTools({
+    interpreter,
+    sandboxes,
+    shells,
+    texts,
+    portUrls: async (link) => portUrls(await portOrigin(), link),
+    ...(config.snippetsDirectory !== undefined && { snippetsDirectory: resolve(config.snippetsDirectory) }),
+    web: { search: lazySearch(toolServers) },
+    config,
+  });
   const catalog = createCatalog({
-    tools: builtinTools({
-      interpreter,
-      sandboxes,
-      shells,
-      texts,
-      portUrls: async (link) => portUrls(await portOrigin(), link),
-      ...(config.snippetsDirectory !== undefined && { snippetsDirectory: resolve(config.snippetsDirectory) }),
-      web: { search: lazySearch(toolServers) },
-      config,
-    }),
+    sources: [fixedTools(tools)],
     sandboxes,
     scope: (principal) => {
       const narrowed = narrowScope(scope, principal.grants);
       return toolServers.has(principal) ? narrowed : { ...narrowed, without: NO_SEARCH };
     },
+    onScopeChange: (listener) => toolServers.onChange(listener),
     quota: createCallQuota({ defaults: config.quotas }),
     isDefault: isDefaultTool,
     defaultSandbox,
     audit,
     log,
   });
-  // The same tools, of which somebody is now shown others.
-  toolServers.onChange(() => void catalog.add([]));
   return {
     catalog,
-    sandboxes,
     defaultSandbox,
-    prompts: createBelljarPrompts(),
-    resources: createBelljarResources({ changes, catalog, templates: TEMPLATES }),
+    prompts: composePrompts([createBelljarPrompts()]),
+    resources: composeResources([createBelljarResources({ sandboxes, catalog, templates: TEMPLATES })]),
     async [Symbol.asyncDispose]() {
       texts[Symbol.dispose]();
       await shells[Symbol.asyncDispose]();
@@ -99,7 +94,7 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log, to
   };
 }
 
-/** Most servers never search, and start without the code for it. */
+/** Loaded lazily, because most servers never search. */
 function lazySearch({ settings }: ToolServerOwners): WebSearch {
   return {
     async search(principal, query, signal) {
@@ -109,7 +104,7 @@ function lazySearch({ settings }: ToolServerOwners): WebSearch {
   };
 }
 
-/** Hosts start one server for each project: the same project finds its sandbox again. */
+/** Names the default sandbox after the start folder. Hosts start a server for each project, so a project finds its sandbox again. */
 export function defaultNameOf(directory: string): string {
   return `dir-${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`;
 }

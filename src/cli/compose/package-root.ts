@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 
-/** The folder that holds package.json, from the source, the library and the bundle alike. */
+/** Returns the folder of package.json, for the source, the library and the bundle. */
 export function packageRoot(from: string = import.meta.dirname): string {
   if (existsSync(join(from, "package.json"))) return from;
   const parent = dirname(from);

@@ -9,6 +9,6 @@ it("finds programs that run", () => {
     expect(execFileSync(path, ["--version"], { encoding: "utf8" })).toMatch(/^(ripgrep|ast-grep) /);
 });
 
-it("leaves out what has no build for the machine", () => {
+it("leaves out programs without a build for the machine", () => {
   expect(findPackagedPrograms("mips")).toEqual({});
 });

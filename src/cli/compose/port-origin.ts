@@ -4,12 +4,12 @@ import type { PortListener } from "../../network/ports/port-listener.ts";
 import type { Stack } from "./open-stack.ts";
 import type { Log } from "../log.ts";
 
-/** Where links to ports start, for a process whose tools make links. Disposing it closes what it opened. */
+/** The origin of links to ports, for a process whose tools create links. Disposing it closes its listener. */
 export interface PortOrigin extends AsyncDisposable {
   origin(): Promise<URL>;
 }
 
-/** The server that is worked on; without one a listener of this process, opened when the first link needs it. */
+/** Uses the server of the configuration. Without one, opens a listener in this process for the first link. */
 export function createPortOrigin({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">, log: Log): PortOrigin {
   let listener: Promise<PortListener> | undefined;
   return {
@@ -24,7 +24,7 @@ export function createPortOrigin({ config, sandboxes }: Pick<Stack, "config" | "
   };
 }
 
-/** What serves HTTP is loaded when it is needed. */
+/** Loaded lazily, because it needs the HTTP server. */
 async function openListener({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">, log: Log): Promise<PortListener> {
   const [{ openPortListener }, { findPortSandbox }, { openListeners }] = await Promise.all([
     import("../../network/ports/port-listener.ts"),
@@ -35,7 +35,7 @@ async function openListener({ config, sandboxes }: Pick<Stack, "config" | "sandb
   return openPortListener({ find: findPortSandbox(sandboxes), listeners: openListeners(config), onFailure });
 }
 
-/** Where the server of this configuration is, whether it runs or not. */
+/** Returns the origin of the configured server, even if it does not run. */
 export function serverOrigin({ url, host, port }: Pick<Config, "url" | "host" | "port">): URL {
   if (url !== undefined) return new URL(url);
   if (host === "0.0.0.0" || host === "::") return new URL(`http://127.0.0.1:${port}`);

@@ -7,7 +7,7 @@ import type { CommandContext } from "../command.ts";
 
 const MACHINE_TOKEN_FILE = "/etc/belljar/token";
 
-/** The server that a command works on; undefined when that is the home. The token: `--token-file`, then `BELLJAR_TOKEN`, then the machine's file. */
+/** Returns the server of the command, or undefined for the home. Its token is in `--token-file`, BELLJAR_TOKEN or the machine's file. */
 export function serverAddress(config: Config, { env }: Pick<CommandContext, "env">): ServerAddress | undefined {
   if (config.url === undefined) return undefined;
   const token = config.tokenFile === undefined ? env["BELLJAR_TOKEN"] || readMachineToken() : readToken(config.tokenFile);
@@ -22,7 +22,7 @@ function readToken(path: string): string {
   }
 }
 
-/** A machine without one has none; one that this user may not read is not for this user. */
+/** Returns undefined if the file does not exist, or if this user may not read it. */
 function readMachineToken(): string | undefined {
   try {
     return readFileSync(MACHINE_TOKEN_FILE, "utf8").trim();

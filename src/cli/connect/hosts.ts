@@ -1,23 +1,23 @@
 import { homedir, platform } from "node:os";
 import { join } from "node:path";
-import type { Placement } from "./placement.ts";
-import { placeInJson } from "./json-settings.ts";
-import { placeInToml } from "./toml-settings.ts";
+import type { Placement } from "./place-in-settings.ts";
+import { placeInJson } from "./place-in-settings.ts";
+import { placeInToml } from "./place-in-settings.ts";
 
-/** How a host starts `belljar mcp`. */
+/** The command with which a host starts `belljar mcp`. */
 export interface StdioServer {
   readonly command: string;
   readonly args: readonly string[];
 }
 
-/** A host whose configuration file we know. */
+/** A host with a known configuration file. */
 export interface McpHost {
   readonly title: string;
-  /** The file, for a project in `folder`. */
+  /** Returns the path of the file, for a project in `folder`. */
   file(folder: string): string;
-  /** Throws `CONFIG_INVALID` for a file that cannot be read as what it should be. `text` is empty for one that is not there. */
+  /** Adds the server to the file's text. `text` is empty for a missing file. Throws `CONFIG_INVALID` if the text is malformed. */
   place(text: string, name: string, server: StdioServer): Placement;
-  /** What a person does next. */
+  /** Advice on the next step. */
   readonly next: string;
 }
 

@@ -20,32 +20,32 @@ describe("hostChecks", () => {
     expect(problems({})).toEqual([]);
   });
 
-  it("says how to build a missing native binary", () => {
+  it("explains how to build a missing native binary", () => {
     expect(problems({ hasNativeBinary: false })).toMatchObject([{ id: "native-binary", remedy: expect.stringContaining("npm run build") }]);
   });
 
-  it("names Ubuntu's AppArmor rule and a profile for the binary alone", () => {
+  it("names Ubuntu's AppArmor rule, and a profile for the binary only", () => {
     const [check] = problems({ userNamespaces: { ...GOOD.userNamespaces, apparmorRestricted: 1 } });
     expect(check).toMatchObject({ id: "user-namespace", state: "absent" });
     expect(check?.remedy).toContain("/etc/apparmor.d/belljar");
     expect(check?.remedy).toContain("kernel.apparmor_restrict_unprivileged_userns=0");
   });
 
-  it("names Debian's switch, and its host when in a container", () => {
+  it("names Debian's setting, and in a container its host", () => {
     const userNamespaces = { ...GOOD.userNamespaces, unprivileged: 0 };
     expect(problems({ userNamespaces })[0]?.remedy).toContain("sysctl -w kernel.unprivileged_userns_clone=1;");
     expect(problems({ userNamespaces, inContainer: true })[0]?.remedy).toContain("on the container's host");
   });
 
-  it("names the switch of a host that has no user namespaces", () => {
+  it("names the setting of a host without user namespaces", () => {
     expect(problems({ userNamespaces: { ...GOOD.userNamespaces, max: 0 } })[0]?.remedy).toContain("user.max_user_namespaces");
   });
 
-  it("names what a container must be started with", () => {
+  it("names the options that a container must be started with", () => {
     expect(problems({ inContainer: true })).toMatchObject([{ id: "container", remedy: expect.stringContaining("--security-opt") }]);
   });
 
-  it("asks root for no user namespaces of ordinary users", () => {
+  it("checks no user namespaces of ordinary users for root", () => {
     expect(problems({ isRoot: true, hasNewuidmap: false, userNamespaces: { max: 0, unprivileged: 0, apparmorRestricted: 1 } })).toEqual([]);
   });
 

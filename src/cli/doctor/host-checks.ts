@@ -1,7 +1,7 @@
 import type { IsolationCheck } from "../../runtime/runtime.ts";
 import type { Host } from "./host.ts";
 
-/** What can be read off the host without making a sandbox, each with its exact remedy. Only what stands in the way is listed. */
+/** Checks the host without creating a sandbox. It lists obstacles, each with its exact remedy. */
 export function hostChecks(host: Host): readonly IsolationCheck[] {
   if (host.platform !== "linux") return [platformCheck(host)];
   return [nativeCheck(host), ...(host.isRoot ? [] : userNamespaceChecks(host)), ...containerChecks(host), ...uidmapChecks(host)];
@@ -52,7 +52,7 @@ function userNamespaceChecks({ userNamespaces, inContainer }: Host): readonly Is
 }
 
 const APPARMOR = [
-  "Allow it for Belljar's native binary alone:",
+  "Allow it only for Belljar's native binary:",
   "  printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile belljar /**/native/build/belljar-native flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/belljar",
   "  sudo apparmor_parser -r /etc/apparmor.d/belljar",
   "or for every program: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",

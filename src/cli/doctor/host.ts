@@ -3,12 +3,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { packageRoot } from "../compose/package-root.ts";
 
-/** Facts of a host that explain why sandboxes cannot be made. */
+/** Facts of a host that explain why sandboxes cannot be created. */
 export interface Host {
   readonly platform: NodeJS.Platform;
   readonly isRoot: boolean;
   readonly hasNativeBinary: boolean;
-  /** In a container, by the marks that container managers leave. */
+  /** True in a container, recognised by the files of container managers. */
   readonly inContainer: boolean;
   readonly userNamespaces: {
     /** user.max_user_namespaces */
@@ -41,7 +41,7 @@ export function nativeBinary(): string {
   return join(packageRoot(), "native/build/belljar-native");
 }
 
-/** A switch that this kernel does not have is undefined. */
+/** Returns undefined for a setting that this kernel does not have. */
 async function readNumber(path: string): Promise<number | undefined> {
   try {
     return Number((await readFile(path, "utf8")).trim());

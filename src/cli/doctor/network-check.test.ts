@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Isolation, IsolationCheck } from "../../runtime/runtime.ts";
-import { withNetworkCheck } from "./network-check.ts";
+import { withNetworkChecks } from "./network-check.ts";
 
 const NETWORK: IsolationCheck = { id: "network", state: "enforced", detail: "No network but loopback" };
 const isolation = (more: Partial<Isolation>): Isolation => ({
@@ -11,17 +11,18 @@ const isolation = (more: Partial<Isolation>): Isolation => ({
   users: "two",
   terminals: true,
   pause: true,
+  stop: true,
   ...more,
 });
 
-it("says that policies hold where the sandbox has no network of its own", () => {
-  expect(withNetworkCheck(isolation({})).checks).toMatchObject([NETWORK, { id: "network-policy", state: "enforced" }]);
+it("reports that policies hold if the sandbox has no network of its own", () => {
+  expect(withNetworkChecks(isolation({})).checks).toMatchObject([NETWORK, { id: "network-policy", state: "enforced" }]);
 });
 
-it("promises no policy where that was not found", () => {
-  expect(withNetworkCheck(isolation({ checks: [] })).checks).toMatchObject([{ id: "network-policy", state: "absent" }]);
+it("promises no policy otherwise", () => {
+  expect(withNetworkChecks(isolation({ checks: [] })).checks).toMatchObject([{ id: "network-policy", state: "absent" }]);
 });
 
-it("says nothing of networks where no sandbox can be made", () => {
-  expect(withNetworkCheck(isolation({ available: false, checks: [] })).checks).toEqual([]);
+it("reports nothing about networks if no sandbox can be created", () => {
+  expect(withNetworkChecks(isolation({ available: false, checks: [] })).checks).toEqual([]);
 });

@@ -1,7 +1,12 @@
 import type { Isolation } from "../../runtime/runtime.ts";
+import type { HostIsolation } from "../../sandbox/runtimes.ts";
 
-/** Adds how network policies hold here: by what was tried of the sandbox's own network, since the rest is Belljar's own code. */
-export function withNetworkCheck(isolation: Isolation): Isolation {
+/** Adds a check for network policies, for each runtime. It derives from the check of the sandbox's own network; the rest is Belljar's own code. */
+export function withNetworkChecks({ others, ...standard }: HostIsolation): HostIsolation {
+  return { ...withNetworkCheck(standard), ...(others && { others: others.map(withNetworkCheck) }) };
+}
+
+function withNetworkCheck(isolation: Isolation): Isolation {
   if (!isolation.available) return isolation;
   const isApart = isolation.checks.some(({ id, state }) => id === "network" && state === "enforced");
   const detail = isApart

@@ -4,15 +4,15 @@ import { ReadStream, WriteStream } from "node:tty";
 import { BelljarError } from "../../errors.ts";
 import type { CommandContext } from "../command.ts";
 
-/** The person's terminal in raw mode. Disposing it, and the process's end, give it back as it was. */
+/** The user's terminal in raw mode. Disposing it, or the end of the process, restores it. */
 export interface Terminal extends Disposable {
   size(): { readonly rows: number; readonly cols: number };
   onResize(listener: (rows: number, cols: number) => void): void;
-  /** Joins it with a shell; resolves when the shell's output has ended. */
+  /** Connects the terminal with a shell. Resolves when the shell's output has ended. */
   attach(shell: { readonly stdin: Writable; readonly stdout: Readable }, signal: AbortSignal): Promise<void>;
 }
 
-/** Throws `USAGE` when stdin or stdout is no terminal. */
+/** Throws `USAGE` if stdin or stdout is no terminal. */
 export function openTerminal({ stdin, stdout }: CommandContext): Terminal {
   if (!(stdin instanceof ReadStream) || !(stdout instanceof WriteStream)) {
     throw new BelljarError("USAGE", "`belljar shell` needs a terminal; use `belljar exec ID -- ARGV...` in a pipe");

@@ -45,3 +45,8 @@ it("describes in the help of the command what it takes", () => {
   const lines = describeScopes().map(([scope, description]) => `  ${scope.padEnd(26)}${description}`);
   expect(SCOPES.split("\n").slice(1)).toEqual(lines);
 });
+
+it("grants runtimes by their names", () => {
+  expect(parseScopes(["runtime:gvisor", "runtime:namespace"])).toEqual({ runtimes: ["gvisor", "namespace"] });
+  for (const name of ["", "a b", "A", "a".repeat(41)]) expect(() => parseScopes([`runtime:${name}`]), name).toThrow(/name of a runtime/);
+});

@@ -6,13 +6,13 @@ import type { NetworkPolicy } from "../../network/policy.ts";
 import type { Limits, Workspace } from "../../runtime/runtime.ts";
 import type { Area, Grants, Quotas } from "../../sandbox/sandbox.ts";
 
-/** What one scope adds to the grants of those before it. */
+/** Adds one scope to the grants of the scopes before it. */
 type Scope = (grants: Grants, value: string) => Grants;
 
 /**
- * The scopes of a token, as `belljar token create --scope` takes them. Several of one kind add up: two toolsets are both allowed.
- * A token without scopes may do all that the configuration allows, with three exceptions: it has no folder of the
- * host, reaches no place that is not of the public Internet, and cannot ask for `nestedFilters`.
+ * The scopes of a token, as `belljar token create --scope` takes them. Scopes of one kind add up: a token with two toolsets has both.
+ * A token without scopes may do everything that the configuration allows, with four exceptions. It gets no folder of the host. Its
+ * sandboxes reach only the public Internet. They have the standard runtime. It cannot ask for `nestedFilters`.
  */
 const SCOPES: Readonly<Record<string, { readonly value?: string; readonly description: string; readonly apply: Scope }>> = {
   toolset: {
@@ -20,34 +20,52 @@ const SCOPES: Readonly<Record<string, { readonly value?: string; readonly descri
     description: "this toolset: its tools, resources and routes",
     apply: (grants, name) => ({ ...grants, toolsets: [...(grants.toolsets ?? []), parseName(name)] }),
   },
-  secrets: { description: "the routes of its own secrets", apply: area("secrets") },
-  settings: { description: "the routes of its tool servers", apply: area("settings") },
-  metrics: { description: "what the server counts (/metrics)", apply: area("metrics") },
+  secrets: { description: "the routes of its owner's secrets", apply: area("secrets") },
+  settings: { description: "the routes of its owner's tool servers", apply: area("settings") },
+  metrics: { description: "the server's metrics (/metrics)", apply: area("metrics") },
   "read-only": { description: "only tools that change nothing", apply: (grants) => ({ ...grants, readOnly: true }) },
-  workspace: { value: "DIR[:MODE]", description: "this folder of the host, or below; copy, ro or rw", apply: folder(parseFolder) },
+  workspace: {
+    value: "DIR[:MODE]",
+    description: "this folder of the host and the folders below it, as copy, ro or rw",
+    apply: folder(parseFolder),
+  },
   workspaces: { description: "any folder of the host", apply: folder(() => ({ path: "/", mode: "rw" })) },
+  runtime: {
+    value: "NAME",
+    description: "this runtime for its sandboxes",
+    apply: (grants, name) => ({ ...grants, runtimes: [...(grants.runtimes ?? []), parseRuntime(name)] }),
+  },
   network: {
     value: "none|all|RULE",
-    description: "the widest network of its sandboxes",
+    description: "the widest network policy of its sandboxes",
     apply: (grants, text) => ({ ...grants, network: widen(grants.network, parseNetworkPolicy(text)) }),
   },
   "max-memory": { value: "SIZE", description: "the most memory of one sandbox", apply: limit("memoryBytes", parseSize) },
   "max-disk": { value: "SIZE", description: "the most disk of one sandbox", apply: limit("diskBytes", parseSize) },
   "max-cpus": { value: "N", description: "the most cores of one sandbox", apply: limit("cpus", parseCores) },
   "max-pids": { value: "N", description: "the most processes of one sandbox", apply: limit("pids", parseCount) },
-  sandboxes: { value: "N", description: "sandboxes that live at once", apply: quota("sandboxes", parseCount) },
-  memory: { value: "SIZE", description: "memory of all its live sandboxes", apply: quota("memoryBytes", parseSize) },
-  "cpu-seconds": { value: "N", description: "CPU time that its live sandboxes have used", apply: quota("cpuSeconds", parseCount) },
-  "calls-per-minute": { value: "N", description: "tool calls in a minute", apply: quota("callsPerMinute", parseCount) },
-  "output-per-minute": { value: "SIZE", description: "results in a minute", apply: quota("outputBytesPerMinute", parseSize) },
+  sandboxes: { value: "N", description: "the most live sandboxes at once", apply: quota("sandboxes", parseCount) },
+  "stopped-sandboxes": {
+    value: "N",
+    description: "the most stopped sandboxes, whose files are kept",
+    apply: quota("stoppedSandboxes", parseCount),
+  },
+  memory: { value: "SIZE", description: "the most memory of all its live sandboxes", apply: quota("memoryBytes", parseSize) },
+  "cpu-seconds": { value: "N", description: "the most CPU time of all its live sandboxes", apply: quota("cpuSeconds", parseCount) },
+  "calls-per-minute": { value: "N", description: "the most tool calls in a minute", apply: quota("callsPerMinute", parseCount) },
+  "output-per-minute": {
+    value: "SIZE",
+    description: "the most bytes of results in a minute",
+    apply: quota("outputBytesPerMinute", parseSize),
+  },
 };
 
-/** `NAME[:VALUE]` of every scope, with what it grants. */
+/** Every scope as `NAME[:VALUE]`, with its description. */
 export function describeScopes(): readonly (readonly [scope: string, description: string])[] {
   return Object.entries(SCOPES).map(([name, { value, description }]) => [value === undefined ? name : `${name}:${value}`, description]);
 }
 
-/** Throws `ARGUMENTS_INVALID` for a scope that there is not: a token must never have more than was meant. */
+/** Throws `ARGUMENTS_INVALID` for an unknown scope: a token must never have more rights than its maker meant. */
 export function parseScopes(scopes: readonly string[]): Grants {
   return scopes.reduce<Grants>((grants, text) => {
     const [name = "", ...rest] = text.split(":");
@@ -61,7 +79,7 @@ function folder(parse: (text: string) => Workspace): Scope {
   return (grants, text) => ({ ...grants, workspaces: [...(grants.workspaces ?? []), parse(text)] });
 }
 
-/** The path as it is on the server, since links are followed when a workspace is named and not here. */
+/** The path must be the real one on the server. Links are followed when a caller names a workspace, not here. */
 function parseFolder(text: string): Workspace {
   const [, path = "", mode = "copy"] = /^(.*?)(?::(copy|ro|rw))?$/s.exec(text) ?? [];
   if (
@@ -76,7 +94,7 @@ function parseFolder(text: string): Workspace {
   return refuse(text, "an absolute path without links, as /srv/project or /srv/project:ro");
 }
 
-/** Naming one names no toolset: as with toolsets, what is not named is not there. */
+/** A token that names an area has only the toolsets and areas that it names. */
 function area(name: Area): Scope {
   return (grants) => ({ ...grants, toolsets: grants.toolsets ?? [], areas: [...(grants.areas ?? []), name] });
 }
@@ -89,7 +107,7 @@ function quota(name: keyof Quotas, parse: (text: string) => number): Scope {
   return (grants, text) => ({ ...grants, quotas: { ...grants.quotas, [name]: least(grants.quotas?.[name], parse(text)) } });
 }
 
-/** A limit that is named twice is the narrower one, in whatever order. */
+/** Of a limit that is named twice, the lower value holds. */
 function least(before: number | undefined, value: number): number {
   return Math.min(before ?? value, value);
 }
@@ -103,6 +121,10 @@ function widen(before: NetworkPolicy | undefined, more: NetworkPolicy): NetworkP
 function parseName(text: string): string {
   if (/^[a-z][a-z0-9_-]{0,39}$/.test(text)) return text;
   throw unknown(`toolset:${text}`);
+}
+
+function parseRuntime(text: string): string {
+  return /^[a-z0-9-]{1,40}$/.test(text) ? text : refuse(text, "the name of a runtime, as namespace");
 }
 
 function parseSize(text: string): number {

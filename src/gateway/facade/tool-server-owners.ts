@@ -9,20 +9,20 @@ export interface ToolServerOwners {
   has(principal: Principal): boolean;
   /** Looks once what was set before this process started. */
   load(principal: Principal): Promise<void>;
-  /** Calls back when somebody has one for the first time, or has one no more. */
-  onChange(listener: () => void): void;
+  /** Calls back with a caller's id when it has one for the first time, or has one no more. */
+  onChange(listener: (ownerId: string) => void): void;
 }
 
 const OWNERS_MAX = 10_000;
 
 export function createToolServerOwners(settings: FacadeSettings): ToolServerOwners {
   const known = new Map<string, boolean>();
-  const listeners: (() => void)[] = [];
+  const listeners: ((ownerId: string) => void)[] = [];
   const set = (principal: Principal, has: boolean): void => {
     const before = known.get(principal.id) ?? false;
     if (known.size >= OWNERS_MAX) known.clear();
     known.set(principal.id, has);
-    if (has !== before) for (const listener of listeners) listener();
+    if (has !== before) for (const listener of listeners) listener(principal.id);
   };
   const learn = async (principal: Principal): Promise<void> => set(principal, (await settings.toolServer(principal)) !== undefined);
   return {

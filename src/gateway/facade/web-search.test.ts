@@ -10,6 +10,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { createNoSandboxes } from "../../../test/support/no-sandboxes.ts";
 import { textOf } from "../../../test/support/tool-caller.ts";
 import { createCatalog } from "../../catalog/catalog.ts";
+import { fixedTools } from "../../catalog/tool-source.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { webTools } from "../../tools/web/web-tools.ts";
@@ -48,18 +49,18 @@ async function openToolServer(status: number, answer: string) {
 function openTools() {
   const owners = createToolServerOwners(createFacadeSettings({ home }));
   const catalog = createCatalog({
-    tools: webTools({ search: createToolServerSearch(owners.settings) }),
+    sources: [fixedTools(webTools({ search: createToolServerSearch(owners.settings) }))],
     sandboxes: createNoSandboxes(),
     defaultSandbox: () => ({ name: "default", options: {} }),
     scope: (principal) => (owners.has(principal) ? {} : { without: { web_search: "there is no tool server" } }),
+    onScopeChange: (listener) => owners.onChange(listener),
   });
-  let changes = 0;
-  catalog.onChange(() => (changes += 1));
-  owners.onChange(() => void catalog.add([]));
+  const changes: unknown[] = [];
+  catalog.onChange((ownerId) => void changes.push(ownerId));
   const search = (query: unknown, principal = LOCAL) =>
     catalog.call(principal, "web_search", { query }, { signal: AbortSignal.timeout(5_000) });
   const names = (principal: Principal) => catalog.listAll(principal).map(({ name }) => name);
-  return { owners, search, names, changes: () => changes };
+  return { owners, search, names, changes };
 }
 
 async function openSearch(status: number, answer: string) {
@@ -73,7 +74,7 @@ async function openSearch(status: number, answer: string) {
 it("searches through the caller's tool server, with the credential that was given for it", async () => {
   await using place = await openSearch(200, JSON.stringify(RESULTS));
   const result = await place.search("bell jars");
-  expect(result.structuredContent).toEqual({
+  expect(result.structured).toEqual({
     results: [{ title: "Jars", url: "http://jars.test/", snippet: "All of them" }],
     answer: null,
   });
@@ -86,10 +87,10 @@ it("is listed for callers who have a tool server alone, and each change is told"
   await using place = await openSearch(200, "[]");
   expect([place.names(LOCAL), place.names(OTHER)]).toEqual([["web_visit", "web_search"], ["web_visit"]]);
   expect(textOf(await place.search("x", OTHER))).toMatch(/^FORBIDDEN: .*no tool server/);
-  const before = place.changes();
+  const before = place.changes.length;
   await place.owners.settings.setCredential(LOCAL, { ...CREDENTIAL, user_api_key: "another" });
   expect(place.names(LOCAL)).toEqual(["web_visit"]);
-  expect(place.changes()).toBeGreaterThan(before);
+  expect(place.changes.slice(before)).toEqual([LOCAL.id]);
   expect((await place.search("x")).isError).toBe(true);
   expect(place.outside.asked).toEqual([]);
 });
@@ -99,7 +100,7 @@ it("is found by a server that starts later, once it looked", async () => {
   const later = openTools();
   expect(later.names(LOCAL)).toEqual(["web_visit"]);
   await Promise.all([later.owners.load(LOCAL), later.owners.load(OTHER)]);
-  expect([later.names(LOCAL), later.names(OTHER), later.changes()]).toEqual([["web_visit", "web_search"], ["web_visit"], 1]);
+  expect([later.names(LOCAL), later.names(OTHER), later.changes]).toEqual([["web_visit", "web_search"], ["web_visit"], [LOCAL.id]]);
   expect(textOf(await later.search("x"))).toBe("Nothing was found");
   expect(place.outside.asked).toHaveLength(1);
 });
@@ -118,7 +119,7 @@ it.each([
 
 it.each(["a plain text", JSON.stringify({ said: "no list" })])("answers %s as it is, without the key", async (answer) => {
   await using place = await openSearch(200, answer);
-  expect((await place.search("x")).structuredContent).toEqual({ results: [], answer });
+  expect((await place.search("x")).structured).toEqual({ results: [], answer });
   await using echo = await openSearch(200, JSON.stringify({ echo: `Bearer ${KEY}` }));
   expect(JSON.stringify(await echo.search("x"))).not.toContain(KEY);
 });

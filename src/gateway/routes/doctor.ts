@@ -1,10 +1,16 @@
-import type { Isolation } from "../../runtime/runtime.ts";
+import { hostIsolationSchema } from "../../sandbox/wire/answer-schemas.ts";
+import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { reads } from "../auth/access.ts";
-import type { RouteGroup } from "./routes.ts";
+import type { Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
-/** What this server's host enforces. */
-export function doctorRoute(isolation: () => Promise<Isolation>): RouteGroup {
-  return (routes) => {
-    routes.get("/v1/doctor", reads("toolset:sandbox"), async () => isolation());
-  };
+export function doctorRoute(isolation: () => Promise<HostIsolation>): Route {
+  return defineRoute({
+    method: "GET",
+    path: "/v1/doctor",
+    access: reads("toolset:sandbox"),
+    summary: "What this host enforces, by runtime",
+    answers: { 200: hostIsolationSchema },
+    handle: () => isolation(),
+  });
 }

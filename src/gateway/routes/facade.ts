@@ -1,17 +1,15 @@
-import type { FastifyRequest } from "fastify";
+import * as z from "zod";
 import type { Catalog, CatalogOptions } from "../../catalog/catalog.ts";
-import type { Principal, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import { BelljarError } from "../../errors.ts";
-import { changes, DOOR, OPEN } from "../auth/access.ts";
-import type { Callers } from "../auth/callers.ts";
+import { toAnswer } from "../../mcp/server/tool-answer.ts";
+import type { Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
+import { changes, DOOR } from "../auth/access.ts";
 import { callBody, credentialBody, customMcpBody, toolServerBody } from "../facade/facade-bodies.ts";
 import type { FacadeSettings } from "../facade/facade-settings.ts";
-import { createOpenApi } from "../facade/openapi.ts";
 import { probeToolServer } from "../facade/tool-server-probe.ts";
-import { goneSignal } from "../gone-signal.ts";
-import { parseRequest } from "../parse-request.ts";
-import { callerOf } from "./mcp.ts";
-import type { RouteGroup } from "./routes.ts";
+import { callerOf, callerQuery } from "./mcp.ts";
+import type { Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 export interface FacadeRouteOptions {
   readonly tools: Pick<Catalog, "listAll" | "call">;
@@ -19,59 +17,122 @@ export interface FacadeRouteOptions {
   readonly settings: FacadeSettings;
   /** As tools have it. */
   readonly defaultSandbox: CatalogOptions["defaultSandbox"];
-  readonly callers: Callers;
 }
 
 const SUCCESS = { status: "success" };
 const CODEX = { command: "codex", args: ["mcp-server"] };
 
-/** What the routes below are, for programs. */
-export function openApiRoute(version: string): RouteGroup {
-  return (routes) => {
-    routes.get("/openapi.json", OPEN, async () => createOpenApi(version));
-  };
-}
+const success = z.object({ status: z.literal("success") });
+const tool = z.looseObject({ name: z.string(), title: z.string(), description: z.string(), inputSchema: z.looseObject({}) });
+const content = z.looseObject({ type: z.string() });
+const result = z.object({
+  value: z.unknown().describe("The answer as programs read it; of a failure its code, message and retryable"),
+  content: z.array(content),
+  structuredContent: z.looseObject({}).optional(),
+  isError: z.boolean().optional(),
+});
+const registered = z.object({ status: z.enum(["success", "already_running", "error"]), url: z.string(), message: z.string().optional() });
 
 /**
- * Tools over plain HTTP, and the routes by which an agent's backend sets its sandbox up; to be served at the root and below `/mcp`.
+ * Tools over plain HTTP, and the routes by which an agent's backend sets its sandbox up; below a prefix.
  * Tools are there from the start: nothing here has to be called first.
  */
-export function facadeRoutes(options: FacadeRouteOptions): RouteGroup {
-  const { tools, settings, callers } = options;
-  const who = (request: FastifyRequest): Principal => callers.of(request.raw);
-  return (routes) => {
-    routes.get("/tools", DOOR, async (request) => ({ tools: tools.listAll(who(request)) }));
-    routes.post("/tools/call", DOOR, async (request, reply) => {
-      const { name, arguments: args } = parseRequest(callBody, request.body);
-      const caller = callerOf(request, who(request));
-      return tools.call(caller.principal, name, args, { ...caller, requestId: request.id, signal: goneSignal(reply) });
-    });
-    routes.post("/credential", changes("settings"), async (request) => {
-      await settings.setCredential(who(request), parseRequest(credentialBody, request.body));
-      return SUCCESS;
-    });
-    routes.post("/tool-server-url", changes("settings"), async (request, reply) => {
-      const { tool_server_url: url } = parseRequest(toolServerBody, request.body);
-      await settings.assertMaySet(who(request), url);
-      await probeToolServer(who(request), url, goneSignal(reply));
-      await settings.setToolServer(who(request), url);
-      return SUCCESS;
-    });
-    routes.post("/custom-mcp", changes("settings"), async (request) => {
-      await settings.addServers(who(request), parseRequest(customMcpBody, request.body).mcpServers);
-      return SUCCESS;
-    });
-    routes.post("/register-codex", changes("settings", "toolset:sandbox"), async (request, reply) => {
-      const { principal, ...caller } = callerOf(request, who(request));
-      const wanted = options.defaultSandbox(principal, caller);
-      const { sandbox } = await options.sandboxes.default(principal, wanted.name, wanted.options, goneSignal(reply));
-      const url = new URL("/mcp", `${request.protocol}://${request.host}`).href;
-      if (!(await hasCodex(sandbox, goneSignal(reply)))) {
+export function facadeRoutes(options: FacadeRouteOptions, prefix: string): readonly Route[] {
+  return [...toolRoutes(options, prefix), ...settingRoutes(options, prefix), codexRoute(options, prefix)];
+}
+
+function toolRoutes({ tools }: FacadeRouteOptions, prefix: string): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path: `${prefix}/tools`,
+      access: DOOR,
+      summary: "Every tool that the caller may call",
+      answers: { 200: z.object({ tools: z.array(tool) }) },
+      handle: async ({ caller }) => ({ tools: tools.listAll(caller) }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: `${prefix}/tools/call`,
+      access: DOOR,
+      summary: "Calls a tool; what a model can act on is an answer with `isError`. `?sandbox=NAME` picks the default sandbox",
+      query: callerQuery,
+      body: callBody,
+      answers: { 200: result },
+      async handle(asked) {
+        const { name, arguments: args } = asked.body;
+        const caller = callerOf(asked);
+        const called = await tools.call(caller.principal, name, args, { ...caller, requestId: asked.requestId, signal: asked.signal });
+        return { value: called.value, ...toAnswer(called) };
+      },
+    }),
+  ];
+}
+
+function settingRoutes({ settings }: FacadeRouteOptions, prefix: string): readonly Route[] {
+  const access = changes("settings");
+  const answers = { 200: success };
+  return [
+    defineRoute({
+      method: "POST",
+      path: `${prefix}/credential`,
+      access,
+      summary: "The caller's credential for its outside tool server. It goes to the address that is named next, and to no other",
+      body: credentialBody,
+      answers,
+      async handle({ caller, body }) {
+        await settings.setCredential(caller, body);
+        return SUCCESS;
+      },
+    }),
+    defineRoute({
+      method: "POST",
+      path: `${prefix}/tool-server-url`,
+      access,
+      summary: "The outside tool server: 400 without a credential for it, 502 when its `/health` does not answer",
+      body: toolServerBody,
+      answers,
+      async handle({ caller, body: { tool_server_url: url }, signal }) {
+        await settings.assertMaySet(caller, url);
+        await probeToolServer(caller, url, signal);
+        await settings.setToolServer(caller, url);
+        return SUCCESS;
+      },
+    }),
+    defineRoute({
+      method: "POST",
+      path: `${prefix}/custom-mcp`,
+      access,
+      summary: "MCP servers of the caller's own: stored; not served yet",
+      body: customMcpBody,
+      answers,
+      async handle({ caller, body: { mcpServers } }) {
+        await settings.addServers(caller, mcpServers);
+        return SUCCESS;
+      },
+    }),
+  ];
+}
+
+function codexRoute({ sandboxes, settings, defaultSandbox }: FacadeRouteOptions, prefix: string): Route {
+  return defineRoute({
+    method: "POST",
+    path: `${prefix}/register-codex`,
+    access: changes("settings", "toolset:sandbox"),
+    summary: "Adds Codex of the caller's sandbox to its MCP servers",
+    query: callerQuery,
+    answers: { 200: registered },
+    async handle(asked) {
+      const { principal, ...caller } = callerOf(asked);
+      const wanted = defaultSandbox(principal, caller);
+      const { sandbox } = await sandboxes.default(principal, wanted.name, wanted.options, asked.signal);
+      const url = new URL("/mcp", asked.origin).href;
+      if (!(await hasCodex(sandbox, asked.signal))) {
         return { status: "error", url, message: "There is no codex command in the sandbox: install it there first" };
       }
       return { status: (await settings.addServers(principal, { codex: CODEX })) ? "success" : "already_running", url };
-    });
-  };
+    },
+  });
 }
 
 async function hasCodex({ guest }: Pick<Sandbox, "guest">, signal: AbortSignal): Promise<boolean> {

@@ -1,32 +1,37 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import * as z from "zod";
-import type { HttpExchange } from "../../mcp/server/legacy-http.ts";
+import type { McpHttp } from "../../mcp/server/http.ts";
 import { DOOR } from "../auth/access.ts";
-import { parseRequest } from "../parse-request.ts";
-import type { McpRouteOptions } from "./mcp.ts";
-import { answerAsJsonRpc, callerOf } from "./mcp.ts";
-import type { RouteGroup } from "./routes.ts";
-
-const SESSION = z.object({ sessionId: z.string().max(100) });
+import type { GatewayLog } from "../gateway-log.ts";
+import { callerQuery, takeExchange } from "./mcp.ts";
+import type { Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 /** `/sse` and `/messages`, for clients that speak 2024-11-05 alone. */
-export function mcpSseRoutes({ mcp, callers, log }: McpRouteOptions): RouteGroup {
-  return (routes) => {
-    answerAsJsonRpc(routes);
-    const take = (request: FastifyRequest, reply: FastifyReply): HttpExchange => {
-      const caller = callerOf(request, callers.of(request.raw));
-      reply.hijack();
-      return { request: request.raw, response: reply.raw, body: request.body ?? undefined, caller };
-    };
-    routes.get("/sse", DOOR, async (request, reply) => {
-      await mcp.sse.open(take(request, reply), "/messages").catch((error: unknown) => {
-        log.error({ err: error, requestId: request.id }, "mcp stream failed");
-        reply.raw.destroy();
-      });
-    });
-    routes.post("/messages", DOOR, async (request, reply) => {
-      const { sessionId } = parseRequest(SESSION, request.query);
-      mcp.sse.deliver(take(request, reply), sessionId);
-    });
-  };
+export function mcpSseRoutes({ sse }: Pick<McpHttp, "sse">, log: GatewayLog): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/sse",
+      access: DOOR,
+      summary: "With `serve --legacy-sse`: what the server sends to a client of 2024-11-05",
+      query: callerQuery,
+      answers: { 200: z.unknown() },
+      async handle(asked) {
+        const exchange = takeExchange(asked);
+        await sse.open(exchange, "/messages").catch((error: unknown) => {
+          log.error({ err: error, requestId: asked.requestId }, "mcp stream failed");
+          exchange.response.destroy();
+        });
+      },
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/messages",
+      access: DOOR,
+      summary: "With `serve --legacy-sse`: a message of such a client",
+      query: callerQuery.extend({ sessionId: z.string().max(100) }),
+      answers: { 202: z.unknown() },
+      handle: async (asked) => sse.deliver(takeExchange(asked), asked.query.sessionId),
+    }),
+  ];
 }

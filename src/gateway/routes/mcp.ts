@@ -1,62 +1,58 @@
-import type { FastifyRequest, RouteHandlerMethod } from "fastify";
-import * as z from "zod";
-import { BelljarError } from "../../errors.ts";
 import type { McpHttp } from "../../mcp/server/http.ts";
-import { jsonRpcError, PARSE_ERROR, REQUEST_REFUSED } from "../../mcp/server/json-rpc.ts";
-import type { Caller } from "../../mcp/server/tool-door.ts";
-import type { Principal } from "../../sandbox/sandbox.ts";
+import type { HttpExchange } from "../../mcp/server/legacy-http.ts";
+import type { Caller } from "../../catalog/caller.ts";
+import * as z from "zod";
 import { DOOR } from "../auth/access.ts";
-import type { Callers } from "../auth/callers.ts";
-import { fromFastify } from "../error-answer.ts";
 import type { GatewayLog } from "../gateway-log.ts";
-import { parseRequest } from "../parse-request.ts";
-import type { RouteGroup, Routes } from "./routes.ts";
-
-export interface McpRouteOptions {
-  readonly mcp: McpHttp;
-  readonly callers: Callers;
-  readonly log: GatewayLog;
-}
+import type { Asked, Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
 const DEFAULT_SANDBOX = "default";
-const query = z.object({
+
+/** `?sandbox=NAME` picks the default sandbox of a call. */
+export const callerQuery = z.object({
   sandbox: z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/)
     .default(DEFAULT_SANDBOX),
 });
 
-/** `/mcp?sandbox=NAME`. What is refused before MCP reads it is answered as a JSON-RPC error without an id. */
-export function mcpRoute({ mcp, callers, log }: McpRouteOptions): RouteGroup {
-  const handle: RouteHandlerMethod = async (request, reply) => {
-    const caller = callerOf(request, callers.of(request.raw));
-    reply.hijack();
-    const exchange = { request: request.raw, response: reply.raw, body: request.body ?? undefined, caller };
-    await mcp.handle(exchange).catch((error: unknown) => {
-      log.error({ err: error, requestId: request.id }, "mcp request failed");
-      reply.raw.destroy();
-    });
-  };
-  return (routes) => {
-    answerAsJsonRpc(routes);
-    for (const method of ["get", "post", "delete"] as const) routes[method]("/mcp", DOOR, handle);
-  };
+type CallerQuery = z.output<typeof callerQuery>;
+
+const METHODS = {
+  POST: "MCP, both eras; `?sandbox=NAME` picks the default sandbox",
+  GET: "What the server sends by itself, in a session of the older era",
+  DELETE: "Ends a session of the older era",
+};
+
+/** `/mcp`, which the SDK answers. */
+export function mcpRoutes(mcp: Pick<McpHttp, "handle">, log: GatewayLog): readonly Route[] {
+  const methods = Object.entries(METHODS) as readonly (readonly [keyof typeof METHODS, string])[];
+  return methods.map(([method, summary]) =>
+    defineRoute({
+      method,
+      path: "/mcp",
+      access: DOOR,
+      summary,
+      query: callerQuery,
+      answers: { 200: z.unknown() },
+      async handle(asked) {
+        const exchange = takeExchange(asked);
+        await mcp.handle(exchange).catch((error: unknown) => {
+          log.error({ err: error, requestId: asked.requestId }, "mcp request failed");
+          exchange.response.destroy();
+        });
+      },
+    }),
+  );
 }
 
-export function answerAsJsonRpc({ onError }: Pick<Routes, "onError">): void {
-  onError(async (error, _request, reply) => {
-    const { status, code, message } = toJsonRpc(error);
-    return reply.code(status).type("application/json").send(jsonRpcError({ code, message }));
-  });
+/** From here on the SDK answers. */
+export function takeExchange(asked: Asked<unknown, CallerQuery>): HttpExchange {
+  const caller = callerOf(asked);
+  return { ...asked.takeOver(), body: asked.body ?? undefined, caller };
 }
 
-export function callerOf(request: FastifyRequest, principal: Principal): Caller {
-  return { principal, defaultName: parseRequest(query, request.query).sandbox };
-}
-
-function toJsonRpc(error: unknown): { readonly status: number; readonly code: number; readonly message: string } {
-  const known = fromFastify(error);
-  if (!(known instanceof BelljarError)) throw error;
-  const isUnreadable = known !== error && known.status === 400;
-  return { status: known.status, code: isUnreadable ? PARSE_ERROR : REQUEST_REFUSED, message: known.message };
+export function callerOf({ caller: principal, query: { sandbox } }: Asked<unknown, CallerQuery>): Caller {
+  return { principal, defaultName: sandbox };
 }

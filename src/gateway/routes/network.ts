@@ -1,41 +1,51 @@
 import * as z from "zod";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
-import type { Callers } from "../auth/callers.ts";
-import { parseRequest } from "../parse-request.ts";
-import { idParams } from "./sandbox-schemas.ts";
+import { environmentSchema } from "../../sandbox/wire/answer-schemas.ts";
 import { changes, reads } from "../auth/access.ts";
-import type { RouteGroup } from "./routes.ts";
+import type { Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
+import { idParams } from "./sandbox-schemas.ts";
 
-const READS = reads("toolset:sandbox");
-const CHANGES = changes("toolset:sandbox");
-
-export interface NetworkRoutesOptions {
-  readonly sandboxes: Sandboxes;
-  readonly callers: Callers;
-}
-
-const networkBody = z.strictObject({ policy: networkPolicySchema, capped: z.boolean().default(false) });
+const path = "/v1/sandboxes/:id/network";
 
 /** What a sandbox may reach, and the variables that its commands get. */
-export function networkRoutes({ sandboxes, callers }: NetworkRoutesOptions): RouteGroup {
-  return (routes) => {
-    routes.get("/v1/sandboxes/:id/network", READS, async (request) => {
-      const { network: policy, networkCeiling: ceiling = policy } = await sandboxes.info(callers.of(request.raw), idOf(request));
-      return { policy, ceiling };
-    });
-    routes.put("/v1/sandboxes/:id/network", CHANGES, async (request, reply) => {
-      const { policy, capped } = parseRequest(networkBody, request.body);
-      const sandbox = await sandboxes.get(callers.of(request.raw), idOf(request));
-      await sandbox.setNetwork(policy, { capped });
-      return reply.code(204).send();
-    });
-    routes.get("/v1/sandboxes/:id/environment", READS, async (request) => ({
-      env: await (await sandboxes.get(callers.of(request.raw), idOf(request))).environment(),
-    }));
-  };
-}
-
-function idOf(request: { readonly params: unknown }): string {
-  return parseRequest(idParams, request.params).id;
+export function networkRoutes(sandboxes: Sandboxes): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path,
+      access: reads("toolset:sandbox"),
+      summary: "Its network policy, and its ceiling: the widest policy that a tool may give it",
+      params: idParams,
+      answers: { 200: z.object({ policy: networkPolicySchema, ceiling: networkPolicySchema }) },
+      async handle({ caller, params: { id } }) {
+        const { network: policy, networkCeiling: ceiling = policy } = await sandboxes.info(caller, id);
+        return { policy, ceiling };
+      },
+    }),
+    defineRoute({
+      method: "PUT",
+      path,
+      access: changes("toolset:sandbox"),
+      summary: "Changes the policy, for live connections too; with `capped` only within the ceiling",
+      params: idParams,
+      body: z.strictObject({
+        policy: networkPolicySchema.describe('`{"allow": ["npm"]}` holds rules, or the names of sets'),
+        capped: z.boolean().default(false).describe("Refuse a policy beyond the ceiling"),
+      }),
+      answers: { 204: null },
+      handle: async ({ caller, params: { id }, body: { policy, capped } }) =>
+        (await sandboxes.get(caller, id)).setNetwork(policy, { capped }),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/v1/sandboxes/:id/environment",
+      access: reads("toolset:sandbox"),
+      summary: "The variables that each of its commands gets",
+      params: idParams,
+      answers: { 200: environmentSchema },
+      handle: async ({ caller, params: { id } }) => ({ env: await (await sandboxes.get(caller, id)).environment() }),
+    }),
+  ];
 }

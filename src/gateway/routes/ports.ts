@@ -1,36 +1,38 @@
 import * as z from "zod";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
-import type { Callers } from "../auth/callers.ts";
-import { parseRequest } from "../parse-request.ts";
-import { idParams } from "./sandbox-schemas.ts";
+import { portLinkSchema, portsSchema } from "../../sandbox/wire/answer-schemas.ts";
 import { changes, reads } from "../auth/access.ts";
-import type { RouteGroup } from "./routes.ts";
+import type { Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
+import { idParams } from "./sandbox-schemas.ts";
 
-const READS = reads("toolset:sandbox");
-const CHANGES = changes("toolset:sandbox");
-
-export interface PortRoutesOptions {
-  readonly sandboxes: Sandboxes;
-  readonly callers: Callers;
-}
-
+const path = "/v1/sandboxes/:id/ports";
 const linkBody = z.strictObject({
-  port: z.number().int().min(1).max(65_535),
-  access: z.enum(["token", "public"]).default("token"),
+  port: z.number().int().min(1).max(65_535).describe("Port inside the sandbox"),
+  access: z.enum(["token", "public"]).default("token").describe("`public` needs no token"),
 });
 
-/** What listens in a sandbox, and the links to it. The ports themselves are served beside these routes, by `PortRouter`. */
-export function portRoutes({ sandboxes, callers }: PortRoutesOptions): RouteGroup {
-  return (routes) => {
-    routes.get("/v1/sandboxes/:id/ports", READS, async (request) => (await sandboxes.get(callers.of(request.raw), idOf(request))).ports());
-    routes.post("/v1/sandboxes/:id/ports", CHANGES, async (request, reply) => {
-      const { port, access } = parseRequest(linkBody, request.body);
-      const sandbox = await sandboxes.get(callers.of(request.raw), idOf(request));
-      return reply.code(201).send(await sandbox.registerPort(port, access));
-    });
-  };
-}
-
-function idOf(request: { readonly params: unknown }): string {
-  return parseRequest(idParams, request.params).id;
+/** What listens in a sandbox, and the links to it. The ports themselves are a surface of their own. */
+export function portRoutes(sandboxes: Sandboxes): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path,
+      access: reads("toolset:sandbox"),
+      summary: "`listening`: what listens inside with TCP; `links`: the links that were made",
+      params: idParams,
+      answers: { 200: portsSchema },
+      handle: async ({ caller, params: { id } }) => (await sandboxes.get(caller, id)).ports(),
+    }),
+    defineRoute({
+      method: "POST",
+      path,
+      access: changes("toolset:sandbox"),
+      summary: "Makes a link to a port, or gives the one that is there",
+      params: idParams,
+      body: linkBody,
+      answers: { 201: portLinkSchema },
+      handle: async ({ caller, params: { id }, body: { port, access } }) => (await sandboxes.get(caller, id)).registerPort(port, access),
+    }),
+  ];
 }

@@ -1,29 +1,23 @@
-import type { FastifyInstance, RouteHandlerMethod } from "fastify";
+import type { FastifyInstance, FastifySchema, RouteHandlerMethod } from "fastify";
 import type { Access } from "../auth/access.ts";
 import { assertDeclared } from "../auth/access.ts";
+import type { Route } from "./route.ts";
+import { methodAndPath } from "./route.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     readonly access?: Access;
+    readonly route?: Route;
   }
 }
-
-type Add = (path: string, access: Access, handler: RouteHandlerMethod) => void;
-
-/** Where routes are added, each with what it asks of its caller. */
-export interface Routes extends Readonly<Record<"get" | "post" | "put" | "delete", Add>> {
-  /** For these routes alone. */
-  readonly onError: FastifyInstance["setErrorHandler"];
-}
-
-/** A group of routes that belong together. */
-export type RouteGroup = (routes: Routes) => void;
 
 /** What is served under one method and path. */
 export interface ServedRoute {
   readonly method: string;
   readonly path: string;
   readonly access: Access;
+  /** Empty for a route that is no `Route`, as a plugin's. */
+  readonly summary: string;
 }
 
 /**
@@ -33,22 +27,23 @@ export interface ServedRoute {
 export function requireAccess(app: FastifyInstance): readonly ServedRoute[] {
   const served: ServedRoute[] = [];
   app.addHook("onRoute", ({ method, url, config }) => {
-    for (const one of [method].flat()) served.push({ method: one, path: url, access: assertDeclared(config?.access, `${one} ${url}`) });
+    const summary = config?.route?.summary ?? "";
+    for (const one of [method].flat())
+      served.push({ method: one, path: url, access: assertDeclared(config?.access, `${one} ${url}`), summary });
   });
   return served;
 }
 
-/** Adds the group, each of its paths behind the prefix. */
-export function addRoutes(app: FastifyInstance, group: RouteGroup, prefix = ""): void {
-  void app.register(
-    async (scoped) => {
-      const add =
-        (method: "get" | "post" | "put" | "delete"): Add =>
-        (path, access, handler) =>
-          void scoped[method](path, { config: { access: assertDeclared(access, `${method.toUpperCase()} ${path}`) } }, handler);
-      const onError = scoped.setErrorHandler.bind(scoped);
-      group({ get: add("get"), post: add("post"), put: add("put"), delete: add("delete"), onError });
-    },
-    { prefix },
-  );
+/** Throws for a route that does not say what it asks of its caller. Its schemas are checked by the app's validator. */
+export function addRoutes(app: FastifyInstance, routes: readonly Route[], toHandler: (route: Route) => RouteHandlerMethod): void {
+  for (const route of routes) {
+    const { method, path: url, access, takes } = route;
+    const config = { access: assertDeclared(access, methodAndPath(route)), route };
+    const limit = takes?.limitBytes === undefined ? {} : { bodyLimit: takes.limitBytes };
+    app.route({ method, url, config, schema: schemaOf(route), ...limit, handler: toHandler(route) });
+  }
+}
+
+function schemaOf({ params, query, body }: Route): FastifySchema {
+  return { ...(params && { params }), ...(query && { querystring: query }), ...(body && { body }) };
 }

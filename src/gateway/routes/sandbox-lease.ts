@@ -1,14 +1,18 @@
 import { PassThrough } from "node:stream";
-import type { FastifyReply } from "fastify";
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { Sandbox, SandboxInfo } from "../../sandbox/sandbox.ts";
 import type { GatewayLog } from "../gateway-log.ts";
+import type { Asked } from "./route.ts";
 
 /**
  * Answers one line with the sandbox's info and keeps the answer open: the sandbox lives no longer than the client holds it.
  * That is what `ephemeral` means to a caller that is another process.
  */
-export async function leaseSandbox(sandbox: Sandbox, reply: FastifyReply, log: GatewayLog): Promise<FastifyReply> {
+export async function leaseSandbox(
+  sandbox: Pick<Sandbox, "id" | "info" | "kill">,
+  { signal, setType }: Pick<Asked, "signal" | "setType">,
+  log: GatewayLog,
+): Promise<PassThrough> {
   const end = (): void => {
     sandbox.kill().catch((error: unknown) => {
       if (isEnded(error)) return;
@@ -16,11 +20,22 @@ export async function leaseSandbox(sandbox: Sandbox, reply: FastifyReply, log: G
     });
   };
   // The client may have gone while the sandbox was made.
-  if (reply.raw.destroyed) end();
-  else reply.raw.once("close", end);
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
   const body = new PassThrough();
-  body.write(`${JSON.stringify(await sandbox.info())}\n`);
-  return reply.code(201).type("application/x-ndjson").send(body);
+  body.write(`${JSON.stringify(await infoOrEnd(sandbox, end))}\n`);
+  setType("application/x-ndjson");
+  return body;
+}
+
+/** A client that is answered with a failure holds no lease. */
+async function infoOrEnd(sandbox: Pick<Sandbox, "info">, end: () => void): Promise<SandboxInfo> {
+  try {
+    return await sandbox.info();
+  } catch (error) {
+    end();
+    throw error;
+  }
 }
 
 function isEnded(error: unknown): boolean {

@@ -1,55 +1,128 @@
 import { BelljarError } from "../../errors.ts";
 import type { CreateOptions, Principal, Sandboxes } from "../../sandbox/sandbox.ts";
-import type { Callers } from "../auth/callers.ts";
+import { defaultSandboxSchema, sandboxPageSchema, usageSchema } from "../../sandbox/wire/answer-schemas.ts";
+import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
+import { changes, reads } from "../auth/access.ts";
 import type { GatewayLog } from "../gateway-log.ts";
-import { goneSignal } from "../gone-signal.ts";
-import { parseRequest } from "../parse-request.ts";
+import type { Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
 import { leaseSandbox } from "./sandbox-lease.ts";
 import { createBody, defaultBody, extendBody, idParams, listQuery, nameParams } from "./sandbox-schemas.ts";
-import { changes, reads } from "../auth/access.ts";
-import type { RouteGroup } from "./routes.ts";
 
 const READS = reads("toolset:sandbox");
 const CHANGES = changes("toolset:sandbox");
 
-export interface SandboxRoutesOptions {
-  readonly sandboxes: Sandboxes;
-  readonly callers: Callers;
-  readonly log: GatewayLog;
+/** Sandboxes for the CLI and for scripts. Dates are ISO 8601; the fields are those of the domain's types. */
+export function sandboxRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
+  return [...makingRoutes(sandboxes, log), ...readingRoutes(sandboxes), ...endingRoutes(sandboxes)];
 }
 
-/** Sandboxes for the CLI and for scripts. Dates are ISO 8601; the fields are those of the domain's types. */
-export function sandboxRoutes({ sandboxes, callers, log }: SandboxRoutesOptions): RouteGroup {
-  return (routes) => {
-    routes.post("/v1/sandboxes", CHANGES, async (request, reply) => {
-      const caller = callers.of(request.raw);
-      const options = assertMayShow(caller, parseRequest(createBody, request.body ?? {}));
-      const sandbox = await sandboxes.create(caller, options, goneSignal(reply));
-      if (options.ephemeral) return leaseSandbox(sandbox, reply, log);
-      return reply.code(201).send(await sandbox.info());
-    });
-    routes.post("/v1/default-sandboxes/:name", CHANGES, async (request, reply) => {
-      const { name } = parseRequest(nameParams, request.params);
-      const caller = callers.of(request.raw);
-      const options = assertMayShow(caller, parseRequest(defaultBody, request.body ?? {}));
-      const { sandbox, created } = await sandboxes.default(caller, name, options, goneSignal(reply));
-      return { created, sandbox: await sandbox.info() };
-    });
-    routes.get("/v1/sandboxes", READS, async (request) => ({
-      sandboxes: await sandboxes.list(callers.of(request.raw), parseRequest(listQuery, request.query)),
-    }));
-    routes.get("/v1/sandboxes/:id", READS, async (request) => sandboxes.info(callers.of(request.raw), idOf(request)));
-    routes.delete("/v1/sandboxes/:id", CHANGES, async (request, reply) => {
-      await (await sandboxes.get(callers.of(request.raw), idOf(request))).kill();
-      return reply.code(204).send();
-    });
-    routes.get("/v1/sandboxes/:id/usage", READS, async (request) => (await sandboxes.get(callers.of(request.raw), idOf(request))).usage());
-    routes.post("/v1/sandboxes/:id/extend", CHANGES, async (request, reply) => {
-      const { timeoutMs } = parseRequest(extendBody, request.body);
-      await (await sandboxes.get(callers.of(request.raw), idOf(request))).extend(timeoutMs);
-      return reply.code(204).send();
-    });
-  };
+function makingRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
+  return [
+    defineRoute({
+      method: "POST",
+      path: "/v1/sandboxes",
+      access: CHANGES,
+      summary:
+        "Makes a sandbox. With `ephemeral` the answer is one line and stays open: the sandbox is killed when the client closes it. `nestedFilters` is not for callers with a token",
+      body: createBody,
+      answers: { 201: sandboxSchema },
+      async handle(asked) {
+        const options = assertMayShow(asked.caller, asked.body);
+        const sandbox = await sandboxes.create(asked.caller, options, asked.signal);
+        return options.ephemeral ? leaseSandbox(sandbox, asked, log) : sandbox.info();
+      },
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/v1/default-sandboxes/:name",
+      access: CHANGES,
+      summary: "The caller's default sandbox of that name, made on first use",
+      params: nameParams,
+      body: defaultBody,
+      answers: { 200: defaultSandboxSchema },
+      async handle({ caller, params: { name }, body, signal }) {
+        const { sandbox, created } = await sandboxes.default(caller, name, assertMayShow(caller, body), signal);
+        return { created, sandbox: await sandbox.info() };
+      },
+    }),
+  ];
+}
+
+function readingRoutes(sandboxes: Sandboxes): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/v1/sandboxes",
+      access: READS,
+      summary:
+        "One page of the caller's sandboxes, the newest first; `?state=running&metadata.KEY=VALUE&limit=N&cursor=C`, C being `nextCursor` of the page before",
+      query: listQuery,
+      answers: { 200: sandboxPageSchema },
+      handle: ({ caller, query }) => sandboxes.list(caller, query),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/v1/sandboxes/:id",
+      access: READS,
+      summary: "All about a sandbox; `:id` may be a short id",
+      params: idParams,
+      answers: { 200: sandboxSchema },
+      handle: ({ caller, params: { id } }) => sandboxes.info(caller, id),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/v1/sandboxes/:id/usage",
+      access: READS,
+      summary: "Its use of memory, CPU and processes",
+      params: idParams,
+      answers: { 200: usageSchema },
+      handle: async ({ caller, params: { id } }) => (await sandboxes.get(caller, id)).usage(),
+    }),
+  ];
+}
+
+function endingRoutes(sandboxes: Sandboxes): readonly Route[] {
+  return [
+    defineRoute({
+      method: "DELETE",
+      path: "/v1/sandboxes/:id",
+      access: CHANGES,
+      summary: "Ends a sandbox",
+      params: idParams,
+      answers: { 204: null },
+      handle: async ({ caller, params: { id } }) => (await sandboxes.get(caller, id)).kill(),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/v1/sandboxes/:id/extend",
+      access: CHANGES,
+      summary: "Sets how long a sandbox still lives",
+      params: idParams,
+      body: extendBody,
+      answers: { 204: null },
+      handle: async ({ caller, params: { id }, body: { timeoutMs, action } }) =>
+        (await sandboxes.get(caller, id)).extend(timeoutMs, action),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/v1/sandboxes/:id/stop",
+      access: CHANGES,
+      summary: "Ends its processes and keeps its files. `NOT_SUPPORTED` when they lie in memory",
+      params: idParams,
+      answers: { 204: null },
+      handle: async ({ caller, params: { id } }) => (await sandboxes.get(caller, id)).stop(),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/v1/sandboxes/:id/start",
+      access: CHANGES,
+      summary: "Starts a stopped one, with its files, its network and its links",
+      params: idParams,
+      answers: { 200: sandboxSchema },
+      handle: async ({ caller, params: { id }, signal }) => (await (await sandboxes.get(caller, id)).start(signal)).info(),
+    }),
+  ];
 }
 
 /** Every user of this machine reaches a port on loopback, and a workspace shows a folder with this process's rights. */
@@ -57,8 +130,4 @@ function assertMayShow<Options extends CreateOptions>({ grants }: Principal, opt
   if (!options.workspace || grants) return options;
   const advice = `name the workspace when the server starts (belljar serve --workspace DIR), or use a token with the scope workspace:${options.workspace.path}`;
   throw new BelljarError("FORBIDDEN", `A caller without a token may show its sandboxes no folder of the host: ${advice}`);
-}
-
-function idOf(request: { readonly params: unknown }): string {
-  return parseRequest(idParams, request.params).id;
 }

@@ -1,35 +1,47 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
+import { secretsAnswer } from "../../remote/remote-secrets.ts";
 import type { SecretVault } from "../../secrets/secret-store.ts";
-import type { Callers } from "../auth/callers.ts";
-import { parseRequest } from "../parse-request.ts";
 import { changes, reads } from "../auth/access.ts";
-import type { RouteGroup } from "./routes.ts";
+import type { Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
 
-export interface SecretRoutesOptions {
-  /** Absent where no home is: then every call says so. */
-  readonly secrets: SecretVault | undefined;
-  readonly callers: Callers;
-}
+const params = z.object({ name: z.string().max(64) });
+const path = "/v1/secrets/:name";
+const access = changes("secrets");
 
-const nameParams = z.object({ name: z.string().max(64) });
-const valueBody = z.strictObject({ value: z.string() });
-
-/** The caller's own secrets by name. A value comes in and never goes out. */
-export function secretRoutes({ secrets, callers }: SecretRoutesOptions): RouteGroup {
+/** The caller's own secrets by name. A value comes in and never goes out. Without a vault, where no home is, every call says so. */
+export function secretRoutes(secrets: SecretVault | undefined): readonly Route[] {
   const vault = (): SecretVault => secrets ?? keepsNone();
-  return (routes) => {
-    routes.get("/v1/secrets", reads("secrets"), async (request) => ({ secrets: await vault().list(callers.of(request.raw).id) }));
-    routes.put("/v1/secrets/:name", changes("secrets"), async (request, reply) => {
-      const { name } = parseRequest(nameParams, request.params);
-      await vault().set(callers.of(request.raw).id, name, parseRequest(valueBody, request.body).value);
-      return reply.code(204).send();
-    });
-    routes.delete("/v1/secrets/:name", changes("secrets"), async (request, reply) => {
-      await vault().remove(callers.of(request.raw).id, parseRequest(nameParams, request.params).name);
-      return reply.code(204).send();
-    });
-  };
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/v1/secrets",
+      access: reads("secrets"),
+      summary: "The names of the caller's secrets and when each was changed",
+      answers: { 200: secretsAnswer },
+      handle: async ({ caller }) => ({ secrets: await vault().list(caller.id) }),
+    }),
+    defineRoute({
+      method: "PUT",
+      path,
+      access,
+      summary: "Stores a secret of the caller's. No route gives a value back",
+      params,
+      body: z.strictObject({ value: z.string().describe("The secret itself") }),
+      answers: { 204: null },
+      handle: ({ caller, params: { name }, body: { value } }) => vault().set(caller.id, name, value),
+    }),
+    defineRoute({
+      method: "DELETE",
+      path,
+      access,
+      summary: "Forgets a secret of the caller's",
+      params,
+      answers: { 204: null },
+      handle: ({ caller, params: { name } }) => vault().remove(caller.id, name),
+    }),
+  ];
 }
 
 function keepsNone(): never {

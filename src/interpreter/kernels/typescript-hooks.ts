@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { transform } from "sucrase";
 
 const TYPESCRIPT = /\.(?:ts|mts|cts|tsx)$/;
-/** What an import may say for a TypeScript file, as TypeScript itself reads it. */
+/** The extensions that an import may use for a TypeScript file, as in TypeScript itself. */
 const TYPED: Readonly<Record<string, readonly string[]>> = { ".js": [".ts", ".tsx"], ".mjs": [".mts"], ".cjs": [".cts"], ".jsx": [".tsx"] };
 const ENDINGS = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.tsx", "/index.js"];
 
@@ -14,7 +14,7 @@ export const initialize: InitializeHook<{ readonly entry: string }> = ({ entry }
   entryUrl = entry;
 };
 
-/** `./util`, `./util.js` and `./util.ts` all find `util.ts`. What exists as it is written is left to Node. */
+/** `./util`, `./util.js` and `./util.ts` all find `util.ts`. An import of an existing file is left to Node. */
 export const resolve: ResolveHook = (specifier, context, nextResolve) => {
   const url = toFileUrl(specifier, context.parentURL);
   const found = url && !isFile(url) ? candidates(url).find(isFile) : undefined;
@@ -50,13 +50,13 @@ function transpile(path: string, source: string): string {
       filePath: path,
     }).code;
   } catch (error) {
-    // The transpiler's own stack is not the author's.
+    // The stack of the transpiler means nothing to the program's author.
     if (error instanceof Error) error.stack = `SyntaxError: ${error.message}`;
     throw error;
   }
 }
 
-/** Programs written for `require`, and with no sign of modules, are run as they were meant. */
+/** A program that uses `require`, without any syntax of ES modules, runs as CommonJS. */
 function isCommonJs(code: string): boolean {
   const usesRequire = /\brequire\s*[.(]|\bmodule\.exports\b|\bexports\.\w/.test(code);
   return usesRequire && !/^[ \t]*(?:import\s*[\w{*"']|export\s*[\w{*])|\bimport\.meta\b|(?:^|[=(]\s*)await\s/m.test(code);

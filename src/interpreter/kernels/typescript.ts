@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 const entry = resolve(process.argv[2] ?? "");
 process.argv.splice(1, 2, entry);
 
-// The hooks live beside this file once both are bundled; the transpiler is loaded in their thread alone.
+// Both files are bundled into the same folder. Only the thread of the hooks loads the transpiler.
 const { href } = pathToFileURL(entry);
 register("./typescript-hooks.mjs", { parentURL: import.meta.url, data: { entry: href } });
 await import(href);

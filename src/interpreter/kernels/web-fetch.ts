@@ -5,25 +5,25 @@ import type { Duplex, Readable } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 
-/** What one address answered, redirects followed. */
+/** The response of a URL, after redirects. */
 export interface Fetched {
   readonly url: URL;
   readonly status: number;
-  /** As the server said it, in lower case. */
+  /** The server's Content-Type, in lower case. */
   readonly contentType: string;
   readonly body: Buffer;
-  /** It went on beyond `maxBytes`. */
+  /** True if the body has more than `maxBytes`. */
   readonly isCut: boolean;
 }
 
 export interface FetchOptions {
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** Proxies by scheme, as the environment names them. */
+  /** Environment variables, with a proxy for each scheme. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Why nothing was fetched. `refused`: by the sandbox's network policy. */
+/** The reason why nothing was fetched. `refused` means: refused by the sandbox's network policy. */
 export class FetchFailure extends Error {
   readonly kind: "refused" | "failed";
 
@@ -41,7 +41,7 @@ const HEADERS = {
   "user-agent": "Mozilla/5.0 (compatible; Belljar web_visit)",
 };
 
-/** GETs a page through the sandbox's proxies, so that a refusal comes with its reason. */
+/** GETs a page through the sandbox's proxies, because their refusals name a reason. */
 export async function fetchPage(address: URL, options: FetchOptions): Promise<Fetched> {
   let url = address;
   for (let step = 0; step <= REDIRECTS_MAX; step += 1) {
@@ -50,10 +50,10 @@ export async function fetchPage(address: URL, options: FetchOptions): Promise<Fe
     if (next === undefined) return readAnswer(url, response, options.maxBytes);
     response.destroy();
     if (next.protocol !== "http:" && next.protocol !== "https:")
-      throw new FetchFailure("failed", `It leads to ${next.protocol}, which is no page`);
+      throw new FetchFailure("failed", `It redirects to ${next.protocol}, which is not a web page`);
     url = next;
   }
-  throw new FetchFailure("failed", `It leads on more than ${REDIRECTS_MAX} times`);
+  throw new FetchFailure("failed", `It redirects more than ${REDIRECTS_MAX} times`);
 }
 
 async function ask(url: URL, { env, signal }: FetchOptions): Promise<IncomingMessage> {
@@ -63,7 +63,7 @@ async function ask(url: URL, { env, signal }: FetchOptions): Promise<IncomingMes
   const { hostname, port } = new URL(proxy);
   if (scheme === "https") {
     const socket = await openTunnel(url, { hostname, port }, signal);
-    // Without an agent, which would make connections of its own.
+    // No http.Agent, because an agent would open connections of its own.
     const createConnection = (): Duplex => connectTls({ socket, servername: serverNameOf(url) });
     return send(url, { signal, headers: HEADERS, createConnection });
   }
@@ -73,7 +73,7 @@ async function ask(url: URL, { env, signal }: FetchOptions): Promise<IncomingMes
   return response;
 }
 
-/** The sandbox's own programs are reached without a proxy. */
+/** Servers inside the sandbox are reached without a proxy. */
 function isExempt({ hostname }: URL, exempt = ""): boolean {
   return exempt.split(",").includes(hostname.replace(/^\[|\]$/g, ""));
 }
@@ -134,7 +134,7 @@ function createDecoder(encoding: string): Duplex | undefined {
   return encoding === "gzip" || encoding === "x-gzip" ? createGunzip() : undefined;
 }
 
-/** What is packed counts unpacked, so that a small answer cannot grow without end. */
+/** The limit applies to the decompressed bytes, so that a small response cannot expand without end. */
 async function readUpTo(stream: Readable, maxBytes: number): Promise<{ readonly bytes: Buffer; readonly isCut: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -9,9 +9,9 @@ export interface Page {
 }
 
 export interface PageOptions {
-  /** What links are relative to. */
+  /** Base URL of relative links. */
   readonly url: URL;
-  /** The whole page, and not its main text alone. */
+  /** Convert the whole page, not only its main text. */
   readonly whole: boolean;
 }
 
@@ -24,15 +24,18 @@ interface PageNode {
   readonly parentNode: PageNode | null;
 }
 
-/** What is never read: programs, looks, and what only a browser can show. */
+/** Elements that hold no text to read: scripts, styles, and embedded content. */
 const DROPPED = "script, style, noscript, template, iframe, object, embed, svg, canvas, link, meta";
-/** A main text this much shorter than the page is a wrong guess. */
+/** If the main text is a smaller share of the page's text, the guess was wrong. */
 const LEAST_SHARE = 0.02;
 
-/** Browsers nest no deeper; to look for the main text takes a time that grows with it. */
+/** Browsers nest elements no deeper. Finding the main text takes longer with each level. */
 const DEPTH_MAX = 512;
 
-/** The main text of an HTML page, or all of it where none stands out, as Markdown with absolute links. Throws a `RangeError` for one that is nested too deep. */
+/**
+ * Converts the main text of an HTML page to Markdown with absolute links. If no main text is found, it converts the whole page.
+ * Throws a `RangeError` for a page that is nested too deeply.
+ */
 export function toMarkdown(html: string, options: PageOptions): Page {
   const { document } = parseHTML(/<html[\s>]/i.test(html) ? html : `<!doctype html><html><head></head><body>${html}</body></html>`);
   assertShallow(document);
@@ -49,7 +52,7 @@ function assertShallow(document: Document): void {
   for (let node: PageNode | null = root; node;) {
     if (node.firstChild) {
       depth += 1;
-      if (depth > DEPTH_MAX) throw new RangeError("The page is nested too deep");
+      if (depth > DEPTH_MAX) throw new RangeError("The page is nested too deeply");
       node = node.firstChild;
       continue;
     }
@@ -81,7 +84,7 @@ function tidy(document: Document, base: URL): void {
   }
 }
 
-/** Links that are none, as `javascript:` and images in the page itself, are left out. */
+/** Removes links of other schemes, such as `javascript:` and `data:`. */
 function absolutise(element: PageElement, name: string, base: URL): void {
   const value = element.getAttribute(name) ?? "";
   const target = URL.canParse(value, base.href) ? new URL(value, base) : undefined;

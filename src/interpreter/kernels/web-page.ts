@@ -4,7 +4,7 @@ import type { Fetched } from "./web-fetch.ts";
 import { FetchFailure, fetchPage } from "./web-fetch.ts";
 import { toMarkdown } from "./web-markdown.ts";
 
-/** Reads `{url, whole}` from stdin, fetches the page, and writes a line of JSON: what the page is, and its text after it, or why there is none. */
+/** Reads `{url, whole}` from stdin and fetches the page. Writes a line of JSON about the page or the failure, and then the page's text. */
 
 interface Request {
   readonly url: string;
@@ -56,7 +56,7 @@ async function visit({ url, whole }: Request): Promise<Answer> {
 
 class Unreadable extends Error {}
 
-/** Servers that say nothing mean HTML, if it looks so. */
+/** Without a Content-Type, a body that looks like HTML counts as HTML. */
 function typeOf({ contentType, body }: Fetched): string {
   const [type = ""] = contentType.split(";");
   if (type.trim() !== "") return type.trim();
@@ -74,8 +74,8 @@ async function readContent(fetched: Fetched, type: string, whole: boolean): Prom
     const { title, markdown } = toMarkdown(decoded, { url: fetched.url, whole });
     return { title, text: markdown };
   } catch (error) {
-    // A page nested so deep is none that a person wrote.
-    if (error instanceof RangeError) throw new Unreadable("Its HTML is nested too deep to be read");
+    // No person wrote a page that is nested so deeply.
+    if (error instanceof RangeError) throw new Unreadable("Its HTML is nested too deeply to be read");
     throw error;
   }
 }
@@ -85,7 +85,7 @@ function isText({ body }: Fetched, type: string): boolean {
   return type.startsWith("text/") || !body.subarray(0, 8_192).includes(0);
 }
 
-/** By the header, else by what the page says of itself. */
+/** Uses the charset of the header, else the charset that the page declares, else UTF-8. */
 function decodeText({ contentType, body }: Fetched): string {
   const said = /charset\s*=\s*["']?([\w:.-]+)/i;
   const label = said.exec(contentType)?.[1] ?? said.exec(body.subarray(0, 2_048).toString("latin1"))?.[1] ?? "utf-8";
@@ -100,7 +100,7 @@ function decodeText({ contentType, body }: Fetched): string {
 async function readPdf({ body, isCut }: Fetched): Promise<string> {
   if (isCut) throw new Unreadable(`It is a PDF of more than ${MAX_BYTES} bytes; fetch it into a file with run_command`);
   const child = spawn("pdftotext", ["-layout", "-enc", "UTF-8", "-", "-"], { stdio: ["pipe", "pipe", "ignore"] });
-  // It may end before it has read all; its exit code says so.
+  // It may end before it has read all input. Its exit code tells.
   child.stdin.on("error", () => undefined);
   const missing = new Promise<never>((_done, reject) => {
     child.once("error", () => reject(new Unreadable("It is a PDF, and this sandbox has no pdftotext to read it")));
@@ -113,6 +113,6 @@ async function readPdf({ body, isCut }: Fetched): Promise<string> {
 }
 
 const answer = await visit(JSON.parse(await text(process.stdin)) as Request);
-// Connections that were left behind must not keep it.
+// Exit explicitly, because open connections must not keep the process alive.
 const { text: page = "", ...head } = { text: undefined, ...answer };
 process.stdout.write(`${JSON.stringify(head)}\n${page}`, () => process.exit());

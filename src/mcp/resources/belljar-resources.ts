@@ -2,14 +2,15 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import type { ResourceContent } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { hasToolset } from "../../sandbox/grants.ts";
-import { LIVE_STATES, type Principal } from "../../sandbox/sandbox.ts";
+import type { Principal, SandboxEvent, Sandboxes } from "../../sandbox/sandbox.ts";
 import type { Concerns, ResourceDescription, ResourceDoor, ResourceTemplate, WantedValue } from "../server/resource-door.ts";
 import { parseUri, TEMPLATES } from "./belljar-uri.ts";
 import type { BelljarUri } from "./belljar-uri.ts";
 import { completePath } from "./complete-path.ts";
+import { listLive, showSandboxes } from "./list-live.ts";
 import { readFileResource } from "./read-file-resource.ts";
-import type { SandboxChanges } from "./sandbox-changes.ts";
 import { toDetail } from "./sandbox-detail.ts";
+import { SandboxFollower } from "./sandbox-follower.ts";
 
 /** What is told of a template of sandboxes. */
 export interface TemplateInfo {
@@ -18,7 +19,7 @@ export interface TemplateInfo {
 }
 
 export interface BelljarResourcesOptions {
-  readonly changes: SandboxChanges;
+  readonly sandboxes: Sandboxes;
   readonly catalog: Pick<Catalog, "results" | "sandboxLog">;
   readonly templates: readonly TemplateInfo[];
 }
@@ -37,6 +38,9 @@ const TOOLSETS = {
   file: "files",
   result: undefined,
 } as const satisfies Record<BelljarUri["kind"], string | undefined>;
+
+/** The events that change the list. A changed state is not one: the list stays the same. */
+const CHANGES_LIST = { resync: true, created: true, changed: false, ended: true } as const satisfies Record<SandboxEvent["type"], boolean>;
 
 const ROOTS: readonly ResourceDescription[] = [
   { uri: SANDBOXES, name: "sandboxes", title: "Your sandboxes", mimeType: JSON_TYPE },
@@ -69,14 +73,18 @@ export function createBelljarResources(options: BelljarResourcesOptions): Resour
 
 class BelljarResources implements ResourceDoor {
   readonly #options: BelljarResourcesOptions;
+  readonly #follower: SandboxFollower;
 
   constructor(options: BelljarResourcesOptions) {
     this.#options = options;
+    this.#follower = new SandboxFollower(options.sandboxes);
   }
 
   async list(principal: Principal, cursor = "0") {
     const start = /^[0-9]{1,9}$/.test(cursor) ? Number(cursor) : Number.NaN;
-    const sandboxes = hasToolset(principal, TOOLSETS.sandboxes) ? [...ROOTS, ...(await this.#listSandboxes(principal))] : [];
+    const isShown = hasToolset(principal, TOOLSETS.sandboxes);
+    if (isShown) await this.#follower.follow(principal);
+    const sandboxes = isShown ? [...ROOTS, ...(await this.#listSandboxes(principal))] : [];
     const all = [...sandboxes, ...this.#listResults(principal)];
     if (!(start === 0 || start < all.length))
       throw new BelljarError("ARGUMENTS_INVALID", "The cursor is unknown: list again from the start");
@@ -92,6 +100,7 @@ class BelljarResources implements ResourceDoor {
     const named = parseGranted(principal, uri);
     try {
       if (named.kind === "result") return this.#result(principal, { ...named, uri });
+      if (named.kind === "sandboxes") return await this.#sandboxes(principal, uri);
       return [await this.#content(principal, { ...named, uri }, signal)];
     } catch (error) {
       throw asMissing(error);
@@ -105,22 +114,28 @@ class BelljarResources implements ResourceDoor {
 
   async watch(principal: Principal, uri: string): Promise<void> {
     const named = parseGranted(principal, uri);
+    const followed = named.kind === "sandboxes" || named.kind === "sandbox" ? this.#follower.follow(principal) : undefined;
     try {
-      if (named.kind === "sandboxes") await this.#options.changes.watchAll(principal);
-      if (named.kind === "sandbox" || named.kind === "file") await this.#options.changes.watch(principal, named.id);
+      if (named.kind === "sandbox" || named.kind === "file") await this.#options.sandboxes.get(principal, named.id);
+      await followed;
     } catch (error) {
       throw asMissing(error);
     }
   }
 
   onUpdate(listener: (concerns: Concerns, uri: string) => void): () => void {
-    return this.#options.changes.onChange(({ principalId, sandboxId }) => {
-      for (const uri of [SANDBOXES, `${SANDBOXES}${sandboxId}`]) listener(concernsOf(principalId), uri);
+    return this.#follower.onEvent((principalId, event) => {
+      const concerns = concernsOf(principalId);
+      listener(concerns, SANDBOXES);
+      const changed = event.type === "resync" ? event.sandboxes : [event.sandbox];
+      for (const id of changed) listener(concerns, `${SANDBOXES}${id}`);
     });
   }
 
   onListChange(listener: (concerns: Concerns) => void): () => void {
-    return this.#options.changes.onChange(({ principalId }) => listener(concernsOf(principalId)));
+    return this.#follower.onEvent((principalId, { type }) => {
+      if (CHANGES_LIST[type]) listener(concernsOf(principalId));
+    });
   }
 
   /** What is left of it, if there is more than one read answers, is named by a content of its own. */
@@ -133,11 +148,17 @@ class BelljarResources implements ResourceDoor {
     return [whole, { ...rest, text: `[${next} of ${total} bytes so far; read on at ${rest.uri}]` }];
   }
 
+  /** If there are more than one answer may hold, a content of its own says so. */
+  async #sandboxes(principal: Principal, uri: string): Promise<readonly ResourceContent[]> {
+    const { text, count, areAll } = await showSandboxes(this.#options.sandboxes, principal);
+    const shown = { uri, mimeType: JSON_TYPE, text };
+    const note = `[The newest ${count} are shown; sandbox_list shows all, page by page]`;
+    return areAll ? [shown] : [shown, { uri, mimeType: "text/plain", text: note }];
+  }
+
   async #content(principal: Principal, named: Named, signal: AbortSignal): Promise<ResourceContent> {
-    const { sandboxes } = this.#options.changes;
+    const { sandboxes } = this.#options;
     switch (named.kind) {
-      case "sandboxes":
-        return toJson(named.uri, (await sandboxes.list(principal, {})).map(toDetail));
       case "sandbox":
         return toJson(named.uri, await this.#detail(principal, named.id));
       case "file":
@@ -150,8 +171,8 @@ class BelljarResources implements ResourceDoor {
   }
 
   async #detail(principal: Principal, id: string) {
-    const { changes, catalog } = this.#options;
-    const info = await changes.sandboxes.info(principal, id);
+    const { sandboxes, catalog } = this.#options;
+    const info = await sandboxes.info(principal, id);
     return { ...toDetail(info), log: catalog.sandboxLog.lines(info.id) };
   }
 
@@ -162,8 +183,7 @@ class BelljarResources implements ResourceDoor {
   }
 
   async #listSandboxes(principal: Principal): Promise<readonly ResourceDescription[]> {
-    const live = await this.#options.changes.sandboxes.list(principal, { state: LIVE_STATES });
-    return live.map(({ id, shortId, state, defaultName }) => ({
+    return listLive(this.#options.sandboxes, principal, ({ id, shortId, state, defaultName }) => ({
       uri: `${SANDBOXES}${id}`,
       name: defaultName === undefined ? `sandbox ${shortId}` : `sandbox ${shortId} (${defaultName})`,
       description: state,
@@ -181,15 +201,14 @@ class BelljarResources implements ResourceDoor {
   }
 
   async #candidates(principal: Principal, uriTemplate: string, { name, value, given = {} }: WantedValue): Promise<readonly string[]> {
-    const { changes, catalog, templates } = this.#options;
+    const { sandboxes, catalog, templates } = this.#options;
     const kind = KINDS.find((one) => TEMPLATES[one] === uriTemplate);
     if (kind === undefined || !isGranted(principal, kind)) return [];
     if (uriTemplate === TEMPLATES.template) return templates.map((template) => template.name);
     if (uriTemplate === TEMPLATES.result && name === "id") return catalog.results.list(principal).map(({ id }) => id);
-    if (uriTemplate === TEMPLATES.file && name === "path")
-      return completePath(changes.sandboxes, principal, { id: given["id"], start: value });
+    if (uriTemplate === TEMPLATES.file && name === "path") return completePath(sandboxes, principal, { id: given["id"], start: value });
     const isSandbox = (uriTemplate === TEMPLATES.sandbox || uriTemplate === TEMPLATES.file) && name === "id";
-    return isSandbox ? (await changes.sandboxes.list(principal, { state: LIVE_STATES })).map(({ id }) => id) : [];
+    return isSandbox ? listLive(sandboxes, principal, ({ id }) => id) : [];
   }
 }
 
@@ -215,7 +234,7 @@ function concernsOf(principalId: string): Concerns {
 }
 
 type Of<Kind> = Extract<BelljarUri, { readonly kind: Kind }>;
-type Named = Exclude<BelljarUri, Of<"result">> & { readonly uri: string };
+type Named = Exclude<BelljarUri, Of<"result" | "sandboxes">> & { readonly uri: string };
 
 function toJson(uri: string, value: unknown): ResourceContent {
   return { uri, mimeType: JSON_TYPE, text: JSON.stringify(value, null, 2) };

@@ -1,23 +1,16 @@
+import * as z from "zod";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
+import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
 
-/** A sandbox as its resource shows it. Whose it is need not be told: only its owner reads it. */
-export function toDetail(info: SandboxInfo) {
-  return {
-    id: info.id,
-    short_id: info.shortId,
-    state: info.state,
-    state_reason: info.stateReason ?? null,
-    template: info.template,
-    runtime: info.runtime,
-    created_at: info.createdAt.toISOString(),
-    deadline: info.deadline?.toISOString() ?? null,
-    ended_at: info.endedAt?.toISOString() ?? null,
-    end_reason: info.endReason ?? null,
-    limits: info.limits,
-    unenforced: info.unenforced,
-    network: info.network,
-    workspace: info.workspace ?? null,
-    metadata: info.metadata,
-    default_name: info.defaultName ?? null,
-  };
+const shown = sandboxSchema.omit({ owner: true });
+const NAMES = Object.keys(shown.shape) as readonly (keyof typeof shown.shape)[];
+
+/** A sandbox as its resource shows it, in snake case, with null for what it does not have. Only its owner reads it, so it names no owner. */
+export function toDetail(info: SandboxInfo): Readonly<Record<string, unknown>> {
+  const fields = z.encode(shown, info);
+  return Object.fromEntries(NAMES.map((name) => [toSnakeCase(name), fields[name] ?? null]));
+}
+
+function toSnakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -4,6 +4,8 @@ import { settleWithin } from "../../async/settle-within.ts";
 export interface Calls {
   /** Runs `work` with a signal that aborts with the caller's or when the server stops. */
   run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** As `run`, for a caller whose own controller ends the work. */
+  track<T>(controller: AbortController, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
   /**
    * Lets calls end by themselves for at most `graceMs`, then aborts them, and what starts later. Resolves when nothing is in
    * flight, at latest a bounded time after the abort: one call that does not heed it must not keep the process.
@@ -24,18 +26,26 @@ export function createCalls(): Calls {
   async function settled(): Promise<void> {
     while (inFlight.size > 0) await Promise.allSettled(inFlight.values());
   }
+  async function track<T>(controller: AbortController, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (isAborted) controller.abort();
+    const promise = work(controller.signal);
+    inFlight.set(controller, promise);
+    try {
+      return await promise;
+    } finally {
+      inFlight.delete(controller);
+    }
+  }
   return {
+    track,
     async run(signal, work) {
       const controller = new AbortController();
       const forward = (): void => controller.abort(signal.reason);
       signal.addEventListener("abort", forward, { once: true });
-      if (isAborted || signal.aborted) controller.abort(signal.reason);
-      const promise = work(controller.signal);
-      inFlight.set(controller, promise);
+      if (signal.aborted) forward();
       try {
-        return await promise;
+        return await track(controller, work);
       } finally {
-        inFlight.delete(controller);
         signal.removeEventListener("abort", forward);
       }
     },

@@ -1,7 +1,8 @@
-import type { LoggingLevel, ServerContext } from "@modelcontextprotocol/server";
+import type { LoggingLevel } from "@modelcontextprotocol/server";
+import type { CallClient } from "../../catalog/question.ts";
 
 /** What a request says beside its own arguments, and what can be said to its client before the answer. */
-export interface ClientChannel {
+export interface ClientChannel extends CallClient {
   /** What the client answered to an `InputRequired` of the same call, by its keys. */
   readonly inputResponses: Readonly<Record<string, unknown>>;
   /** Comes back as it was sent, or as somebody made it: check it. */
@@ -15,14 +16,4 @@ export interface InputRequired {
   readonly resultType: "input_required";
   readonly inputRequests?: Readonly<Record<string, { readonly method: string; readonly params?: unknown }>>;
   readonly requestState?: string;
-}
-
-export function toClientChannel({ mcpReq }: ServerContext): ClientChannel {
-  const state: unknown = mcpReq.requestState();
-  return {
-    inputResponses: mcpReq.inputResponses ?? {},
-    requestState: typeof state === "string" ? state : undefined,
-    // A message that cannot be sent has no reader any more; the call's own signal tells that to the work.
-    log: (level, data) => void mcpReq.log(level, data).catch(() => undefined),
-  };
 }

@@ -1,7 +1,7 @@
 import type { CompleteRequest, CompleteResult, Server } from "@modelcontextprotocol/server";
 import { toProtocolError } from "./protocol-error.ts";
 import type { McpServerOptions } from "./server-options.ts";
-import type { Caller } from "./tool-door.ts";
+import type { Caller } from "../../catalog/caller.ts";
 
 /** What the protocol lets one answer hold. */
 const VALUES_MAX = 100;

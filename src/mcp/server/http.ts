@@ -2,19 +2,22 @@ import type { IncomingMessage } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { classifyInboundRequest, createMcpHandler } from "@modelcontextprotocol/server";
 import type { McpHttpHandler } from "@modelcontextprotocol/server";
+import { concerns } from "../../catalog/caller.ts";
 import { createCalls } from "./calls.ts";
 import { LegacyHttp } from "./legacy-http.ts";
 import type { HttpExchange } from "./legacy-http.ts";
 import { watchListened } from "./listened.ts";
 import { INVALID_REQUEST, sendJsonRpcError } from "./json-rpc.ts";
+import { HeldCalls } from "./held-calls.ts";
 import { Listeners } from "./listeners.ts";
-import { isNestedTooDeep, NESTING_MAX } from "./nesting.ts";
+import { isNestedTooDeep, NESTING_MAX } from "../../catalog/nesting.ts";
 import { createMcpServer } from "./server.ts";
-import type { McpConnection } from "./server.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import type { SessionLimits } from "./sessions.ts";
 import { SseHttp } from "./sse-http.ts";
 import { StoredLists } from "./stored-lists.ts";
+import type { ToolDoorResult } from "./tool-door.ts";
 
 export type McpHttpOptions = McpServerOptions & Partial<SessionLimits>;
 
@@ -36,6 +39,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const calls = createCalls();
   const legacy = new LegacyHttp({ maxSessions: MAX_SESSIONS, idleMs: SESSION_IDLE_MS, ...options }, calls);
   const sse = new SseHttp({ maxSessions: MAX_SESSIONS, ...options }, calls);
+  const held = new HeldCalls<ToolDoorResult>(calls);
   const exchanges = new WeakMap<Request, McpConnection>();
   const modern = createModernHandler(options, exchanges);
   const listeners = new Listeners(() => createModernHandler(options, exchanges));
@@ -54,7 +58,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       const method = methodOf(body);
       const handler = method === "subscriptions/listen" ? listeners.open(caller.principal, exchange.response) : modern;
       const fetch: McpHttpHandler["fetch"] = (request, extra) => {
-        exchanges.set(request, { caller, calls, lists, ...(method !== undefined && { method }) });
+        exchanges.set(request, { caller, calls, held, lists, ...(method !== undefined && { method }) });
         return handler.fetch(request, extra);
       };
       watchListened(options, caller, body);
@@ -85,10 +89,10 @@ function createModernHandler(options: McpServerOptions, exchanges: WeakMap<Reque
 
 function announceChanges({ tools, prompts, resources }: McpServerOptions, listeners: Listeners): () => void {
   const stops = [
-    tools.onChange(() => listeners.publish({ kind: "tools_list_changed" })),
-    prompts?.onChange(() => listeners.publish({ kind: "prompts_list_changed" })),
-    resources?.onListChange((concerns) => listeners.publish({ kind: "resources_list_changed" }, concerns)),
-    resources?.onUpdate((concerns, uri) => listeners.publish({ kind: "resource_updated", uri }, concerns)),
+    tools.onChange((ownerId) => listeners.publish({ kind: "tools_list_changed" }, (principal) => concerns(ownerId, principal))),
+    prompts?.onChange((ownerId) => listeners.publish({ kind: "prompts_list_changed" }, (principal) => concerns(ownerId, principal))),
+    resources?.onListChange((isConcerned) => listeners.publish({ kind: "resources_list_changed" }, isConcerned)),
+    resources?.onUpdate((isConcerned, uri) => listeners.publish({ kind: "resource_updated", uri }, isConcerned)),
   ];
   return () => stops.forEach((stop) => stop?.());
 }

@@ -16,6 +16,7 @@ export function jsonRpcError(error: { readonly code: number; readonly message: s
 
 export const PARSE_ERROR = -32_700;
 export const INVALID_REQUEST = -32_600;
+export const INTERNAL_ERROR = -32_603;
 /** Servers' own range; SDK servers use these two for a refused request and for an unknown session. */
 export const REQUEST_REFUSED = -32_000;
 export const SESSION_UNKNOWN = -32_001;

@@ -10,7 +10,7 @@ import type { McpServerOptions } from "./server-options.ts";
 import { Sessions } from "./sessions.ts";
 import type { Session, SessionLimits } from "./sessions.ts";
 import { StoredLists } from "./stored-lists.ts";
-import type { Caller } from "./tool-door.ts";
+import type { Caller } from "../../catalog/caller.ts";
 
 export interface HttpExchange {
   readonly request: IncomingMessage;

@@ -1,21 +1,26 @@
 import { isJSONRPCRequest } from "@modelcontextprotocol/server";
 import type { McpServerOptions } from "./server-options.ts";
-import type { Caller } from "./tool-door.ts";
+import type { Caller } from "../../catalog/caller.ts";
 
 const URIS_MAX = 1_000;
 
 /**
- * Has the resources watched that a `subscriptions/listen` names. The SDK serves that request by itself, and honours a URI
- * whether or not there is such a resource, so one that cannot be watched is no failure.
+ * Watches the resources that a `subscriptions/listen` names, and the list if the request asks for it. The SDK answers that request by
+ * itself and accepts any URI, so a resource that cannot be watched is no failure.
  */
 export function watchListened({ resources }: McpServerOptions, { principal }: Caller, message: unknown): void {
   if (!resources) return;
-  for (const uri of listenedUris(message)) void resources.watch(principal, uri).catch(() => undefined);
+  const { resourceSubscriptions: uris, resourcesListChanged } = listenedOf(message);
+  if (resourcesListChanged === true) void resources.list(principal).catch(() => undefined);
+  for (const uri of textsOf(uris)) void resources.watch(principal, uri).catch(() => undefined);
 }
 
-function listenedUris(message: unknown): readonly string[] {
-  if (!isJSONRPCRequest(message) || message.method !== "subscriptions/listen") return [];
-  const { notifications } = (message.params ?? {}) as { notifications?: { resourceSubscriptions?: unknown } };
-  const uris = notifications?.resourceSubscriptions;
+function listenedOf(message: unknown): { readonly resourceSubscriptions?: unknown; readonly resourcesListChanged?: unknown } {
+  if (!isJSONRPCRequest(message) || message.method !== "subscriptions/listen") return {};
+  const { notifications } = (message.params ?? {}) as { notifications?: object };
+  return notifications ?? {};
+}
+
+function textsOf(uris: unknown): readonly string[] {
   return Array.isArray(uris) ? uris.slice(0, URIS_MAX).filter((uri) => typeof uri === "string") : [];
 }

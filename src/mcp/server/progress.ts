@@ -1,30 +1,33 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
+import type { Progress } from "../../catalog/tool.ts";
 
-export interface Progress {
-  report(message: string): void;
+export interface ProgressReporter {
+  report(progress: Progress): void;
   /** Nothing is sent after it: a client must not see progress of a call that has been answered. */
   end(): void;
 }
 
-/** Undefined unless the client sent a progress token. Reports that come faster than the client takes them are dropped. */
-export function createProgress(context: ServerContext): Progress | undefined {
+/**
+ * Undefined unless the client sent a progress token. Reports that come faster than the client takes them are dropped, and those whose
+ * number is no larger than the last one's, which the protocol does not allow.
+ */
+export function createProgress(context: ServerContext): ProgressReporter | undefined {
   const token = context.mcpReq._meta?.progressToken;
   if (token === undefined) return undefined;
   let isBusy = false;
   let isOver = false;
-  let count = 0;
+  let last = -Infinity;
   const free = (): void => {
     isBusy = false;
   };
   return {
-    report(message) {
-      if (isBusy || isOver) return;
+    report({ progress, total, message }) {
+      if (isBusy || isOver || !(progress > last)) return;
       isBusy = true;
-      count += 1;
+      last = progress;
+      const told = { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) };
       // A rejection says that the connection is gone; the call's own signal tells that to the work.
-      context.mcpReq
-        .notify({ method: "notifications/progress", params: { progressToken: token, progress: count, message } })
-        .then(free, free);
+      context.mcpReq.notify({ method: "notifications/progress", params: { progressToken: token, ...told } }).then(free, free);
     },
     end() {
       isOver = true;

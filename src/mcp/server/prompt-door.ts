@@ -1,3 +1,4 @@
+import type { ChangeListener } from "../../catalog/caller.ts";
 import type { ToolContent } from "../../catalog/tool.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { ClientChannel, InputRequired } from "./client-channel.ts";
@@ -25,5 +26,5 @@ export interface PromptDoor {
     client: ClientChannel,
   ): Promise<PromptResult | InputRequired>;
   complete(principal: Principal, name: string, argument: { readonly name: string; readonly value: string }): Promise<readonly string[]>;
-  onChange(listener: () => void): () => void;
+  onChange(listener: ChangeListener): () => void;
 }

@@ -1,8 +1,8 @@
 import type { GetPromptResult, ListPromptsResult, Server } from "@modelcontextprotocol/server";
-import { toClientChannel } from "./client-channel.ts";
+import { openChannel } from "./request-channel.ts";
 import { toProtocolError } from "./protocol-error.ts";
 import type { McpServerOptions } from "./server-options.ts";
-import type { Caller } from "./tool-door.ts";
+import type { Caller } from "../../catalog/caller.ts";
 
 export function servePrompts(server: Server, { prompts, onError }: McpServerOptions, { principal }: Caller): void {
   if (!prompts) return;
@@ -11,7 +11,7 @@ export function servePrompts(server: Server, { prompts, onError }: McpServerOpti
   }));
   server.setRequestHandler("prompts/get", async ({ params }, context): Promise<GetPromptResult> => {
     try {
-      return (await prompts.get(principal, params.name, params.arguments ?? {}, toClientChannel(context))) as GetPromptResult;
+      return (await prompts.get(principal, params.name, params.arguments ?? {}, openChannel(server, context))) as GetPromptResult;
     } catch (error) {
       throw toProtocolError(error, onError);
     }

@@ -24,12 +24,12 @@ export type Concerns = (principal: Principal) => boolean;
 
 /** What MCP needs to serve resources. A resource of another owner answers exactly as none. */
 export interface ResourceDoor {
-  /** Rejects with `ARGUMENTS_INVALID` for an unknown cursor. */
+  /** Changes of the principal's list are told from now on. Rejects with `ARGUMENTS_INVALID` for an unknown cursor. */
   list(
     principal: Principal,
     cursor?: string,
   ): Promise<{ readonly resources: readonly ResourceDescription[]; readonly nextCursor?: string }>;
-  templates(): readonly ResourceTemplate[];
+  templates(principal: Principal): readonly ResourceTemplate[];
   /** Rejects with `RESOURCE_NOT_FOUND`, and with `FORBIDDEN` for what its grants leave out. */
   read(principal: Principal, uri: string, signal: AbortSignal): Promise<readonly ResourceContent[]>;
   /** Values that start with `value` for a variable of one of the templates. */

@@ -1,8 +1,9 @@
 import type { ListResourcesResult, ListResourceTemplatesResult, ReadResourceResult, Server } from "@modelcontextprotocol/server";
 import { BelljarError } from "../../errors.ts";
 import { toProtocolError, toResourceError } from "./protocol-error.ts";
+import { isModern } from "./request-channel.ts";
 import type { McpServerOptions } from "./server-options.ts";
-import type { Caller } from "./tool-door.ts";
+import type { Caller } from "../../catalog/caller.ts";
 
 /** What one connection may follow at once. */
 const SUBSCRIPTIONS_MAX = 1_000;
@@ -15,7 +16,7 @@ export function serveResources(server: Server, { resources, onError }: McpServer
     return { ...page, resources: [...page.resources] };
   });
   server.setRequestHandler("resources/templates/list", (): ListResourceTemplatesResult => ({
-    resourceTemplates: [...resources.templates()],
+    resourceTemplates: [...resources.templates(principal)],
   }));
   server.setRequestHandler("resources/read", async ({ params: { uri } }, { mcpReq }): Promise<ReadResourceResult> => {
     try {
@@ -65,7 +66,5 @@ export function announceResources(server: Server, { resources }: McpServerOption
 
 /** A client that keeps no such list, as those of 2026-07-28, says elsewhere what it follows. */
 function isFollowed(server: Server, uri: string): boolean {
-  return server.getNegotiatedProtocolVersion() === MODERN || (subscriptions.get(server)?.has(uri) ?? false);
+  return isModern(server) || (subscriptions.get(server)?.has(uri) ?? false);
 }
-
-const MODERN = "2026-07-28";

@@ -1,25 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
-import type { CallToolResult, CallToolRequest, ListToolsResult, ServerContext } from "@modelcontextprotocol/server";
+import type { ListToolsResult, ServerContext } from "@modelcontextprotocol/server";
 import { toProtocolError } from "./protocol-error.ts";
-import type { Calls } from "./calls.ts";
-import { toClientChannel } from "./client-channel.ts";
 import { serveCompletions } from "./completions.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
-import { createProgress } from "./progress.ts";
 import { servePrompts } from "./prompts.ts";
 import { announceResources, serveResources } from "./resources.ts";
 import type { McpServerOptions } from "./server-options.ts";
-import type { StoredLists } from "./stored-lists.ts";
-import type { Caller } from "./tool-door.ts";
-
-/** One connection, or one request of a client that keeps none. */
-export interface McpConnection {
-  readonly caller: Caller;
-  readonly calls: Calls;
-  readonly lists: StoredLists;
-  /** The one method that will be asked for, if that is known: the others need no handlers. */
-  readonly method?: string;
-}
+import type { McpConnection } from "./mcp-connection.ts";
+import { callTool } from "./tool-calls.ts";
+import { concerns } from "../../catalog/caller.ts";
 
 /** How long a client may keep a list; its owner decides who sees which tools, so the list is `private`. */
 const LIST_TTL_MS = 60_000;
@@ -38,7 +28,7 @@ export function createMcpServer(options: McpServerOptions, exchange: McpConnecti
       },
       instructions: INSTRUCTIONS,
       cacheHints: cacheHints(),
-      // Only elicitation would use one; the SDK's default would build Ajv at every start.
+      // Only the SDK's own elicitation would use one, and its default would build Ajv at every start: answers are checked at the door.
       jsonSchemaValidator: { getValidator: refuseValidation },
     },
   );
@@ -53,18 +43,21 @@ export function createMcpServer(options: McpServerOptions, exchange: McpConnecti
 
 function serveTools(server: Server, options: McpServerOptions, exchange: McpConnection): void {
   server.setRequestHandler("tools/list", ({ params }, context) => listTools(options, exchange, { cursor: params?.cursor, context }));
-  server.setRequestHandler("tools/call", (request, context) =>
-    exchange.calls.run(context.mcpReq.signal, (signal) => callTool(options, exchange.caller, { request, context, signal })),
-  );
+  server.setRequestHandler("tools/call", ({ params }, context) => callTool(options, exchange, { params, server, context }));
 }
 
 /** One SDK server for a connection that stays: its client hears of each change. */
 export function createConnectionServer(options: McpServerOptions, exchange: McpConnection): Server {
-  const server = createMcpServer(options, exchange);
+  const server = createMcpServer(options, { ...exchange, id: randomUUID() });
+  const { principal } = exchange.caller;
   // A notification that cannot be sent has no reader any more.
   const stops = [
-    options.tools.onChange(() => void server.sendToolListChanged().catch(() => undefined)),
-    options.prompts?.onChange(() => void server.sendPromptListChanged().catch(() => undefined)),
+    options.tools.onChange((ownerId) => {
+      if (concerns(ownerId, principal)) void server.sendToolListChanged().catch(() => undefined);
+    }),
+    options.prompts?.onChange((ownerId) => {
+      if (concerns(ownerId, principal)) void server.sendPromptListChanged().catch(() => undefined);
+    }),
     announceResources(server, options, exchange.caller),
   ];
   server.onclose = () => stops.forEach((stop) => stop?.());
@@ -96,35 +89,6 @@ function listTools(
     return { tools: listed as ListToolsResult["tools"], ...(nextCursor !== undefined && { nextCursor }) };
   } catch (error) {
     throw toProtocolError(error, onError);
-  }
-}
-
-interface Call {
-  readonly request: CallToolRequest;
-  readonly context: ServerContext;
-  readonly signal: AbortSignal;
-}
-
-async function callTool(options: McpServerOptions, caller: Caller, call: Call): Promise<CallToolResult> {
-  const { name, arguments: args = {} } = call.request.params;
-  const progress = createProgress(call.context);
-  const client = toClientChannel(call.context);
-  // Whoever mounts the server has checked it.
-  const requestId = call.context.http?.req?.headers.get("x-request-id") ?? undefined;
-  try {
-    const result = await options.tools.call(caller.principal, name, args, {
-      client,
-      signal: call.signal,
-      ...(requestId !== undefined && { requestId }),
-      log: (level, message) => client.log(level, message),
-      ...(progress && { progress: (message: string) => progress.report(message) }),
-      ...(caller.defaultName !== undefined && { defaultName: caller.defaultName }),
-    });
-    return result as CallToolResult;
-  } catch (error) {
-    throw toProtocolError(error, options.onError);
-  } finally {
-    progress?.end();
   }
 }
 

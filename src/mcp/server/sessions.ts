@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import type { StoredLists } from "./stored-lists.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
-import type { Caller } from "./tool-door.ts";
+import type { Caller } from "../../catalog/caller.ts";
 
 /** A client of an older protocol revision, between its `initialize` and its end. */
 export interface Session {

@@ -30,11 +30,11 @@ it("tells of progress and of a list that changed", async () => {
     const options = { signal: cancel.signal, onprogress: ({ message }: { message?: string }) => resolve(message) };
     one.client.callTool({ name: "wait", arguments: {} }, options).catch(() => undefined);
   });
-  (await started).progress("half way");
+  (await started).progress({ progress: 1, message: "half way" });
   expect(await progressed).toBe("half way");
   cancel.abort();
   const changed = new Promise<void>((resolve) => one.client.setNotificationHandler("notifications/tools/list_changed", () => resolve()));
-  one.probe.tools.add([]);
+  one.probe.more.set([]);
   await changed;
 });
 

@@ -9,7 +9,7 @@ import type { HttpExchange } from "./legacy-http.ts";
 import { createConnectionServer } from "./server.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import { StoredLists } from "./stored-lists.ts";
-import type { Caller } from "./tool-door.ts";
+import type { Caller } from "../../catalog/caller.ts";
 
 export interface SseHttpOptions extends McpServerOptions {
   readonly maxSessions: number;

@@ -2,11 +2,13 @@ import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createCalls } from "./calls.ts";
+import { HeldCalls } from "./held-calls.ts";
 import { watchListened } from "./listened.ts";
 import { createConnectionServer } from "./server.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import { StoredLists } from "./stored-lists.ts";
-import type { Caller } from "./tool-door.ts";
+import type { ToolDoorResult } from "./tool-door.ts";
+import type { Caller } from "../../catalog/caller.ts";
 
 export interface StdioServerOptions extends McpServerOptions {
   readonly caller: Caller;
@@ -25,9 +27,13 @@ export interface StdioServer {
 export function serveMcpStdio(options: StdioServerOptions): StdioServer {
   const { caller, output = process.stdout } = options;
   const calls = createCalls();
+  const held = new HeldCalls<ToolDoorResult>(calls);
   const lists = new StoredLists();
   const transport = new ListingTransport(lists, options.input ?? process.stdin, output);
-  const connection = serveStdio(() => createConnectionServer(options, { caller, calls, lists }), { transport, onerror: options.onError });
+  const connection = serveStdio(() => createConnectionServer(options, { caller, calls, held, lists }), {
+    transport,
+    onerror: options.onError,
+  });
   const deliver = transport.onmessage;
   transport.onmessage = (message) => {
     lists.expect(message);

@@ -53,7 +53,7 @@ it.each([
   expect(kindOfAddress(address, NONE)).toBe("closed");
 });
 
-it("takes an address of this machine for private, whatever it is", () => {
+it("treats every address of this machine as private", () => {
   expect(kindOfAddress("93.184.215.14", new Set(["93.184.215.14"]))).toBe("private");
   const addresses = Object.values(networkInterfaces()).flatMap((rows) => rows?.map(({ address }) => address) ?? []);
   expect([...ownAddresses()]).toEqual(expect.arrayContaining(addresses.filter((address) => !address.includes("%"))));

@@ -3,8 +3,8 @@ import { networkInterfaces } from "node:os";
 import { toCanonicalHost, toIpv4, toIpv6Groups } from "../host-name.ts";
 
 /**
- * `public`: anybody may have it. `private`: this machine or its own network; reached only where a rule names the host and the port.
- * `closed`: metadata, link-local, multicast and what is no host at all; reached only where a rule names the address itself and the port.
+ * `public`: on the public Internet. `private`: this machine or its own network; reached only if a rule names the host and the port.
+ * `closed`: metadata, link-local, multicast and reserved; reached only if a rule names the address itself and the port.
  */
 export type AddressKind = "public" | "private" | "closed";
 
@@ -33,16 +33,16 @@ const CLOSED_IPV6 = [
   "3fff::/20",
   "2002::/16", // 6to4, which carries an IPv4 address
 ];
-/** The only block that hosts of the Internet have addresses from. */
+/** The only block with addresses of hosts on the Internet. */
 const GLOBAL_IPV6 = toBlockList(["2000::/3"]);
-/** All of loopback, and what the kernel takes for it. Addresses of IPv4 in IPv6 are checked as those of IPv4. */
+/** Loopback, and the addresses that the kernel treats like it. IPv4 addresses inside IPv6 are checked as IPv4. */
 const THIS_MACHINE = toBlockList(["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"]);
 const LISTS = {
   closed: toBlockList([...CLOSED_IPV4, ...CLOSED_IPV6]),
   private: toBlockList([...PRIVATE_IPV4, ...PRIVATE_IPV6]),
 };
 
-/** `own`: the addresses of this machine's interfaces, which are private to it whatever they are. */
+/** `own`: the addresses of this machine's interfaces. They always count as private. */
 export function kindOfAddress(address: string, own: ReadonlySet<string> = ownAddresses()): AddressKind {
   const translated = isIPv4(address) ? undefined : fromTranslated(address);
   if (translated !== undefined) return kindOfAddress(translated, own);
@@ -52,7 +52,7 @@ export function kindOfAddress(address: string, own: ReadonlySet<string> = ownAdd
   return family === "ipv4" || GLOBAL_IPV6.check(address, family) ? "public" : "closed";
 }
 
-/** Whether a connection to this address stays on this machine. */
+/** Returns true if a connection to this address stays on this machine. */
 export function isOwnAddress(address: string, own: ReadonlySet<string> = ownAddresses()): boolean {
   const translated = isIPv4(address) ? undefined : fromTranslated(address);
   if (translated !== undefined) return isOwnAddress(translated, own);
@@ -64,7 +64,7 @@ export function ownAddresses(): ReadonlySet<string> {
   return new Set(rows.flatMap(({ address }) => toCanonicalHost(address.split("%", 1)[0] ?? "") ?? []));
 }
 
-/** What a translator would make of 64:ff9b::/96 is an IPv4 address, and is judged as that one. */
+/** NAT64 translates 64:ff9b::/96 to IPv4, so such an address is judged by the IPv4 address in it. */
 function fromTranslated(address: string): string | undefined {
   const groups = toIpv6Groups(address);
   const [first, second, ...rest] = groups;

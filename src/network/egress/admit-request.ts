@@ -11,7 +11,7 @@ import { Refusal } from "./refusal.ts";
 
 const NOWHERE = { host: "", port: 0 };
 
-/** What goes out for a request: where, as which rule allows it, with what a secret's guard made of it. */
+/** An admitted request as it is sent out: its target, its path, and its headers with the secrets filled in. */
 export interface Outgoing {
   readonly target: HttpTarget;
   readonly path: string;
@@ -19,7 +19,7 @@ export interface Outgoing {
   readonly filled: FilledRequest | undefined;
 }
 
-/** Judges a request and begins its flow; a refused one is in the audit already. */
+/** Judges a request and begins its flow. Returns a `Refusal` instead of the request if it is refused. */
 export async function admitRequest(
   visit: HttpVisit,
   request: IncomingMessage,
@@ -55,7 +55,7 @@ async function prepare(
   const { host, port } = target.place;
   const authority =
     port === (target.scheme === "https" ? 443 : 80) ? toAuthority(host, port).replace(/:\d+$/, "") : toAuthority(host, port);
-  // Node's server has answered an Expect already.
+  // Node's server has already answered an Expect header.
   const { expect: _answered, ...passed } = withoutHopByHop(request.headers);
   const headers = { ...passed, ...framing(request), host: authority };
   const filled = await fill(visit, target, { path: judged.path, headers });
@@ -63,7 +63,7 @@ async function prepare(
   return { target, path: filled?.path ?? judged.path, headers: filled?.headers ?? headers, filled };
 }
 
-/** With one of these a server takes another method or path than the request's own. */
+/** Headers that make some servers use another method or path than the request line. */
 const OVERRIDES = ["x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-original-uri", "x-rewrite-url"];
 
 function hasOverride({ headers }: IncomingMessage): boolean {
@@ -91,12 +91,12 @@ function missingRefusal(error: unknown): Refusal | undefined {
   return error instanceof BelljarError && error.code === "SECRET_NOT_FOUND" ? new Refusal("secret-missing", error.message) : undefined;
 }
 
-/** Another coding would be undone by one reader and not by the next. */
+/** Refuses other transfer codings, because one HTTP implementation may decode them and the next may not. */
 function isPlainlyFramed({ headers }: IncomingMessage): boolean {
   return (headers["transfer-encoding"] ?? "chunked").toLowerCase() === "chunked";
 }
 
-/** Said outright: Node writes the body of a GET or a DELETE bare, and what is in it would be read as the next request. */
+/** Always explicit: Node writes the body of a GET or a DELETE without framing, and a server would read the body as the next request. */
 function framing({ headers }: IncomingMessage): IncomingHttpHeaders {
   return headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" };
 }

@@ -1,12 +1,11 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { STATUS_CODES } from "node:http";
+import { endSoon } from "../http/end-soon.ts";
 import { formatAnswer } from "../http/raw-answer.ts";
 import type { Refusal } from "./refusal.ts";
 
-const LINGER_MS = 2_000;
-
-/** Tells a client why, or cuts the answer off when it has begun. */
+/** Answers a request with the refusal. If the answer has already begun, closes the connection. */
 export function answerRefusal(response: ServerResponse, refusal: Refusal): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   const body = bodyOf(refusal);
@@ -15,25 +14,13 @@ export function answerRefusal(response: ServerResponse, refusal: Refusal): void 
   response.end(response.req.method === "HEAD" ? undefined : body);
 }
 
-/** The same on a connection that no HTTP server holds; it is closed soon, whether the client reads or not. */
+/** Does the same on a connection without an HTTP server. The connection is closed soon, even if the client does not read. */
 export function refuseStream(stream: Duplex, refusal: Refusal): void {
   const headers = Object.entries(headersOf(refusal)).flat();
   endSoon(stream, formatAnswer({ status: refusal.status, phrase: phraseOf(refusal), headers }, bodyOf(refusal)));
 }
 
-/** Writes the last bytes and closes, at the latest after a moment. */
-export function endSoon(stream: Duplex, bytes?: string | Uint8Array): void {
-  if (stream.destroyed) return;
-  const timer = setTimeout(() => stream.destroy(), LINGER_MS);
-  stream.once("close", () => clearTimeout(timer));
-  stream.once("end", () => stream.destroy());
-  stream.on("error", () => {});
-  if (bytes === undefined) stream.end();
-  else stream.end(bytes);
-  stream.resume();
-}
-
-/** ASCII: hosts stand in it in canonical form alone. */
+/** Always ASCII, because hosts in it are in canonical form. */
 function phraseOf({ status, brief }: Refusal): string {
   return `${STATUS_CODES[status] ?? ""} (Belljar: ${brief})`.trim();
 }

@@ -11,7 +11,7 @@ const get = (lab: EgressLab, authority: string, path = "/"): Promise<string> =>
     .proxy()
     .then((client) => converse(client, `GET http://${authority}${path} HTTP/1.1\r\nHost: ${authority}\r\nConnection: close\r\n\r\n`));
 
-/** With an end or a reset: what was on its way decides which. */
+/** Resolves at an end or a reset. The bytes still on their way decide which one comes. */
 function closed(client: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (client.closed) resolve();
@@ -41,7 +41,7 @@ it.each([
   expect(lab.records).toMatchObject([{ verdict: "refused", reason: "bad-request" }]);
 });
 
-it("judges where a redirect leads as any other request", async () => {
+it("judges the target of a redirect like any other request", async () => {
   await using origin = await openOrigin(
     createHttpServer((request, response) => response.writeHead(302, { location: request.url?.slice(1) ?? "" }).end()),
   );
@@ -59,7 +59,7 @@ it("judges where a redirect leads as any other request", async () => {
   }
 });
 
-it("applies each of many changes to connections that carry data and to those that are being opened", async () => {
+it("applies every change of the policy to open connections and to those that are being opened", async () => {
   await using origin = await openOrigin(createTcpServer((socket) => socket.pipe(socket)));
   const [kept, cut] = [`good.test:${origin.port}`, `other.test:${origin.port}`];
   await using lab = await openEgressLab({ policy: { allow: [kept, cut] }, names: NAMES });

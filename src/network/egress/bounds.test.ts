@@ -9,11 +9,11 @@ import { Allowance } from "./bounds.ts";
 import { createEgress } from "./create-egress.ts";
 
 const WIDE = { connections: 1000, connectionsPerSecond: 1000, bytesPerDay: 1e9 };
-/** For the address of bad.test, over TCP. */
+/** A DNS query for bad.test, over TCP. */
 const QUESTION = Buffer.from("001a 0001 0100 0001 0000 0000 0000 03 626164 04 74657374 00 0001 0001".replaceAll(" ", ""), "hex");
 const GET = "GET http://bad.test/ HTTP/1.1\r\nHost: bad.test\r\nConnection: close\r\n\r\n";
 
-it("counts connections, how fast they come, and bytes of a day", () => {
+it("limits connections, their rate, and the bytes of a day", () => {
   let now = 0;
   const allowance = new Allowance({ connections: 2, connectionsPerSecond: 1, bytesPerDay: 100 }, () => now);
   allowance.open();
@@ -35,7 +35,7 @@ it("counts connections, how fast they come, and bytes of a day", () => {
   expect(allowance.findExcess()).toBeUndefined();
 });
 
-it("lets requests wait for their turn, one after the other", () => {
+it("makes requests wait for their turns", () => {
   let now = 0;
   const allowance = new Allowance({ connections: 2, connectionsPerSecond: 1, bytesPerDay: 100 }, () => now);
   for (let count = 0; count < 50; count++) expect(allowance.takeTurn()).toBe(0);
@@ -44,7 +44,7 @@ it("lets requests wait for their turn, one after the other", () => {
   expect(allowance.takeTurn()).toBe(0);
 });
 
-it("lets a flood of questions on one connection wait, and ends the wait with the sandbox", async () => {
+it("delays a flood of DNS queries on one connection, until the sandbox ends", async () => {
   const limits = { sandbox: { ...WIDE, connectionsPerSecond: 1 } };
   await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, limits });
   const client = await lab.names();
@@ -57,7 +57,7 @@ it("lets a flood of questions on one connection wait, and ends the wait with the
   expect(lab.records.filter(({ via }) => via === "dns").length).toBeLessThan(55);
 });
 
-it("tells one connection too many so, and takes the next when one has gone", async () => {
+it("refuses one connection too many, and accepts the next once one has closed", async () => {
   await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, limits: { sandbox: { ...WIDE, connections: 1 } } });
   const first = await lab.proxy();
   first.write("GET ");
@@ -103,7 +103,7 @@ it("cuts a connection that carries more than a day allows", async () => {
   expect(await converse(await lab.proxy(), GET)).toContain("too-much-data");
 });
 
-it("holds a fast server back for a reader that never reads", async () => {
+it("stops reading from a fast server while the program does not read", async () => {
   let sent = 0;
   const server = createTcpServer((socket) => {
     const chunk = Buffer.alloc(65_536);
@@ -123,7 +123,7 @@ it("holds a fast server back for a reader that never reads", async () => {
   client.destroy();
 });
 
-it("bounds the requests that wait on one connection", async () => {
+it("limits the requests that wait on one connection", async () => {
   await using origin = await openOrigin(createHttpServer(() => {}));
   const host = `good.test:${origin.port}`;
   await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "good.test": ["127.0.0.1"] } });

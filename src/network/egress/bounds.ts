@@ -1,20 +1,20 @@
 import type { Reason } from "./refusal.ts";
 
-/** How much of the way out one sandbox, or all sandboxes of one owner together, may take. */
+/** The network limits of one sandbox, or of all sandboxes of one owner together. */
 export interface EgressBounds {
   readonly connections: number;
-  /** New ones, on average; ten seconds' worth may come at once. */
+  /** Average rate of new connections. The connections of ten seconds may come at once. */
   readonly connectionsPerSecond: number;
-  /** Both ways together. */
+  /** Sum of both directions. */
   readonly bytesPerDay: number;
 }
 
 const BURST_SECONDS = 10;
-/** Requests and name lookups for each new connection that may come: on a kept one they come faster. */
+/** Requests and DNS lookups may come at so many times the rate of new connections. */
 const TURNS_PER_CONNECTION = 5;
 const DAY_MS = 86_400_000;
 
-/** What is left of some bounds. */
+/** Counts what is left of some bounds. */
 export class Allowance {
   readonly #bounds: EgressBounds;
   readonly #now: () => number;
@@ -33,7 +33,7 @@ export class Allowance {
     this.#refilledAt = this.#dayBegan = now();
   }
 
-  /** Why one more connection is too much; undefined when it is not. */
+  /** Returns the reason why one more connection exceeds the bounds, or undefined if it does not. */
   findExcess(): Reason | undefined {
     this.#refill();
     if (this.#connections >= this.#bounds.connections) return "too-many-connections";
@@ -41,7 +41,7 @@ export class Allowance {
     return this.#bytes >= this.#bounds.bytesPerDay ? "too-much-data" : undefined;
   }
 
-  /** To be given back by `close`. */
+  /** Counts one connection. `close` gives it back. */
   open(): void {
     this.#connections += 1;
     this.#tokens -= 1;
@@ -51,14 +51,14 @@ export class Allowance {
     this.#connections -= 1;
   }
 
-  /** Takes the next request's turn and tells how long it has to wait for it: each one is a line of the audit. */
+  /** Takes a turn for the next request, and returns the milliseconds to wait for it. This limits the lines of the audit. */
   takeTurn(): number {
     this.#refill();
     this.#turns -= 1;
     return this.#turns >= 0 ? 0 : (-this.#turns * 1000) / (this.#bounds.connectionsPerSecond * TURNS_PER_CONNECTION);
   }
 
-  /** False once it is too much. */
+  /** Counts bytes. Returns false once the bound of the day is reached. */
   takeBytes(count: number): boolean {
     this.#bytes += count;
     return this.#bytes < this.#bounds.bytesPerDay;

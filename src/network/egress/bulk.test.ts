@@ -21,7 +21,7 @@ async function withOrigin(listener: RequestListener, play: (stage: Stage) => Pro
   await play({ lab, authority });
 }
 
-/** The digest of all that still comes, and how much it is. */
+/** Reads the rest of the stream, and returns its digest and its length. */
 async function digest(socket: Socket): Promise<{ readonly sha256: string; readonly length: number }> {
   const hash = createHash("sha256");
   let length = 0;
@@ -35,7 +35,7 @@ async function digest(socket: Socket): Promise<{ readonly sha256: string; readon
 const WHOLE = { sha256: createHash("sha256").update(BODY).digest("hex"), length: BODY.length };
 
 describe("a large download", () => {
-  it("comes whole through the proxy, to a program that reads late", async () => {
+  it("arrives complete through the proxy, even if the program reads late", async () => {
     let stalled = (): void => {};
     const isStalled = new Promise<void>((resolve) => (stalled = resolve));
     const listener: RequestListener = (_request, response) => {
@@ -54,7 +54,7 @@ describe("a large download", () => {
     });
   });
 
-  it("comes whole through a tunnel", async () => {
+  it("arrives complete through a tunnel", async () => {
     await withOrigin(
       (_request, response) => response.setHeader("content-length", BODY.length).end(BODY),
       async ({ lab, authority }) => {
@@ -66,7 +66,7 @@ describe("a large download", () => {
     );
   });
 
-  it("that the origin breaks off is no whole answer, and is recorded", async () => {
+  it("fails and is recorded if the origin breaks it off", async () => {
     const half = BODY.length / 2;
     const listener: RequestListener = (_request, response) => {
       response.setHeader("content-length", BODY.length);

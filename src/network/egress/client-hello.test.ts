@@ -19,7 +19,7 @@ const serverName = (name: string): Buffer => {
   return Buffer.from([...length(name.length + 3), 0, ...length(name.length), ...Buffer.from(name)]);
 };
 
-it("finds the server's name, and that there is none", async () => {
+it("finds the server name, or that there is none", async () => {
   expect(parseClientHello(await helloOf({ servername: "good.test" }))).toEqual({
     kind: "hello",
     hello: { serverName: "good.test", isEncrypted: false },
@@ -27,12 +27,12 @@ it("finds the server's name, and that there is none", async () => {
   expect(parseClientHello(await helloOf({}))).toEqual({ kind: "hello", hello: { isEncrypted: false } });
 });
 
-it("sees an encrypted hello", async () => {
+it("detects an encrypted hello", async () => {
   const hello = withExtension(await helloOf({ servername: "good.test" }), 0xfe0d, Buffer.alloc(40));
   expect(parseClientHello(hello)).toEqual({ kind: "hello", hello: { serverName: "good.test", isEncrypted: true } });
 });
 
-it("takes two names, and a name with more behind it, for no hello", async () => {
+it("rejects a hello with two names, or with bytes behind the name", async () => {
   const hello = await helloOf({});
   expect(parseClientHello(withExtension(hello, 0, serverName("a.test")))).toMatchObject({ hello: { serverName: "a.test" } });
   expect(parseClientHello(withExtension(withExtension(hello, 0, serverName("a.test")), 0, serverName("b.test")))).toEqual({

@@ -1,12 +1,12 @@
-/** What a TLS client says before anything is encrypted. */
+/** The first message of a TLS client, which is not encrypted. */
 export interface ClientHello {
-  /** As it was sent; undefined when there is none. */
+  /** The server name (SNI) as sent. Undefined if the hello has none. */
   readonly serverName?: string;
-  /** It holds an encrypted hello, whose true name cannot be seen. */
+  /** True if it holds an encrypted hello (ECH), which hides the real server name. */
   readonly isEncrypted: boolean;
 }
 
-/** `partial`: more bytes are needed. `other`: this is no TLS, or nothing that a client may send first. */
+/** `partial`: more bytes are needed. `other`: not TLS, or not a message that a client may send first. */
 export type HelloParse = { readonly kind: "hello"; readonly hello: ClientHello } | { readonly kind: "partial" | "other" };
 
 export const HELLO_MAX_BYTES = 32_768;
@@ -32,7 +32,7 @@ export function parseClientHello(bytes: Buffer): HelloParse {
   return hello ? { kind: "hello", hello } : OTHER;
 }
 
-/** The handshake bytes of all records so far; undefined when a record is none. */
+/** Joins the handshake bytes of all records so far. Returns undefined for an invalid record. */
 function joinRecords(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = [];
   for (let at = 0; at + RECORD_HEADER <= bytes.length;) {
@@ -69,7 +69,7 @@ function readExtensions(cursor: Cursor): ClientHello | undefined {
   return { isEncrypted, ...(names[0] !== undefined && { serverName: names[0] }) };
 }
 
-/** Exactly one host name, as RFC 6066 has it. */
+/** Accepts exactly one host name, as RFC 6066 requires. */
 function readServerName(cursor: Cursor): string | undefined {
   const list = cursor.vector(2);
   const type = list.number(1);
@@ -78,7 +78,7 @@ function readServerName(cursor: Cursor): string | undefined {
   return isWhole && type === 0 && name.length > 0 ? name.toString("latin1") : undefined;
 }
 
-/** Reads within its bytes; past their end it is broken and gives nothing. */
+/** Reads values within its bytes. Past their end it becomes broken, and returns empty values. */
 class Cursor {
   readonly #bytes: Buffer;
   #at = 0;
@@ -110,7 +110,7 @@ class Cursor {
     return bytes.length === width ? bytes.readUIntBE(0, width) : 0;
   }
 
-  /** What a length of this width stands before. */
+  /** Reads a length of this width, and the bytes behind it. */
   vector(width: number): Cursor {
     return new Cursor(this.take(this.number(width)));
   }

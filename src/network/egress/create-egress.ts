@@ -14,7 +14,7 @@ export function createEgress(options: EgressOptions): Egress {
     ? { secureContext: createSecureContext({ ca: [...rootCertificates, ...options.upstreamCa] }) }
     : {};
   const services = new Set<SandboxEgress>();
-  /** An owner's day goes on when its sandboxes end. */
+  /** Kept for the process's life, so that an owner's daily bound survives the end of its sandboxes. */
   const owners = new Map<string, Allowance>();
   const allowanceOf = (owner: string): Allowance => {
     const allowance = owners.get(owner) ?? new Allowance(limits.owner);

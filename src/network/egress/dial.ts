@@ -9,10 +9,10 @@ export interface DialResult {
 }
 
 const ADDRESSES_MAX = 4;
-/** For each address but the last, so that one that swallows everything is not all. */
+/** Limit for each address but the last, so that an address without any answer does not use up the whole time. */
 const EACH_MS = 3_000;
 
-/** A connection to the first of these addresses that answers, or why none does. The caller owns the socket. */
+/** Connects to the first address that answers, or returns the reason why none does. The caller owns the socket. */
 export async function dialFirst(addresses: readonly string[], port: number, signal: AbortSignal): Promise<DialResult | Reason> {
   let reason: Reason = "unreachable";
   const tried = addresses.slice(0, ADDRESSES_MAX);

@@ -1,10 +1,10 @@
 export interface DnsQuestion {
   readonly id: number;
-  /** Lower case, labels with dots between. */
+  /** In lower case, with dots between the labels. */
   readonly name: string;
   readonly type: number;
   readonly isInternet: boolean;
-  /** As it came, to be sent back. */
+  /** The question's bytes, which the answer repeats. */
   readonly section: Buffer;
   readonly recursionDesired: boolean;
 }
@@ -13,11 +13,11 @@ export const DNS_TYPE = { A: 1, AAAA: 28 } as const;
 export const DNS_CODE = { NO_ERROR: 0, FORMAT: 1, SERVER_FAILURE: 2, NAME_UNKNOWN: 3, NOT_IMPLEMENTED: 4 } as const;
 
 const HEADER_BYTES = 12;
-/** RFC 1035, section 3.1: a label; a whole name with its lengths and its end. */
+/** RFC 1035, section 3.1: the limits of a label, and of a whole encoded name. */
 const LABEL_MAX = 63;
 const NAME_MAX = 255;
 
-/** The one question of a standard query; undefined for everything else. What follows the question is not looked at. */
+/** Returns the only question of a standard query, or undefined for any other message. It ignores the bytes after the question. */
 export function parseQuestion(message: Buffer): DnsQuestion | undefined {
   if (message.length < HEADER_BYTES) return undefined;
   const flags = message.readUInt16BE(2);
@@ -58,7 +58,7 @@ export function encodeAnswer(question: DnsQuestion, { code, address, ttlSeconds 
   return Buffer.concat([header, question.section, address === undefined ? Buffer.alloc(0) : encodeRecord(address, ttlSeconds)]);
 }
 
-/** The name is the question's: a pointer to byte 12. */
+/** Encodes the name as a pointer to byte 12, the name in the question. */
 function encodeRecord(address: string, ttlSeconds: number): Buffer {
   const record = Buffer.alloc(16);
   record.writeUInt16BE(0xc00c, 0);

@@ -4,32 +4,32 @@ import type { OwnListeners } from "../own-listeners.ts";
 import type { Resolver } from "./resolver.ts";
 
 export interface EgressOptions {
-  /** Called once for each connection or request, when it is over. Must not throw. */
+  /** Called once at the end of each connection or request. Must not throw. */
   readonly record: (record: ConnectionRecord) => void;
-  /** Belljar's own ports of this machine, which no rule opens. */
+  /** The ports on which Belljar itself listens. No rule opens them. */
   readonly listeners: Pick<OwnListeners, "has">;
-  /** Told of a fault of ours, which has cost the connection that met it. Must not throw. */
+  /** Called with an internal error, which has ended its connection. Must not throw. */
   readonly onFault?: (error: unknown, sandbox: string) => void;
-  /** Default: as the host resolves names. */
+  /** Default: the resolver of the host. */
   readonly resolver?: Resolver;
   readonly limits?: Partial<EgressLimits>;
-  /** Certificates (PEM) that are trusted beside the public ones where Belljar itself speaks TLS to the outside. */
+  /** Additional certificates (PEM) that Belljar trusts for its own TLS connections to the outside. */
   readonly upstreamCa?: readonly string[];
 }
 
 export interface EgressLimits {
   readonly sandbox: EgressBounds;
-  /** All sandboxes of one owner in this process together. */
+  /** For all sandboxes of one owner together, in this process. */
   readonly owner: EgressBounds;
-  /** A connection or request on which nothing moves for so long is closed. */
+  /** An idle connection or request is closed after this time. */
   readonly idleMs: number;
-  /** The longest that a request's head, a TLS hello or a SOCKS greeting may take, and a kept connection may wait for its next request. */
+  /** Maximum time for a request's head, a TLS hello or a SOCKS greeting, and of a kept connection without a request. */
   readonly headMs: number;
-  /** The longest that resolving and connecting may take. */
+  /** Maximum time for resolving a name, and for connecting. */
   readonly dialMs: number;
-  /** A name leads to the same addresses for so long. */
+  /** A resolved name keeps its addresses for this time. */
   readonly pinMs: number;
-  /** Names at once for which programs without a proxy have an address. */
+  /** Maximum number of names that have an address inside at the same time, for programs without a proxy. */
   readonly names: number;
 }
 

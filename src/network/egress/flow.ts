@@ -7,7 +7,7 @@ export interface FlowStart {
 }
 
 export interface FlowOwner {
-  /** False once the bounds are used up. */
+  /** Counts bytes. Returns false once the bounds are used up. */
   takeBytes(count: number): boolean;
   ended(flow: Flow, summary: FlowSummary | undefined): void;
   overdrawn(flow: Flow): void;
@@ -20,16 +20,16 @@ export type FlowSummary = Pick<
 
 const HOST_SHOWN = 255;
 
-/** One connection or request: what is counted of it, and how it is cut. It is over once. */
+/** One connection or request: it counts bytes, can be cut, and ends once. */
 export class Flow {
   readonly place: Place;
   rule: string | undefined;
   address: string | undefined;
-  /** Whether it may go on under the policy in force. */
+  /** Returns true if the current policy still allows it. */
   isStillAllowed: () => boolean = () => true;
-  /** Closes what it holds and tells the program why, where it can still be told. */
+  /** Closes its streams, and reports the reason to the program if that is still possible. */
   cut: (refusal: Refusal) => void = () => {};
-  /** What it carries is recorded piece by piece: it has a line of its own only when it is refused. */
+  /** True if each of its requests has its own line in the audit. Then the flow has a line only if it is refused. */
   isQuiet = false;
   readonly #via: FlowStart["via"];
   readonly #owner: FlowOwner;
@@ -58,7 +58,7 @@ export class Flow {
     this.#count(bytes);
   }
 
-  /** The first call tells how it ended: without a refusal, that it was allowed. */
+  /** Ends the flow. Only the first call counts. Without a refusal, the flow was allowed. */
   end(refusal?: Refusal): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -80,7 +80,7 @@ export class Flow {
     };
   }
 
-  /** Ends it and closes what it holds. */
+  /** Ends the flow with a refusal, and closes its streams. */
   stop(refusal: Refusal): void {
     if (this.#isOver) return;
     this.end(refusal);

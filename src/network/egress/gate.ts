@@ -31,16 +31,16 @@ export interface GateOptions {
   readonly resolver: Resolver;
   readonly limits: EgressLimits;
   readonly listeners: Pick<OwnListeners, "has">;
-  /** The sandbox's own, and its owner's. */
+  /** The allowance of the sandbox, and the allowance of its owner. */
   readonly allowances: readonly Allowance[];
   readonly record: (record: ConnectionRecord) => void;
   readonly onFault?: (error: unknown, sandbox: string) => void;
 }
 
-/** A new interface of this machine is known after so long. */
+/** A new address of this machine is known after this time. */
 const OWN_ADDRESSES_MS = 2_000;
 
-/** The one place that says what one sandbox may reach, and that makes its connections. Knows every flow that lives. */
+/** Decides what one sandbox may reach, and opens all its connections. It knows every open flow. */
 export class Gate {
   readonly sandboxId: string;
   readonly limits: EgressLimits;
@@ -49,7 +49,7 @@ export class Gate {
   readonly #flows = new Set<Flow>();
   readonly #closed = new AbortController();
   #table: PolicyTable;
-  /** What of it may lead to places that are not of the public Internet. */
+  /** The places outside the public Internet that rules may reach: see `EgressState.inside`. */
   #inside: PolicyTable;
   #guard: SecretGuard | undefined;
   #generation = 0;
@@ -69,7 +69,7 @@ export class Gate {
     return this.#guard;
   }
 
-  /** Another one after each change: connections that were kept from before it were judged by something else. */
+  /** Increases with each change of the state. Kept connections of an earlier generation were judged by an earlier policy. */
   get generation(): number {
     return this.#generation;
   }
@@ -78,7 +78,7 @@ export class Gate {
     return this.#table.isAll;
   }
 
-  /** From now on. Flows that are no longer allowed are cut. */
+  /** Applies a new state from now on. Flows that are no longer allowed are cut. */
   update(state: EgressState): void {
     this.#table = new PolicyTable(state.policy);
     this.#inside = insideTable(state) ?? this.#table;
@@ -88,7 +88,7 @@ export class Gate {
     for (const flow of this.#flows) if (!flow.isStillAllowed() || !this.#mayStayAt(flow)) flow.stop(refusal);
   }
 
-  /** Every flow is over, as the sandbox is. */
+  /** Ends every flow, because the sandbox has ended. */
   close(): void {
     this.#closed.abort();
     for (const flow of this.#flows) {
@@ -97,7 +97,7 @@ export class Gate {
     }
   }
 
-  /** What broke that should not. A stream that breaks says so with a code, and that is the network's daily life. */
+  /** Reports an internal error. Errors with a code come from broken streams. They are normal, and not reported. */
   fault(error: unknown): void {
     const isExpected = error instanceof Error && "code" in error;
     if (!isExpected) this.#options.onFault?.(error, this.sandboxId);
@@ -115,7 +115,7 @@ export class Gate {
     return noRule(this.sandboxId, place, request);
   }
 
-  /** Whether TLS to this place is read: for a secret, or because every allowance has conditions. */
+  /** Returns true if TLS to this place is decrypted: for a secret, or because every allowance has conditions. */
   readsTls({ host, port }: Place): boolean {
     if (this.#guard?.terminates(host, port)) return true;
     const allowances = forScheme(this.find({ host, port }), "https");
@@ -123,8 +123,8 @@ export class Gate {
   }
 
   /**
-   * Resolves when the next request of the sandbox may begin, or the sandbox is over: a kept connection is counted once, whatever comes on it.
-   * Waiting, and not a refusal, keeps the audit whole.
+   * Resolves when the next request of the sandbox may begin, or when the sandbox has ended. It limits requests on kept connections, which
+   * are counted only once as connections. Requests wait and are not refused, so that each has its line in the audit.
    */
   async turn(): Promise<void> {
     const waitMs = Math.max(...this.#options.allowances.map((allowance) => allowance.takeTurn()));
@@ -137,7 +137,7 @@ export class Gate {
     return flow;
   }
 
-  /** A flow that never began. */
+  /** Records a refusal as a flow that never began. */
   refuse(start: FlowStart, refusal: Refusal): void {
     this.start(start).end(refusal);
   }
@@ -156,7 +156,7 @@ export class Gate {
     flow.stop(new Refusal("too-much-data", "The sandbox, or its owner, has sent and received all that a day allows."));
   }
 
-  /** Where a place leads to, judged: never to a private address unless a rule names the place exactly. */
+  /** Resolves a place and judges its addresses. A private address is refused unless a rule names the place exactly. */
   async resolve(place: Place): Promise<readonly string[] | Refusal> {
     if (isAddress(place.host)) {
       const isOpen = this.#mayLeadInside(place) || kindOfAddress(place.host, this.#ownAddresses()) === "public";
@@ -164,7 +164,7 @@ export class Gate {
     }
     const found = await this.#names.resolve(place.host).catch(() => []);
     if (found.length === 0) return new Refusal("no-address", `The name ${place.host} leads to no address.`);
-    // What is dialled is spelled as what was judged; an address of one interface alone (fe80::1%eth0) has no such spelling.
+    // The dialled address is spelled like the judged address. An address with a zone (fe80::1%eth0) has no canonical spelling.
     const addresses = found.flatMap((address) => toCanonicalHost(address) ?? []).filter(isAddress);
     if (addresses.length < found.length) return closedAddress(place);
     return this.#judge(place, addresses) ?? addresses;
@@ -179,7 +179,7 @@ export class Gate {
     return this.#mayLeadInside(place) ? undefined : this.#refuseInside(place);
   }
 
-  /** What leads to a private address needs a rule that names the place exactly, also after a change. */
+  /** A flow to a private address needs a rule that names its place exactly, even after a change of the policy. */
   #mayStayAt({ place, address }: Flow): boolean {
     if (address === undefined || kindOfAddress(address, this.#ownAddresses()) === "public") return true;
     return this.#mayLeadInside(place);
@@ -195,7 +195,7 @@ export class Gate {
     return isNamed ? notGrantedInside(place) : privateAddress(this.sandboxId, place);
   }
 
-  /** Asking the kernel for each connection would cost more than judging it. */
+  /** Cached, because asking the kernel costs more than judging a connection. */
   #ownAddresses(): ReadonlySet<string> {
     const now = performance.now();
     if (!this.#own || this.#own.until < now) this.#own = { addresses: ownAddresses(), until: now + OWN_ADDRESSES_MS };
@@ -206,14 +206,14 @@ export class Gate {
     return isOwnAddress(address, this.#ownAddresses());
   }
 
-  /** Asked once more when the connection stands: a listener is known before anybody can connect to it, but it may have come meanwhile. */
+  /** Asked again once the connection is open, because a listener of Belljar may have been claimed meanwhile. */
   async #leadsToUs({ socket, address }: DialResult): Promise<boolean> {
-    // The kernel gives a connection that stays on this machine the address that it goes to, unless that is of loopback.
+    // If a connection stays on this machine, its local address equals its remote address, except on loopback.
     const stays = this.#isOwn(address) || socket.localAddress === socket.remoteAddress;
     return stays && this.#isOurs(socket.remotePort ?? 0);
   }
 
-  /** What cannot be told is taken for one of ours. */
+  /** If the answer is unknown, the port counts as Belljar's. */
   #isOurs(port: number): Promise<boolean> {
     return this.#options.listeners.has(port).catch((error: unknown) => {
       this.#options.onFault?.(error, this.sandboxId);
@@ -221,7 +221,7 @@ export class Gate {
     });
   }
 
-  /** A connection to where the flow's place leads. The caller owns the socket. */
+  /** Connects to the flow's place. The caller owns the socket. */
   async dial(flow: Flow): Promise<Socket | Refusal> {
     const { host, port } = flow.place;
     const addresses = await this.resolve(flow.place);
@@ -252,7 +252,7 @@ const WHAT_HAPPENED: Partial<Record<Reason, string>> = {
   "timed-out": "did not answer in time",
   reset: "closed the connection before it answered",
   "bad-certificate": "has a certificate that is not valid for it",
-  "bad-response": "answered with what is no valid HTTP, or what cannot be searched for secrets",
+  "bad-response": "answered with invalid HTTP, or with a body that cannot be searched for secrets",
 };
 
 export function unreachable(reason: Reason, { host, port }: Place): Refusal {

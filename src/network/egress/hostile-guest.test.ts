@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { expect, it } from "vitest";
 import { converse, openEgressLab, openOrigin } from "../../../test/support/egress-lab.ts";
 
-it("takes what a guest says of an address for a name and a port that the policy judges, and no more", async () => {
+it("uses the address that a guest reports only as a name and a port for the policy to judge", async () => {
   let asked = 0;
   await using origin = await openOrigin(createServer((_request, response) => response.end(String((asked += 1)))));
   const names = { "good.test": ["127.0.0.1"] };

@@ -12,7 +12,7 @@ import type { UpstreamRequest } from "./upstream-agent.ts";
 
 const IDEMPOTENT = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** One request from inside, judged, sent on and answered. Owns both until the response is closed. */
+/** Judges a request from inside, forwards it, and relays the answer. Owns request and response until the response is closed. */
 export function forwardRequest(visit: HttpVisit, request: IncomingMessage, response: ServerResponse): void {
   new ForwardedRequest(visit, request, response).run().catch((error: unknown) => {
     visit.gate.fault(error);
@@ -86,7 +86,7 @@ class ForwardedRequest implements PendingRequest {
     return void request.pipe(scan).pipe(upstream);
   }
 
-  /** A kept connection that the other side had closed already is no failure: what changes nothing is asked once more. */
+  /** A kept connection that the origin has already closed is no failure. An idempotent request without a body is sent again. */
   #failed(error: NodeJS.ErrnoException, flow: Flow, outgoing: Outgoing): void {
     const isStale = this.#upstream?.reusedSocket && !this.#response.headersSent && toReason(error) === "reset";
     if (!flow.isOver && isStale && !hasBody(this.#request) && IDEMPOTENT.has(this.#request.method ?? "")) return this.#send(flow, outgoing);
@@ -94,7 +94,7 @@ class ForwardedRequest implements PendingRequest {
   }
 }
 
-/** A request through the gate, its body not sent yet. */
+/** Opens a request through the gate. The caller sends its body. */
 export function openUpstream(
   visit: HttpVisit,
   request: IncomingMessage,

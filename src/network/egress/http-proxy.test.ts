@@ -24,7 +24,7 @@ it("sends a request to a host that a rule names, and records it", async () => {
   });
 });
 
-it("refuses a host that no rule names, and says which rule is missing", async () => {
+it("refuses a host that no rule names, and names the missing rule", async () => {
   await using lab = await openEgressLab({ policy: { allow: ["good.test"] } });
   const answer = await converse(await lab.proxy(), get("http://bad.test:81/", "bad.test:81"));
   expect(answer).toContain("403 Forbidden (Belljar: the missing rule is bad.test:81)");
@@ -33,7 +33,7 @@ it("refuses a host that no rule names, and says which rule is missing", async ()
   expect(await lab.recorded((row) => row.host === "bad.test")).toMatchObject({ verdict: "refused", reason: "no-rule" });
 });
 
-it("keeps one connection to the origin for the requests of one connection", async () => {
+it("uses one connection to the origin for all requests of one connection", async () => {
   let connections = 0;
   await using origin = await openOrigin(hello().on("connection", () => (connections += 1)));
   const host = `good.test:${origin.port}`;
@@ -47,7 +47,7 @@ it("keeps one connection to the origin for the requests of one connection", asyn
   expect(lab.records.map(({ address }) => address)).toEqual(["127.0.0.1", "127.0.0.1"]);
 });
 
-it("passes on neither way what is about one connection, nor what Connection names", async () => {
+it("removes hop-by-hop headers and those that Connection names, in both directions", async () => {
   const origin = createServer((request, response) => {
     const headers = {
       Connection: "x-theirs",
@@ -142,7 +142,7 @@ it.each([
   expect(lab.records).toMatchObject([{ verdict: "refused", reason: "private-address" }]);
 });
 
-it("refuses a name that leads to a private address, and one that leads to both kinds", async () => {
+it("refuses a name with a private address, and a name with public and private addresses", async () => {
   const names = { "inner.test": ["10.0.0.1"], "both.test": ["93.184.215.14", "127.0.0.1"], "meta.test": ["169.254.169.254"] };
   await using lab = await openEgressLab({ policy: { allow: ["inner.test", "both.test", "both.test:81", "meta.test:80"] }, names });
   const ask = async (host: string): Promise<string> => converse(await lab.proxy(), get(`http://${host}/`, host));
@@ -150,7 +150,7 @@ it("refuses a name that leads to a private address, and one that leads to both k
   expect(await ask("both.test")).toContain("x-belljar-error: mixed-addresses");
   expect(await ask("both.test:81")).toContain("x-belljar-error: mixed-addresses");
   expect(await ask("inner.test")).toContain("--allow inner.test:80");
-  // A rule for the name is there: the advice is another one.
+  // The name has a rule already, so the advice differs.
   expect(await ask("meta.test")).toMatch(/x-belljar-error: private-address[^]*A rule for the address itself/);
 });
 
@@ -164,7 +164,7 @@ it("resolves a name once", async () => {
   expect(await converse(await lab.proxy(), get(`http://${host}/`, host))).toContain("200 OK");
 });
 
-it("says what cannot be reached", async () => {
+it("reports why a host cannot be reached", async () => {
   const origin = await openOrigin(createTcpServer());
   const host = `gone.test:${origin.port}`;
   await origin[Symbol.asyncDispose]();
@@ -176,7 +176,7 @@ it("says what cannot be reached", async () => {
   expect(lab.records).toMatchObject([{ verdict: "failed" }, { verdict: "failed" }]);
 });
 
-it("answers for a server that resets, and closes for one that never answers", async () => {
+it("answers for a server that resets the connection, and for one that never answers", async () => {
   await using resets = await openOrigin(createTcpServer((socket) => socket.once("data", () => socket.resetAndDestroy())));
   await using silent = await openOrigin(createTcpServer());
   const [one, two] = [`reset.test:${resets.port}`, `silent.test:${silent.port}`];
@@ -193,7 +193,7 @@ it("closes a connection that sends half a request", async () => {
   expect(lab.records).toMatchObject([{ reason: "too-slow" }]);
 });
 
-it("passes an upgrade to a WebSocket on, both ways", async () => {
+it("forwards an upgrade to a WebSocket, and carries both directions", async () => {
   const server = createServer();
   server.on("upgrade", (request: IncomingMessage, socket) => {
     socket.write(
@@ -214,7 +214,7 @@ it("passes an upgrade to a WebSocket on, both ways", async () => {
   expect(await lab.recorded((row) => row.verdict === "allowed")).toMatchObject({ host: "good.test" });
 });
 
-it("judges methods and paths of a request, and sends the path that it judged", async () => {
+it("judges the method and the path of a request, and sends the judged path", async () => {
   await using origin = await openOrigin(hello());
   const host = `good.test:${origin.port}`;
   await using lab = await openEgressLab({ policy: { allow: [`GET http://${host}/v1`] }, names: { "good.test": ["127.0.0.1"] } });

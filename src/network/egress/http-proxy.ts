@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { endSoon, refuseStream } from "./answer-refusal.ts";
+import { endSoon } from "../http/end-soon.ts";
+import { refuseStream } from "./answer-refusal.ts";
 import { forwardRequest } from "./http-forward.ts";
 import { badRequest } from "./http-target.ts";
 import { forwardUpgrade } from "./http-upgrade.ts";
@@ -8,18 +9,18 @@ import { HttpVisit, type HttpVisitOptions } from "./http-visit.ts";
 import { Refusal } from "./refusal.ts";
 
 const HEAD_MAX_BYTES = 65_536;
-/** Requests that one connection may send before the first is answered. */
+/** Maximum number of unanswered requests on one connection. */
 const PIPELINED_MAX = 16;
 const NOWHERE = { host: "", port: 0 };
 
-/** Speaks HTTP with programs inside, on streams that it is given; it listens nowhere. A stream that it was given is closed by it. */
+/** Speaks HTTP with programs inside, on the streams that `serve` gets. It owns and closes these streams. It does not listen itself. */
 export class HttpProxy {
   readonly #visits = new WeakMap<object, HttpVisit>();
   readonly #server: Server;
 
   constructor() {
     this.#server = createServer({ maxHeaderSize: HEAD_MAX_BYTES, insecureHTTPParser: false, requireHostHeader: false, keepAlive: false });
-    // The visit keeps the time: a server that never listens has no clock.
+    // `HttpVisit` has the timeouts, because a server that never listens has no timers.
     this.#server.timeout = this.#server.keepAliveTimeout = 0;
     this.#server.on("request", (request, response) => {
       const visit = this.#visitOf(request);
@@ -27,12 +28,12 @@ export class HttpProxy {
       if (request.socket.destroyed) return;
       const refusal = new Refusal("too-fast", `At most ${PIPELINED_MAX} requests may wait on one connection.`);
       visit.gate.refuse({ via: visit.via, place: visit.fixed?.place ?? NOWHERE }, refusal);
-      // Behind it there may be thousands more.
+      // Closed, because thousands of further requests may follow.
       request.socket.destroy();
     });
     this.#server.on("upgrade", (request, socket, head) => {
       const visit = this.#visitOf(request);
-      // An answer to an earlier request would be written into what follows.
+      // An answer to an earlier request would be written into the upgraded stream.
       if (visit.exchanges > 0) return void socket.destroy();
       if (head.length > 0) socket.unshift(head);
       return forwardUpgrade(visit, request, socket);
@@ -43,7 +44,7 @@ export class HttpProxy {
       visit.leave();
       if (head.length > 0) socket.unshift(head);
       if (visit.connect) return visit.connect(request.url ?? "", socket);
-      const refusal = badRequest("There is no CONNECT inside another connection.");
+      const refusal = badRequest("CONNECT is not possible inside another connection.");
       visit.gate.refuse({ via: visit.via, place: visit.fixed?.place ?? NOWHERE }, refusal);
       return refuseStream(socket, refusal);
     });
@@ -58,7 +59,7 @@ export class HttpProxy {
 
   #visitOf(request: IncomingMessage): HttpVisit {
     const visit = this.#visits.get(request.socket);
-    if (!visit) throw new TypeError("A request came on a stream that the door was not given");
+    if (!visit) throw new TypeError("A request came on a stream that `serve` was not given");
     return visit;
   }
 

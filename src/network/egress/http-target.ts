@@ -2,11 +2,11 @@ import type { IncomingMessage } from "node:http";
 import { parseAuthority } from "../host-name.ts";
 import { type Place, Refusal } from "./refusal.ts";
 
-/** Where a request goes. */
+/** The target of a request. */
 export interface HttpTarget {
   readonly place: Place;
   readonly scheme: "http" | "https";
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string;
 }
 
@@ -14,7 +14,7 @@ export type HttpOrigin = Omit<HttpTarget, "path">;
 
 const ABSOLUTE = /^(https?):\/\/([^/?#]*)((?:[/?][^#]*)?)$/i;
 
-/** `fixed`: what a tunnel was opened to; without it the request must name its target, as proxies are asked. */
+/** `fixed` is the target of a tunnel. Without it, the request must name its target in absolute form, as for every proxy. */
 export function readTarget(request: IncomingMessage, fixed: HttpOrigin | undefined): HttpTarget | Refusal {
   const url = request.url ?? "";
   const absolute = ABSOLUTE.exec(url);
@@ -46,7 +46,7 @@ function isSame(left: HttpOrigin, right: HttpOrigin): boolean {
   return left.place.host === right.place.host && left.place.port === right.place.port;
 }
 
-/** One Host at most, and the one that the request goes to. */
+/** Allows at most one Host header, which must name the request's target. */
 function hostAgrees(request: IncomingMessage, { place, scheme }: HttpOrigin): boolean {
   const hosts = request.headersDistinct["host"] ?? [];
   if (hosts.length === 0) return request.httpVersion === "1.0";

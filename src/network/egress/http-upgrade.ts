@@ -15,10 +15,10 @@ import { relayAnswer } from "./relay-answer.ts";
 import type { Flow } from "./flow.ts";
 import type { ResponseMask } from "../secrets/secret-guard.ts";
 
-/** A request that would speak something else on its connection. A WebSocket may; all else is asked for again without the wish. */
+/** Forwards a request to upgrade its connection, for a WebSocket. Other upgrades are forwarded as ordinary requests. */
 export function forwardUpgrade(visit: HttpVisit, request: IncomingMessage, socket: Duplex): void {
   const response = new ServerResponse(request);
-  // Node's HTTP server asserts a net.Socket; any duplex stream serves it.
+  // The type demands a net.Socket, but any duplex stream works.
   response.assignSocket(socket as Parameters<typeof response.assignSocket>[0]);
   response.shouldKeepAlive = false;
   response.once("finish", () => socket.end());

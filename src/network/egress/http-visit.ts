@@ -10,20 +10,20 @@ import { createUpstreamAgent, type UpstreamTrust } from "./upstream-agent.ts";
 export interface HttpVisitOptions {
   readonly gate: Gate;
   readonly via: ConnectionRecord["via"];
-  /** What a tunnel was opened to; absent for the proxy's own port. */
+  /** Target of the tunnel. Absent on the proxy's own port. */
   readonly fixed?: HttpOrigin;
   readonly trust: UpstreamTrust;
-  /** Takes a CONNECT, and owns its stream; absent where none may come. `authority` is as the client wrote it. */
+  /** Handles a CONNECT, and owns its stream. Absent if CONNECT is not allowed. `authority` is as the client wrote it. */
   readonly connect?: (authority: string, stream: Duplex) => void;
 }
 
-/** A request that is being answered. */
+/** A request that is not answered yet. */
 export interface PendingRequest {
-  /** Nothing moved for too long. */
+  /** Called when the connection was idle for too long. */
   expire(): void;
 }
 
-/** One client connection that speaks HTTP: its clock, and the connection that it keeps to the outside. */
+/** One HTTP connection of a client, with its timeout and its kept connection to the outside. */
 export class HttpVisit {
   readonly gate: Gate;
   readonly via: ConnectionRecord["via"];
@@ -47,7 +47,7 @@ export class HttpVisit {
     this.#limit(gate.limits.headMs);
   }
 
-  /** Requests that are not answered yet. */
+  /** Number of requests that are not answered yet. */
   get exchanges(): number {
     return this.#exchanges.size;
   }
@@ -58,7 +58,7 @@ export class HttpVisit {
     this.#limit(this.gate.limits.idleMs);
   }
 
-  /** Something moved. */
+  /** Called when bytes have moved. Restarts the timeout. */
   touch(): void {
     this.#timer?.refresh();
   }
@@ -68,13 +68,13 @@ export class HttpVisit {
     if (this.#exchanges.size === 0) this.#limit(this.gate.limits.headMs);
   }
 
-  /** The connection is no longer HTTP; whoever took it owns its clock. */
+  /** The connection is no longer HTTP. The new owner is responsible for timeouts. */
   leave(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  /** Keeps one connection to one place. Requests to another one that come while it is in use get a connection of their own. */
+  /** Keeps one connection to one place. While it is in use, requests to other places get connections of their own. */
   agentFor({ place, scheme }: HttpOrigin): Agent {
     const key = `${this.gate.generation} ${scheme}://${place.host} ${place.port}`;
     if (this.#agent?.key === key) return this.#agent.agent;

@@ -11,8 +11,8 @@ export interface JoinOptions {
 }
 
 /**
- * Carries bytes both ways until both sides are done, one fails, or nothing moves for too long; then both are destroyed and the flow is over.
- * The end of one direction goes on as an end, so a half-closed connection stays one. Back-pressure is the streams' own.
+ * Carries bytes in both directions until both sides end, one side fails, or no byte moves for `idleMs`. Then it destroys both streams and
+ * ends the flow. The end of one direction is passed on, so half-closed connections work. Back-pressure is that of the streams.
  */
 export function joinStreams(flow: Flow, { inside, outside, idleMs, toOutside, toInside }: JoinOptions): void {
   const finish = (): void => {
@@ -36,7 +36,7 @@ export function joinStreams(flow: Flow, { inside, outside, idleMs, toOutside, to
     [outside, inside],
   ] as const) {
     stream.on("error", finish);
-    // What a cleanly closed side said last may still be on its way into the other one.
+    // The last bytes of a cleanly closed side may still be on their way to the other side.
     stream.once("close", () => (isComplete(stream) && !other.destroyed ? undefined : finish()));
   }
   (toOutside ? inside.pipe(toOutside) : inside).pipe(outside);

@@ -5,16 +5,16 @@ import { lendReads } from "./origin-socket.ts";
 export interface LendBodyOptions {
   readonly response: ServerResponse;
   readonly flow: Flow;
-  /** Called when something moved. */
+  /** Called when bytes have moved. */
   readonly touch: () => void;
 }
 
-/** Of a smaller body the parser's copy costs less than the connection, which cannot be used again. */
+/** Lending costs the connection, which cannot be reused. For a smaller body, the parser's copy is cheaper. */
 const BULK_BODY_BYTES = 1_048_576;
 
 /**
- * Hands a large body of known length from the origin's socket to the program: the parser, which would copy it, sees its head alone.
- * False for any other, which is not touched. An origin that ends before its body does is an error of the answer, as ever.
+ * Passes a large body of known length directly from the origin's socket to the program, without the copy of the HTTP parser. Returns false
+ * for any other body, and does not touch it. If the origin ends too early, the answer fails as usual.
  */
 export function lendBody(incoming: IncomingMessage, { response, flow, touch }: LendBodyOptions): boolean {
   let left = bodyLength(incoming, response.req.method);
@@ -29,17 +29,17 @@ export function lendBody(incoming: IncomingMessage, { response, flow, touch }: L
   };
   const finish = (): void => {
     response.end();
-    // All of it came: what the origin's connection does from here on is no fault of the answer.
+    // The body is complete, so later errors of the origin's connection do not matter.
     flow.end();
     incoming.destroy();
   };
   if (!lendReads(incoming.socket, give)) return false;
-  // What came with the head.
+  // Bytes that came with the head.
   incoming.on("data", (chunk: Buffer) => give(chunk));
   return true;
 }
 
-/** 0 when it has none, or when its end is told otherwise. */
+/** Returns 0 if there is no body, or if its length is not given by Content-Length. */
 function bodyLength({ headers, statusCode }: IncomingMessage, method: string | undefined): number {
   if (method === "HEAD" || statusCode === 204 || statusCode === 304 || headers["transfer-encoding"] !== undefined) return 0;
   const text = headers["content-length"] ?? "";

@@ -6,9 +6,9 @@ import type { Place } from "./refusal.ts";
 
 export interface LoopbackListenersOptions {
   readonly guest: Guest;
-  /** Owns the connection. */
+  /** Gets each connection, and owns it. */
   readonly take: (connection: ListenedConnection, place: Place) => void;
-  /** Addresses inside that serve something else. */
+  /** Addresses inside that are already in use by Belljar. */
   readonly taken: readonly SocketAddress[];
 }
 
@@ -18,8 +18,8 @@ interface Wanted {
 }
 
 /**
- * Ports of the host's own loopback that a policy names, on the same address inside: programs use no proxy for 127.0.0.1.
- * Where a program inside holds the port already, it keeps it.
+ * Opens the loopback ports of the host that a policy names, on the same addresses inside, because programs use no proxy for 127.0.0.1.
+ * If a program inside already holds a port, the program keeps it.
  */
 export class LoopbackListeners {
   readonly #options: LoopbackListenersOptions;
@@ -57,7 +57,7 @@ export class LoopbackListeners {
     try {
       for await (const connection of connections) this.#options.take(connection, place);
     } catch {
-      // The guest has gone, and its sandbox with it.
+      // The guest has ended, and its sandbox too.
     }
     ended();
   }

@@ -5,9 +5,9 @@ import { toIpv4 } from "../host-name.ts";
 
 export interface NameAddressesOptions {
   readonly guest: Guest;
-  /** Owns the connection. */
+  /** Gets each connection, and owns it. */
   readonly take: (connection: ListenedConnection, host: string) => void;
-  /** Names at once. */
+  /** Maximum number of names at the same time. */
   readonly max: number;
 }
 
@@ -24,12 +24,12 @@ const FIRST = 198 * 256 + 18;
 const COUNT = 2 ** 17;
 
 /**
- * Addresses inside that stand for names, so that a program which knows no proxy finds the way: it resolves the name, connects to the address,
- * and the address says which name was meant. The one that was asked for longest ago, and has no connection, makes room.
+ * Addresses inside that stand for names, for programs that use no proxy. Such a program resolves a name and connects to the address, which
+ * tells the name. If there are too many names, the least recently resolved name without a connection is dropped.
  */
 export class NameAddresses {
   readonly #options: NameAddressesOptions;
-  /** Ordered by when they were last asked for. */
+  /** The least recently resolved name comes first. */
   readonly #byHost = new Map<string, NamedAddress>();
   readonly #byAddress = new Map<string, NamedAddress>();
 
@@ -37,7 +37,7 @@ export class NameAddresses {
     this.#options = options;
   }
 
-  /** Resolves when connections to it are taken. */
+  /** Returns the address of a name, once connections to the address are accepted. */
   async addressOf(host: string, ports: readonly number[]): Promise<string> {
     const known = this.#byHost.get(host);
     if (known && known.ports.join() !== ports.join()) this.#release(known);
@@ -85,7 +85,7 @@ export class NameAddresses {
     try {
       for await (const connection of connections) this.#take(connection, host);
     } catch {
-      // The guest has gone, or nearly: the next question listens anew.
+      // The guest has ended, or the stream to it broke. The next lookup listens again.
     }
     const named = this.#byHost.get(host);
     if (named) this.#release(named);
@@ -107,7 +107,7 @@ export class NameAddresses {
     this.#release(idle);
   }
 
-  /** The same one for a name each time, where it is free: programs keep addresses longer than they should. */
+  /** Derives the address from the name, so that a name usually keeps it: programs cache addresses for too long. */
   #choose(host: string): string {
     const start = createHash("sha256").update(host).digest().readUInt32BE();
     for (let step = 0; ; step++) {

@@ -41,7 +41,7 @@ async function ask(lab: { names(): Promise<Socket> }, name: string, type = 1): P
   return answer;
 }
 
-it("answers an allowed name with an address inside, and carries what connects to it", async () => {
+it("answers an allowed name with an address inside, and carries connections to it", async () => {
   await using origin = await openOrigin(createHttpServer((request, response) => response.end(`I am ${request.headers.host}`)));
   const host = `good.test:${origin.port}`;
   await using lab = await openEgressLab({ policy: { allow: [`http://${host}`] }, names: { "good.test": ["127.0.0.1"] } });
@@ -54,7 +54,7 @@ it("answers an allowed name with an address inside, and carries what connects to
   expect(await lab.recorded((row) => row.verdict === "allowed")).toMatchObject({ via: "transparent", host: "good.test" });
 });
 
-it("keeps a name's address, and gives two names two", async () => {
+it("keeps a name's address, and gives two names different addresses", async () => {
   await using lab = await openEgressLab({
     policy: { allow: ["*.good.test:81"] },
     names: { "a.good.test": ["1.1.1.1"], "b.good.test": ["1.1.1.1"] },
@@ -64,7 +64,7 @@ it("keeps a name's address, and gives two names two", async () => {
   expect(other.address).not.toBe(first.address);
 });
 
-it("does not know names that no rule allows, and those that lead inside", async () => {
+it("does not resolve names without a rule, or with private addresses", async () => {
   await using lab = await openEgressLab({
     policy: { allow: ["inner.test"] },
     names: { "inner.test": ["192.168.0.1"], "bad.test": ["1.1.1.1"] },
@@ -77,12 +77,12 @@ it("does not know names that no rule allows, and those that lead inside", async 
   ]);
 });
 
-it("has no IPv6 addresses for a name that it knows", async () => {
+it("returns no IPv6 address for an allowed name", async () => {
   await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, names: { "good.test": ["1.1.1.1"] } });
   expect(await ask(lab, "good.test", 28)).toMatchObject({ code: 0, address: undefined });
 });
 
-it("answers several questions of one connection in turn", async () => {
+it("answers several queries on one connection in order", async () => {
   await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, names: { "good.test": ["1.1.1.1"] } });
   const socket = await lab.names();
   socket.write(Buffer.concat([query("good.test", 1, 1), query("good.test", 28, 2), query("bad.test", 1, 3)]));
@@ -94,7 +94,7 @@ it("answers several questions of one connection in turn", async () => {
   ]);
 });
 
-it("lets the name go that was asked for longest ago and has no connection", async () => {
+it("drops the least recently resolved name without a connection", async () => {
   await using origin = await openOrigin(createTcpServer((socket) => socket.pipe(socket)));
   const names = { "a.test": ["127.0.0.1"], "b.test": ["127.0.0.1"], "c.test": ["127.0.0.1"] };
   const policy = { allow: Object.keys(names).map((name) => `${name}:${origin.port}`) };
@@ -110,7 +110,7 @@ it("lets the name go that was asked for longest ago and has no connection", asyn
   expect(listening).not.toContain(`${b.address}:`);
 });
 
-it("closes what is no query", async () => {
+it("closes a connection that sends no query", async () => {
   await using lab = await openEgressLab({ policy: "all" });
   expect(await converse(await lab.names(), Buffer.from([0, 3, 1, 2, 3]))).toBe("");
   expect(await converse(await lab.names(), Buffer.from([255, 255, ...Buffer.alloc(5000)]))).toBe("");

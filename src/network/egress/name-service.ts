@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { toCanonicalHost } from "../host-name.ts";
-import { endSoon } from "./answer-refusal.ts";
+import { endSoon } from "../http/end-soon.ts";
 import { DNS_CODE, DNS_TYPE, type DnsAnswer, type DnsQuestion, encodeAnswer, parseQuestion } from "./dns-message.ts";
 import type { Gate } from "./gate.ts";
 import type { NameAddresses } from "./name-addresses.ts";
@@ -11,7 +11,7 @@ const MESSAGE_MAX = 2 + 4096;
 const TTL_SECONDS = 60;
 const DNS_PORT = 53;
 
-/** Answers one program's DNS queries over TCP, one after the other, until it ends or says nothing for a while. Owns the stream. */
+/** Answers DNS queries over TCP on one connection, one after the other, until it ends or is idle. Owns the stream. */
 export async function serveNames(stream: Duplex, gate: Gate, addresses: NameAddresses): Promise<void> {
   stream.on("error", () => stream.destroy());
   while (!stream.destroyed) {
@@ -41,7 +41,7 @@ async function answerTo(question: DnsQuestion, gate: Gate, addresses: NameAddres
   }
 }
 
-/** Undefined when the name leads to where at least one of its ports may be reached. */
+/** Returns undefined if the name may be reached on at least one of its ports. */
 async function findRefusal(
   gate: Gate,
   { host, ports }: { readonly host: string; readonly ports: readonly number[] },

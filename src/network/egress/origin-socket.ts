@@ -1,21 +1,21 @@
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** Takes bytes in order. Their memory is used again once `done` was called. */
+/** Takes bytes in order. Their memory is reused after the call of `done`. */
 export type TakeBytes = (bytes: Buffer, done: () => void) => void;
 
-/** A read of at least so much is a download's: it gets memory of its own, as long as more such reads follow. */
+/** A read of at least this size counts as part of a download. The next read then gets memory of its own. */
 const BULK_READ_BYTES = 32_768;
 const BULK_BYTES = 131_072;
-/** Bytes that were lent and are not back: nothing more is read beyond. */
+/** Maximum number of lent bytes. Beyond it, reading stops until some are returned. */
 const LENT_MAX_BYTES = 2 * BULK_BYTES;
 
-/** All sockets read into it, one after another: what is to stay is copied before the next read. */
+/** All sockets read into this buffer, one after another. Bytes that must last are copied before the next read. */
 const SHARED = Buffer.allocUnsafeSlow(65_536);
 
 const READS = new WeakMap<object, Reads>();
 
-/** A connection that starts. A stream like any other, until its reads are lent. */
+/** Starts a connection. It is an ordinary stream until its reads are lent. */
 export function connectToOrigin(host: string, port: number): Socket {
   const reads = new Reads();
   const socket: Socket = connect({
@@ -30,8 +30,8 @@ export function connectToOrigin(host: string, port: number): Socket {
 }
 
 /**
- * From now on the stream gives no bytes: `take` gets them, without a new buffer for each read. Its end and its errors come as before.
- * False for a stream that cannot, or where bytes wait that were read already: these must be read as usual.
+ * Redirects the bytes of the stream to `take`, without a new buffer for each read. Its end and its errors come as before. Returns false
+ * for a stream that cannot lend its reads, or that holds unread bytes. These must be read as usual.
  */
 export function lendReads(stream: Duplex, take: TakeBytes): boolean {
   const reads = READS.get(stream);
@@ -40,14 +40,14 @@ export function lendReads(stream: Duplex, take: TakeBytes): boolean {
   return true;
 }
 
-/** Where the bytes of one socket go, and the memory that they lie in. */
+/** The receiver and the memory of the bytes of one socket. */
 class Reads {
   #take: TakeBytes | undefined;
   #memory: Buffer = SHARED;
   readonly #spare: Buffer[] = [];
   #lentBytes = 0;
 
-  /** For the next read. */
+  /** Memory for the next read. */
   get memory(): Buffer {
     return this.#memory;
   }
@@ -56,7 +56,7 @@ class Reads {
     this.#take = take;
   }
 
-  /** False: nothing more is read until the socket is resumed. */
+  /** Handles one read. Returns false if reading must stop until the socket is resumed. */
   came(socket: Socket, length: number): boolean {
     const bytes = this.#memory.subarray(0, length);
     if (!this.#take) return socket.push(Buffer.from(bytes));

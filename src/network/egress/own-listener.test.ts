@@ -17,7 +17,7 @@ const OWN = Object.values(networkInterfaces())
   .filter(({ family }) => family === "IPv4")
   .map(({ address }) => address);
 
-it("leads no sandbox to a port that Belljar listens on, by any name or address of this machine", async () => {
+it("refuses Belljar's own ports under every name and address of this machine", async () => {
   await using host = await openHost();
   const listeners = openOwnListeners(directory);
   const names = { "own.test": ["127.0.0.1"], "odd.test": ["127.3.2.1"] };
@@ -29,14 +29,14 @@ it("leads no sandbox to a port that Belljar listens on, by any name or address o
   for (const one of hosts) expect(await converse(await lab.proxy(), get(`${one}:${host.port}`)), one).toContain("own-listener");
 });
 
-it("takes a port for Belljar's when that cannot be told", async () => {
+it("refuses a port if it cannot find out whether the port is Belljar's", async () => {
   await using host = await openHost();
   const listeners = { has: () => Promise.reject(new Error("no folder")) };
   await using lab = await openEgressLab({ policy: { allow: [`127.0.0.1:${host.port}`] }, listeners });
   expect(await converse(await lab.proxy(), get(`127.0.0.1:${host.port}`))).toContain("own-listener");
 });
 
-it("cuts a connection to what becomes Belljar's while it is made", async () => {
+it("cuts a connection to a port that Belljar claims meanwhile", async () => {
   await using host = await openHost();
   let asked = 0;
   const listeners = { has: async () => (asked += 1) > 1 };
@@ -44,7 +44,7 @@ it("cuts a connection to what becomes Belljar's while it is made", async () => {
   expect(await converse(await lab.proxy(), get(`127.0.0.1:${host.port}`))).toContain("own-listener");
 });
 
-it("follows a name inside only where the one who wrote the rule may lead there", async () => {
+it("follows a name to a private address only if the rule's author may allow it", async () => {
   await using host = await openHost();
   const rule = `db.test:${host.port}`;
   const names = { "db.test": ["127.0.0.1"] };
@@ -60,7 +60,7 @@ it("follows a name inside only where the one who wrote the rule may lead there",
   }
 });
 
-it("asks again when what may lead inside has changed", async () => {
+it("refuses a private address once `inside` no longer allows it", async () => {
   await using host = await openHost();
   const place = `127.0.0.1:${host.port}`;
   await using lab = await openEgressLab({ policy: { allow: [place] } });

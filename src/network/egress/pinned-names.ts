@@ -13,15 +13,18 @@ interface Pin {
 }
 
 const NAMES_MAX = 1024;
-/** Questions at once: the host's own lookups share a few threads, which names that nobody answers must not fill. */
+/** Maximum number of concurrent lookups. Lookups of the host share a few threads, which unanswered names must not fill. */
 const QUESTIONS_MAX = 2;
 
-/** What each name leads to in one sandbox: resolved once, and the same for a while, so that no name leads to one place when it is judged and to another when it is dialled. */
+/**
+ * The addresses of names in one sandbox. A name is resolved once and keeps its addresses for `pinMs`, so that the dialled addresses are
+ * the judged addresses.
+ */
 export class PinnedNames {
   readonly #options: PinnedNamesOptions;
   readonly #pins = new Map<string, Pin>();
   readonly #now: () => number;
-  /** Those who wait until a question may be asked. */
+  /** Lookups that wait for their turn. */
   readonly #waiting = new Set<() => void>();
   #asked = 0;
 
@@ -30,7 +33,7 @@ export class PinnedNames {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Rejects when there are none, or in time. */
+  /** Rejects if the name has no addresses, or if the lookup takes too long. */
   async resolve(host: string): Promise<readonly string[]> {
     const known = this.#pins.get(host);
     if (known && known.until > this.#now()) return known.addresses;
@@ -42,7 +45,7 @@ export class PinnedNames {
     return pin.addresses;
   }
 
-  /** The address that answered comes first from now on. */
+  /** Puts the address that answered first. */
   prefer(host: string, address: string, all: readonly string[]): void {
     const pin = this.#pins.get(host);
     if (!pin || all[0] === address) return;
@@ -63,7 +66,7 @@ export class PinnedNames {
       const ask = (): void => {
         this.#waiting.delete(ask);
         this.#asked += 1;
-        // A resolver may go on after it was given up: until then it counts.
+        // A resolver may go on after the timeout. Its lookup counts until it settles.
         this.#options.resolver
           .resolve(host, signal)
           .finally(() => this.#answered())

@@ -4,12 +4,12 @@ import { isBelow, toCanonicalPath } from "../request-path.ts";
 import type { Allowance } from "../rules.ts";
 import { Refusal } from "./refusal.ts";
 
-/** Where programs that know no proxy may connect to when every port is allowed. */
+/** Ports for programs without a proxy if the policy allows all ports. */
 const PORTS_OF_ALL = [80, 443, 22, 8080, 8443];
 
 export type FoundAllowance = Pick<Allowance, "rule" | "scheme" | "methods" | "path" | "isExact">;
 
-/** A policy made ready for many questions. */
+/** A policy, indexed for fast lookups. */
 export class PolicyTable {
   readonly isAll: boolean;
   readonly #exact = new Map<string, Allowance[]>();
@@ -23,13 +23,13 @@ export class PolicyTable {
     }
   }
 
-  /** What allows this host and port, whatever is spoken there. */
+  /** Returns the allowances for this host and port, for any protocol. */
   find(host: string, port: number): readonly FoundAllowance[] {
     if (this.isAll) return [{ rule: "all", scheme: "any", isExact: false }];
     return this.#ofHost(host).filter((allowance) => allowance.port === port);
   }
 
-  /** The ports on which a host may be reached; none when it is not allowed. */
+  /** Returns the ports on which a host may be reached. The list is empty if the host is not allowed. */
   ports(host: string): readonly number[] {
     if (this.isAll) return PORTS_OF_ALL;
     return [...new Set(this.#ofHost(host).map((allowance) => allowance.port))].toSorted((a, b) => a - b);
@@ -51,11 +51,11 @@ export function forScheme(allowances: readonly FoundAllowance[], scheme: "http" 
 
 export interface RequestLine {
   readonly method: string;
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string;
 }
 
-/** The allowance that a request falls under and the path to send, which is the path that was judged; undefined when none does. */
+/** Returns the allowance for a request, and the judged path, which must be sent. Returns undefined if no allowance fits. */
 export function judgeRequest(
   allowances: readonly FoundAllowance[],
   { method, path }: RequestLine,

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 
 export interface Parsed<T> {
   readonly value: T;
-  /** How many of the bytes belong to it; the others stay in the stream. */
+  /** Number of bytes that belong to the value. The other bytes stay in the stream. */
   readonly used: number;
 }
 
@@ -14,8 +14,8 @@ export interface ReadHeadOptions {
 const CHUNKS_MAX = 1024;
 
 /**
- * The first thing that a peer says, as soon as `parse` knows it. The stream is left paused, with what was not used put back.
- * Undefined when the peer ends, errs, says too much or takes too long.
+ * Reads the first message of a peer, until `parse` returns it. Leaves the stream paused, and puts unused bytes back.
+ * Resolves with undefined if the peer ends, fails, sends too much or takes too long.
  */
 export function readHead<T>(
   stream: Duplex,

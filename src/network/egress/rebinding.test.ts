@@ -7,7 +7,7 @@ import { createDnsResolver } from "./resolver.ts";
 
 const PUBLIC = "93.184.215.14";
 const a = (value: string, owner?: string): DnsRecord => ({ type: "A", value, ...(owner !== undefined && { owner }) });
-/** By its sixteen bytes. */
+/** An IPv6 address by its sixteen bytes. */
 const aaaa = (...groups: readonly string[]): DnsRecord => ({ type: "AAAA", value: groups.join("").padStart(32, "0") });
 const ofType =
   (records: readonly DnsRecord[], others: readonly DnsRecord[] = []): Zone =>
@@ -48,7 +48,7 @@ const ZONES: Readonly<Record<string, Zone>> = {
   "loopback in an answer for another name": ofType([a("127.0.0.1", "other.test")]),
 };
 
-it.each(Object.entries(ZONES))("reaches nothing of this machine through a name whose server says: %s", async (_what, zone) => {
+it.each(Object.entries(ZONES))("reaches nothing on this machine through a name whose DNS server answers: %s", async (_what, zone) => {
   const reached: string[] = [];
   const server = createServer((request, response) => {
     reached.push(request.url ?? "");
@@ -71,7 +71,7 @@ it.each(Object.entries(ZONES))("reaches nothing of this machine through a name w
   expect(dns.questions.length).toBeGreaterThan(0);
 });
 
-it("keeps to the first answer of a server that says something else each time, with TTL 0", async () => {
+it("keeps the first answer of a DNS server that changes its answers, with TTL 0", async () => {
   await using origin = await openOrigin(createServer((_request, response) => response.end("reached")));
   await using dns = await openHostileDns(({ type, count }) => (type === "AAAA" ? [] : [a(count <= 2 ? "127.0.0.1" : "127.0.0.2")]));
   const host = `rebind.test:${origin.port}`;

@@ -4,11 +4,11 @@ import { isAddress, toAuthority } from "../host-name.ts";
 interface Row {
   readonly verdict: Exclude<ConnectionRecord["verdict"], "allowed">;
   readonly status: number;
-  /** SOCKS5, RFC 1928. */
+  /** Reply code of SOCKS5, RFC 1928. */
   readonly socks: number;
 }
 
-/** Every reason for which a connection is not made, or is cut. The words are stable: the audit and `x-belljar-error` show them. */
+/** All reasons for refusing, failing or cutting a connection. The words are stable: the audit and `x-belljar-error` show them. */
 export const REASONS = {
   "no-rule": { verdict: "refused", status: 403, socks: 2 },
   "private-address": { verdict: "refused", status: 403, socks: 2 },
@@ -42,12 +42,12 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
-/** Why a connection is not made, as a value: what the program inside and the audit are told. */
+/** The reason why a connection was not made or was cut. The program inside and the audit get it. */
 export class Refusal {
   readonly reason: Reason;
-  /** For the program inside: what happened, and what to do. */
+  /** Text for the program inside: what happened, and what to do. */
   readonly text: string;
-  /** The same in a few words, for a status line: of a refused CONNECT many programs show nothing else. */
+  /** A short form for the status line. Many programs show nothing else of a refused CONNECT. */
   readonly brief: string;
 
   constructor(reason: Reason, text: string, brief: string = reason) {
@@ -74,7 +74,7 @@ export interface Place {
   readonly port: number;
 }
 
-/** The rule that would allow it. */
+/** Returns the rule that would allow the place. */
 export function missingRule({ host, port }: Place): string {
   return port === 80 || port === 443 ? toAuthority(host, port).replace(/:\d+$/, "") : toAuthority(host, port);
 }
@@ -89,7 +89,7 @@ export function noRule(sandbox: string, place: Place, request = ""): Refusal {
   );
 }
 
-/** What a name or address that is not of the public Internet needs. Where the name leads is not told: the program inside could map a network so. */
+/** Refuses an address outside the public Internet, and names the missing rule. It hides the address, which would help to map a network. */
 export function privateAddress(sandbox: string, { host, port }: Place): Refusal {
   const rule = toAuthority(host, port);
   const what = isAddress(host) ? `${host} is` : `${host} leads to an address that is`;
@@ -97,19 +97,19 @@ export function privateAddress(sandbox: string, { host, port }: Place): Refusal 
   return new Refusal("private-address", text);
 }
 
-/** No rule for the name would help. */
+/** Refuses a name that no rule for the name can allow. */
 export function closedAddress({ host }: Place): Refusal {
   const text = `${host} leads to a link-local, metadata or reserved address, and no name is followed there. A rule for the address itself reaches it.`;
   return new Refusal("private-address", text);
 }
 
-/** Where it is reached from a sandbox, that sandbox would be the user of this machine. */
+/** Refuses a port of Belljar itself. A sandbox that could reach it would act as the user of this machine. */
 export function ownListener({ host, port }: Place): Refusal {
   const text = `Belljar itself listens at ${toAuthority(host, port)}, and no rule leads a sandbox there. Reach another program, or give that one another port.`;
   return new Refusal("own-listener", text);
 }
 
-/** The rule names it, but whoever wrote the rule may name only places of the public Internet. */
+/** Refuses a place that a rule names, because the rule's author may only name places on the public Internet. */
 export function notGrantedInside({ host, port }: Place): Refusal {
   const what = isAddress(host) ? `${host} is` : `${host} leads to an address that is`;
   const text = `${what} not of the public Internet, which only the user of this machine, and a token with the scope network:${toAuthority(host, port)}, may allow.`;

@@ -11,11 +11,11 @@ export interface RelayOptions {
   readonly response: ServerResponse;
   readonly flow: Flow;
   readonly mask: ResponseMask | undefined;
-  /** Called when something moved. */
+  /** Called when bytes have moved. */
   readonly touch: () => void;
 }
 
-/** Sends an answer of the outside on to the program, streamed, with what a secret's guard masks of it. */
+/** Streams an answer from the outside to the program. The guard masks secrets in it. */
 export function relayAnswer(incoming: IncomingMessage, { response, flow, mask, touch }: RelayOptions): void {
   const plain = mask ? decode(incoming) : [];
   if (!plain || !writeHead(response, incoming, mask)) return flow.stop(unreachable("bad-response", flow.place));
@@ -42,21 +42,21 @@ function writeHead(response: ServerResponse, incoming: IncomingMessage, mask: Re
     response.writeHead(incoming.statusCode ?? 502, mask ? mask.text(phrase) : phrase, shown);
     return true;
   } catch {
-    // Bytes that Node's parser lets in and its writer does not let out.
+    // The head holds bytes that Node's parser accepts and its writer refuses.
     return false;
   }
 }
 
-/** Without what tells of a body that is changed on its way; where none comes the length is what a program asks for. */
+/** Removes headers about the body, because masking changes it. The answer to a HEAD keeps its Content-Length. */
 function maskHead(headers: IncomingHttpHeaders, mask: ResponseMask, method: string | undefined): OutgoingHttpHeaders {
   const length = method === "HEAD" ? headers["content-length"] : undefined;
   return { ...without(mask.headers(headers), "content-encoding"), ...(length !== undefined && { "content-length": length }) };
 }
 
-/** A piece of the whole, and what changed of it: nobody asked for these. */
+/** Partial content and deltas, which were not requested and cannot be masked. */
 const IN_PIECES = new Set([206, 226]);
 
-/** What makes a compressed body readable, though identity was asked for; undefined for what cannot be read. */
+/** Returns the decoders of a compressed body. Some servers compress although identity was requested. Undefined: it cannot be decoded. */
 function decode(incoming: IncomingMessage): readonly Transform[] | undefined {
   if (IN_PIECES.has(incoming.statusCode ?? 0)) return undefined;
   if ((incoming.headers["transfer-encoding"] ?? "chunked").trim().toLowerCase() !== "chunked") return undefined;

@@ -1,19 +1,19 @@
 import { lookup, Resolver as DnsResolver } from "node:dns/promises";
 import { isIP } from "node:net";
 
-/** Turns names into addresses on the host. Rejects when there are none. */
+/** Resolves names to addresses, on the host. Rejects if there are no addresses. */
 export interface Resolver {
   resolve(host: string, signal: AbortSignal): Promise<readonly string[]>;
 }
 
-/** As every other program of the host resolves names. */
+/** Uses the resolver of the host. */
 export function createSystemResolver(): Resolver {
   return {
     resolve: async (host) => (await lookup(host, { all: true, order: "ipv4first" })).map(({ address }) => address),
   };
 }
 
-/** Asks these servers (`address` or `address:port`) and looks into no file of the host. */
+/** Uses these servers (`address` or `address:port`), and no file of the host. */
 export function createDnsResolver(servers: readonly string[]): Resolver {
   return {
     async resolve(host, signal) {

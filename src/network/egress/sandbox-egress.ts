@@ -3,7 +3,8 @@ import type { GuestListener, ListenedConnection, SocketAddress } from "../../run
 import type { ConnectionRecord } from "../connection-record.ts";
 import type { EgressSandbox, EgressService, EgressState } from "../egress.ts";
 import { parseAuthority } from "../host-name.ts";
-import { endSoon, refuseStream } from "./answer-refusal.ts";
+import { endSoon } from "../http/end-soon.ts";
+import { refuseStream } from "./answer-refusal.ts";
 import type { Allowance } from "./bounds.ts";
 import { Gate, type GateOptions } from "./gate.ts";
 import type { HttpProxy } from "./http-proxy.ts";
@@ -17,7 +18,7 @@ import { tlsAlert } from "./tls-alert.ts";
 import { openTunnel, type TunnelAnswer } from "./tunnel.ts";
 import type { UpstreamTrust } from "./upstream-agent.ts";
 
-/** Where programs inside find the way out. */
+/** Addresses inside where programs find the way out. */
 export const PROXY_ADDRESSES = {
   http: { address: "127.0.0.1", port: 3128 },
   socks: { address: "127.0.0.1", port: 1080 },
@@ -27,7 +28,7 @@ export const PROXY_ADDRESSES = {
 export interface SandboxEgressOptions extends GateOptions {
   readonly proxy: HttpProxy;
   readonly trust: UpstreamTrust;
-  /** Called once it is over. */
+  /** Called once the service has ended. */
   readonly closed: () => void;
 }
 
@@ -41,10 +42,10 @@ interface Listening {
 const NOWHERE: Place = { host: "", port: 0 };
 const WAITING = 4;
 const LISTEN_AGAIN_MS = 1_000;
-/** Refused connections at once that are told why; further ones are closed without a word. */
+/** Maximum number of refused connections at a time that get an answer. Further ones are closed without one. */
 const TOLD_MAX = 64;
 
-/** The way out of one sandbox, from the first allowed name to the sandbox's end. */
+/** The way out of one sandbox. It listens inside while the policy is not `none`. */
 export class SandboxEgress implements EgressService {
   readonly #sandbox: EgressSandbox;
   readonly #options: SandboxEgressOptions;
@@ -84,7 +85,7 @@ export class SandboxEgress implements EgressService {
     if (policy === "none") return this.#stopListening();
     const listening = this.#listen();
     this.#ready = settle(listening.served, listening.loopback.follow(policy));
-    // Who wants to know waits for it; nobody has to.
+    // Nobody has to await `ready`.
     this.#ready.catch(() => {});
   }
 
@@ -113,12 +114,12 @@ export class SandboxEgress implements EgressService {
       for await (const connection of listener.connections)
         this.#admit(connection, (stream) => this.#take(stream, connection.local.port, names));
     } catch {
-      // The guest has gone, or the stream to it was cut.
+      // The guest has ended, or the stream to it broke.
     }
     if (!controller.signal.aborted) this.#listenAgain(performance.now() - startedAt);
   }
 
-  /** A stream that was cut is no end of the sandbox: asking its guest again tells. One that is cut at once each time is let go. */
+  /** A broken stream does not mean that the sandbox has ended, so it listens again. If the stream lived too short, it gives up. */
   #listenAgain(livedMs: number): void {
     if (livedMs < LISTEN_AGAIN_MS) return this.#close();
     this.#stopListening();
@@ -143,7 +144,7 @@ export class SandboxEgress implements EgressService {
     this.#options.closed();
   }
 
-  /** Counts the connection, or tells it that it is one too many. */
+  /** Counts the connection and passes it on, or refuses it if it exceeds the bounds. */
   #admit({ stream, local }: ListenedConnection, take: (stream: Duplex) => void): void {
     stream.on("error", () => stream.destroy());
     const excess = this.#options.allowances.map((allowance) => allowance.findExcess()).find((reason) => reason !== undefined);
@@ -166,7 +167,7 @@ export class SandboxEgress implements EgressService {
     });
   }
 
-  /** One line of the audit a second tells that it happens: a program that floods the proxy must not flood the audit. */
+  /** Writes at most one line into the audit each second, so that a program that floods the proxy does not flood the audit. */
   #turnAway(stream: Duplex, local: SocketAddress, refusal: Refusal): void {
     const now = performance.now();
     const via = VIA_OF_PORT[local.port] ?? "transparent";
@@ -218,7 +219,7 @@ export class SandboxEgress implements EgressService {
     this.#settle(stream, openTunnel({ gate: this.#gate, via, place, stream, answer, proxy, trust }));
   }
 
-  /** A fault of ours costs the connection that met it, and no other. */
+  /** An internal error ends only its own connection. */
   #settle(stream: Duplex, work: Promise<void>): void {
     work.catch((error: unknown) => {
       this.#gate.fault(error);
@@ -242,7 +243,7 @@ const CONNECT_ANSWER: TunnelAnswer = {
   refuse: refuseStream,
 };
 
-/** A program that knows no proxy is told in what it seems to speak. */
+/** Refuses a program without a proxy in the protocol that fits the port. */
 function transparentAnswer(port: number): TunnelAnswer {
   return {
     accept: () => {},

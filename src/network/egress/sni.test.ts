@@ -10,7 +10,7 @@ import { createSandboxAuthority } from "../tls/sandbox-authority.ts";
 
 const INSIDE = createSandboxAuthority();
 
-/** The extension that names a server, whatever the name is. */
+/** A server name extension with any name. */
 function serverName(name: string | Buffer, type = 0): Buffer {
   const bytes = Buffer.from(name);
   const length = (value: number): readonly number[] => [value >> 8, value & 255];
@@ -77,7 +77,7 @@ it.each(Object.entries(HELLOS))("lets nothing through that %s", async (_what, he
   expect(received).toBe(0);
 });
 
-it.each(["GOOD.test", "good.test.", "good.test"])("takes %s for the name that it spells", async (name) => {
+it.each(["GOOD.test", "good.test.", "good.test"])("accepts %s as a spelling of the name", async (name) => {
   const hello = await named(name);
   await using origin = await openOrigin(createServer((socket) => void socket.once("data", (bytes) => socket.end(bytes))));
   const host = `good.test:${origin.port}`;
@@ -95,7 +95,7 @@ function guardFor(host: string): ReturnType<typeof createSecretGuard> {
   });
 }
 
-it("speaks HTTP/1.1 alone where it reads, and starts no session that another host would know", async () => {
+it("speaks only HTTP/1.1 on decrypted TLS, and starts no session that another host would accept", async () => {
   const host = "good.test:443";
   await using lab = await openEgressLab({
     policy: { allow: ["good.test"] },

@@ -9,7 +9,7 @@ const hex = (text: string): string => Buffer.from(text, "latin1").toString("hex"
 const GREETING = Buffer.from([5, 2, 2, 0]);
 const NAMES = { "good.test": ["127.0.0.1"], "inner.test": ["10.0.0.1"] };
 
-it("connects to a name, with all that is said at once", async () => {
+it("connects to a name when the client sends everything at once", async () => {
   await using origin = await openOrigin(createTcpServer((socket) => socket.pipe(socket)));
   await using lab = await openEgressLab({ policy: { allow: [`good.test:${origin.port}`] }, names: NAMES });
   const client = await lab.socks();
@@ -60,7 +60,7 @@ it("refuses SOCKS4, and clients that insist on a password", async () => {
   expect(await converse(await lab.socks(), Buffer.from([5, 1, 2]))).toBe("\u0005\u00ff");
 });
 
-it("closes a client that says half of it", async () => {
+it("closes the connection of a client that sends half a request", async () => {
   await using lab = await openEgressLab({ policy: "all", limits: { headMs: 100 } });
   expect(await converse(await lab.socks(), Buffer.from([5, 1]))).toBe("");
 });

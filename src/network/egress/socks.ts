@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { toCanonicalHost, toIpv4 } from "../host-name.ts";
-import { endSoon } from "./answer-refusal.ts";
+import { endSoon } from "../http/end-soon.ts";
 import type { Parsed } from "./read-head.ts";
 import { readHead } from "./read-head.ts";
 import { type Place, Refusal } from "./refusal.ts";
@@ -14,7 +14,7 @@ const COMMAND_NOT_SUPPORTED = 7;
 const ADDRESS_NOT_SUPPORTED = 8;
 const NO_METHOD = 0xff;
 
-/** SOCKS5 without authentication, and CONNECT alone: where the client wants to go, or undefined when it was answered and ended. */
+/** Reads a SOCKS5 CONNECT without authentication. Returns its target, or undefined if the client was answered and the stream ended. */
 export async function readSocksRequest(stream: Duplex, timeoutMs: number): Promise<Place | Refusal | undefined> {
   const methods = await readHead(stream, parseGreeting, { maxBytes: GREETING_MAX, timeoutMs });
   if (!methods?.includes(0)) return finish(stream, methods && Buffer.from([VERSION, NO_METHOD]));
@@ -47,7 +47,7 @@ function parseGreeting(bytes: Buffer): Parsed<readonly number[]> | undefined {
   return { value: [...bytes.subarray(2, 2 + count)], used: 2 + count };
 }
 
-/** A number is the reply that refuses it. */
+/** Returns the target, or the number of the reply that refuses the request. */
 function parseRequest(bytes: Buffer): Parsed<Place | number> | undefined {
   if (bytes.length < 5) return undefined;
   if (bytes[0] !== VERSION || bytes[1] !== CONNECT) return { value: COMMAND_NOT_SUPPORTED, used: bytes.length };

@@ -88,7 +88,7 @@ it("checks the server name on a port where anything may be spoken, when TLS is",
   expect(await readUntil(right, "TLS")).toBe("hello over TLS");
 });
 
-it("closes a connection on which nobody speaks, so that waiting leads past no check", async () => {
+it("closes a silent connection, so that waiting avoids no check", async () => {
   await using origin = await openOrigin(createTcpServer((socket) => socket.resume()));
   const host = `good.test:${origin.port}`;
   await using lab = await openEgressLab({ policy: { allow: [host] }, names: NAMES, limits: { idleMs: 50 } });
@@ -97,7 +97,7 @@ it("closes a connection on which nobody speaks, so that waiting leads past no ch
   expect(lab.records).toMatchObject([{ verdict: "refused", reason: "too-slow" }]);
 });
 
-it("refuses what is not TLS where the rule is for https", async () => {
+it("refuses anything but TLS if the rule is for https", async () => {
   await using origin = await openOrigin(createHttpServer((_request, response) => response.end("plain")));
   const host = `good.test:${origin.port}`;
   await using lab = await openEgressLab({ policy: { allow: [`https://${host}`] }, names: NAMES });
@@ -105,7 +105,7 @@ it("refuses what is not TLS where the rule is for https", async () => {
   expect(await lab.recorded((row) => row.reason === "not-tls")).toMatchObject({ verdict: "refused" });
 });
 
-it("carries bytes as they are, also when the server speaks first and when one side is done early", async () => {
+it("carries bytes unchanged, even if the server speaks first or one side ends early", async () => {
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
     socket.write("220 ready\n");
     socket.on("end", () => socket.end("bye")).resume();
@@ -120,7 +120,7 @@ it("carries bytes as they are, also when the server speaks first and when one si
   expect(await lab.recorded((row) => row.verdict === "allowed")).toMatchObject({ sentBytes: 4, receivedBytes: 13 });
 });
 
-it("refuses a CONNECT to an address that is allowed by its name alone", async () => {
+it("refuses a CONNECT to an address if only its name is allowed", async () => {
   await using origin = await openOrigin(greeter());
   await using lab = await openEgressLab({ policy: { allow: [`good.test:${origin.port}`] }, names: NAMES });
   await expect(openConnect(lab, `127.0.0.1:${origin.port}`)).rejects.toThrow(/403[^]*no-rule/);
@@ -187,7 +187,7 @@ it("reads TLS for a rule with a path, and verifies the real server's name", asyn
   expect(await ask("/v2")).toContain("x-belljar-error: no-rule");
 });
 
-it("refuses a placeholder that is sent anywhere else, in a head, a body or bare bytes", async () => {
+it("refuses a placeholder to any other host, in a head, a body or raw bytes", async () => {
   await using origin = await openOrigin(createHttpServer((request, response) => request.resume().on("end", () => response.end("got it"))));
   await using raw = await openOrigin(createTcpServer((socket) => socket.resume()));
   const [host, bare] = [`good.test:${origin.port}`, `other.test:${raw.port}`];
@@ -206,7 +206,7 @@ it("refuses a placeholder that is sent anywhere else, in a head, a body or bare 
   expect(lab.records.map((row) => row.reason)).toEqual(["placeholder", "placeholder", "placeholder"]);
 });
 
-it("tells of a fault of ours, which costs the connection that met it", async () => {
+it("reports an internal error, which ends only its own connection", async () => {
   const faults: unknown[] = [];
   await using origin = await openOrigin(createHttpsServer(tlsOptions, (_request, response) => response.end()));
   const host = `good.test:${origin.port}`;
@@ -244,7 +244,7 @@ it("closes connections that a new policy forbids, and no others", async () => {
   await expect(openConnect(lab, one)).rejects.toThrow("no-rule");
 });
 
-it("closes connections to private addresses when the rule that named them exactly goes", async () => {
+it("closes connections to private addresses when their exact rule is removed", async () => {
   await using origin = await openOrigin(createTcpServer((socket) => socket.pipe(socket)));
   const host = `inner.good.test:${origin.port}`;
   await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "inner.good.test": ["127.0.0.1"] } });
@@ -258,7 +258,7 @@ it("closes connections to private addresses when the rule that named them exactl
   await expect(openConnect(lab, host)).rejects.toThrow("private-address");
 });
 
-it("keeps no connection to a private address for the requests after such a change", async () => {
+it("reuses no kept connection to a private address after such a change", async () => {
   await using origin = await openOrigin(createHttpServer((_request, response) => response.end("inner")));
   const host = `inner.good.test:${origin.port}`;
   await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "inner.good.test": ["127.0.0.1"] } });

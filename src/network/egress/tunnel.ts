@@ -1,23 +1,23 @@
 import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import { type Duplex, Transform } from "node:stream";
 import { TLSSocket } from "node:tls";
 import type { ConnectionRecord } from "../connection-record.ts";
 import { isAddress, toCanonicalHost } from "../host-name.ts";
-import { endSoon } from "./answer-refusal.ts";
+import type { SecretGuard } from "../secrets/secret-guard.ts";
+import { endSoon } from "../http/end-soon.ts";
 import { HELLO_MAX_BYTES, type HelloParse, parseClientHello } from "./client-hello.ts";
 import type { Flow } from "./flow.ts";
 import type { Gate } from "./gate.ts";
 import type { HttpProxy } from "./http-proxy.ts";
 import type { HttpOrigin } from "./http-target.ts";
 import { joinStreams } from "./join-streams.ts";
-import { scanForPlaceholders } from "./placeholder-scan.ts";
 import { forScheme, isConditional } from "./policy-table.ts";
 import { readHead } from "./read-head.ts";
 import { type Place, Refusal } from "./refusal.ts";
 import { tlsAlert } from "./tls-alert.ts";
 import type { UpstreamTrust } from "./upstream-agent.ts";
 
-/** How the client is told, in its own protocol. */
+/** Answers the client in its own protocol. */
 export interface TunnelAnswer {
   accept(stream: Duplex): void;
   /** Ends the stream. */
@@ -34,7 +34,7 @@ export interface TunnelRequest {
   readonly trust: UpstreamTrust;
 }
 
-/** A connection of a program to one place, judged by name, by what is spoken on it, and by where the name leads. Owns the stream. */
+/** Connects a program to one place. Judges its name, its protocol and its addresses. Owns the stream. */
 export async function openTunnel(request: TunnelRequest): Promise<void> {
   const { gate, place, stream } = request;
   const flow = gate.start({ via: request.via, place });
@@ -53,7 +53,7 @@ export async function openTunnel(request: TunnelRequest): Promise<void> {
   return tunnel.join(upstream);
 }
 
-/** Each request on it makes its own connection; a name that leads nowhere good is refused before any. */
+/** Serves a tunnel whose traffic is read. Each request opens its own connection. A forbidden address is refused before any request. */
 async function read(tunnel: Tunnel, gate: Gate, flow: Flow): Promise<void> {
   const addresses = await gate.resolve(flow.place);
   if (addresses instanceof Refusal) return flow.stop(addresses);
@@ -62,7 +62,7 @@ async function read(tunnel: Tunnel, gate: Gate, flow: Flow): Promise<void> {
 }
 
 class Tunnel {
-  /** What the policy expects on this port. */
+  /** The protocol that the policy expects on this port. */
   readonly speaks: "http" | "tls" | "anything";
   readonly #request: TunnelRequest;
   readonly #flow: Flow;
@@ -73,7 +73,7 @@ class Tunnel {
     this.speaks = expected(request.gate, request.place);
   }
 
-  /** Each request on it is judged, and is a flow of its own. */
+  /** Serves HTTP on the tunnel. Each request is judged, and is its own flow. */
   toHttp(): void {
     this.#accept();
     this.#serveHttp(this.#request.stream, "http");
@@ -85,7 +85,7 @@ class Tunnel {
     return refusal ? this.#refuseTls(refusal) : this.#decrypt();
   }
 
-  /** The bytes as they are. TLS is looked at where it is seen, and is required where the rule is for https. */
+  /** Carries the bytes unchanged. A TLS hello is checked, and is required if the rule is for https. */
   async join(upstream: Socket): Promise<void> {
     const { stream, gate, place } = this.#request;
     const drop = (): void => void upstream.destroy();
@@ -133,7 +133,7 @@ class Tunnel {
     return readHead(this.#request.stream, parse, { maxBytes: HELLO_MAX_BYTES, timeoutMs: this.#request.gate.limits.headMs });
   }
 
-  /** What a hello must say to be for this place. Where all is allowed, nothing depends on it but what is read. */
+  /** Checks that a TLS hello is for this place. With the policy `all`, only TLS that is decrypted is checked. */
   #judgeHello(seen: HelloParse | undefined): Refusal | undefined {
     const { gate, place } = this.#request;
     if (!seen) return new Refusal("too-slow", "The TLS hello did not come whole, or not in time.");
@@ -156,7 +156,7 @@ class Tunnel {
   #serveHttp(stream: Duplex, scheme: HttpOrigin["scheme"]): void {
     const { gate, via, place, trust, proxy } = this.#request;
     this.#flow.cut = () => this.#request.stream.destroy();
-    // Its requests are in the audit, one by one.
+    // Each of its requests has its own line in the audit.
     this.#flow.isQuiet = true;
     proxy.serve(stream, { gate, via, fixed: { place, scheme }, trust });
   }
@@ -177,7 +177,7 @@ function expected(gate: Gate, place: Place): Tunnel["speaks"] {
   return place.port === 80 || (schemes.size === 1 && schemes.has("http")) ? "http" : "anything";
 }
 
-/** Nothing may pass here that cannot be read. */
+/** Returns true if every allowance has conditions, so that only readable traffic may pass. */
 function isAllConditional(gate: Gate, place: Place): boolean {
   return gate.find(place).every(isConditional);
 }
@@ -197,8 +197,8 @@ function judgeServerName(hello: { readonly serverName?: string; readonly isEncry
 }
 
 /**
- * Who spoke first; a server that ended did. The streams are left paused, nothing taken. Where nobody spoke in time nothing may follow:
- * a client that waits must not get past the look at what it says.
+ * Waits until one side sends bytes. A side that ends counts as the server. It takes no bytes, and leaves the streams paused. If neither
+ * side sends in time, the tunnel must be closed: a client must not avoid the check of its first bytes by waiting.
  */
 function waitForFirst(stream: Duplex, upstream: Socket, timeoutMs: number): Promise<"client" | "server" | "nobody"> {
   return new Promise((resolve) => {
@@ -213,5 +213,22 @@ function waitForFirst(stream: Duplex, upstream: Socket, timeoutMs: number): Prom
     const timer = setTimeout(() => finish("nobody"), timeoutMs);
     stream.on("readable", client).once("close", server);
     upstream.on("readable", server).once("close", server);
+  });
+}
+
+/** Longer than any placeholder. So many bytes are scanned again with the next chunk. */
+const OVERLAP_BYTES = 512;
+
+/** Passes bytes on until it finds a placeholder. A placeholder must never appear in traffic that no guard fills in. */
+function scanForPlaceholders(guard: SecretGuard, found: (refusal: Refusal) => void): Transform {
+  let tail = Buffer.alloc(0);
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const seen = Buffer.concat([tail, chunk]);
+      if (guard.hasPlaceholder(seen))
+        return found(new Refusal("placeholder", "A secret's placeholder was sent to a host that the secret is not for."));
+      tail = Buffer.from(seen.subarray(-OVERLAP_BYTES));
+      return done(null, chunk);
+    },
   });
 }

@@ -7,20 +7,20 @@ import type { Gate } from "./gate.ts";
 import type { Flow } from "./flow.ts";
 
 export interface UpstreamTrust {
-  /** Undefined: what the host trusts. */
+  /** Undefined: the default trust of Node. */
   readonly secureContext?: SecureContext;
 }
 
-/** What a request brings along for the connection that it may need. */
+/** A request with the data for its connection. */
 export interface UpstreamRequest extends ClientRequestArgs {
   readonly gate: Gate;
   readonly flow: Flow;
   readonly isTls: boolean;
-  /** Told before the request fails because nothing could be dialled. */
+  /** Called before the request fails because it could not connect. */
   readonly onRefused: (refusal: Refusal) => void;
 }
 
-/** Makes connections through the gate alone, whatever a request asks for. */
+/** Creates an http.Agent that connects only through the gate. */
 export function createUpstreamAgent(trust: UpstreamTrust, keepAlive: boolean): Agent {
   const agent = new Agent({ keepAlive, maxSockets: 1, maxFreeSockets: 1 });
   agent.createConnection = (options, done) => {
@@ -34,7 +34,7 @@ async function connectFor(request: UpstreamRequest, trust: UpstreamTrust, done: 
   try {
     done?.(null, await open(request, trust));
   } catch (error) {
-    // Node's type wants a stream even beside an error.
+    // Node's type demands a stream even with an error.
     done?.(error as Error, undefined as unknown as Duplex);
   }
 }

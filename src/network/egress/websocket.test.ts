@@ -9,7 +9,7 @@ const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgra
 interface SocketLab extends AsyncDisposable {
   readonly lab: EgressLab;
   readonly host: string;
-  /** What the server was asked for. */
+  /** The requests that the server received. */
   readonly asked: readonly string[];
   head(line: string, ...headers: readonly string[]): string;
 }
@@ -77,7 +77,7 @@ it.each([
   expect(socket.asked).toEqual([]);
 });
 
-it("sends no request on that came behind an upgrade which the server refused", async () => {
+it("forwards no request that follows a refused upgrade", async () => {
   await using socket = await openSocketLab((host) => `GET http://${host}/open`, {});
   const hidden = `DELETE /closed HTTP/1.1\r\nHost: ${socket.host}\r\n\r\n`;
   const answer = await converse(
@@ -88,7 +88,7 @@ it("sends no request on that came behind an upgrade which the server refused", a
   expect(socket.asked).toEqual(["GET /open"]);
 });
 
-it("takes no 101 that nobody asked for", async () => {
+it("refuses a 101 that was not requested", async () => {
   await using socket = await openSocketLab((host) => `http://${host}`, { answer: (request) => void request.socket.end(`${SWITCH}hello`) });
   const answer = await converse(
     await socket.lab.proxy(),
@@ -97,7 +97,7 @@ it("takes no 101 that nobody asked for", async () => {
   expect(answer).toContain("x-belljar-error: bad-response");
 });
 
-it("keeps the direction open that is not ended, and carries frames of any length", async () => {
+it("keeps a half-closed connection open, and carries frames of any length", async () => {
   const large = Buffer.alloc(4 << 20, "x");
   await using socket = await openSocketLab((host) => `http://${host}`, {
     upgrade: (_request, stream) => {

@@ -17,7 +17,7 @@ async function openPair(): Promise<readonly [Socket, Socket]> {
   return [near, far];
 }
 
-/** All until its end. It leaves the other way open, which iterating would not. */
+/** Reads a stream to its end. Unlike iteration, it leaves the other direction open. */
 async function readAll(socket: Socket): Promise<string> {
   let all = "";
   socket.on("data", (chunk: Buffer) => (all += chunk.toString()));
@@ -25,7 +25,7 @@ async function readAll(socket: Socket): Promise<string> {
   return all;
 }
 
-/** Also of a stream that breaks. */
+/** Resolves even if the stream breaks. */
 function closed(stream: Socket): Promise<unknown> {
   return new Promise((resolve) => stream.once("close", resolve));
 }
@@ -35,7 +35,7 @@ async function openRelay() {
   return { client, server, ours, theirs, over: carryBoth(ours, theirs) };
 }
 
-it("carries both ways, and passes an end on as an end", async () => {
+it("carries both directions, and passes an end on", async () => {
   const { client, server, over } = await openRelay();
   client.end("question");
   expect(await readAll(server)).toBe("question");

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
 
-/** Carries one way until it is over. An end passes on as an end; a break of either stream ends both. Never rejects. */
+/** Carries bytes in one direction until the end, which is passed on. If one stream breaks, both are destroyed. Never rejects. */
 export function carry(from: Duplex, to: Duplex): Promise<void> {
   return new Promise((resolve) => {
     pipeline(from, to, (error) => {
@@ -14,7 +14,7 @@ export function carry(from: Duplex, to: Duplex): Promise<void> {
   });
 }
 
-/** Carries both ways, with the streams' own back-pressure, until both are over. */
+/** Carries bytes in both directions, with back-pressure, until both directions have ended. */
 export async function carryBoth(one: Duplex, other: Duplex): Promise<void> {
   await Promise.all([carry(one, other), carry(other, one)]);
 }

@@ -18,19 +18,19 @@ it.each([
   for (const written of [name, name.toLowerCase(), name.toUpperCase(), name.replaceAll("-", "_")]) expect(isHop(written)).toBe(true);
 });
 
-it("passes on what is meant for the other end", () => {
+it("keeps end-to-end headers", () => {
   const isHop = hopByHop("close");
   for (const name of ["Accept", "Authorization", "Cookie", "Content-Encoding", "Content-Type", "Expect", "Host", "Via", "X-Upgrade"])
     expect(isHop(name)).toBe(false);
 });
 
-it("takes away what Connection names, in any case and with any space around it", () => {
+it("removes the headers that Connection names, in any case and with any spaces", () => {
   const isHop = hopByHop("close, X-One ,\tx-TWO,,authorization,content-type");
   for (const name of ["x-one", "X-Two", "Authorization", "Content-Type", "close"]) expect(isHop(name)).toBe(true);
   for (const name of ["x-three", "x_one"]) expect(isHop(name)).toBe(false);
 });
 
-it("leaves what says whose a message is and where it ends", () => {
+it("keeps the headers that tell the target and the end of a message", () => {
   const isHop = hopByHop("host, content-length, Content-Length");
   expect([isHop("Host"), isHop("Content-Length")]).toEqual([false, false]);
 });

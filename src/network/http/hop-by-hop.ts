@@ -1,7 +1,6 @@
 /**
- * Fields that are about one connection, so that no relay passes them on: RFC 9110, section 7.6.1, and section 11.7 for those of a
- * proxy's own authentication. A relay here passes on no trailers, so `Trailer` would promise what does not come. `HTTP2-Settings` is
- * about the connection by RFC 7540, section 3.2.1.
+ * Headers that concern one connection, so that a relay must not forward them: RFC 9110, sections 7.6.1 and 11.7 (proxy authentication),
+ * and RFC 7540, section 3.2.1 (`HTTP2-Settings`). `Trailer` is one of them, because these relays forward no trailers.
  */
 const HOP_BY_HOP = new Set([
   "connection",
@@ -16,15 +15,15 @@ const HOP_BY_HOP = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
-/** A Connection header takes away what it names, but for these: without them nobody knows whose a message is and where it ends. */
+/** Headers that `Connection` cannot remove, because they tell the target and the end of a message. */
 const NEEDED = new Set(["host", "content-length"]);
 
-/** Whether a field is about one connection, where `Connection` says `connection`. Names come in any case. */
+/** Returns a test whether a header is hop-by-hop. `connection` is the value of the Connection header. Names may have any case. */
 export function hopByHop(connection: string | undefined): (name: string) => boolean {
   const named = new Set((connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
   return (name) => {
     const key = name.toLowerCase();
-    // An underscore reads as a dash for many programs, so it hides nothing.
+    // Many programs treat an underscore as a dash.
     return HOP_BY_HOP.has(key.replaceAll("_", "-")) || (named.has(key) && !NEEDED.has(key));
   };
 }

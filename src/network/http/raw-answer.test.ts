@@ -6,7 +6,7 @@ it("writes a whole answer whose length is that of its bytes", () => {
   expect(text).toBe("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 3\r\nContent-Type: text/plain\r\n\r\né\n");
 });
 
-it("writes the phrase that is given, else the usual one, else one all the same", () => {
+it("writes the given phrase, else the standard phrase, else a substitute", () => {
   expect(formatHead({ status: 403, phrase: "Forbidden (why)", headers: [] })).toBe("HTTP/1.1 403 Forbidden (why)\r\n\r\n");
   expect(formatHead({ status: 799, headers: ["A", "1", "B"] })).toBe("HTTP/1.1 799 Unknown\r\nA: 1\r\n\r\n");
 });

@@ -2,14 +2,14 @@ import { BelljarError } from "../../errors.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 import type { ListeningPort } from "./port-link.ts";
 
-/** The kernel lists those that listen first, so what a program adds behind them hides none. */
+/** The kernel lists listening sockets first, so a program cannot hide them behind many other sockets. */
 const TABLE_MAX_BYTES = 1024 * 1024;
 const LISTEN = "0A";
-/** The sandbox's own ways out: the proxies and the name server that the guest listens on, as root. */
+/** Ports of the guest itself, as root: the proxies and the name server. */
 const OWN_PORTS = new Set([3128, 1080, 53]);
 const OWN_RANGE = /^198\.1[89]\./;
 
-/** What the programs of a sandbox listen on with TCP, seen from inside: by port, then by address. */
+/** Lists the TCP ports that programs of a sandbox listen on, ordered by port and address. */
 export async function listListening(guest: Guest, signal: AbortSignal): Promise<readonly ListeningPort[]> {
   const tables = await Promise.all(["/proc/net/tcp", "/proc/net/tcp6"].map((path) => readTableIfPresent(guest, path, signal)));
   return tables
@@ -18,7 +18,7 @@ export async function listListening(guest: Guest, signal: AbortSignal): Promise<
     .toSorted((one, other) => one.port - other.port || (one.address < other.address ? -1 : 1));
 }
 
-/** Empty when the kernel knows no such protocol. */
+/** Returns an empty text if the kernel does not have this protocol. */
 async function readTableIfPresent(guest: Guest, path: string, signal: AbortSignal): Promise<string> {
   try {
     return (await guest.files.read(path, { limit: TABLE_MAX_BYTES, signal })).toString("latin1");
@@ -32,7 +32,7 @@ function isOwn({ address, port, uid }: ListeningPort): boolean {
   return OWN_RANGE.test(address) || (address === "127.0.0.1" && uid === 0 && OWN_PORTS.has(port));
 }
 
-/** The rows of `/proc/net/tcp` or `tcp6` that listen. The guest may say anything: a row of another shape is left out. */
+/** Returns the listening rows of `/proc/net/tcp` or `tcp6`. The guest is untrusted: rows of another shape are ignored. */
 export function parseListening(table: string): readonly ListeningPort[] {
   return table.split("\n").flatMap((line) => {
     const row = /^\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} ([0-9A-F]{2}) \S+ \S+ \S+\s+(\d{1,10})\s/.exec(
@@ -44,7 +44,7 @@ export function parseListening(table: string): readonly ListeningPort[] {
   });
 }
 
-/** The kernel prints an address as 32-bit words in its own byte order, which is little-endian on all that we run on. */
+/** The kernel prints an address as 32-bit words in host byte order, which is little-endian on all supported platforms. */
 function toAddress(hex: string): string {
   const bytes = Buffer.from(hex, "hex");
   bytes.swap32();

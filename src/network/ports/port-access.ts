@@ -6,20 +6,20 @@ import type { PortLink } from "./port-link.ts";
 import type { PortTarget } from "./port-target.ts";
 import { onThisHost } from "./port-urls.ts";
 
-/** For programs, which keep no cookies. */
+/** Carries the token for programs without cookies. */
 export const TOKEN_HEADER = "belljar-port-token";
 
-/** What an answer to a first visit says: come again at `location`, with this cookie. */
+/** The redirect after a first visit. */
 export interface FirstVisit {
   readonly location: string;
   readonly cookie: string;
 }
 
-/** Compared with when there is no link, so that the time of a refusal tells nothing. */
+/** Stands for the token if there is no link, so that both refusals take the same time. */
 const NOBODY = randomBytes(32).toString("base64url");
 const COOKIES_MAX = 8;
 
-/** Throws `PORT_LINK_INVALID`, in the same words whether the link or the token is wrong. */
+/** Throws `PORT_LINK_INVALID`, with the same message for a missing link and for a wrong token. */
 export function assertAccess(link: PortLink | undefined, request: IncomingMessage, target: PortTarget): void {
   if (link?.access === "public") return;
   const isHeld = tokensOf(request, target).filter((token) => isSame(token, link?.token ?? NOBODY)).length > 0;
@@ -27,8 +27,8 @@ export function assertAccess(link: PortLink | undefined, request: IncomingMessag
 }
 
 /**
- * A browser's first visit, which ends with its token in a cookie and out of the address. In path style a page has no origin, so
- * that browsers send no cookie for what it loads: there the token becomes a part of the path. To be called after `assertAccess`.
+ * Returns the redirect for a browser's first visit, which moves the token from the query into a cookie. In path style, a page has no
+ * origin, so browsers send no cookies for its resources. There the token becomes a part of the path. Call it after `assertAccess`.
  */
 export function firstVisit(link: PortLink, request: IncomingMessage, target: PortTarget): FirstVisit | undefined {
   if (request.method !== "GET" && request.method !== "HEAD") return undefined;
@@ -54,8 +54,8 @@ function tokensOf(request: IncomingMessage, { pathToken, queryToken }: PortTarge
 }
 
 /**
- * A browser adds cookies to what pages of this machine's other servers ask for too, since it takes all ports of a name for one site: a page
- * of another sandbox could so use a link that it does not have. It may lead a person to a port, as every page may, and no more.
+ * Returns true if another page has caused the request, so that cookies must not count. Browsers treat all ports of a host name as one
+ * site. So they send cookies even for pages of other servers on this machine, such as another sandbox. Such a page may only link here.
  */
 function isFromElsewhere({ method = "", headers }: IncomingMessage): boolean {
   const { origin, host = "", "sec-fetch-site": site, "sec-fetch-mode": mode } = headers;

@@ -3,14 +3,14 @@ import { STATUS_CODES } from "node:http";
 import { randomUUID } from "node:crypto";
 import { BelljarError } from "../../errors.ts";
 
-/** An answer of ours, in the place of one of the program inside. */
+/** A response of Belljar itself, instead of a response of the program inside. */
 export interface PortAnswer {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: string;
 }
 
-/** Told of failures that nobody foresaw; the client learns the request's id alone. */
+/** Called with unforeseen errors. The client gets only the request's id. */
 export type OnPortFailure = (error: unknown, requestId: string) => void;
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ const TITLES: Readonly<Record<string, string>> = {
 };
 const INTERNAL = "Internal error; the server's log has it under the request id";
 
-/** What a failure says: a small page to who asks for one, else the same JSON as everywhere. */
+/** Converts an error to a response: a small page for a client that accepts HTML, else the JSON of the REST API. */
 export function toPortAnswer(error: unknown, request: IncomingMessage, onFailure: OnPortFailure): PortAnswer {
   const requestId = randomUUID();
   const known = error instanceof BelljarError && error.code !== "INTERNAL" ? error : undefined;

@@ -18,7 +18,7 @@ describe("cookies that a program sets", () => {
     expect(toOuterCookie("a=b=c; pAtH=/v1", BY_PATH)).toBe(`port.80-${ID}.a=b=c; Path=${base}/`);
   });
 
-  it("are refused under names that are ours", () => {
+  it("are refused under Belljar's own names", () => {
     for (const target of [BY_HOST, BY_PATH]) {
       for (const cookie of ["belljar-port=x", "Belljar_session=x", " belljar=x", "=belljar-port=x", "belljar-port", ""]) {
         expect(toOuterCookie(cookie, target)).toBeUndefined();
@@ -39,7 +39,7 @@ describe("cookies that a program sees", () => {
     expect(toInnerCookies("belljar-port=T", BY_HOST)).toBeUndefined();
   });
 
-  it("are in path style the ones that it set, and no other page's", () => {
+  it("are in path style only the program's own cookies", () => {
     const header = `session=dashboard; port.80-${ID}.a=1; port.81-${ID}.a=2; port.80-${"x".repeat(20)}.a=3; belljar-port=T`;
     expect(toInnerCookies(header, BY_PATH)).toBe("a=1");
     expect(toInnerCookies("session=dashboard", BY_PATH)).toBeUndefined();

@@ -1,6 +1,6 @@
 import type { PortTarget } from "./port-target.ts";
 
-/** Holds a link's token after the first visit. */
+/** Cookie with a link's token, set after the first visit. */
 export const LINK_COOKIE = "belljar-port";
 
 export interface Cookie {
@@ -9,9 +9,9 @@ export interface Cookie {
 }
 
 const OURS = /^belljar/i;
-/** Names that bind a cookie to a path or to TLS, which a port in path style cannot have. */
+/** Prefixes that bind a cookie to a path or to TLS. Cookies in path style cannot meet them. */
 const BOUND = /^__(host|secure|http)-/i;
-/** What a cookie's path and domain become is ours to say. */
+/** Attributes that the router sets itself. */
 const SCOPE = /^(domain|path)$/i;
 const DOMAIN = /^domain$/i;
 
@@ -23,8 +23,8 @@ export function cookiesOf(header: string | undefined): readonly Cookie[] {
 }
 
 /**
- * The Cookie header that the program inside sees. In path style browsers send along what other pages of this server, and of other
- * servers on this machine, have set: of those it sees the ones that it set itself, which carry its address in their names.
+ * Returns the Cookie header for the program inside. In path style, browsers also send cookies of other pages of this server, and of other
+ * servers on this machine. The program gets only its own cookies, which have its sandbox and port in their names.
  */
 export function toInnerCookies(header: string | undefined, target: PortTarget): string | undefined {
   const cookies = cookiesOf(header);
@@ -36,7 +36,7 @@ export function toInnerCookies(header: string | undefined, target: PortTarget): 
   return inner.length === 0 ? undefined : inner.map(({ name, value }) => `${name}=${value}`).join("; ");
 }
 
-/** A Set-Cookie header that holds for this port alone; undefined for one that must not be set. */
+/** Returns a Set-Cookie header that is limited to this port, or undefined if the cookie must not be set. */
 export function toOuterCookie(header: string, target: PortTarget): string | undefined {
   const [pair = "", ...attributes] = header.split(";").map((part) => part.trim());
   const name = pair.split("=", 1)[0]?.trim() ?? "";

@@ -8,16 +8,16 @@ import { carryBoth } from "../http/carry.ts";
 import type { OwnListeners } from "../own-listeners.ts";
 
 export interface PortForwardOptions {
-  /** A TCP connection to the port inside; the signal holds for its whole life. */
+  /** Opens a TCP connection to the port inside. The signal applies to its whole life. */
   readonly dial: (signal: AbortSignal) => Promise<Duplex>;
-  /** The port of this machine's loopback; 0 takes a free one. */
+  /** Port on loopback of this machine. 0 chooses a free one. */
   readonly local: number;
   readonly listeners: Pick<OwnListeners, "claim">;
-  /** Told why a connection could not be passed in; its client sees it closed. */
+  /** Called with the reason if a connection cannot be forwarded. Its client sees a closed connection. */
   readonly onRefused: (error: unknown) => void;
 }
 
-/** A plain TCP port of this machine that is a port inside, for every program of this machine. Disposing it ends its connections. */
+/** A TCP port on loopback that leads to a port inside, for every program of this machine. Disposing it ends its connections. */
 export interface PortForward extends AsyncDisposable {
   readonly port: number;
 }

@@ -5,26 +5,26 @@ import { toInnerCookies, toOuterCookie } from "./port-cookies.ts";
 import type { PortTarget } from "./port-target.ts";
 import { onThisHost, TOKEN_PARAMETER } from "./port-urls.ts";
 
-/** Names and values in turn, as Node reads and writes them raw. */
+/** Names and values alternate, as in Node's `rawHeaders`. */
 export type RawHeaders = readonly string[];
 
 const REQUEST_DROPPED = new Set([
-  // Set anew by us: the program inside must be able to trust them.
+  // The router sets these itself: the program inside must be able to trust them.
   "content-length",
   "cookie",
   "forwarded",
   "host",
   "via",
   "x-real-ip",
-  // Answered by us before the program is asked.
+  // Handled before the program gets the request.
   "expect",
   TOKEN_HEADER,
 ]);
-/** A token of the server itself: a program that sends it with every request must not give it to a sandbox. */
+/** An access token of the Belljar server. A client may send it with every request, but no sandbox may see it. */
 const OWN_TOKEN = /^bearer +belljar_/i;
 const REQUEST_DROPPED_PREFIXES = ["proxy-", "x-forwarded-", "x-accel-"];
 
-/** What would steer this server, or the browser beyond this port's own pages. */
+/** Headers that would affect this server, or the browser beyond the pages of this port. */
 const RESPONSE_DROPPED = new Set([
   "alt-svc",
   "clear-site-data",
@@ -39,18 +39,18 @@ const RESPONSE_DROPPED = new Set([
   "use-as-dictionary",
 ]);
 const RESPONSE_DROPPED_PREFIXES = ["proxy-", "x-accel-", "x-sendfile", "x-lighttpd-"];
-/** Kept by the browser for all of an origin, which in path style is the server's; so are a person's name and password. */
+/** Headers that browsers apply to a whole origin. In path style this is the server's origin. `www-authenticate` is one of them. */
 const ORIGIN_WIDE = new Set(["accept-ch", "critical-ch", "origin-agent-cluster", "referrer-policy", "www-authenticate"]);
 
-/** Scripts run, but with an origin that is nobody's: not the dashboard's, not another port's. */
+/** Scripts run with an opaque origin: neither that of the dashboard nor that of another port. */
 const PATH_STYLE_POLICY = "sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads allow-pointer-lock";
 
-/** A request's headers as the program inside is to see them, but for those that say how its body is framed. */
+/** Returns a request's headers for the program inside, without those that frame its body. */
 export function toInnerHeaders({ rawHeaders, headers }: IncomingMessage, target: PortTarget): string[] {
   const inner = ["Host", target.style === "host" ? (headers.host ?? "") : `localhost:${target.port}`];
   for (const [name, value] of pairsOf(rawHeaders, headers.connection)) {
     if (isDropped(name, REQUEST_DROPPED, REQUEST_DROPPED_PREFIXES)) continue;
-    // The address that it would tell holds the token; in host style only that of a page which a form led to.
+    // The Referer may hold the token: always in path style, in host style only for a page that a form led to.
     if (name.toLowerCase() === "referer" && (target.style === "path" || value.includes(`${TOKEN_PARAMETER}=`))) continue;
     if (name.toLowerCase() === "authorization" && OWN_TOKEN.test(value)) continue;
     inner.push(name, value);
@@ -62,7 +62,7 @@ export function toInnerHeaders({ rawHeaders, headers }: IncomingMessage, target:
   return inner;
 }
 
-/** An answer's headers as a browser may see them, but for those that say how its body is framed. */
+/** Returns an answer's headers for the browser, without those that frame its body. */
 export function toOuterHeaders(answer: IncomingMessage, request: IncomingMessage, target: PortTarget): string[] {
   const outer: string[] = [];
   for (const [name, value] of pairsOf(answer.rawHeaders, answer.headers.connection)) {
@@ -76,16 +76,16 @@ export function toOuterHeaders(answer: IncomingMessage, request: IncomingMessage
   return outer;
 }
 
-/** On every answer in path style, ours too. */
+/** Headers of every answer in path style, even of Belljar's own. */
 export function pathStyleHeaders(request: IncomingMessage, answered: IncomingMessage["headers"] = {}): string[] {
   const headers = ["Content-Security-Policy", PATH_STYLE_POLICY, "Referrer-Policy", "no-referrer"];
   const isOwnPage = request.headers.origin === "null" && answered["access-control-allow-origin"] === undefined;
-  // A page without an origin may load what lies beside it: it has the token in its path.
+  // A page without an origin may load its own resources, because its path has the token.
   if (isOwnPage) headers.push("Access-Control-Allow-Origin", "null", "Vary", "Origin");
   return headers;
 }
 
-/** Where the program inside sends the browser: its own address, as it knows it, becomes ours. */
+/** Rewrites a Location header: the program's own address becomes the address of the port. */
 function toOuterLocation(location: string, request: IncomingMessage, target: PortTarget): string {
   const [, authority, rest = ""] = /^https?:\/\/([^/?#]*)((?:[/?#].*)?)$/is.exec(location) ?? [];
   if (authority === undefined) return location.startsWith("/") && !location.startsWith("//") ? below(target, location) : location;
@@ -98,13 +98,13 @@ function isInner(authority: string, port: number): boolean {
   return match !== null && Number(match[1] ?? 80) === port;
 }
 
-/** A program that honours X-Forwarded-Prefix has put it there itself. A path with two slashes would name another server. */
+/** Adds the prefix, unless the program has added it itself. A path with two slashes would name another server. */
 function below({ style, base, prefix }: PortTarget, path: string): string {
   if (style === "host") return onThisHost(path);
   return path.startsWith(`${base}/`) ? path : prefix + path;
 }
 
-/** Without the headers that are about one connection. */
+/** Yields the headers without hop-by-hop headers. */
 function* pairsOf(raw: RawHeaders, connection: string | undefined): Generator<readonly [string, string], void, undefined> {
   const isHop = hopByHop(connection);
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -113,7 +113,7 @@ function* pairsOf(raw: RawHeaders, connection: string | undefined): Generator<re
   }
 }
 
-/** An underscore reads as a dash for many programs, so it hides nothing. */
+/** Treats an underscore as a dash, as many programs do. */
 function isDropped(name: string, names: ReadonlySet<string>, prefixes: readonly string[]): boolean {
   const key = name.toLowerCase().replaceAll("_", "-");
   return names.has(key) || prefixes.some((prefix) => key.startsWith(prefix));

@@ -12,7 +12,7 @@ let directory: string;
 beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "bj-pl-"))));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-it("gives its claim back when somebody else takes the port first", async () => {
+it("releases its claim if another program takes the port first", async () => {
   const listeners = openOwnListeners(directory);
   const thief = createServer();
   let port = 0;

@@ -1,16 +1,17 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { OwnListeners } from "../own-listeners.ts";
+import { endSoon } from "../http/end-soon.ts";
+import { formatAnswer } from "../http/raw-answer.ts";
 import { createPlainServer } from "./plain-server.ts";
 import { createPortRouter } from "./port-router.ts";
 import type { PortRouterOptions } from "./port-router.ts";
 
-/** A server of ports alone, for a process that serves nothing else. Disposing it ends every connection. */
+/** An HTTP server only for ports, for a process without a gateway. Disposing it ends every connection. */
 export interface PortListener extends AsyncDisposable {
-  /** Where links start. */
+  /** The origin of links. */
   readonly origin: URL;
 }
 
@@ -24,7 +25,7 @@ export interface PortListenerOptions extends Omit<PortRouterOptions, "isOwnName"
 /** Listens on a free port of the loopback address. */
 export async function openPortListener({ listeners, ...options }: PortListenerOptions): Promise<PortListener> {
   const router = createPortRouter({ ...options, isOwnName: (name) => name === HOST || name === "localhost" });
-  // A body may take as long as it takes; a head may not.
+  // The head of a request has a time limit, its body has none.
   const server = createPlainServer({ requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT_MS });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     if (router.takes(request)) router.handle(request, response);
@@ -35,7 +36,7 @@ export async function openPortListener({ listeners, ...options }: PortListenerOp
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     if (router.takes(request)) router.upgrade(request, socket, head);
-    else socket.end(`HTTP/1.1 404 ${STATUS_CODES[404]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    else endSoon(socket, formatAnswer({ status: 404, headers: [] }, ""));
   });
   const claimed = await listeners.claim({ host: HOST, port: 0 });
   server.listen({ host: HOST, port: claimed.port });

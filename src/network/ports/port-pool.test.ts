@@ -7,14 +7,14 @@ import { Duplex } from "node:stream";
 import { expect, it } from "vitest";
 import { PortConnections } from "./port-pool.ts";
 
-it("uses a kept connection again, and leaves nothing on it each time", async () => {
+it("reuses a kept connection, and leaves no listeners on it", async () => {
   const server = createServer((_request, response) => response.end("x")).listen(0, "127.0.0.1");
   await once(server, "listening");
   const dialled: Duplex[] = [];
   const connections = new PortConnections(() => undefined);
   const done = connections.use(async () => {
     const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
-    // A guest's stream is no socket: it can neither be referred to nor tuned.
+    // A guest's stream is no socket: it has neither `ref` nor socket options.
     const stream = Duplex.from({ readable: socket, writable: socket });
     dialled.push(stream);
     return stream;

@@ -2,18 +2,18 @@ import { Agent } from "node:http";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 
-/** Opens a connection to a port inside; the signal holds for its whole life. */
+/** Opens a connection to a port inside. The signal applies to its whole life. */
 export type DialPort = (signal: AbortSignal) => Promise<Duplex>;
 
 type Connected = (error: Error | null, stream: Duplex) => void;
 
-/** Servers commonly close a connection that was idle for five seconds: ours must go first. */
+/** Servers commonly close a connection after five idle seconds. This side must close first. */
 const IDLE_MS = 4_000;
 const IDLE_MAX = 8;
-/** Requests and upgraded connections at one time, for one port of one sandbox. */
+/** Maximum number of concurrent requests and upgraded connections of one port. */
 const ACTIVE_MAX = 512;
 
-/** The connections to one port inside, some kept for the next request. Gone when it was idle for a while. */
+/** The connections to one port inside. Some are kept for later requests. It calls `onIdle` when it was unused for `IDLE_MS`. */
 export class PortConnections {
   #dial: DialPort = notInUse;
   readonly #gone = new AbortController();
@@ -24,19 +24,19 @@ export class PortConnections {
 
   constructor(onIdle: () => void) {
     this.#onIdle = onIdle;
-    // What an http.Agent asks of TCP sockets there makes no sense for a stream of the guest.
+    // An http.Agent would call methods of TCP sockets, which a stream of the guest does not have.
     this.#agent = Object.assign(new Agent({ keepAlive: true, maxFreeSockets: IDLE_MAX }), {
       createConnection: this.connect,
       keepSocketAlive: () => true,
     });
   }
 
-  /** For requests that may be sent again, since a kept connection can close as they leave. */
+  /** Only for repeatable requests, because a kept connection may close while the request is sent. */
   get agent(): Agent {
     return this.#agent;
   }
 
-  /** A connection of its own, as `http.request` wants one. */
+  /** Opens a new connection, in the form that `http.request` needs. */
   readonly connect = (_options: unknown, done: Connected): undefined => {
     void this.#connect(done);
     return undefined;
@@ -45,15 +45,15 @@ export class PortConnections {
   async #connect(done: Connected): Promise<void> {
     try {
       const stream = await this.#dial(this.#gone.signal);
-      // An answer that ended before its request did ends both: nobody reads the rest.
-      // `ref` is what the http.Agent asks for when it uses a kept one again.
+      // Node calls `destroySoon` when an answer ends before its request: nobody reads the rest of the request.
+      // The http.Agent calls `ref` when it reuses a kept connection.
       done(null, Object.assign(stream, { destroySoon: () => stream.destroy(), ref: () => stream }));
     } catch (error) {
       (done as (error: unknown) => void)(error);
     }
   }
 
-  /** Counts one exchange, until the returned function is called. Throws `QUOTA_EXCEEDED`. What is dialled from now on is `dial`'s. */
+  /** Counts one exchange until the returned function is called. Later connections use `dial`. Throws `QUOTA_EXCEEDED`. */
   use(dial: DialPort): () => void {
     this.#dial = dial;
     if (this.#active >= ACTIVE_MAX) {
@@ -78,5 +78,5 @@ export class PortConnections {
 }
 
 function notInUse(): never {
-  throw new TypeError("A port is dialled that nobody uses");
+  throw new TypeError("A port was dialled without `use`");
 }

@@ -6,7 +6,7 @@ import { toInnerHeaders, toOuterHeaders } from "./port-headers.ts";
 import type { PortConnections } from "./port-pool.ts";
 import type { PortTarget } from "./port-target.ts";
 
-/** A request of these, without a body, can be sent twice. */
+/** Methods whose requests can be sent twice, if they have no body. */
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 export interface PortRequest {
@@ -16,8 +16,8 @@ export interface PortRequest {
 }
 
 /**
- * Passes one request in and its answer out, neither of them held: each side goes as fast as the other takes it, and the end of
- * one is the end of the other. Rejects when there is no answer to pass on.
+ * Relays one request inside and its answer outside. Both are streamed with back-pressure, and the end of one side ends the other.
+ * Rejects if there is no answer to relay.
  */
 export async function relayRequest(connections: PortConnections, exchange: PortRequest): Promise<void> {
   const { request, response, target } = exchange;
@@ -30,12 +30,12 @@ export async function relayRequest(connections: PortConnections, exchange: PortR
     throw new BelljarError("GUEST_PROTOCOL", `The program inside answered with the status ${status}, which HTTP does not have`);
   }
   response.writeHead(status, toOuterHeaders(answer, request, target));
-  // An answer without a length may be a stream whose first byte is long in coming.
+  // An answer without a length may be a stream whose first byte comes late.
   if (answer.headers["content-length"] === undefined) response.flushHeaders();
   await pass(answer, response);
 }
 
-/** On a kept connection; when that was closed as the request left, on one of its own. */
+/** Sends the request on a kept connection. If that connection closes meanwhile, sends it again on a new connection. */
 async function askAgain(connections: PortConnections, exchange: PortRequest, body: Body): Promise<IncomingMessage> {
   const asked = ask(connections, exchange, body, connections.agent);
   try {
@@ -61,7 +61,7 @@ function ask(connections: PortConnections, { request, response, target }: PortRe
   return asked;
 }
 
-/** A program that answers and closes before it has read all is served as it would be without us: the rest is dropped. */
+/** Sends the body. If the program answers and closes before it has read the whole body, the rest is dropped. */
 function send(request: IncomingMessage, asked: ClientRequest): void {
   request.pipe(asked);
   request.once("close", () => {
@@ -76,7 +76,7 @@ function send(request: IncomingMessage, asked: ClientRequest): void {
 function answered(asked: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     asked.once("response", resolve);
-    // A port that switches without being asked to has broken the protocol; the connection belongs to nobody.
+    // A program that switches without being asked to violates HTTP, so its connection is closed.
     asked.once("upgrade", (_answer, stream) => {
       stream.destroy();
       reject(new BelljarError("GUEST_PROTOCOL", "The program inside switched protocols without being asked to"));
@@ -86,7 +86,7 @@ function answered(asked: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-/** What a connection into a sandbox breaks with is a BelljarError already; the rest is about what the program said. */
+/** Converts an error of a request. Errors of the connection are BelljarErrors already. All others concern the program's answer. */
 export function toPortError(error: unknown): BelljarError {
   if (error instanceof BelljarError) return error;
   return new BelljarError("PORT_REFUSED", "The program on this port closed the connection, or answered with something that is not HTTP", {
@@ -96,22 +96,22 @@ export function toPortError(error: unknown): BelljarError {
 
 function pass(answer: IncomingMessage, response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    // Either end's failure is told by the other's end; there is nothing left to say it with.
+    // A failure of one side ends the other side. It cannot be reported any more.
     pipeline(answer, response, () => resolve());
   });
 }
 
 interface Body {
-  /** The headers that frame it as we pass it on. */
+  /** The headers that frame the relayed body. */
   readonly framing: readonly string[];
   readonly isEmpty: boolean;
 }
 
-/** Throws `ARGUMENTS_INVALID` for a body in a coding that only one of the two readers would undo. */
+/** Throws `ARGUMENTS_INVALID` for a body in a transfer coding that the router and the program might read differently. */
 function bodyOf({ headers, method = "" }: IncomingMessage): Body {
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    throw new BelljarError("ARGUMENTS_INVALID", "Send the body with Content-Length, or with Transfer-Encoding: chunked alone");
+    throw new BelljarError("ARGUMENTS_INVALID", "Send the body with Content-Length, or with chunked as the only Transfer-Encoding");
   }
   if (coding !== undefined) return { framing: ["Transfer-Encoding", "chunked"], isEmpty: false };
   const length = headers["content-length"];

@@ -4,6 +4,7 @@ import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { connect, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
+import { askHalfOpen } from "../../../test/support/ask-half-open.ts";
 import { askPort, hostOf, openAnswer, openPortLab, tokenOf } from "../../../test/support/port-lab.ts";
 import type { PortLab } from "../../../test/support/port-lab.ts";
 import { BelljarError } from "../../errors.ts";
@@ -46,17 +47,17 @@ function openWeb(listener: RequestListener, access?: PortLink["access"]): Promis
   return openInside(createHttpServer(listener), access);
 }
 
-/** Says what came. */
+/** Answers with the request that it received. */
 const tell: RequestListener = (request, response) => {
   response.end(JSON.stringify({ method: request.method, url: request.url, headers: request.headers }));
 };
 
-/** A program that says these bytes to whoever comes. */
+/** A program that sends these bytes to every client. */
 function openRaw(said: string): Promise<Inside> {
   return openInside(createServer((socket) => void socket.once("data", () => socket.end(said))));
 }
 
-/** The answer to bytes as a hostile client sends them. */
+/** Sends raw bytes, as a hostile client may, and returns the answer. */
 async function sayRaw({ ports }: Inside, text: string): Promise<string> {
   const socket = connect({ port: Number(ports.origin.port), host: "127.0.0.1" });
   socket.write(text);
@@ -68,6 +69,12 @@ async function sayRaw({ ports }: Inside, text: string): Promise<string> {
 const byHost = ({ link }: Inside) => ({ host: hostOf(link), headers: tokenOf(link) });
 const BASE = `/ports/${ID}/${PORT}`;
 const byPath = ({ link }: Inside, path = "/") => ({ path: `${BASE}/~${link.token}${path}` });
+
+it("keeps idle connections longer than clients do", async () => {
+  await using inside = await openWeb(tell);
+  const { headers } = await fetch(new URL("/", inside.ports.origin));
+  expect(headers.get("keep-alive")).toBe("timeout=72");
+});
 
 describe("access to a port", () => {
   it("is refused in the same words for an unknown sandbox, a port without a link and a wrong token", async () => {
@@ -92,17 +99,17 @@ describe("access to a port", () => {
     expect(words[0]).toEqual([401, expect.stringContaining('"code":"PORT_LINK_INVALID"')]);
   });
 
-  it("is refused with a page that says how to get a link", async () => {
+  it("is refused with a page that explains how to get a link", async () => {
     await using inside = await openWeb(tell);
     const page = await askPort(inside.ports.origin, { host: hostOf(inside.link), headers: { accept: "text/html,*/*" } });
     expect(page.text).toMatch(/<h1>This link needs its token<\/h1><p>.*belljar sandbox port ID PORT/);
     expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
   });
 
-  it("is refused to an upgrade without a token", async () => {
+  it("is refused to an upgrade without a token, whose socket is let go", async () => {
     await using inside = await openWeb(tell);
     const head = `GET / HTTP/1.1\r\nHost: ${hostOf(inside.link)}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
-    expect(await sayRaw(inside, head)).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);
+    expect(await askHalfOpen(inside.ports.origin, head)).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);
   });
 
   it("is free to all when the link is public", async () => {
@@ -130,7 +137,7 @@ describe("access to a port", () => {
     expect(JSON.stringify(seen)).not.toContain(inside.link.token);
   });
 
-  it("leads a first visit to no other server", async () => {
+  it("redirects a first visit to no other server", async () => {
     await using inside = await openWeb(tell);
     const visit = await askPort(inside.ports.origin, {
       host: hostOf(inside.link),
@@ -139,7 +146,7 @@ describe("access to a port", () => {
     expect(new URL(visit.headers.location ?? "", "http://here").host).toBe("here");
   });
 
-  it("goes by the path where pages have no origin and so no cookies", async () => {
+  it("uses the token in the path if pages have no origin and so no cookies", async () => {
     await using inside = await openWeb(tell);
     const visit = await askPort(inside.ports.origin, { path: `${BASE}?belljar_token=${inside.link.token}` });
     expect(visit.headers).toMatchObject({
@@ -152,7 +159,7 @@ describe("access to a port", () => {
     expect([page.status, page.headers.location]).toEqual([303, `${BASE}/~${inside.link.token}/x?y`]);
   });
 
-  it("is not given to a page of another server of this machine by a browser's cookie", async () => {
+  it("is not granted by a browser's cookie to a page of another server on this machine", async () => {
     await using inside = await openWeb(tell);
     const cookie = `belljar-port=${inside.link.token}`;
     const own = `http://${hostOf(inside.link)}:${inside.ports.origin.port}`;
@@ -209,7 +216,7 @@ describe("a page in path style", () => {
     expect(refused.headers["content-security-policy"]).toContain("sandbox");
   });
 
-  it("may load what lies beside it", async () => {
+  it("may load its own resources", async () => {
     await using inside = await openWeb(tell);
     const headers = { origin: "null" };
     const loaded = await askPort(inside.ports.origin, { ...byPath(inside, "/x.js"), headers });
@@ -224,7 +231,7 @@ describe("a page in path style", () => {
     expect(foreign.headers["access-control-allow-origin"]).toBeUndefined();
   });
 
-  it("is sent where the program means, in its own path", async () => {
+  it("is redirected where the program intends, within its own path", async () => {
     await using inside = await openWeb(
       (request, response) => void response.writeHead(302, { location: decodeURIComponent(request.url?.slice(2) ?? "") }).end(),
     );
@@ -243,7 +250,7 @@ describe("a page in path style", () => {
 });
 
 describe("headers of a request", () => {
-  it("tell the program where it was asked for, in words that no client can forge", async () => {
+  it("tell the program its public address, which no client can forge", async () => {
     await using inside = await openWeb(tell);
     const forged = {
       "x-forwarded-host": "evil.example",
@@ -277,7 +284,7 @@ describe("headers of a request", () => {
 });
 
 describe("headers of an answer", () => {
-  it("steer neither this server nor the browser beyond the port", async () => {
+  it("affect neither this server nor the browser beyond the port", async () => {
     const steering = {
       "clear-site-data": '"*"',
       "strict-transport-security": "max-age=1",
@@ -305,7 +312,7 @@ describe("headers of an answer", () => {
 });
 
 describe("a name and password", () => {
-  it("are asked for under a port's own host name alone, since a browser keeps them for all of an origin", async () => {
+  it("are asked for only in host style, because a browser keeps them for a whole origin", async () => {
     await using inside = await openWeb((_request, response) => void response.writeHead(401, { "www-authenticate": "Basic" }).end());
     const [host, path] = await Promise.all([byHost(inside), byPath(inside)].map((asked) => askPort(inside.ports.origin, asked)));
     expect([host?.headers["www-authenticate"], path?.headers["www-authenticate"]]).toEqual(["Basic", undefined]);
@@ -335,7 +342,7 @@ describe("a hostile client", () => {
     expect(asked).toBe(0);
   });
 
-  it("that goes before the answer leaves nothing open", async () => {
+  it("that disconnects before the answer leaves nothing open", async () => {
     let came = (_request: IncomingMessage): void => undefined;
     const request = new Promise<IncomingMessage>((resolve) => (came = resolve));
     await using inside = await openWeb((one) => came(one));
@@ -361,7 +368,7 @@ describe("a hostile program inside", () => {
     expect(inside.ports.failures).toEqual([]);
   });
 
-  it("breaks its own answer alone when it ends in the middle", async () => {
+  it("breaks only its own answer if it ends in the middle", async () => {
     await using inside = await openRaw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
     const answer = await openAnswer(inside.ports.origin, byHost(inside));
     answer.resume();
@@ -369,7 +376,7 @@ describe("a hostile program inside", () => {
     expect(inside.ports.failures).toEqual([]);
   });
 
-  it("cannot add a header to ours by its reason phrase", async () => {
+  it("cannot add a header by its reason phrase", async () => {
     await using inside = await openRaw("HTTP/1.1 200 OK\tx\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     expect((await askPort(inside.ports.origin, byHost(inside))).status).toBe(200);
   });
@@ -386,7 +393,7 @@ describe("a hostile program inside", () => {
 });
 
 describe("a kept connection", () => {
-  it("that closes as the next request leaves is replaced", async () => {
+  it("is replaced if it closes while the next request is sent", async () => {
     let connections = 0;
     await using inside = await openInside(
       createServer((socket) => {
@@ -402,7 +409,7 @@ describe("a kept connection", () => {
     expect(connections).toBe(2);
   });
 
-  it("never carries a request twice that may change something", async () => {
+  it("never carries a non-idempotent request twice", async () => {
     const said: string[] = [];
     await using inside = await openInside(
       createServer((socket) =>

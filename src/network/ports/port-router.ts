@@ -12,26 +12,26 @@ import type { PortTarget } from "./port-target.ts";
 import { hostNameOf, isForPort, parsePortTarget } from "./port-target.ts";
 import { relayUpgrade, writeAnswer } from "./port-upgrade.ts";
 
-/** What the router needs of a sandbox. */
+/** The part of a sandbox that the router needs. */
 export interface PortSandbox {
-  /** A TCP connection to a port inside; the signal holds for its whole life. */
+  /** Opens a TCP connection to a port inside. The signal applies to its whole life. */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   links(): Promise<readonly PortLink[]>;
 }
 
 export interface PortRouterOptions {
-  /** By the full id. Rejects with `SANDBOX_NOT_FOUND`, or `SANDBOX_ENDED`. */
+  /** Finds a sandbox by its full id. Rejects with `SANDBOX_NOT_FOUND` or `SANDBOX_ENDED`. */
   readonly find: (id: string) => Promise<PortSandbox>;
-  /** Whether this server goes by that host name: under others it serves no paths, so that no rebound name reaches a port. */
+  /** Returns true for a host name of this server. Path style works only with such names, as a defence against DNS rebinding. */
   readonly isOwnName: (name: string) => boolean;
-  /** Whether a bearer token that no Belljar made lets its holder into this server too: no program inside is shown one. */
+  /** Returns true for another bearer token that this server accepts (OAuth). Such tokens are hidden from programs inside. */
   readonly isOwnToken?: (token: string) => boolean;
   readonly onFailure: OnPortFailure;
 }
 
 /**
- * The ways in from a browser: `http://PORT-ID.localhost/` and `/ports/ID/PORT/`. It answers all that `takes` says yes to, and
- * never throws. Who asks must hold the link's token, unless the link is public.
+ * The ways in from a browser: `http://PORT-ID.localhost/` and `/ports/ID/PORT/`. It answers all requests for which `takes` returns true,
+ * and never throws. A client needs the link's token, unless the link is public.
  */
 export interface PortRouter {
   takes(request: IncomingMessage): boolean;
@@ -95,11 +95,11 @@ interface Upgrade {
 interface Admission {
   readonly target: PortTarget;
   readonly sandbox: PortSandbox;
-  /** Set when the request is answered without asking the program inside. */
+  /** Set if the router answers the request itself. */
   readonly ours?: PortAnswer;
 }
 
-/** Throws what the client is to be told. */
+/** Throws the error for the client. */
 async function admit({ options }: Router, request: IncomingMessage): Promise<Admission> {
   const target = parsePortTarget(request);
   if (target.style === "path" && !options.isOwnName(hostNameOf(request).replace(/^\[|\]$/g, ""))) {
@@ -108,14 +108,14 @@ async function admit({ options }: Router, request: IncomingMessage): Promise<Adm
   const sandbox = await options.find(target.sandbox).catch(unlessUnknown);
   const link = (await sandbox?.links())?.find(({ port }) => port === target.port);
   assertAccess(link, request, target);
-  // Both are there: assertAccess lets nobody through without a link.
+  // Both exist, because `assertAccess` throws without a link.
   if (!sandbox || !link) throw new TypeError("A port was opened without a link");
   const ours = ownAnswer(link, request, target);
   if (options.isOwnToken) dropOwnTokens(request.rawHeaders, options.isOwnToken);
   return { target, sandbox, ...(ours && { ours }) };
 }
 
-/** From what is passed on: a program that sends its token with every request must not give it to a sandbox. */
+/** Removes the server's own tokens. A client may send its token with every request, but no sandbox may see it. */
 function dropOwnTokens(rawHeaders: string[], isOwnToken: (token: string) => boolean): void {
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
     if (rawHeaders[at]?.toLowerCase() !== "authorization") continue;
@@ -124,7 +124,7 @@ function dropOwnTokens(rawHeaders: string[], isOwnToken: (token: string) => bool
   }
 }
 
-/** An unknown sandbox and one without a link are the same to who asks. */
+/** Makes an unknown sandbox look like a sandbox without a link. */
 function unlessUnknown(error: unknown): undefined {
   if (error instanceof BelljarError && error.code === "SANDBOX_NOT_FOUND") return undefined;
   throw error;
@@ -133,12 +133,12 @@ function unlessUnknown(error: unknown): undefined {
 function ownAnswer(link: PortLink, request: IncomingMessage, target: PortTarget): PortAnswer | undefined {
   const visit = firstVisit(link, request, target);
   if (visit) return redirectAnswer(303, visit.location, visit.cookie);
-  // Relative addresses count from the slash.
+  // Relative links need the slash at the end of the path.
   if (!target.path.startsWith("/")) return redirectAnswer(308, `${target.prefix}/${target.path}`);
   return preflight(request, target);
 }
 
-/** A page in path style has no origin, so its browser asks before each request that is more than a form's. */
+/** A page in path style has no origin, so browsers send a CORS preflight before its requests. */
 function preflight({ method, headers }: IncomingMessage, { style }: PortTarget): PortAnswer | undefined {
   const asked = headers["access-control-request-method"];
   if (style === "host" || method !== "OPTIONS" || headers.origin !== "null" || asked === undefined) return undefined;

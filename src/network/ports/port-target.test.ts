@@ -83,7 +83,7 @@ describe("a port's address", () => {
     expect(() => parsePortTarget(request)).toThrow(expect.objectContaining({ code: "ROUTE_NOT_FOUND" }));
   });
 
-  it("is refused when two readers could see two of them", () => {
+  it("is refused if it is ambiguous", () => {
     const invalid = expect.objectContaining({ code: "ARGUMENTS_INVALID" });
     const request = asked(`http://evil.example/`, `80-${ID}.localhost`);
     expect(() => parsePortTarget(request)).toThrow(invalid);

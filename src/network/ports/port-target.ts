@@ -2,18 +2,18 @@ import type { IncomingMessage } from "node:http";
 import { BelljarError } from "../../errors.ts";
 import { TOKEN_PARAMETER } from "./port-urls.ts";
 
-/** What a request for a port names, before anything is known of the sandbox. */
+/** The target of a request for a port. The sandbox may not exist. */
 export interface PortTarget {
   readonly style: "host" | "path";
   readonly sandbox: string;
   readonly port: number;
-  /** What the program inside is asked for: path and query, without what was meant for us. */
+  /** Path and query for the program inside, without the parts for the router. */
   readonly path: string;
-  /** Stands before `path` in the browser, without a slash at its end; empty in host style. */
+  /** The part before `path` in the browser, without a slash at its end. Empty in host style. */
   readonly prefix: string;
-  /** The prefix without the token: what the link's cookies are for. */
+  /** The prefix without the token. Cookies of the port have this path. */
   readonly base: string;
-  /** In the path, and in the query. */
+  /** Tokens in the path and in the query. */
   readonly pathToken?: string;
   readonly queryToken?: string;
 }
@@ -22,13 +22,13 @@ const HOST = /^([1-9]\d{0,4})-([a-z0-9]{20})\.localhost$/;
 const PATH = /^\/ports\/([a-z0-9]{20})\/([1-9]\d{0,4})(?:\/~([A-Za-z0-9_-]{43}))?(\/[^?]*)?(\?.*)?$/;
 const PATH_ROOT = "/ports";
 
-/** Whether a request is for a port, and none of the server's own: judged by its host name and path alone. */
+/** Returns true if a request is for a port and not for a route of the server. Only host name and path decide. */
 export function isForPort(request: Pick<IncomingMessage, "url" | "headers">): boolean {
   const path = (request.url ?? "").split("?", 1)[0] ?? "";
   return hostNameOf(request).endsWith(".localhost") || path === PATH_ROOT || path.startsWith(`${PATH_ROOT}/`);
 }
 
-/** Throws `ARGUMENTS_INVALID` for what two readers could understand in two ways, `ROUTE_NOT_FOUND` for a name that is no port's. */
+/** Throws `ARGUMENTS_INVALID` for an ambiguous request, and `ROUTE_NOT_FOUND` for an address that is not of a port. */
 export function parsePortTarget(request: Pick<IncomingMessage, "url" | "headers" | "rawHeaders">): PortTarget {
   assertOneHost(request.rawHeaders);
   const url = request.url ?? "";
@@ -37,7 +37,7 @@ export function parsePortTarget(request: Pick<IncomingMessage, "url" | "headers"
   return name.endsWith(".localhost") ? byHost(name, url) : byPath(url);
 }
 
-/** The name in Host, in lower case and without its port. */
+/** Returns the host name of the Host header, in lower case and without the port. */
 export function hostNameOf({ headers }: Pick<IncomingMessage, "headers">): string {
   return (headers.host ?? "").toLowerCase().replace(/:\d*$/, "");
 }
@@ -64,7 +64,7 @@ function byPath(url: string): PortTarget {
   };
 }
 
-/** Takes our parameter out and leaves the rest of the query as it came, byte for byte. */
+/** Removes the token's parameter. The rest of the query stays unchanged, byte for byte. */
 function splitToken(url: string): Pick<PortTarget, "path" | "queryToken"> {
   const at = url.indexOf("?");
   if (at < 0) return { path: url };
@@ -76,7 +76,7 @@ function splitToken(url: string): Pick<PortTarget, "path" | "queryToken"> {
   return { path: rest === "" ? url.slice(0, at) : `${url.slice(0, at)}?${rest}`, queryToken: first.slice(TOKEN_PARAMETER.length + 1) };
 }
 
-/** Of two names a proxy in front, and each reader here, could take another one. Throws `ARGUMENTS_INVALID`. */
+/** Throws `ARGUMENTS_INVALID` unless there is one Host header, because different readers could use different ones. */
 export function assertOneHost(rawHeaders: readonly string[]): void {
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
   if (hosts.length !== 1) throw new BelljarError("ARGUMENTS_INVALID", "Send exactly one Host header");

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { carryBoth } from "../http/carry.ts";
+import { endSoon } from "../http/end-soon.ts";
 import { formatAnswer, formatHead, formatSwitch } from "../http/raw-answer.ts";
 import type { PortAnswer } from "./port-answer.ts";
 import { toInnerHeaders, toOuterHeaders } from "./port-headers.ts";
@@ -15,14 +16,14 @@ import { watchClient } from "./watch-client.ts";
 export interface PortUpgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** What came behind the request already. */
+  /** Bytes that came directly after the request. */
   readonly head: Buffer;
   readonly target: PortTarget;
 }
 
 /**
- * Passes an upgrade in (WebSocket or any other), and joins both ends when the program inside switches. An end passes on as an end;
- * an error or a close ends both. Resolves when all is over; rejects when there is nothing to pass on.
+ * Relays an upgrade (WebSocket or any other). When the program inside switches protocols, joins both connections: an end is passed on, and
+ * an error or a close ends both. Resolves when both have ended. Rejects if there is no answer to relay.
  */
 export async function relayUpgrade(connections: PortConnections, upgrade: PortUpgrade): Promise<void> {
   const { request, socket, head, target } = upgrade;
@@ -46,12 +47,12 @@ export async function relayUpgrade(connections: PortConnections, upgrade: PortUp
   }
 }
 
-/** Writes an answer of ours to a connection that is no longer Node's. */
+/** Writes an answer of the router to a connection that Node's HTTP server has released, and closes the connection. */
 export function writeAnswer(socket: Duplex, { status, headers, body }: PortAnswer): void {
-  socket.end(formatAnswer({ status, headers }, body));
+  endSoon(socket, formatAnswer({ status, headers }, body));
 }
 
-/** A body could hide a second request behind the first. */
+/** Refuses a body, because it could hide a second request. */
 function assertNoBody({ method, headers }: IncomingMessage): void {
   if (method === "GET" && headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
   throw new BelljarError("ARGUMENTS_INVALID", "An upgrade is a GET without a body");
@@ -59,7 +60,7 @@ function assertNoBody({ method, headers }: IncomingMessage): void {
 
 interface Answer {
   readonly answer: IncomingMessage;
-  /** Set when the program inside switched. */
+  /** Set if the program inside has switched protocols. */
   readonly stream?: Duplex;
 }
 
@@ -75,7 +76,7 @@ function answered(asked: ClientRequest): Promise<Answer> {
   });
 }
 
-/** An answer that is no switch ends with the connection. */
+/** If the program did not switch, the answer ends with the connection. */
 function answerHead(answer: IncomingMessage, { request, target }: PortUpgrade, isSwitched: boolean): string {
   const headers = toOuterHeaders(answer, request, target);
   if (isSwitched) return formatSwitch(answer.headers.upgrade ?? request.headers.upgrade ?? "", headers);
@@ -89,6 +90,9 @@ async function join({ socket, head }: Pick<PortUpgrade, "socket" | "head">, stre
 
 function pass(answer: IncomingMessage, socket: Duplex): Promise<void> {
   return new Promise((resolve) => {
-    pipeline(answer, socket, () => resolve());
+    pipeline(answer, socket, () => {
+      endSoon(socket);
+      resolve();
+    });
   });
 }

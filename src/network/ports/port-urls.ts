@@ -1,17 +1,17 @@
 import type { PortLink } from "./port-link.ts";
 
-/** The name of the query parameter that carries a link's token on the first visit. */
+/** Query parameter with a link's token, for the first visit. */
 export const TOKEN_PARAMETER = "belljar_token";
 
 /** The same link in both styles. */
 export interface PortUrls {
-  /** By host name: a browser's page has an origin of its own. Browsers and curl know `*.localhost` by themselves. */
+  /** Host style: each port has its own origin. Browsers and curl resolve `*.localhost` themselves. */
   readonly url: string;
-  /** By path, where such names do not resolve: a browser's page has no origin. */
+  /** Path style, for clients that do not resolve such names. Its pages have no origin. */
   readonly pathUrl: string;
 }
 
-/** Where a link leads on the server at `origin`. The URLs carry the token: who has them has the link. */
+/** Returns the URLs of a link on the server at `origin`. They hold the token, so whoever has a URL can use the link. */
 export function portUrls(origin: URL, { sandbox, port, token }: PortLink): PortUrls {
   const query = token === undefined ? "" : `?${TOKEN_PARAMETER}=${token}`;
   const authority = origin.port === "" ? "" : `:${origin.port}`;
@@ -21,7 +21,7 @@ export function portUrls(origin: URL, { sandbox, port, token }: PortLink): PortU
   };
 }
 
-/** A path that starts with two slashes would name another server; for browsers a backslash is one. */
+/** Makes sure that a path does not name another server: `//host` would, and browsers treat a backslash as a slash. */
 export function onThisHost(path: string): string {
   return /^\/[/\\]/.test(path) ? `/.${path}` : path;
 }

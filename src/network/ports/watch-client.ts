@@ -1,12 +1,12 @@
 import type { Duplex } from "node:stream";
 
-/** Aborts when the client of an upgraded connection goes. */
+/** Aborts when the client closes the connection. */
 export interface WatchedClient {
   readonly gone: AbortSignal;
   stop(): void;
 }
 
-/** Nothing else reads the socket yet, so its end is only seen when this reads it, without taking what came. */
+/** Watches a socket that nothing reads yet. It triggers reads, without taking bytes, because Node reports an end only while reading. */
 export function watchClient(socket: Duplex): WatchedClient {
   const controller = new AbortController();
   const look = (): void => void socket.read(0);

@@ -54,25 +54,25 @@ it("puts the value percent-encoded into the path and the query", async () => {
   expect(path).toBe(`/bot${encodeURIComponent(VALUE)}/send?key=${encodeURIComponent(VALUE)}&b=1`);
 });
 
-it("leaves a request to a host alone that no secret is for", async () => {
+it("does not change a request to a host without secrets", async () => {
   const headers = { authorization: basic("user:password"), range: "bytes=0-5", "accept-encoding": "gzip" };
   const filled = await send(headers, ELSEWHERE, "/a?b=belljar_secret_");
   expect(filled).toMatchObject({ path: "/a?b=belljar_secret_", headers });
   expect(filled.mask).toBeUndefined();
 });
 
-it("masks what another request may have left at its host", async () => {
+it("masks values that another request may have left at the host", async () => {
   const filled = await send({ authorization: basic("user:password") }, API, "/a?b=belljar_secret_");
   expect(filled).toMatchObject({ path: "/a?b=belljar_secret_", headers: { authorization: basic("user:password") } });
   expect(filled.mask?.text(BYTES.toString("latin1"))).toBe(OPENAI);
 });
 
-it("lets a request without its placeholder go on when the secret is gone", async () => {
+it("passes a request without the placeholder if the secret is gone", async () => {
   const filled = await openGuard({}).fillRequest(API, { path: "/", headers: {} });
   expect(filled.mask).toBeUndefined();
 });
 
-it("asks for an answer that can be read as a whole", async () => {
+it("requests a complete and uncompressed answer", async () => {
   const asked = { "accept-encoding": "gzip", range: "bytes=0-5", "if-range": "x", "sec-websocket-extensions": "permessage-deflate" };
   const { headers } = await send({ ...asked, "x-key": OPENAI });
   expect(headers).toEqual({ "x-key": BYTES.toString("latin1"), "accept-encoding": "identity" });
@@ -91,13 +91,13 @@ it.each([
 it.each([
   ["another port", { ...API, port: 8443 }, /not to api\.example\.com:8443/],
   ["a name below", { ...API, host: "a.api.example.com" }, /not to/],
-  ["plain HTTP", { ...API, isEncrypted: false }, /TLS alone/],
+  ["plain HTTP", { ...API, isEncrypted: false }, /only over TLS/],
 ])("refuses its placeholder over %s", async (_what, target, message) => {
   await expect(send({ "x-key": OPENAI }, target)).rejects.toThrow(denied(message));
 });
 
 it.each(["host", "connection", "content-length", "transfer-encoding", "upgrade"])("fills nothing into %s", async (name) => {
-  await expect(send({ [name]: OPENAI })).rejects.toThrow(denied(/steers the connection/));
+  await expect(send({ [name]: OPENAI })).rejects.toThrow(denied(/controls the connection/));
 });
 
 it("refuses a request to its host that also holds another host's placeholder", async () => {
@@ -112,7 +112,7 @@ it("knows its hosts in every spelling", () => {
   expect(guard.terminates("example.com", 443)).toBe(false);
 });
 
-it("says so when the secret is gone", async () => {
+it("reports that the secret is gone", async () => {
   const head = { path: "/", headers: { "x-key": OPENAI } };
   const filled = openGuard({}).fillRequest(API, head);
   await expect(filled).rejects.toThrow(
@@ -120,7 +120,7 @@ it("says so when the secret is gone", async () => {
   );
 });
 
-it("tells the host why a secret cannot be read, once, and the program only that", async () => {
+it("reports once to the host why a secret cannot be read, and hides the reason from the program", async () => {
   const reports: string[] = [];
   const guard = createSecretGuard({
     owner: "local",
@@ -148,15 +148,15 @@ async function sendBody(target: RequestTarget, body: string): Promise<string> {
 it("breaks a body that holds another host's placeholder", async () => {
   await expect(sendBody(ELSEWHERE, `{"key":"${OPENAI}"}`)).rejects.toThrow(denied(/OPENAI_API_KEY/));
   await expect(sendBody(API, `{"key":"${GITHUB}"}`)).rejects.toThrow(denied(/GITHUB_TOKEN/));
-  await expect(sendBody({ ...API, isEncrypted: false }, OPENAI)).rejects.toThrow(denied(/TLS alone/));
+  await expect(sendBody({ ...API, isEncrypted: false }, OPENAI)).rejects.toThrow(denied(/only over TLS/));
 });
 
-it("lets a body through that holds none, or its own host's, and fills in nothing", async () => {
+it("passes a body without placeholders, or with its own host's, and fills in nothing", async () => {
   expect(await sendBody(ELSEWHERE, "hello")).toBe("hello");
   expect(await sendBody(API, `{"key":"${OPENAI}"}`)).toBe(`{"key":"${OPENAI}"}`);
 });
 
-it("sees a placeholder in raw bytes", () => {
+it("finds a placeholder in raw bytes", () => {
   const guard = openGuard();
   expect(guard.hasPlaceholder(Buffer.from(`\u0001${GITHUB}\u0002`))).toBe(true);
   expect(guard.hasPlaceholder(Buffer.from(createPlaceholder()))).toBe(false);
@@ -189,7 +189,7 @@ const ECHOES: readonly (readonly [string, string])[] = [
   ["in hex", BYTES.toString("hex")],
 ];
 
-/** What a reader could still find of the value, in any form. */
+/** Returns the parts of the value that a reader could still find, in any form. */
 function formsIn(masked: string): readonly string[] {
   const cores = [
     BYTES.toString("base64"),
@@ -213,13 +213,13 @@ it.each(ECHOES)("masks an echo %s, wherever the answer is split", async (_form, 
   }
 });
 
-it("gives an echo back as the placeholder that the program sent", async () => {
+it("replaces an echo by the placeholder that the program sent", async () => {
   expect(await maskBody(await openMask(), [Buffer.from(`{"key":"${VALUE}"}`)])).toBe(`{"key":"${OPENAI}"}`);
   const credentials = { authorization: basic(`user:${OPENAI}`) };
   expect(await maskBody(await openMask(credentials), [Buffer.from(`got ${basic(`user:${VALUE}`)}`)])).toMatch(/^got Basic dXNlcjp\*+/);
 });
 
-it("masks headers and leaves out what tells of the body's length", async () => {
+it("masks headers, and removes those that tell the body's length", async () => {
   const mask = await openMask();
   const sent = BYTES.toString("latin1");
   const masked = mask.headers({ location: `/?k=${encodeURIComponent(VALUE)}`, "set-cookie": [sent], "content-length": "9", digest: "x" });
@@ -237,7 +237,7 @@ it("keeps every length after an upgrade", async () => {
   expect(masked.subarray(2).toString()).toMatch(/^a\*+b\*+c$/);
 });
 
-it("lets events pass that are no start of a value, as they come", async () => {
+it("passes events at once if they cannot begin a value", async () => {
   const mask = await openMask();
   const stream = mask.body();
   stream.write(Buffer.from("data: 1\n\n"));
@@ -248,7 +248,7 @@ it("lets events pass that are no start of a value, as they come", async () => {
   expect(String(stream.read())).toBe("sk/tea\n\n");
 });
 
-it("is not slowed down by an answer of almost-values", async () => {
+it("is not slowed down by an answer full of near matches", async () => {
   const value = `${"a".repeat(4000)}b`;
   const head = { path: "/", headers: { "x-key": OPENAI } };
   const { mask } = await openGuard({ openai: value }).fillRequest(API, head);

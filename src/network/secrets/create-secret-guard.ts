@@ -17,20 +17,20 @@ export interface SecretGuardOptions {
   /** The owner's id. */
   readonly owner: string;
   readonly uses: SecretUses;
-  /** By the name of the variable, as `uses`. */
+  /** By the name of the variable, like `uses`. */
   readonly placeholders: Readonly<Record<string, string>>;
   readonly store: Pick<SecretStore, "reveal">;
   readonly authority: SandboxAuthority;
-  /** Told, in one sentence, what keeps a secret from being used; programs inside are not, since it speaks of the host. */
+  /** Called with one sentence on why a secret cannot be used. Programs inside do not get it, because it describes the host. */
   readonly report?: (problem: string) => void;
 }
 
-/** The guard of one sandbox. It keeps no value: each request reads it anew, so that a changed or removed secret counts at once. */
+/** Creates the guard of one sandbox. It caches no value: each request reads the store, so that changes apply at once. */
 export function createSecretGuard(options: SecretGuardOptions): SecretGuard {
   return new SandboxGuard(options);
 }
 
-/** One variable, as requests see it. */
+/** One variable with its placeholder and its hosts. */
 interface Entry {
   readonly variable: string;
   readonly use: SecretUse;
@@ -78,14 +78,14 @@ class SandboxGuard implements SecretGuard {
     return { path: filled.path, headers: askReadable(filled.headers), ...(requestBody && { requestBody }), mask };
   }
 
-  /** What the host may have been given by other requests: it may have kept it, and a later answer may hold it. */
+  /** Returns the values that other requests may have sent to this host. The host may return them in a later answer. */
   async #otherValues(target: RequestTarget, wanted: ReadonlySet<Entry>): Promise<readonly (readonly [string, string])[]> {
     const others = [...this.#entries.values()].filter((entry) => !wanted.has(entry) && refusalOf(entry, target, "header") === undefined);
     const values = await Promise.all(others.map(async (entry) => [entry.placeholder, await this.#read(entry)] as const));
     return values.filter((row): row is readonly [string, string] => row[1] !== undefined);
   }
 
-  /** The variables whose placeholders the head holds; throws when one of them may not go there. */
+  /** Returns the variables whose placeholders are in the head. Throws `FORBIDDEN` if one of them may not be sent there. */
   #wantedBy(target: RequestTarget, head: RequestHead): ReadonlySet<Entry> {
     const wanted = new Set<Entry>();
     const visit: Visit = (found, place) => {
@@ -105,7 +105,10 @@ class SandboxGuard implements SecretGuard {
     if (value !== undefined) return value;
     const { variable, use } = entry;
     const advice = `set it again with \`belljar secret set ${use.secret}\``;
-    throw new BelljarError("SECRET_NOT_FOUND", `The secret ${use.secret}, which ${variable} stands for, is gone: ${advice}`);
+    throw new BelljarError(
+      "SECRET_NOT_FOUND",
+      `The secret ${use.secret}, which ${variable} stands for, does not exist any more: ${advice}`,
+    );
   }
 
   async #read({ variable, use: { secret } }: Entry): Promise<string | undefined> {
@@ -114,20 +117,20 @@ class SandboxGuard implements SecretGuard {
     } catch (cause) {
       if (!(cause instanceof BelljarError)) throw cause;
       this.#reportOnce(`The secret ${secret} cannot be used: ${cause.message}`);
-      const advice = "whoever runs Belljar is told why";
+      const advice = "the reason is reported to the person who runs Belljar";
       throw new BelljarError("SECRET_NOT_FOUND", `The secret ${secret}, which ${variable} stands for, cannot be read: ${advice}`, {
         cause,
       });
     }
   }
 
-  /** A program that tries again and again floods nobody. */
+  /** Reports each problem once, so that a program that retries does not flood the log. */
   #reportOnce(problem: string): void {
     if (problem !== this.#reported) this.#options.report?.(problem);
     this.#reported = problem;
   }
 
-  /** A body is never filled, so a placeholder of this host's own may stand in it. */
+  /** Bodies are never filled in, so a placeholder of this host may stand in one. Other placeholders break the body. */
   #bodyWatch(target: RequestTarget): FilledRequest["requestBody"] {
     const strange = [...this.#entries.values()].filter((entry) => refusalOf(entry, target, "header") !== undefined);
     if (strange.length === 0) return undefined;
@@ -137,7 +140,7 @@ class SandboxGuard implements SecretGuard {
 
   #refusal(placeholder: string, target: RequestTarget): BelljarError {
     const entry = this.#entries.get(placeholder);
-    return new BelljarError("FORBIDDEN", (entry && refusalOf(entry, target, "header")) ?? "A placeholder may not go there");
+    return new BelljarError("FORBIDDEN", (entry && refusalOf(entry, target, "header")) ?? "A placeholder may not be sent there");
   }
 }
 
@@ -156,23 +159,23 @@ function assertMayGo(entry: Entry, target: RequestTarget, place: HeadPart): void
   if (refusal !== undefined) throw new BelljarError("FORBIDDEN", refusal);
 }
 
-/** Why the value may not go there; undefined when it may. Names what the program knows already: its variable and hosts. */
+/** Returns why a value may not be sent there, or undefined if it may. It names only what the program knows: the variable and its hosts. */
 function refusalOf({ variable, use, hosts }: Entry, { host, port, isEncrypted }: RequestTarget, place: HeadPart): string | undefined {
   const what = `The placeholder of ${variable}`;
   if (!hosts.has(toKey(host, port)))
-    return `${what} may go to ${use.hosts.join(", ")} alone, not to ${host.slice(0, 255)}:${port}: name that host in the sandbox's secrets, or leave the variable out of this request`;
-  if (!isEncrypted) return `${what} goes over TLS alone: use https:// for ${host.slice(0, 255)}`;
-  if (place === "fixed") return `${what} may not stand in a header's name or in one that steers the connection`;
+    return `${what} may be sent only to ${use.hosts.join(", ")}, not to ${host.slice(0, 255)}:${port}: name that host in the sandbox's secrets, or leave the variable out of this request`;
+  if (!isEncrypted) return `${what} is sent only over TLS: use https:// for ${host.slice(0, 255)}`;
+  if (place === "fixed") return `${what} may not be in a header's name, or in a header that controls the connection`;
   return undefined;
 }
 
-/** Bytes as characters, as Node writes headers; in a path and query percent-encoded. */
+/** Encodes a value: percent-encoded in the path and query, else one character for each byte, as Node writes headers. */
 function encode(value: string | undefined, place: HeadPart): string | undefined {
   if (value === undefined) return undefined;
   return place === "path" ? encodeURIComponent(value) : Buffer.from(value).toString("latin1");
 }
 
-/** With one of these a server answers with a piece, which could cut a value in two, or compressed, which could not be masked as it flows. */
+/** Headers that request partial or compressed answers. A partial answer could cut a value in two. A compressed one could not be masked. */
 const FOR_PIECES = new Set(["range", "request-range", "x-ms-range", "if-range", "a-im", "sec-websocket-extensions"]);
 
 function askReadable(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {

@@ -4,27 +4,27 @@ import { locateEchoes } from "./echo-reader.ts";
 import type { EchoScanner, ScanPosition } from "./echo-scanner.ts";
 import { createSlicedTransform } from "./sliced-transform.ts";
 
-/** Is put where too much begins to tell values from the rest. */
+/** Replaces bytes with too many possible values to follow. */
 const TOO_MUCH = Buffer.from("********");
 
-/** Takes values out of bytes that come in chunks. It holds back only what may be the start of one, so that events pass as they come. */
+/** Masks values in a stream of chunks. It holds back only bytes that may begin a value, so that events pass at once. */
 export class EchoMask {
   readonly #scanner: EchoScanner;
   readonly #keepsLength: boolean;
   readonly #place: ScanPosition = { state: 0, start: 0, isFull: false };
   #held: Buffer = Buffer.alloc(0);
-  /** Everything in `held` before it is hidden already. */
+  /** All bytes in `held` before this position are already masked. */
   #hiddenTo = 0;
-  /** Not written yet: by their starts, and none touches another. */
+  /** Matches that are not written yet, ordered by their starts, without overlaps. */
   #matches: EchoMatch[] = [];
 
-  /** `keepsLength`: a value becomes stars, as many as it had bytes. */
+  /** With `keepsLength`, each byte of a value becomes a star. */
   constructor(scanner: EchoScanner, { keepsLength }: { readonly keepsLength: boolean }) {
     this.#scanner = scanner;
     this.#keepsLength = keepsLength;
   }
 
-  /** What may go on now. */
+  /** Adds bytes, and returns the bytes that may be passed on now. */
   push(chunk: Buffer): Buffer {
     const from = this.#held.length;
     const bytes = from === 0 ? chunk : Buffer.concat([this.#held, chunk]);
@@ -34,7 +34,7 @@ export class EchoMask {
     return this.#release(this.#place.start);
   }
 
-  /** The rest: what was held back is the start of nothing, or whole by ending here. */
+  /** Returns the rest. The end may complete a value that was held back. */
   end(): Buffer {
     const end = this.#held.length;
     const { matches } = locateEchoes(this.#scanner.patterns, this.#held, { start: this.#startFor(end), end, isLast: true });
@@ -42,7 +42,7 @@ export class EchoMask {
     return this.#release(end);
   }
 
-  /** Where the reader gave up what had begun, all is hidden that it may be the start of. */
+  /** Masks the values that end here. If the reader gave up, masks all bytes that a begun value may cover. */
   #hide(bytes: Buffer, end: number): void {
     const { patterns } = this.#scanner;
     const start = this.#startFor(end);
@@ -56,7 +56,7 @@ export class EchoMask {
     return Math.max(this.#place.start, end - this.#scanner.patterns.holdBytes);
   }
 
-  /** Values that overlap, as one that is part of another, are hidden as one. */
+  /** Joins overlapping matches, such as a value that is part of another value. */
   #add(match: EchoMatch): void {
     let whole = match;
     for (let last = this.#matches.at(-1); last && last.end > whole.start; last = this.#matches.at(-1)) {

@@ -1,46 +1,46 @@
-/** A value that may come back, and what the program inside wrote in its place. */
+/** A value that may come back, and its placeholder inside. */
 export interface KnownValue {
   readonly value: string;
   readonly placeholder: string;
 }
 
-/** What an echo is written in: which characters stand for the same, and which may stand between. */
+/** An encoding of echoes: which characters are equivalent, and which may stand between others. */
 export interface Alphabet {
   fold(unit: number): number;
-  /** How much of `SKIP_MAX` a character between two others takes; 0 when none may stand there. */
+  /** The share of `SKIP_MAX` that this character uses between two others. 0 if it may not stand there. */
   skip(unit: number): number;
 }
 
-/** One way to write a value: characters of an alphabet, found through escapes. */
+/** One way to write a value: characters of an alphabet, after unescaping. */
 export interface EchoPattern {
   readonly id: number;
   readonly alphabet: Alphabet;
   readonly units: Uint16Array;
-  /** For each length of a prefix, the longest shorter prefix that ends it (Knuth, Morris and Pratt): no content makes the search slow. */
+  /** For each prefix, its longest border (Knuth, Morris and Pratt), so that the search is linear for any content. */
   readonly borders: Uint32Array;
-  /** What is put in its place. */
+  /** The replacement of a match. */
   readonly put: Buffer;
 }
 
-/** All that is looked for, ready for every character. */
+/** All patterns, indexed by their first character. */
 export interface EchoPatterns {
   readonly all: readonly EchoPattern[];
-  /** Those that this character begins. */
+  /** Returns the patterns that begin with this character. */
   begunBy(unit: number): readonly EchoPattern[];
-  /** The most bytes that one of them takes. */
+  /** Maximum number of bytes that a match can cover. */
   readonly holdBytes: number;
-  /** The last character that any of them has. */
+  /** The highest character of all patterns. */
   readonly most: number;
-  /** In how many ways bytes are read at once. Where there are more, all that may be a value is hidden. */
+  /** Maximum number of readings that are followed at once. Beyond it, all bytes that may be a value are masked. */
   readonly waysMax: number;
-  /** How many patterns may have begun in one way. */
+  /** Maximum number of begun patterns in one reading. */
   readonly runsMax: number;
 }
 
-/** One line break and some spaces, or three bytes of a wide character. Never two line breaks: these end an event, which must pass. */
+/** Allows one line break and some spaces, or three bytes of a wide character. Two line breaks end an event, which must pass. */
 export const SKIP_MAX = 15;
 const LINE_BREAK = 8;
-/** Shorter encodings stand in too much that is no secret. */
+/** Shorter encodings would match too many harmless texts. */
 const ENCODED_MIN = 8;
 const [NUL, TAB, LF, CR, SPACE, PLUS, COMMA, HYPHEN, SLASH, COLON, LOWBAR] = [0, 9, 10, 13, 32, 43, 44, 45, 47, 58, 95];
 const WIDE_SKIP = 5;
@@ -57,30 +57,30 @@ const skipBlank = (unit: number): number => {
   return unit === CR || unit === SPACE || unit === TAB ? 1 : 0;
 };
 
-/** In any case, a space as a plus sign, and each character in two or four bytes. */
+/** Plain text in any case, with plus signs for spaces, in characters of one, two or four bytes. */
 const TEXT: Alphabet = {
   fold: (unit) => (unit === PLUS ? SPACE : lower(unit)),
   skip: (unit) => (unit === NUL ? WIDE_SKIP : 0),
 };
 
-/** Both tables, and over several lines. */
+/** Both alphabets of base64, over several lines. */
 const BASE64: Alphabet = {
   fold: (unit) => (unit === HYPHEN ? PLUS : unit === LOWBAR ? SLASH : unit),
   skip: skipBlank,
 };
 
-/** Hex in any case and lists of numbers, over several lines. */
+/** Hexadecimal digits in any case, and lists of decimal numbers, over several lines. */
 const DIGITS: Alphabet = {
   fold: lower,
   skip: (unit) => (unit === COLON || unit === COMMA || unit === HYPHEN ? 1 : skipBlank(unit)),
 };
 
-/** However it is escaped, a character takes no more bytes. */
+/** Maximum number of bytes of one character in any escape. */
 const CHARACTER_BYTES_MAX = 32;
 const WAYS_MAX = 32;
-/** In one way each pattern stands at one place, or at two where ways meet. */
+/** In one reading, each pattern has one run, or two where readings meet. */
 const RUNS_OF_A_PATTERN = 2;
-/** A pattern that repeats itself may stand at many. */
+/** A repetitive pattern may have many runs. */
 const RUNS_MIN = 64;
 
 export function createEchoPatterns(values: readonly KnownValue[]): EchoPatterns {
@@ -97,7 +97,7 @@ export function createEchoPatterns(values: readonly KnownValue[]): EchoPatterns 
   };
 }
 
-/** Every way in which servers are known to give back what they were sent. */
+/** Returns all forms in which servers are known to return a value. */
 function patternsOf({ value, placeholder }: KnownValue): readonly Omit<EchoPattern, "id">[] {
   const bytes = Buffer.from(value);
   const digits = [bytes.toString("hex"), bytes.join("")];
@@ -110,7 +110,7 @@ function patternsOf({ value, placeholder }: KnownValue): readonly Omit<EchoPatte
   ];
 }
 
-/** By its characters, and by the bytes of UTF-8; a CDATA section cannot hold its own end. */
+/** The value as characters and as UTF-8 bytes, and as in XML, where a CDATA section must split its own end mark. */
 function textForms(value: string): readonly string[] {
   const texts = [value, value.replaceAll("]]>", "]]]]><![CDATA[>")];
   const cased = [...texts, ...texts.map((text) => text.toUpperCase()), ...texts.map((text) => text.toLowerCase())];
@@ -126,7 +126,7 @@ function isLongEnough(text: string): boolean {
   return text.length >= ENCODED_MIN;
 }
 
-/** At each of the three places of a triple: the characters that stand for bytes of the value alone. */
+/** For each of the three offsets in a base64 triple: the characters that depend only on the value. */
 function base64Cores(value: Buffer): readonly string[] {
   return [0, 1, 2].map((before) => {
     const bits = (before + value.length) * 8;

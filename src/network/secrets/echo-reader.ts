@@ -3,14 +3,14 @@ import { SKIP_MAX } from "./echo-patterns.ts";
 import type { EscapeState } from "./escapes.ts";
 import { beginEscape, NOTHING, OUTSIDE, stepEscape } from "./escapes.ts";
 
-/** Where a value stands, counted from the first byte of all, and what to put there. */
+/** Position of a value, and its replacement. */
 export interface EchoMatch {
   readonly start: number;
   readonly end: number;
   readonly put: Buffer;
 }
 
-/** How far a pattern is found, and where it began. */
+/** A begun match of a pattern. */
 interface Run {
   readonly pattern: EchoPattern;
   readonly length: number;
@@ -19,8 +19,8 @@ interface Run {
 }
 
 /**
- * One way to read the bytes so far. An escape may itself be written in escapes: the outer ones are read first, and what they stand for is
- * read for inner ones.
+ * One way to read the bytes so far. An escape may itself be escaped: the outer escapes are decoded first, and their characters may form
+ * inner escapes.
  */
 export interface Reading {
   readonly outer: EscapeState;
@@ -30,23 +30,23 @@ export interface Reading {
   readonly runs: readonly Run[];
 }
 
-/** A character, and the bytes that it is written in. */
+/** A character, and the range of its bytes. */
 interface Sign {
   readonly unit: number;
   readonly start: number;
   readonly end: number;
 }
 
-/** Nothing is begun. */
+/** The reading without any begun escape or match. */
 export const PLAIN: Reading = { outer: OUTSIDE, outerStart: Infinity, inner: OUTSIDE, innerStart: Infinity, runs: [] };
-/** Follows the last byte: no character, no digit, and in no pattern. */
+/** Marks the end after the last byte. It is no character of any pattern. */
 const THE_END = 0x11_00_00;
 const NUL = 0;
 const WIDE = 0x1_00_00;
 
 /**
- * The ways to read after one more byte. Each is followed once, so that every byte costs the same few steps, whatever came before. When there
- * are too many, all are given up, and the reader is told.
+ * Returns the readings after one more byte. Equal readings are joined, so that each byte costs a bounded number of steps. If there are too
+ * many readings, it drops them all and calls `full`.
  */
 export function readByte(reader: EchoReader, readings: readonly Reading[], unit: number, at = 0): readonly Reading[] {
   const kept: Reading[] = [];
@@ -60,7 +60,7 @@ export function readByte(reader: EchoReader, readings: readonly Reading[], unit:
 export interface EchoReader {
   readonly patterns: EchoPatterns;
   readonly found: (match: EchoMatch) => void;
-  /** What had begun is followed no more. */
+  /** Called when all readings are dropped. */
   readonly full?: () => void;
 }
 
@@ -72,7 +72,7 @@ function readOuter(reader: EchoReader, reading: Reading, sign: Sign, kept: Readi
     if (begun !== OUTSIDE) keep(kept, { outer: begun, outerStart: sign.start, inner, innerStart, runs });
     return;
   }
-  // Stands between the characters of an escape too where each takes two bytes or four.
+  // In UTF-16 and UTF-32, NUL bytes stand between the characters of an escape too.
   if (sign.unit === NUL) return keep(kept, reading);
   const step = stepEscape(outer, sign.unit, reader.patterns.most);
   if (!step) return;
@@ -123,7 +123,7 @@ function advance(reader: EchoReader, runs: readonly Run[], sign: Sign): readonly
   return next;
 }
 
-/** A character that does not continue a run leads back along its pattern's borders: a search by Knuth, Morris and Pratt. */
+/** Continues a run with a character. If it does not fit, falls back along the pattern's borders (Knuth, Morris and Pratt). */
 function follow(reader: EchoReader, run: Run, { unit, start, end }: Sign, next: Run[]): void {
   const { pattern } = run;
   const { units, borders, alphabet } = pattern;
@@ -143,13 +143,13 @@ function follow(reader: EchoReader, run: Run, { unit, start, end }: Sign, next: 
   if (border > 0) addRun(next, { pattern, length: border, skipped: 0, start: startOfBorder(whole, border, end) });
 }
 
-/** Where a border at the end of a run began: known where each character is one byte, else where the run did, which hides too much and not too little. */
+/** Returns the start of a border at the end of a run. If characters have several bytes, it returns the run's start, which masks more. */
 function startOfBorder(run: Run, length: number, end: number): number {
   if (length === run.length) return run.start;
   return length === 0 || end - run.start === run.length ? end - length : run.start;
 }
 
-/** Two ways that stand at the same place of the same escapes are one from here on. */
+/** Adds a reading. Readings with the same escape states are joined. */
 function keep(kept: Reading[], reading: Reading): void {
   for (let index = 0; index < kept.length; index++) {
     const one = kept[index] as Reading;
@@ -172,7 +172,10 @@ function addRun(runs: Run[], run: Run): void {
   runs.push(run);
 }
 
-/** The matches that the last byte between two places makes whole, or with `isLast` the end behind it, and from where on more may follow. */
+/**
+ * Returns the matches that the last byte of the range completes (with `isLast`: that the end completes). `openFrom` is the start of the
+ * earliest begun match or escape.
+ */
 export function locateEchoes(
   patterns: EchoPatterns,
   bytes: Buffer,

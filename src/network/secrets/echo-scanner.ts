@@ -2,38 +2,38 @@ import type { EchoPatterns } from "./echo-patterns.ts";
 import type { Reading } from "./echo-reader.ts";
 import { PLAIN, readByte } from "./echo-reader.ts";
 
-/** Where a scan stands: what may have begun, and from which byte on. */
+/** The position of a scan: its state, and the start of the earliest begun match. */
 export interface ScanPosition {
   state: number;
   start: number;
-  /** More began than is followed: what had begun is given up, and must be hidden. */
+  /** True if the reader dropped its readings. The bytes that they may cover must be masked. */
   isFull: boolean;
 }
 
-/** Nothing is begun. */
+/** The state without any begun match. */
 const IDLE = 0;
-/** A value ends with the byte; the state that follows stands beside it. */
+/** Flag of a table entry: a value ends with the byte. The other bits are the next state. */
 const FOUND = 0x80_00;
-/** More begins with the byte than is followed. */
+/** Flag of a table entry: the reader drops its readings at the byte. */
 const FULL = 0x40_00;
-/** What a byte leads to is not learned yet. */
+/** Table entry that is not learned yet. */
 const UNKNOWN = 0xff_ff;
-/** So many are kept: a hostile answer may lead to more, and then they are learned anew. */
+/** Maximum number of states. If a hostile answer leads to more, all are forgotten and learned again. */
 const STATES_MAX = 2048;
 const FIRST_STATES = 16;
 const QUIET = 1;
 const LOUD = 16;
 
 /**
- * Finds where values end, in one look at a table for each byte: the ways to read that `readByte` follows, taken together, are the states of an
- * automaton. It is learned from the bytes that come.
+ * Finds the ends of values with one table lookup for each byte. It is an automaton whose states are the sets of readings of `readByte`.
+ * The table is learned from the bytes that come.
  */
 export class EchoScanner {
   readonly patterns: EchoPatterns;
   #states: (readonly Reading[])[] = [];
   #ids = new Map<string, number>();
   #table = new Uint16Array(0);
-  /** Two bytes after which, as before them, nothing is begun. */
+  /** For each pair of bytes: whether nothing is begun after it, if nothing was begun before it. */
   #pairs = new Uint8Array(65_536);
 
   constructor(patterns: EchoPatterns) {
@@ -41,7 +41,7 @@ export class EchoScanner {
     this.#forget();
   }
 
-  /** Goes on from `from`. The place behind the first byte with which a value ends, or too much begins; undefined when there is none in these bytes. */
+  /** Scans from `from`. Returns the position after the first byte that ends a value or makes the reader give up, or undefined. */
   next(bytes: Buffer, from: number, place: ScanPosition): number | undefined {
     let table = this.#table;
     let { state } = place;
@@ -67,13 +67,13 @@ export class EchoScanner {
     return undefined;
   }
 
-  /** A place where something begins, or just before one. */
+  /** Skips bytes that begin nothing. Returns a position at or just before a byte that does. */
   #skip(bytes: Buffer, from: number): number {
     const pairs = this.#pairs;
     const last = bytes.length - 1;
     let at = from;
     for (;;) {
-      // Eight bytes in one step: no look at the table waits for the one before.
+      // Eight bytes in one step, with independent table lookups.
       while (
         at + 8 <= last &&
         (pairs[((bytes[at] as number) << 8) | (bytes[at + 1] as number)] as number) +
@@ -138,7 +138,7 @@ export class EchoScanner {
   }
 }
 
-/** The same for readings that go on in the same way, wherever they began. */
+/** Returns equal keys for readings that continue in the same way, wherever they began. */
 function keyOf(readings: readonly Reading[]): string {
   const keys = readings.map(({ outer, inner, runs }) => {
     const found = runs.map(({ pattern, length, skipped }) => `${pattern.id}.${length}.${skipped}`);

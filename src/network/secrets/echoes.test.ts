@@ -5,7 +5,7 @@ import { EchoMask } from "./echo-mask.ts";
 import { createEchoPatterns } from "./echo-patterns.ts";
 import { EchoScanner } from "./echo-scanner.ts";
 
-/** The same characters in another order, so that only what is told of the value tells them apart. */
+/** The same characters in another order, so that masked outputs differ only if they reveal something. */
 const [ONE, OTHER] = [`sk-"<Aé'/+\\Zz0]]>q&7 ~=b9_.x`, `sk-9b=~ 7&q]]>0zZ\\+/'éA<"_.x`];
 const PLACEHOLDER = `belljar_secret_${"a".repeat(26)}`;
 
@@ -20,16 +20,16 @@ function maskWith(scanner: EchoScanner, chunks: readonly Buffer[], keepsLength =
 
 const [ones, others] = encodeEverywhere([ONE, OTHER]).map((forms) => new Map(forms.map(({ encoder, bytes }) => [encoder, bytes])));
 
-it("is held against at least twenty encoders", () => {
+it("is tested with at least twenty encoders", () => {
   expect(ones?.size).toBeGreaterThanOrEqual(20);
 });
 
-it.each([...(ones ?? [])])("hides all of a value that %s wrote, wherever the answer is split", (encoder, bytes) => {
+it.each([...(ones ?? [])])("masks all of a value that %s encoded, wherever the answer is split", (encoder, bytes) => {
   const other = others?.get(encoder) ?? Buffer.alloc(0);
   expect(bytes.equals(other)).toBe(false);
   const scanner = scannerFor(ONE);
   const masked = maskWith(scanner, [bytes]);
-  // Nothing of the value is left when what is left is the same for another value.
+  // If the output is the same for another value, it reveals nothing of the value.
   expect(masked.toString("latin1")).toBe(maskWith(scannerFor(OTHER), [other]).toString("latin1"));
   for (let at = 1; at < bytes.length; at++)
     expect(maskWith(scanner, [bytes.subarray(0, at), bytes.subarray(at)]).toString("latin1")).toBe(masked.toString("latin1"));
@@ -54,7 +54,7 @@ const SPELLINGS: readonly ((character: string) => string)[] = [
 ];
 const PLAIN_VALUES = ["sk-3f+Ab/c9=Z", "sk-Z9=b/Ac+3f"] as const;
 
-it("hides a value of which each character is written in another way, whatever stands around it", () => {
+it("masks a value whose characters are each encoded differently, in any context", () => {
   const piece = fc.constantFrom(
     "%",
     "%2",
@@ -97,7 +97,7 @@ it("hides a value of which each character is written in another way, whatever st
   );
 });
 
-it("changes nothing in which no value is, whatever it is", () => {
+it("does not change any bytes without a value", () => {
   const scanner = scannerFor(ONE, "another-secret-value");
   const bytes = fc.uint8Array({ maxLength: 300 });
   const almost = fc.string({
@@ -120,7 +120,7 @@ it("changes nothing in which no value is, whatever it is", () => {
   );
 });
 
-it("hides values that overlap, and one that holds another", () => {
+it("masks values that overlap, and a value inside another", () => {
   const scanner = scannerFor("secret-key", "key-of-house", "my-secret-key-of-houses");
   const mask = (text: string): string => maskWith(scanner, [Buffer.from(text)]).toString();
   expect(mask("a secret-key-of-house b")).toBe(`a ${PLACEHOLDER} b`);
@@ -128,7 +128,7 @@ it("hides values that overlap, and one that holds another", () => {
   expect(mask("my-secret-key-of-house!")).toBe(`my-${PLACEHOLDER}!`);
 });
 
-it("hides a value that begins again within itself", () => {
+it("masks a value that begins again within itself", () => {
   const scanner = scannerFor("aabaabaac");
   for (const text of ["aabaabaabaac", "aaabaabaac", "aabaabaacaabaabaac"]) {
     expect(maskWith(scanner, [Buffer.from(text)]).toString()).not.toContain("aac");
@@ -141,19 +141,19 @@ it("hides a value that begins again within itself", () => {
   }
 });
 
-it("finds a value behind more ways to begin one than it keeps in mind", () => {
+it("finds a value behind more states than it keeps", () => {
   const numbers = Array.from({ length: 20_000 }, (_, index) => `&#38;#${index % 127}&#${(index * 7) % 127}`);
   const masked = maskWith(scannerFor(ONE), [Buffer.from(numbers.join("")), Buffer.from(`.${JSON.stringify(ONE)}.`)]).toString();
   expect(masked).toMatch(/\."belljar_secret_a{26}"\.$/);
 });
 
-it("finds each of seventy values that begin alike", () => {
+it("finds each of seventy values with the same beginning", () => {
   const values = Array.from({ length: 70 }, (_, index) => `sk-${String(index).padStart(3, "0")}-${"z".repeat(10)}`);
   const masked = maskWith(scannerFor(...values), [Buffer.from(values.join(" | "))]).toString();
   expect(masked).toBe(values.map(() => PLACEHOLDER).join(" | "));
 });
 
-it("hides a value, and does not drop it, where more begins than is followed", () => {
+it("masks a value, without dropping other bytes, when there are too many readings", () => {
   const patterns = createEchoPatterns([{ value: ONE, placeholder: PLACEHOLDER }]);
   const scanner = new EchoScanner({ ...patterns, waysMax: 1 });
   for (const keepsLength of [false, true]) {
@@ -166,7 +166,7 @@ it("hides a value, and does not drop it, where more begins than is followed", ()
   }
 });
 
-it("lets the end of an event pass, and holds no more than a value takes", () => {
+it("passes the end of an event, and holds back at most the length of a value", () => {
   const mask = new EchoMask(scannerFor(ONE), { keepsLength: false });
   expect(mask.push(Buffer.from("data: yes\n\n")).toString()).toBe("data: yes\n\n");
   const pushed = Array.from({ length: 64 }, () => mask.push(Buffer.alloc(65_536, "\\")).length);

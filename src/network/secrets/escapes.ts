@@ -1,15 +1,15 @@
 /**
- * The escapes in which languages write a character: `%3C`, `=3C`, `\u003c`, `\x3c`, `\u{3c}`, `\074`, `\<`, `&#60;`, `&#x3c;`, `&lt;`.
- * A reader's place within one is a number: its kind, how many digits are read or due, and their value.
+ * Decodes the escapes of many languages: `%3C`, `=3C`, `\u003c`, `\x3c`, `\u{3c}`, `\074`, `\<`, `&#60;`, `&#x3c;`, `&lt;`.
+ * The state within an escape is one number: its kind, the count of digits (read or due), and their value.
  */
 export type EscapeState = number;
 
 export interface EscapeStep {
-  /** Where the reader stands now; `OUTSIDE` when the escape is whole. */
+  /** The next state. `OUTSIDE` if the escape is complete. */
   readonly state: EscapeState;
-  /** What the whole escape stands for; `NOTHING` for a line break that means none. */
+  /** The character of a complete escape. `NOTHING` for a soft line break. */
   readonly unit: number;
-  /** The escape had ended before this character, which is to be read anew. */
+  /** True if the escape ended before this character, which must be read again. */
   readonly isUnread: boolean;
 }
 
@@ -34,19 +34,19 @@ const KINDS = [
 type Kind = (typeof KINDS)[number];
 
 const UNIT_MAX = 0x10_ff_ff;
-/** Encoders write leading zeros, but not for ever. */
+/** Encoders write leading zeros, but a bounded number. */
 const DIGITS_MAX = 12;
 const [TAB, LF, CR] = [9, 10, 13];
 const at = (sign: string): number => sign.charCodeAt(0);
 
-/** More than there are kinds, and more digits than are counted. */
+/** Larger than the number of kinds, and than any count of digits. */
 const RADIX = 16;
 
 function toState(kind: Kind, count = 0, value = 0): EscapeState {
   return KINDS.indexOf(kind) + RADIX * (count + RADIX * value);
 }
 
-/** The state after a character that may begin an escape; `OUTSIDE` for every other. */
+/** Returns the state after a character that may begin an escape, or `OUTSIDE` for other characters. */
 export function beginEscape(unit: number): EscapeState {
   if (unit === 0x25) return toState("percent");
   if (unit === 0x3d) return toState("equals");
@@ -55,14 +55,14 @@ export function beginEscape(unit: number): EscapeState {
   return OUTSIDE;
 }
 
-/** The next character of an escape; undefined when it is none after all, or stands for a character above `most`. */
+/** Reads the next character of an escape. Returns undefined if it is no escape, or if it decodes to a character above `most`. */
 export function stepEscape(state: EscapeState, unit: number, most: number): EscapeStep | undefined {
   const count = Math.floor(state / RADIX) % RADIX;
   const step = STEPS[KINDS[state % RADIX] ?? "outside"](unit, count, Math.floor(state / (RADIX * RADIX)));
   return step && leastOf(step) <= most ? step : undefined;
 }
 
-/** What the escape stands for at least, when it goes on. */
+/** Returns the lowest character that the escape can still decode to. */
 function leastOf({ state, unit }: EscapeStep): number {
   if (state === OUTSIDE) return unit;
   const due = Math.floor(state / RADIX) % RADIX;
@@ -72,7 +72,7 @@ function leastOf({ state, unit }: EscapeStep): number {
   return base === undefined ? value : value * base ** due;
 }
 
-/** Where a count is of digits that are due. */
+/** Bases of the kinds whose count is the number of digits still due. */
 const DUE_BASES: Partial<Record<Kind, number>> = { hex: 16, octal: 8 };
 
 type Step = (unit: number, count: number, value: number) => EscapeStep | undefined;
@@ -89,7 +89,7 @@ function ended(unit: number): EscapeStep {
   return { state: OUTSIDE, unit, isUnread: true };
 }
 
-/** `count` digits are due. */
+/** Here `count` is the number of digits still due. */
 const hex: Step = (unit, count, value) => {
   const digit = hexDigit(unit);
   if (digit < 0) return undefined;
@@ -114,10 +114,10 @@ function afterBackslash(unit: number): EscapeStep | undefined {
   return isPunctuation(unit) ? whole(unit) : undefined;
 }
 
-/** `\u{3c}`; a brace may follow `\u` alone. */
+/** Handles `\u{3c}`. A brace may only follow `\u`. */
 const unicode: Step = (unit, count, value) => (unit === at("{") && count === 4 && value === 0 ? more("brace") : hex(unit, count, value));
 
-/** `count` digits are read. A semicolon may be missing. */
+/** Here `count` is the number of digits read. The semicolon may be missing. */
 const numeric =
   (kind: Kind, base: number): Step =>
   (unit, count, value) => {
@@ -146,7 +146,7 @@ const STEPS: Readonly<Record<Kind, Step>> = {
   hexadecimal: numeric("hexadecimal", 16),
 };
 
-/** What HTML names of ASCII; those of the first row may stand without a semicolon. */
+/** HTML names of ASCII characters. `OPEN_NAMES` may stand without a semicolon. */
 const OPEN_NAMES = 'amp & lt < gt > quot " AMP & LT < GT > QUOT "';
 const NAMES =
   "apos ' excl ! num # dollar $ percnt % lpar ( rpar ) ast * midast * plus + comma , period . sol / colon : semi ; equals = quest ? commat @ " +

@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { replacePlaceholders } from "./placeholder.ts";
 import type { RequestHead } from "./secret-guard.ts";
 
-/** `fixed` are headers that steer the connection itself, and names of headers: nothing is filled in there. */
+/** `fixed`: headers that control the connection, and names of headers. Nothing may be filled in there. */
 export type HeadPart = "header" | "basic" | "path" | "fixed";
 
-/** What stands for a placeholder at this place, one character a byte. */
+/** Returns the replacement of a placeholder in this part, with one character for each byte. */
 export type Visit = (placeholder: string, place: HeadPart) => string;
 
 const FIXED = new Set([
@@ -22,7 +22,7 @@ const FIXED = new Set([
 ]);
 const BASIC = /^(basic +)([A-Za-z0-9+/_-]+=*) *$/i;
 
-/** The request head with each placeholder as `visit` has it, also inside basic authorization. */
+/** Replaces each placeholder in a request head by the result of `visit`, even inside basic authorization. */
 export function fillHead({ path, headers }: RequestHead, visit: Visit): { readonly path: string; readonly headers: OutgoingHttpHeaders } {
   return { path: replacePlaceholders(path, (found) => visit(found, "path")), headers: fillHeaders(headers, visit) };
 }

@@ -4,7 +4,7 @@ import { EchoMask } from "./echo-mask.ts";
 import type { EchoScanner } from "./echo-scanner.ts";
 import { createSlicedTransform } from "./sliced-transform.ts";
 
-/** What goes on in order: bytes that are ready, or so many that the message's mask still has. */
+/** A piece of output, in order: bytes that are ready, or the number of bytes that the message's mask still holds. */
 type Piece = Buffer | number;
 
 interface Frame {
@@ -16,12 +16,12 @@ interface Frame {
 
 const CONTINUATION = 0;
 const FIRST_CONTROL = 8;
-/** Fragments that wait for what is held back before them. */
+/** Maximum number of pieces that wait for bytes that are held back. */
 const PIECES_MAX = 1024;
 
 /**
- * Takes values out of what a WebSocket server says, also when it cuts a message into frames. Every frame keeps its length, so that heads
- * stay true. Breaks when the bytes are no frames, or are masked or compressed: then nothing could be found in them.
+ * Masks values in the frames of a WebSocket server, even if a message is split into several frames. Every frame keeps its length, so that
+ * its head stays valid. The stream breaks if the bytes are no frames, or are masked or compressed, because values cannot be found then.
  */
 export function createFrameMaskStream(scanner: EchoScanner): Transform {
   const frames = new FrameMask(scanner);
@@ -31,7 +31,7 @@ export function createFrameMaskStream(scanner: EchoScanner): Transform {
 class FrameMask {
   readonly #scanner: EchoScanner;
   #message: EchoMask;
-  /** Of a head, or of a control frame, that is not whole yet. */
+  /** Bytes of an incomplete head or control frame. */
   #unread: Buffer = Buffer.alloc(0);
   #frame: Frame | undefined;
   #left = 0;
@@ -54,7 +54,7 @@ class FrameMask {
     return Buffer.concat(parts);
   }
 
-  /** How many bytes were used; 0 when more have to come. */
+  /** Returns the number of used bytes, or 0 if more are needed. */
   #take(bytes: Buffer): number {
     if (this.#frame) return this.#takeContent(this.#frame, bytes);
     const frame = readHead(bytes);
@@ -81,7 +81,7 @@ class FrameMask {
     return content.length;
   }
 
-  /** A value that one message begins does not go on in the next one. */
+  /** Values do not span messages, so each message gets a new mask. */
   #finish({ isLast }: Frame): void {
     this.#frame = undefined;
     if (!isLast) return;
@@ -116,16 +116,16 @@ class FrameMask {
   }
 }
 
-/** RFC 6455, section 5.2; undefined until it is whole. */
+/** Reads a head (RFC 6455, section 5.2). Returns undefined until it is complete. */
 function readHead(bytes: Buffer): Frame | undefined {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return undefined;
-  if ((first & 0x70) !== 0) throw unreadable("compresses what it says though nobody offered to read that");
+  if ((first & 0x70) !== 0) throw unreadable("compresses its messages, although compression was not offered");
   if ((second & 0x80) !== 0) throw unreadable("masks its frames");
   const code = first & 0x0f;
   const isControl = code >= FIRST_CONTROL;
   if (isControl ? code > 10 || (first & 0x80) === 0 || second > 125 : code > 2 && code !== CONTINUATION)
-    throw unreadable("sends what is no frame");
+    throw unreadable("sends invalid frames");
   const extra = second === 126 ? 2 : second === 127 ? 8 : 0;
   if (bytes.length < 2 + extra) return undefined;
   const length = extra === 0 ? second : extra === 2 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));

@@ -10,7 +10,7 @@ function watched(chunks: readonly string[], wanted: string): Promise<string> {
   return text(watch);
 }
 
-it("makes another one each time, in characters that nothing quotes", () => {
+it("is different each time, in characters that need no quoting", () => {
   const made = Array.from({ length: 100 }, createPlaceholder);
   expect(new Set(made).size).toBe(100);
   expect(made.filter((one) => !/^belljar_secret_[a-z2-7]{26}$/.test(one))).toEqual([]);
@@ -18,7 +18,7 @@ it("makes another one each time, in characters that nothing quotes", () => {
   expect(encodeURIComponent(made[0] ?? "")).toBe(made[0]);
 });
 
-it("is found among others and among what only looks like one", () => {
+it("is found among others and among similar texts", () => {
   const [wanted, other] = [createPlaceholder(), createPlaceholder()];
   const bytes = Buffer.from(`belljar_secret_ belljar_secret_belljar_secret_ ${other} \xff${wanted}abc`);
   expect(findPlaceholder(bytes, new Set([wanted]))).toBe(wanted);
@@ -31,7 +31,7 @@ it("is replaced wherever it stands in a text", () => {
   expect(replacePlaceholders("belljar_secret_", () => "X")).toBe("belljar_secret_");
 });
 
-it("lets everything through that holds none", async () => {
+it("passes everything without a placeholder", async () => {
   const chunks = ["a", "belljar_", "secret_", "x".repeat(100), "", "belljar_secret_abc"];
   expect(await watched(chunks, createPlaceholder())).toBe(chunks.join(""));
 });

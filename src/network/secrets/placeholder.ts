@@ -7,7 +7,7 @@ const LENGTH = PREFIX.length + RANDOM_LENGTH;
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 const PATTERN = new RegExp(`${PREFIX}[a-z2-7]{${RANDOM_LENGTH}}`, "g");
 
-/** What a variable holds inside instead of a secret's value: 130 random bits, of characters that no header, query or shell quotes. */
+/** Creates the text that a variable holds inside instead of a secret: 130 random bits, in characters that need no quoting anywhere. */
 export function createPlaceholder(): string {
   const letters = Array.from(randomBytes(RANDOM_LENGTH), (byte) => ALPHABET[byte % ALPHABET.length]);
   return PREFIX + letters.join("");
@@ -17,12 +17,12 @@ export function isPlaceholder(text: string): boolean {
   return text.length === LENGTH && text.replace(PATTERN, "") === "";
 }
 
-/** The text with each placeholder given to `replace`. */
+/** Replaces each placeholder in the text. */
 export function replacePlaceholders(text: string, replace: (placeholder: string) => string): string {
   return text.includes(PREFIX) ? text.replaceAll(PATTERN, replace) : text;
 }
 
-/** The first of `wanted` in these bytes. */
+/** Returns the first of the wanted placeholders in these bytes. */
 export function findPlaceholder(bytes: Buffer, wanted: ReadonlySet<string>): string | undefined {
   for (let at = bytes.indexOf(PREFIX); at !== -1; at = bytes.indexOf(PREFIX, at + 1)) {
     const candidate = bytes.toString("latin1", at, at + LENGTH);
@@ -31,7 +31,7 @@ export function findPlaceholder(bytes: Buffer, wanted: ReadonlySet<string>): str
   return undefined;
 }
 
-/** Lets bytes through as they come until one of `wanted` is complete, also over chunks; then breaks with `onFound`'s error. */
+/** Passes bytes on until a wanted placeholder is complete, even across chunks. Then it breaks with the error of `onFound`. */
 export function createPlaceholderWatch(wanted: ReadonlySet<string>, onFound: (placeholder: string) => Error): Transform {
   let tail: Buffer = Buffer.alloc(0);
   return new Transform({

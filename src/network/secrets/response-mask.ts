@@ -6,10 +6,10 @@ import { createEchoPatterns } from "./echo-patterns.ts";
 import { EchoScanner } from "./echo-scanner.ts";
 import type { ResponseMask } from "./secret-guard.ts";
 
-/** They speak of a body that the mask may change. */
+/** Headers that describe the body, which the mask may change. */
 const OF_THE_BODY = new Set(["content-length", "content-md5", "digest", "content-digest", "repr-digest"]);
 
-/** Takes these values out of a response. */
+/** Creates a mask for these values in a response. */
 export function createResponseMask(values: readonly KnownValue[]): ResponseMask {
   const scanner = new EchoScanner(createEchoPatterns(values));
   const maskText = (text: string): string => maskEchoes(scanner, Buffer.from(text, "latin1")).toString("latin1");

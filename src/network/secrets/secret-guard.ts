@@ -3,20 +3,20 @@ import type { Transform } from "node:stream";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 
 /**
- * What stands between a sandbox's readable traffic and its secrets: puts values in where they belong,
- * refuses placeholders where they do not, and masks values that come back. One for a sandbox.
+ * Connects a sandbox's readable traffic with its secrets. It fills in values for the allowed hosts, refuses placeholders for other hosts,
+ * and masks values in answers. Each sandbox has its own.
  */
 export interface SecretGuard {
-  /** Whether TLS to this host and port is to be read: a secret's host. Rules with methods or paths add theirs. */
+  /** Returns true if TLS to this place must be decrypted, because it is a host of a secret. Rules with methods or paths add others. */
   terminates(host: string, port: number): boolean;
-  /** A certificate of this sandbox's own authority. */
+  /** Returns a certificate from this sandbox's own authority. */
   certificateFor(host: string): Promise<SecureContext>;
   /**
-   * The request with values in its headers (also inside basic authorization) and its query. `isEncrypted` is false over plain
-   * HTTP, where no value ever goes. Throws `FORBIDDEN` when a placeholder is meant for another host.
+   * Fills in values in the headers (even inside basic authorization) and the path with its query. Plain HTTP (`isEncrypted` is false) never
+   * gets a value. Rejects with `FORBIDDEN` if a placeholder may not be sent to this target.
    */
   fillRequest(target: RequestTarget, head: RequestHead): Promise<FilledRequest>;
-  /** Whether these bytes hold a placeholder; for traffic to hosts that have no secret. */
+  /** Returns true if these bytes hold a placeholder. For traffic that cannot be filled in. */
   hasPlaceholder(bytes: Buffer): boolean;
 }
 
@@ -34,19 +34,19 @@ export interface RequestHead {
 export interface FilledRequest {
   readonly path: string;
   readonly headers: OutgoingHttpHeaders;
-  /** Breaks with `FORBIDDEN` when the body holds a placeholder that is not for this host; absent when there is nothing to look for. */
+  /** Stream for the body. It breaks with `FORBIDDEN` at a placeholder of another host. Absent if there are no others. */
   readonly requestBody?: () => Transform;
-  /** Takes the values that are for this host out of what comes back, whichever request gave them; absent when none is for it. */
+  /** Masks the values of this host in the answer, even values that other requests have sent. Absent if the host has none. */
   readonly mask?: ResponseMask;
 }
 
 export interface ResponseMask {
-  /** For trailers too. Leaves out what tells the length or a digest of the body. */
+  /** Masks headers or trailers. Removes the length and digests of the body. */
   headers(headers: IncomingHttpHeaders): OutgoingHttpHeaders;
-  /** For a reason phrase. */
+  /** Masks a reason phrase. */
   text(text: string): string;
-  /** One for a body that is not compressed. It changes the length. */
+  /** Returns a stream that masks an uncompressed body. It may change the length. */
   body(): Transform;
-  /** One for what a WebSocket server says after a 101. It keeps the length of every frame, and breaks at what is none. */
+  /** Returns a stream that masks a WebSocket server's frames. It keeps their lengths, and breaks at invalid frames. */
   upgraded(): Transform;
 }

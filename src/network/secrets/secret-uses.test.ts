@@ -4,7 +4,7 @@ import { parseSecretHost, parseSecretUses } from "./secret-uses.ts";
 const invalid = (message: RegExp) =>
   expect.objectContaining({ code: "ARGUMENTS_INVALID", message: expect.stringMatching(message) as string }) as Error;
 
-it("writes hosts in one form, each once", () => {
+it("writes hosts in canonical form, without duplicates", () => {
   const uses = parseSecretUses({
     KEY: { secret: "a", hosts: ["API.example.com.", "api.example.com:443", "bücher.example", "[::1]:8443"] },
   });
@@ -26,7 +26,7 @@ it.each(["", "*.example.com", "https://api.example.com", "api.example.com/", "ap
   },
 );
 
-it("refuses what cannot be a variable, a name of a secret, or a list of hosts", () => {
+it("refuses an invalid variable, secret name or list of hosts", () => {
   expect(() => parseSecretUses({ "A=B": { secret: "a", hosts: ["a.example"] } })).toThrow(invalid(/variable/));
   expect(() => parseSecretUses({ A: { secret: "../a", hosts: ["a.example"] } })).toThrow(invalid(/name/));
   expect(() => parseSecretUses({ A: { secret: "a", hosts: [] } })).toThrow(invalid(/1 to 32 hosts/));

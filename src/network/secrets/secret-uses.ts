@@ -8,7 +8,7 @@ const MOST_USES = 64;
 const MOST_HOSTS = 32;
 const HTTPS_PORT = 443;
 
-/** The uses in canonical form. Throws `ARGUMENTS_INVALID` with what is wrong. */
+/** Returns the uses in canonical form. Throws `ARGUMENTS_INVALID`. */
 export function parseSecretUses(uses: SecretUses): SecretUses {
   const entries = Object.entries(uses);
   if (entries.length > MOST_USES) throw invalid(`A sandbox takes at most ${MOST_USES} secrets, not ${entries.length}`);
@@ -17,19 +17,19 @@ export function parseSecretUses(uses: SecretUses): SecretUses {
 
 function parseUse(variable: string, { secret, hosts }: SecretUse): SecretUse {
   if (!VARIABLE.test(variable))
-    throw invalid(`${JSON.stringify(variable.slice(0, 100))} is no name of a variable: use letters, digits and underscores`);
+    throw invalid(`${JSON.stringify(variable.slice(0, 100))} is not a name of a variable: use letters, digits and underscores`);
   assertSecretName(secret);
   if (hosts.length === 0 || hosts.length > MOST_HOSTS)
     throw invalid(`The secret of ${variable} needs 1 to ${MOST_HOSTS} hosts that it may go to, such as api.example.com`);
   return { secret, hosts: [...new Set(hosts.map(writeHost))] };
 }
 
-/** `host[:port]` with the port 443 unless it is named. Throws `ARGUMENTS_INVALID`. */
+/** Parses `host[:port]`. The default port is 443. Throws `ARGUMENTS_INVALID`. */
 export function parseSecretHost(text: string): { readonly host: string; readonly port: number } {
   const found = parseAuthority(text, HTTPS_PORT);
   if (found) return found;
-  const advice = "write an exact name or address with an optional port, as api.example.com or api.example.com:8443";
-  throw invalid(`${JSON.stringify(text.slice(0, 100))} is no host for a secret: ${advice}`);
+  const advice = "write an exact name or address with an optional port, such as api.example.com or api.example.com:8443";
+  throw invalid(`${JSON.stringify(text.slice(0, 100))} is not a host for a secret: ${advice}`);
 }
 
 function writeHost(text: string): string {

@@ -1,21 +1,21 @@
 import { Transform } from "node:stream";
 
-/** So long all these streams together work before the loop turns. */
+/** Time that all these streams together may work in one turn of the event loop. */
 const SLICE_MS = 10;
-/** The first piece of a slice is small, because hostile contents take a thousand times as long as others. */
+/** The first piece of a slice is small, because hostile content may take a thousand times longer. */
 const [FIRST_PIECE_BYTES, PIECE_MAX_BYTES] = [16, 2048];
 
 export interface SlicedWork {
-  /** What may go on after these bytes. */
+  /** Processes a piece, and returns the bytes that may be passed on. */
   readonly push: (piece: Buffer) => Buffer;
-  /** What is left when no more come. */
+  /** Returns the rest at the end. */
   readonly end?: () => Buffer;
 }
 
-/** Whose work goes on in a later turn of the loop; the first of them in the next one. */
+/** Work for later turns of the event loop. The first entry runs in the next turn. */
 const waiting: (() => void)[] = [];
 
-/** A stream whose work never holds the loop, whatever the bytes are and however many such streams there are. */
+/** Creates a transform that never blocks the event loop for long, for any bytes and any number of such streams. */
 export function createSlicedTransform({ push, end }: SlicedWork): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -38,7 +38,7 @@ function workOff(stream: Transform, push: SlicedWork["push"], chunk: Buffer, don
   }
 }
 
-/** Returns the bytes that are left when the time is over. */
+/** Works for one slice, and returns the bytes that are left. */
 function workSlice(stream: Transform, push: SlicedWork["push"], chunk: Buffer): Buffer {
   const endsAt = performance.now() + SLICE_MS;
   const worked: Buffer[] = [];
@@ -56,7 +56,7 @@ function wait(work: () => void): void {
   if (waiting.push(work) === 1) setImmediate(serveFirst);
 }
 
-/** It leaves the line when its slice is done, so that the line is served once in each turn. */
+/** Removes the work only after its slice, so that only one entry runs in each turn. */
 function serveFirst(): void {
   waiting[0]?.();
   waiting.shift();

@@ -4,16 +4,16 @@ import { isIP } from "node:net";
 import { bits, explicit, implicit, integer, isTrue, octets, oid, sequence, set, time, utf8 } from "./der.ts";
 
 export interface CertificateOptions {
-  /** The common name of who it is for. */
+  /** Common name of the certificate's subject. */
   readonly subject: string;
   readonly subjectKey: KeyObject;
   readonly issuer: string;
-  /** The private key that signs. */
+  /** The private key that signs the certificate. */
   readonly issuerKey: KeyObject;
   readonly issuerPublicKey: KeyObject;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** An authority's, or a server's of that host name or address. */
+  /** A certificate of an authority, or of a server with this host name or address. */
   readonly use: { readonly kind: "authority" } | { readonly kind: "server"; readonly host: string };
 }
 
@@ -31,7 +31,7 @@ const OID = {
 
 const SIGNATURE = sequence(oid(OID.ecdsaWithSha256));
 
-/** An X.509 certificate over an EC key, as PEM (RFC 5280). */
+/** Creates an X.509 certificate for an EC key, as PEM (RFC 5280). */
 export function createCertificate(options: CertificateOptions): string {
   const body = sequence(
     explicit(0, integer(Buffer.from([2]))),
@@ -47,7 +47,7 @@ export function createCertificate(options: CertificateOptions): string {
   return toPem(sequence(body, SIGNATURE, bits(signature)));
 }
 
-/** The first four bytes by which OpenSSL names a trusted certificate's file: `<hash>.0` in `/etc/ssl/certs`. */
+/** Returns OpenSSL's hash of a subject. It names the file of a trusted certificate: `<hash>.0` in `/etc/ssl/certs`. */
 export function subjectHash(commonName: string): string {
   const canonical = set(sequence(oid(OID.commonName), utf8(commonName.trim().replaceAll(/\s+/g, " ").toLowerCase())));
   return createHash("sha1").update(canonical).digest().readUInt32LE(0).toString(16).padStart(8, "0");
@@ -61,7 +61,7 @@ function extensionsOf({ use, subjectKey, issuerPublicKey }: CertificateOptions):
   return use.kind === "authority" ? [...authorityExtensions(), ...keyIds] : [...serverExtensions(use.host), ...keyIds];
 }
 
-/** It signs certificates of servers, and of no other authority. */
+/** The authority may sign certificates of servers, but not of other authorities. */
 function authorityExtensions(): readonly Buffer[] {
   const keyCertSign = bits(Buffer.from([0b0000_0100]), 2);
   return [
@@ -109,7 +109,7 @@ function keyIdOf(key: KeyObject): Buffer {
   return createHash("sha256").update(toSpki(key)).digest().subarray(0, 20);
 }
 
-/** Positive, and different for each. */
+/** Returns a random positive number. */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16);
   bytes.writeUInt8((bytes.readUInt8(0) & 0x7f) | 0x40, 0);

@@ -1,4 +1,4 @@
-/** Just enough of DER to write an X.509 certificate. Nothing here reads any: what is read comes through OpenSSL. */
+/** The part of DER that is needed to write an X.509 certificate. Nothing here parses DER; OpenSSL does that. */
 
 const TAG = {
   boolean: 0x01,
@@ -24,16 +24,16 @@ export const octets = (bytes: Uint8Array): Buffer => der(TAG.octetString, bytes)
 export const utf8 = (text: string): Buffer => der(TAG.utf8String, Buffer.from(text));
 export const isTrue = (): Buffer => der(TAG.boolean, Buffer.from([0xff]));
 
-/** `[number]`, constructed around its items. */
+/** A constructed `[number]` around its items. */
 export const explicit = (number: number, ...items: readonly Uint8Array[]): Buffer => der(0xa0 | number, ...items);
-/** `[number]` in place of the type's own tag. */
+/** `[number]` instead of the type's own tag. */
 export const implicit = (number: number, bytes: Uint8Array): Buffer => der(0x80 | number, bytes);
 
 export function bits(bytes: Uint8Array, unused = 0): Buffer {
   return der(TAG.bitString, Buffer.from([unused]), bytes);
 }
 
-/** A whole number of 0 or more, from its bytes with the highest first. */
+/** A non-negative integer, from its big-endian bytes. */
 export function integer(bytes: Uint8Array): Buffer {
   const start = bytes.findIndex((byte) => byte !== 0);
   const shortest = start === -1 ? Buffer.from([0]) : bytes.subarray(start);
@@ -46,7 +46,7 @@ export function oid(dotted: string): Buffer {
   return der(TAG.oid, Buffer.from([first * 40 + second, ...rest.flatMap(toBase128)]));
 }
 
-/** Two digits for the year until 2049, four after that, as RFC 5280 has it. */
+/** RFC 5280: the year has two digits until 2049, and four digits later. */
 export function time(date: Date): Buffer {
   const text = date.toISOString().replaceAll(/[-:T]|\.\d+/g, "");
   return date.getUTCFullYear() < 2050 ? der(TAG.utcTime, Buffer.from(text.slice(2))) : der(TAG.generalizedTime, Buffer.from(text));

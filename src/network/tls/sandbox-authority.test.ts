@@ -23,7 +23,7 @@ async function shakeHands(host: string, ca: string, serve = createServerCertific
   }
 }
 
-it("makes an authority that signs servers and nothing else", () => {
+it("creates an authority that may sign only servers", () => {
   const { certificatePem, keyPem } = createSandboxAuthority(new Date("2026-11-22T00:00:00Z"));
   const certificate = new X509Certificate(certificatePem);
   expect(certificate.ca).toBe(true);
@@ -45,7 +45,7 @@ it("gives a host a certificate that a client of the authority accepts", async ()
   expect(certificate.ca).toBe(false);
 });
 
-it("gives a long name its whole alternative name", async () => {
+it("puts a long name whole into the alternative name", async () => {
   const host = `${"a".repeat(60)}.${"b".repeat(60)}.example.com`;
   expect((await shakeHands(host, "own")).checkHost(host)).toBe(host);
 });
@@ -75,7 +75,7 @@ it.each([
   expect(new X509Certificate(pem).subjectAltName).toBe(name);
 });
 
-it("makes one certificate for a host until it is to be renewed", () => {
+it("reuses the certificate of a host until its renewal", () => {
   let now = new Date("2026-11-22T00:00:00Z");
   const certificates = createServerCertificates(createSandboxAuthority(now), () => now);
   const first = certificates.contextFor("api.example.com");

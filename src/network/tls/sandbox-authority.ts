@@ -6,19 +6,19 @@ import { BelljarError } from "../../errors.ts";
 import { toCanonicalHost } from "../host-name.ts";
 import { createCertificate } from "./certificate.ts";
 
-/** A certificate authority of one sandbox. The key stays in the host; the certificate is trusted in that sandbox alone. */
+/** The certificate authority of one sandbox. The key stays on the host. Only this sandbox trusts the certificate. */
 export interface SandboxAuthority {
   readonly certificatePem: string;
   readonly keyPem: string;
 }
 
-/** The same in every sandbox, so that the name of its file inside is too. */
+/** The same in every sandbox, so that the name of the certificate's file inside is the same too. */
 export const AUTHORITY_NAME = "Belljar sandbox authority";
 const DAY_MS = 86_400_000;
-/** Longer than any sandbox lives. */
+/** Longer than the life of any sandbox. */
 const AUTHORITY_DAYS = 3650;
 const LEAF_DAYS = 30;
-/** Far more hosts than secrets and rules name. */
+/** Far more than the hosts of secrets and rules. */
 const CACHED_MAX = 256;
 
 /** Takes less than a millisecond. */
@@ -36,9 +36,9 @@ export function createSandboxAuthority(now = new Date()): SandboxAuthority {
   return { certificatePem, keyPem: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
-/** The certificates that a sandbox's authority gives to the hosts whose traffic is read. */
+/** The certificates of hosts whose traffic is read, signed by the sandbox's authority. */
 export interface ServerCertificates {
-  /** Throws `ARGUMENTS_INVALID` for what is neither a host name nor an address. */
+  /** Throws `ARGUMENTS_INVALID` unless `host` is a host name or an address. */
   contextFor(host: string): SecureContext;
 }
 
@@ -75,7 +75,7 @@ interface ContextParts {
 function createContext(host: string, { issuerKey, issuerPublicKey, leafKeys, authority, now }: ContextParts): CachedContext {
   const { notBefore, notAfter } = lifetime(now, LEAF_DAYS);
   const leaf = createCertificate({
-    // A common name has at most 64 characters; what counts is the alternative name.
+    // A common name has at most 64 characters. Clients check the alternative name.
     subject: host.slice(0, 64),
     subjectKey: leafKeys.publicKey,
     issuer: AUTHORITY_NAME,
@@ -96,7 +96,7 @@ function parseHost(host: string): string {
   throw new BelljarError("ARGUMENTS_INVALID", `${JSON.stringify(host.slice(0, 100))} is neither a host name nor an address`);
 }
 
-/** The sandbox has the host's clock; a day is for clocks that were just set. */
+/** The sandbox uses the host's clock. One day before now allows for a clock that was set back. */
 function lifetime(now: Date, days: number): { readonly notBefore: Date; readonly notAfter: Date } {
   return { notBefore: new Date(now.getTime() - DAY_MS), notAfter: new Date(now.getTime() + days * DAY_MS) };
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createSandboxAuthority } from "./sandbox-authority.ts";
 import { trustEnv, trustFiles } from "./trust.ts";
 
-it("adds the authority to the system's bundle, and lays it where programs look", () => {
+it("adds the authority to the system's bundle, and writes it where programs look", () => {
   const { certificatePem } = createSandboxAuthority();
   const files = trustFiles(certificatePem, "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----");
   // The name is what `openssl x509 -hash` says of the authority.
@@ -15,12 +15,12 @@ it("adds the authority to the system's bundle, and lays it where programs look",
   expect(files[0]?.content).toBe(`-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n${certificatePem}`);
 });
 
-it("makes a bundle where the system has none", () => {
+it("creates a bundle if the system has none", () => {
   const { certificatePem } = createSandboxAuthority();
   expect(trustFiles(certificatePem, "")[0]?.content).toBe(certificatePem);
 });
 
-it("names no file that it does not lay", () => {
+it("names only files that it writes", () => {
   const laid = new Set(trustFiles("", "").map(({ path }) => path));
   expect(Object.values(trustEnv()).filter((path) => !laid.has(path))).toEqual([]);
 });

@@ -1,23 +1,23 @@
 import { subjectHash } from "./certificate.ts";
 import { AUTHORITY_NAME } from "./sandbox-authority.ts";
 
-/** A file to be written inside as root, readable to all. */
+/** A file to write inside, as root, readable by all. */
 export interface TrustFile {
   readonly path: string;
   readonly content: string;
   readonly mode: number;
 }
 
-/** Every system certificate and the sandbox's own. */
+/** All certificates of the system and the sandbox's own. */
 const BUNDLE = "/etc/ssl/certs/ca-certificates.crt";
-/** The sandbox's own alone. */
+/** Only the sandbox's own certificate. */
 const OWN = "/etc/ssl/certs/belljar-ca.pem";
 const HOOK = "/etc/ca-certificates/update.d/belljar";
 
 /**
- * What makes a sandbox trust its own authority: the system's bundle with it, the certificate itself, its link by hash for programs
- * that look in the folder, and a hook that adds it when `update-ca-certificates` makes the bundle again. All of it lies in `/etc`,
- * which alone can be written where the sandbox has one id.
+ * Returns the files that make a sandbox trust its own authority: the system's bundle with the certificate, the certificate itself, its file
+ * by hash for programs that search the folder, and a hook that adds it when `update-ca-certificates` rebuilds the bundle. All files are in
+ * `/etc`, the only place that is writable in a sandbox with a single id.
  */
 export function trustFiles(certificatePem: string, systemBundle: string): readonly TrustFile[] {
   const file = (path: string, content: string): TrustFile => ({ path, content, mode: 0o644 });
@@ -29,7 +29,7 @@ export function trustFiles(certificatePem: string, systemBundle: string): readon
   ];
 }
 
-/** For programs that read the system's certificates from elsewhere, or bring their own. */
+/** Returns variables for programs that do not use the system's certificates. */
 export function trustEnv(): Readonly<Record<string, string>> {
   return {
     NODE_EXTRA_CA_CERTS: OWN,

@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
-import type { Isolation, Limits, RunningSandbox, Runtime, SandboxSpec } from "../runtime.ts";
+import type { Base, Isolation, Limits, Run, RunningSandbox, Runtime, SandboxSpec } from "../runtime.ts";
 import { serveOperation } from "./fake-guest.ts";
-import { FakeSandbox, readTombstone } from "./fake-sandbox.ts";
+import { FakeSandbox, readTombstone, removeRoot } from "./fake-sandbox.ts";
 
 /** The sandboxes that live. Two runtimes that share one stand for two processes on one home. */
 export type FakeHost = Map<string, FakeSandbox>;
@@ -17,25 +17,42 @@ export interface FakeRuntimeOptions {
 export function fakeRuntime({ host = new Map(), limits = [] }: FakeRuntimeOptions = {}): Runtime {
   return {
     name: "fake",
+    layers: {
+      describe: async (base) => {
+        assertTemplate(base);
+        return { env: {}, home: "/home/user", workspace: "/home/user", cwd: "/home/user" };
+      },
+      remove: async ({ folder }) => removeRoot(folder),
+    },
     probe: async () => isolation(limits),
     create: async (spec, signal) => {
       assertPossible(spec, limits);
       if (signal.aborted) throw new BelljarError("CANCELLED", "The create was cancelled", { cause: signal.reason });
       const sandbox = new FakeSandbox(spec, serveOperation);
       host.set(spec.id, sandbox);
-      void sandbox.ended.then(() => host.delete(spec.id));
+      void sandbox.ended.then(() => host.get(spec.id) === sandbox && host.delete(spec.id));
       return runningSandbox(sandbox);
     },
-    open: async (id) => {
-      const sandbox = host.get(id);
+    open: async (run) => {
+      const sandbox = findRun(host, run);
       return sandbox && runningSandbox(sandbox);
     },
-    clear: async (id, folder) => (host.has(id) ? undefined : readTombstone(folder)),
+    clear: async (run) => (findRun(host, run) ? undefined : readTombstone(run)),
   };
 }
 
+function findRun(host: FakeHost, { id, generation }: Run): FakeSandbox | undefined {
+  const sandbox = host.get(id);
+  return sandbox?.generation === generation ? sandbox : undefined;
+}
+
+function assertTemplate(base: Base): void {
+  if (!("template" in base) || "layers" in base) throw new BelljarError("NOT_SUPPORTED", "The fake runtime has templates alone");
+  if (base.template !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; the fake runtime has "base"`);
+}
+
 function assertPossible(spec: SandboxSpec, limits: readonly (keyof Limits)[]): void {
-  if (spec.template !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${spec.template}"; the fake runtime has "base"`);
+  assertTemplate(spec.base);
   const missing = spec.required.filter((limit) => !limits.includes(limit));
   if (missing.length > 0) throw new BelljarError("LIMIT_UNENFORCEABLE", `The fake runtime cannot enforce ${missing.join(", ")}`);
 }
@@ -50,6 +67,7 @@ function isolation(limits: readonly (keyof Limits)[]): Isolation {
     users: "one",
     terminals: false,
     pause: true,
+    stop: true,
   };
 }
 
@@ -58,6 +76,7 @@ function runningSandbox(sandbox: FakeSandbox): RunningSandbox {
   const streams = new Set<Duplex>();
   return {
     id: sandbox.id,
+    generation: sandbox.generation,
     env: {},
     ended: sandbox.ended,
     connect: async (signal) => {
@@ -68,9 +87,10 @@ function runningSandbox(sandbox: FakeSandbox): RunningSandbox {
       return stream;
     },
     usage: async () => sandbox.usage(),
-    extend: async (deadline) => sandbox.extend(deadline),
+    extend: async (deadline, action) => sandbox.extend(deadline, action),
     pause: async () => sandbox.pause(),
     resume: async () => sandbox.resume(),
+    stop: () => sandbox.stop("stopped"),
     kill: (reason) => sandbox.finish(reason),
     release: async () => {
       for (const stream of streams) stream.destroy();

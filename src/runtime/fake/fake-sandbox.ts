@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Head } from "../../protocol/head.ts";
-import type { EndReason, SandboxEnd, SandboxSpec, Usage } from "../runtime.ts";
+import type { DeadlineAction, EndReason, Run, SandboxEnd, SandboxSpec, Usage } from "../runtime.ts";
 import { sandboxEnded } from "../guest/guest-errors.ts";
 import { createDuplexPair } from "./duplex-pair.ts";
 import { Peer } from "./peer.ts";
@@ -11,29 +11,34 @@ import { Listens } from "./listen-operation.ts";
 import { findProcesses, signalIfPresent } from "./process-table.ts";
 import { SandboxPaths } from "./sandbox-paths.ts";
 import { Services } from "./socket-operation.ts";
-import { XattrStore } from "./xattr-store.ts";
+import { statSync } from "node:fs";
 
 const TIMER_MAX_MS = 2_147_483_647;
-const TOMBSTONE = "fake-end.json";
+const PAUSED_KEPT_MS = 7 * 24 * 3_600_000;
 
 export type ServeOperation = (sandbox: FakeSandbox, peer: Peer, head: Head) => Promise<void>;
 
 /** A sandbox of the fake runtime: a folder, and processes that carry its mark. It owns both, and its timers and streams. */
 export class FakeSandbox {
   readonly id: string;
+  readonly generation: number;
   readonly paths: SandboxPaths;
   readonly services: Services;
   readonly listens = new Listens();
   readonly xattrs = new XattrStore();
   readonly startedAt = performance.now();
   readonly ended: Promise<SandboxEnd>;
-  readonly #folder: string;
+  readonly #run: Run;
   readonly #serve: ServeOperation;
   readonly #peers = new Set<Peer>();
   readonly #open = new Set<Promise<void>>();
   #phase: Usage["phase"] = "running";
   #deadline: Date | undefined;
+  #action: DeadlineAction;
+  #isDeleted = false;
   #timer: NodeJS.Timeout | undefined;
+  /** A deadline found it paused or paused it, and nobody has resumed it since. */
+  #isOverdue = false;
   #finishing: Promise<SandboxEnd> | undefined;
   #settleEnded: (end: SandboxEnd) => void = () => {};
 
@@ -41,9 +46,11 @@ export class FakeSandbox {
   constructor(spec: SandboxSpec, serve: ServeOperation) {
     this.#serve = serve;
     this.id = spec.id;
-    this.#folder = spec.folder;
+    this.generation = spec.generation;
+    this.#run = spec;
+    this.#action = spec.deadlineAction ?? "kill";
     this.paths = new SandboxPaths(spec.folder);
-    this.paths.make(spec.workspace);
+    if (spec.generation === 1) this.paths.make(spec.workspace);
     this.services = new Services(this.paths);
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
@@ -66,16 +73,37 @@ export class FakeSandbox {
     const memoryBytes = rows.reduce((sum, row) => sum + row.memoryBytes, 0);
     const cpuUs = rows.reduce((sum, row) => sum + row.cpuUs, 0);
     const deadline = this.#deadline && { deadline: this.#deadline };
-    return { memoryBytes, memoryPeakBytes: memoryBytes, cpuUs, processes: rows.length, oomKills: 0, phase: this.#phase, ...deadline };
+    return {
+      memoryBytes,
+      memoryPeakBytes: memoryBytes,
+      cpuUs,
+      processes: rows.length,
+      oomKills: 0,
+      phase: this.#phase,
+      deadlineAction: this.#action,
+      ...deadline,
+    };
   }
 
-  extend(deadline: Date | undefined): void {
+  extend(deadline: Date | undefined, action = this.#action): void {
+    this.#action = action;
     clearTimeout(this.#timer);
     this.#deadline = deadline;
     if (!deadline) return;
     const leftMs = deadline.getTime() - Date.now();
-    const next = (): void => (leftMs > TIMER_MAX_MS ? this.extend(deadline) : void this.finish("deadline"));
+    if (leftMs <= 0) return this.#meetDeadline();
+    const next = (): void => (leftMs > TIMER_MAX_MS ? this.extend(deadline) : this.#meetDeadline());
     this.#timer = setTimeout(next, Math.min(Math.max(leftMs, 0), TIMER_MAX_MS)).unref();
+  }
+
+  #meetDeadline(): void {
+    if (this.#action === "kill") void this.finish("deadline");
+    else if (this.#action === "stop" || this.#isOverdue) void this.stop("deadline");
+    else {
+      this.pause();
+      this.#isOverdue = true;
+      this.extend(new Date(Date.now() + PAUSED_KEPT_MS));
+    }
   }
 
   pause(): void {
@@ -85,6 +113,7 @@ export class FakeSandbox {
 
   resume(): void {
     this.#phase = "running";
+    this.#isOverdue = false;
     this.#signalAll("SIGCONT");
   }
 
@@ -114,35 +143,70 @@ export class FakeSandbox {
     clearTimeout(timer);
   }
 
+  /** Keeps what it wrote, unless somebody kills it meanwhile. */
+  stop(reason: EndReason): Promise<SandboxEnd> {
+    this.#finishing ??= this.#finish(reason, true);
+    return this.#finishing;
+  }
+
   /** The first reason stands. */
   finish(reason: EndReason): Promise<SandboxEnd> {
+    this.#isDeleted = true;
     this.#finishing ??= this.#finish(reason);
     return this.#finishing;
   }
 
-  async #finish(reason: EndReason): Promise<SandboxEnd> {
+  async #finish(reason: EndReason, stops = false): Promise<SandboxEnd> {
     this.#phase = "ending";
     clearTimeout(this.#timer);
     this.services.close();
     for (const peer of this.#peers) peer.close();
     this.#signalAll("SIGKILL");
     await Promise.all(this.#open);
-    rmSync(this.paths.root, { recursive: true, force: true });
-    const end = { reason, at: new Date() };
-    writeFileSync(join(this.#folder, TOMBSTONE), JSON.stringify(end));
+    const kept = stops && !this.#isDeleted;
+    if (!kept) rmSync(this.paths.root, { recursive: true, force: true });
+    const end: SandboxEnd = { reason, at: new Date(), ...(kept && { kept }) };
+    writeFileSync(tombstone(this.#run), JSON.stringify({ ...end, generation: this.generation }));
     this.#settleEnded(end);
     return end;
   }
 }
 
-/** How a sandbox ended that this host does not know to live. */
-export function readTombstone(folder: string): SandboxEnd {
+function tombstone({ folder }: Run): string {
+  return join(folder, "fake-end.json");
+}
+
+export function removeRoot(folder: string): void {
+  rmSync(join(folder, "root"), { recursive: true, force: true });
+}
+
+/** How a run ended that this host does not know to live. */
+export function readTombstone(run: Run): SandboxEnd {
   try {
-    const { reason, at } = JSON.parse(readFileSync(join(folder, TOMBSTONE), "utf8")) as { reason: EndReason; at: string };
-    return { reason, at: new Date(at) };
+    const text = readFileSync(tombstone(run), "utf8");
+    const { reason, at, kept, generation } = JSON.parse(text) as { reason: EndReason; at: string; kept?: true; generation: number };
+    if (generation !== run.generation) return lost(run);
+    return { reason, at: new Date(at), ...(kept && { kept }) };
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-    rmSync(join(folder, "root"), { recursive: true, force: true });
-    return { reason: "keeper_lost", at: new Date() };
+    return lost(run);
+  }
+}
+
+/** A later run began with files that a stop promised to keep. */
+function lost({ generation }: Run): SandboxEnd {
+  return { reason: "keeper_lost", at: new Date(), ...(generation > 1 && { kept: true }) };
+}
+
+/** Node has no calls for extended attributes: a fake sandbox keeps them in memory, by file. */
+class XattrStore {
+  readonly #files = new Map<string, Map<string, Buffer>>();
+
+  of(host: Buffer): Map<string, Buffer> {
+    const { ino, birthtimeNs } = statSync(host, { bigint: true });
+    const key = `${ino}:${birthtimeNs}`;
+    const found = this.#files.get(key) ?? new Map<string, Buffer>();
+    this.#files.set(key, found);
+    return found;
   }
 }

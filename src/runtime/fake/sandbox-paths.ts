@@ -2,8 +2,14 @@ import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { Workspace } from "../runtime.ts";
+import { INSIDE } from "../../protocol/inside.ts";
 
-const HOMES: Record<string, string> = { user: "/home/user", root: "/root", "1000": "/home/user", "0": "/root" };
+const HOMES: Record<string, string> = {
+  [INSIDE.user]: INSIDE.userHome,
+  [INSIDE.root]: INSIDE.rootHome,
+  [INSIDE.userId]: INSIDE.userHome,
+  [INSIDE.rootId]: INSIDE.rootHome,
+};
 const PATH_MAX_BYTES = 4_095;
 const SLASH = "/";
 

@@ -12,8 +12,8 @@ export interface AcceptOptions {
 }
 
 /**
- * Connections from inside, as they come. At most `waiting` are open and not taken; each one taken is replaced.
- * An abort, or leaving the loop, ends it without an error and leaves taken connections alone.
+ * Yields the connections that programs inside open. At most `waiting` streams are open and not taken; each taken stream is replaced.
+ * An abort, or leaving the loop, ends it without an error. Taken connections stay open.
  */
 export async function* acceptConnections(
   link: Link,
@@ -40,7 +40,7 @@ export async function* acceptConnections(
 class Acceptor {
   readonly #link: Link;
   readonly #service: string;
-  /** One controller a stream, so that the end of waiting is not the end of a connection that was taken. */
+  /** Each waiting stream has its own controller, so that `stop` does not end connections that were taken. */
   readonly #waiting = new Set<AbortController>();
   readonly #ready: AcceptedConnection[] = [];
   #isStopped = false;
@@ -74,7 +74,7 @@ class Acceptor {
     return undefined;
   }
 
-  /** Undefined once it was stopped. */
+  /** Returns undefined once the acceptor is stopped. */
   async next(): Promise<AcceptedConnection | undefined> {
     while (true) {
       if (this.#isStopped) return undefined;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { ByteQueue } from "./byte-queue.ts";
 
-it("gives bytes back in order, however they came and are taken", () => {
+it("returns bytes in order, however they are appended and taken", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.integer({ min: 1, max: 5_000 }), fc.boolean()), { maxLength: 40 }), (steps) => {
       const queue = new ByteQueue();

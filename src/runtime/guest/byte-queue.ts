@@ -1,8 +1,8 @@
-/** Payloads smaller than this are gathered into blocks, so that a thousand small frames cost no thousand buffers. */
+/** Smaller payloads are gathered into blocks, so that a thousand small frames do not hold a thousand buffers. */
 const GATHER_BELOW_BYTES = 2_048;
 const BLOCK_BYTES = 16_384;
 
-/** Bytes in order. Its memory stays in proportion to the bytes it holds, however they came. */
+/** A queue of bytes. Its memory stays proportional to the bytes that it holds, however small the appended pieces are. */
 export class ByteQueue {
   readonly #chunks: Buffer[] = [];
   #block: Buffer | undefined;
@@ -34,7 +34,7 @@ export class ByteQueue {
     this.#blockFill = 0;
   }
 
-  /** The next bytes, in a piece of the queue's choice. */
+  /** Takes the next bytes. The queue chooses how many. */
   shift(): Buffer | undefined {
     if (this.#chunks.length === 0) this.#seal();
     const chunk = this.#chunks.shift();
@@ -42,7 +42,7 @@ export class ByteQueue {
     return chunk;
   }
 
-  /** All of it in one buffer. */
+  /** Takes all bytes, in one buffer. */
   takeAll(): Buffer {
     this.#seal();
     this.#byteLength = 0;

@@ -4,12 +4,12 @@ import { cancelled } from "./guest-errors.ts";
 import type { SandboxLink } from "./sandbox-link.ts";
 import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
 
-/** What says that it goes on goes on for so long at most. */
+/** Maximum time of an operation that keeps reporting that it goes on. */
 const LONGEST_MS = 3_600_000;
-/** Only these may say that they go on. From any other that word would renew its time without end. */
+/** Only these operations may report with an EVENT that they go on, for each EVENT renews the deadline. */
 const LONG_WORK: ReadonlySet<number> = new Set([OPERATION.REMOVE, OPERATION.COPY]);
 
-/** An operation whose whole answer is one REPLY. */
+/** Runs an operation whose whole answer is one REPLY. */
 export async function call(link: SandboxLink, operation: number, fields: readonly Field[], signal: AbortSignal): Promise<Fields> {
   const reply = new Reply(LONG_WORK.has(operation));
   await openOperation(link, { operation, fields }, reply, signal);
@@ -53,14 +53,14 @@ class Reply implements FrameHandler {
   }
 }
 
-/** Rows past this many pause the stream; what one chunk held may come on top. */
+/** The stream is paused while it holds so many rows. The rows of one more chunk may be added. */
 const ROWS_HELD = 64;
 
-/** All rows of an answer that the host keeps whole may take so much; an honest guest stays far below. */
+/** Maximum size of all rows of an answer that the host collects. An honest guest stays far below it. */
 const COLLECTED_MAX_BYTES = 16_777_216;
 const ROW_OVERHEAD_BYTES = 256;
 
-/** All rows of an answer. Rejects with `GUEST_PROTOCOL` for one without end. */
+/** Collects all rows of an answer. Rejects with `GUEST_PROTOCOL` if they exceed `COLLECTED_MAX_BYTES`. */
 export async function collectRows(
   link: SandboxLink,
   operation: number,
@@ -76,15 +76,15 @@ export async function collectRows(
 export interface RowsOptions {
   /** The type of frame that carries a row. */
   readonly row: typeof FRAME.ENTRY | typeof FRAME.EVENT;
-  /** An EVENT stream starts with its REPLY; an ENTRY stream ends with it. */
+  /** Called for the REPLY that starts an EVENT stream. The REPLY of an ENTRY stream is its end. */
   readonly onReply?: () => void;
   readonly onFailed?: (error: Error) => void;
-  /** For an answer that is kept whole. */
+  /** The bound for an answer that is collected. */
   readonly maxBytes?: number;
   readonly signal: AbortSignal;
 }
 
-/** Rows as they come, in bounded memory: the stream is paused while nobody takes them. Leaving the loop closes the operation. */
+/** Yields rows as they arrive. Memory is bounded, because unread rows pause the stream. Leaving the loop closes the operation. */
 export class Rows implements FrameHandler, AsyncIterable<Fields> {
   readonly #options: RowsOptions;
   readonly #held: Fields[] = [];

@@ -9,15 +9,15 @@ import { ignore, type Operation, type Written } from "./operation.ts";
 export interface ChannelOptions {
   readonly readable: boolean;
   readonly writable: boolean;
-  /** Called once: all that came was taken, or nobody wants it any more. */
+  /** Called once, when all received bytes were taken, or when the stream is destroyed. */
   readonly onDrained?: () => void;
-  /** The consumer destroyed the stream. */
+  /** Called when the stream is destroyed. */
   readonly onDestroyed?: () => void;
 }
 
 /**
- * One channel of a multiplexed operation as a Node stream. What came and was not taken stays in a queue that the channel's window bounds;
- * credit goes back as the consumer takes bytes, so an unread channel stops its own sender and nothing else.
+ * One channel of a multiplexed operation as a Node stream. Received bytes wait in a queue that the channel's window bounds. Credit goes
+ * back as the consumer takes bytes, so an unread channel stops only its own sender.
  */
 export class Channel {
   readonly stream: Duplex;
@@ -54,7 +54,7 @@ export class Channel {
       destroy: (error, done) => this.#destroy(error, done),
     };
     this.stream = new Duplex(duplex);
-    // An operation that fails ends all its streams; one that nobody listens to must not end the process.
+    // A failed operation destroys all its streams with the error. A stream without an error listener must not crash the process.
     this.stream.on("error", ignore);
   }
 
@@ -62,17 +62,17 @@ export class Channel {
     return this.#isDrained;
   }
 
-  /** Bytes came that nobody here has taken yet. */
+  /** True while received bytes wait for the consumer. */
   get isUnread(): boolean {
     return this.#queue.byteLength > 0 || this.stream.readableLength > 0;
   }
 
-  /** Both sides have said that they are done. */
+  /** True once both sides have ended the channel. */
   get isOver(): boolean {
     return this.#endCame && this.#endSent;
   }
 
-  /** Throws `GUEST_PROTOCOL` for bytes that no channel of this kind can carry. */
+  /** Throws `GUEST_PROTOCOL` if the channel is not readable, has ended, or has no credit left. */
   receive(payload: Buffer): void {
     if (!this.#options.readable || this.#endCame) throw malformed(`data on channel ${this.#id}, which is closed`);
     this.#received.receive(payload.length);
@@ -92,7 +92,7 @@ export class Channel {
     this.#flush();
   }
 
-  /** Nobody inside reads any more: what is still written is dropped. */
+  /** Nothing inside reads the channel any more. Bytes that are still written are dropped. */
   stopWriting(): void {
     this.#isDeaf = true;
     this.#flush();
@@ -104,14 +104,14 @@ export class Channel {
     this.stream.destroy(error);
   }
 
-  /** Fails once what came before is taken. Nothing comes after it, and nothing can be written any more. */
+  /** Fails the stream once all received bytes are taken, or at once if bytes wait to be written. Later writes fail too. */
   failAfterRead(error: BelljarError): void {
     const isAllTaken = this.#queue.byteLength === 0 && this.stream.readableLength === 0;
     if (isAllTaken || this.#pending || this.stream.writableLength > 0) return this.fail(error);
     this.#error = error;
   }
 
-  /** Node asks for more only when all that was pushed is taken: the high-water mark is one byte. */
+  /** The high-water mark is one byte, so Node calls this only when all pushed bytes are taken. */
   #read(): void {
     this.#wantsMore = true;
     this.#settlePushed();

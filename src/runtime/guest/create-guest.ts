@@ -11,8 +11,8 @@ import { runToEnd } from "./run.ts";
 import { dial } from "./socket.ts";
 
 /**
- * The guest connection: one stream of `connect` for each operation, none kept between them.
- * `env` is added below each exec's own; `ended` lets what is open end with the sandbox's reason.
+ * Creates the guest connection. It opens one stream with `connect` for each operation, and keeps no stream between operations.
+ * When `ended` settles, all open operations fail with the sandbox's end reason.
  */
 export function createGuest(connect: Connect, options: LinkOptions = {}): Guest {
   const link = new Link(connect, options);

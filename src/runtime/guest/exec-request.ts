@@ -7,11 +7,11 @@ import type { Environment } from "./link.ts";
 import type { Request } from "./operation.ts";
 import { signalName } from "./signals.ts";
 
-/** As the guest has it (docs/guest-protocol.md). */
+/** The guest's own limit (docs/guest-protocol.md). */
 const CHANNELS_MAX = 16;
 const TIMEOUT_MAX_MS = 0xffff_ffff;
 
-/** Throws `ARGUMENTS_INVALID` for a command that cannot be sent. */
+/** Throws `ARGUMENTS_INVALID` for an empty command, a bad number of channels, or a bad name of a variable. */
 export function execRequest(env: Environment, options: Omit<ExecOptions, "signal">): Request {
   if (options.argv.length === 0) throw new BelljarError("ARGUMENTS_INVALID", "The command is empty; name a program");
   const { channels = 0, timeoutMs, terminal } = options;
@@ -35,7 +35,7 @@ export function execRequest(env: Environment, options: Omit<ExecOptions, "signal
   };
 }
 
-/** On the wire 0 means no timeout: a caller whose time is up gets the shortest one. */
+/** On the wire, 0 means no timeout. A caller without any time left gets 1 ms. */
 function wireTimeout(timeoutMs: number): number {
   return Math.max(1, Math.min(Math.ceil(timeoutMs), TIMEOUT_MAX_MS));
 }
@@ -54,7 +54,6 @@ export function execExit(payload: Buffer): ExecExit {
     exitCode: exit.signal === 0 ? exit.code : undefined,
     signal: exit.signal === 0 ? undefined : signalName(exit.signal),
     timedOut: (exit.flags & EXIT_FLAG.TIMED_OUT) !== 0,
-    outOfMemory: (exit.flags & EXIT_FLAG.OUT_OF_MEMORY) !== 0,
     durationMs: Number(exit.durationUs) / 1_000,
     cpuMs: Number(exit.cpuUs) / 1_000,
     memoryPeakBytes: Number(exit.memoryPeakBytes),

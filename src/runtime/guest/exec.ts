@@ -13,7 +13,7 @@ import { ignore, openOperation, unexpected, type FrameHandler, type Operation } 
 const SIGTERM = 15;
 const FIRST_EXTRA_CHANNEL = 3;
 
-/** Resolves once the command runs. */
+/** Starts a command, and resolves once it runs. */
 export async function startExec(link: Link, options: ExecOptions): Promise<ExecProcess> {
   const session = new ExecSession(options);
   const request = execRequest(await link.env(options.signal), options);
@@ -41,7 +41,7 @@ class ExecSession implements FrameHandler {
     this.#exited = new Promise((resolve, reject) => {
       this.#settleExited = { resolve, reject };
     });
-    // A caller may look at the streams alone, or at `started` alone.
+    // A caller may use only the streams, and never await `exited`.
     this.#exited.catch(ignore);
   }
 
@@ -122,7 +122,7 @@ class ExecSession implements FrameHandler {
     this.#settle();
   }
 
-  /** The exit is told when the output is taken, so that whoever awaits it has seen all of it. */
+  /** `exited` resolves only once the output is taken, so that whoever awaits it has seen all output. */
   #settle(): void {
     if (this.#exit && this.#channels.slice(0, FIRST_EXTRA_CHANNEL).every((channel) => channel.isDrained))
       this.#settleExited?.resolve(this.#exit);

@@ -18,7 +18,7 @@ const KINDS = new Map<number, FileChange["kind"]>([
   [EVENT_KIND.OVERFLOW, "overflow"],
 ]);
 
-/** `asked` is the path of a STAT or READ; a row of LIST brings its own. */
+/** `asked` is the requested path of a STAT or READ. Each row of a LIST carries its own path. */
 export function fileInfo(fields: Fields, asked?: GuestPath): FileInfo {
   const rawPath = asked === undefined ? fields.needBytes("PATH") : Buffer.from(asked as Buffer);
   return {

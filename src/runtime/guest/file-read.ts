@@ -15,7 +15,7 @@ export interface OpenFile {
   readonly content: Readable;
 }
 
-/** Resolves with the file's row; the content comes with the transport's own back-pressure. */
+/** Resolves once the guest has described the file. Reading its content uses the transport's back-pressure. */
 export async function openFile(link: Link, path: GuestPath, options: FileCall & FileRange): Promise<OpenFile> {
   const session = new ReadSession(path);
   const fields = [
@@ -78,7 +78,7 @@ class ReadSession implements FrameHandler {
     if (payload.length > 0 && !this.#content.push(payload)) this.#operation?.pause();
   }
 
-  /** The content ends only here, so that a file cut short by an error is never taken for a whole one. */
+  /** Only the REPLY ends the content, so that a file that an error cut short is never taken for a whole one. */
   #done(): void {
     this.#operation?.close();
     this.#content.push(null);
@@ -90,7 +90,7 @@ class ReadSession implements FrameHandler {
   }
 }
 
-/** Reads into memory, and no further than the bound. */
+/** Reads into memory. Rejects with `FILE_TOO_LARGE` beyond `maxBytes`, without reading on. */
 export async function readFile(
   link: Link,
   path: GuestPath,

@@ -7,13 +7,13 @@ import type { GuestPath, WriteFileOptions } from "./guest.ts";
 import type { Link } from "./link.ts";
 import { ignore, openOperation, unexpected, type FrameHandler, type Operation, type Request } from "./operation.ts";
 
-/** Contents up to this size go out with the head, in one write. */
+/** Content up to this size is sent with the head, in one write. */
 const ONE_WRITE_MAX_BYTES = PAYLOAD_MAX_BYTES;
 const CONTENT = 0;
 
 export type WriteResult = { readonly size: number };
 
-/** A stream given as content is read to its end, or destroyed when the write fails. */
+/** If the content is a stream, it is read to its end, or destroyed if the write fails. */
 export async function writeFile(
   link: Link,
   path: GuestPath,
@@ -81,7 +81,7 @@ class WriteSession implements FrameHandler {
   #operation: Operation | undefined;
   #settle: { readonly resolve: (result: WriteResult) => void; readonly reject: (error: Error) => void } | undefined;
   #wake: () => void = ignore;
-  /** The source has no bytes for now, and the guest has all that came. */
+  /** True while the content's stream has no bytes ready, and the guest has all earlier bytes. */
   #awaitsContent = false;
 
   constructor() {
@@ -113,7 +113,7 @@ class WriteSession implements FrameHandler {
     this.#wake();
   }
 
-  /** Resolves when the transport took it, so no more than one piece waits here; at once when the operation is over. */
+  /** Resolves when the transport has taken the bytes, so at most one piece waits here. Rejects with the error of a failed operation. */
   async send(bytes: Uint8Array): Promise<void> {
     this.#awaitsContent = false;
     for (let at = 0; at < bytes.length && this.#operation?.isOpen; at += PAYLOAD_MAX_BYTES) {

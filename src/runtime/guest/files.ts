@@ -10,7 +10,7 @@ import type { Link } from "./link.ts";
 import { watchFiles } from "./watch.ts";
 
 export function createFiles(link: Link): GuestFiles {
-  /** One REPLY for one path, acted on as the caller's user. */
+  /** Asks for one REPLY about one path, as the user that the caller chose. */
   const ask = (operation: number, path: GuestPath, options: FileCall, fields: readonly Field[] = []): Promise<Fields> =>
     call(link, operation, [["PATH", path], ["USER", options.user], ...fields], options.signal);
   return {

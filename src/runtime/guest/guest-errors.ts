@@ -6,7 +6,7 @@ const MESSAGE_MAX_CHARACTERS = 1_000;
 
 type Row = { readonly code: ErrorCode; readonly hint: string };
 
-/** What an ERROR frame becomes: a row of the error table, and what its reader can do. */
+/** For each code of an ERROR frame: the code of the error table, and advice for the reader. */
 const ROWS: Record<keyof typeof GUEST_ERROR, Row> = {
   BAD_REQUEST: { code: "GUEST_PROTOCOL", hint: "This is a fault of Belljar, or of a guest that was tampered with; make a new sandbox" },
   VERSION_MISMATCH: { code: "GUEST_VERSION", hint: "The sandbox was made by another release; make a new one" },
@@ -27,15 +27,15 @@ const ROWS: Record<keyof typeof GUEST_ERROR, Row> = {
   NOT_EXECUTABLE: { code: "COMMAND_NOT_EXECUTABLE", hint: "Make it executable, or start it through its interpreter" },
   TOO_MANY: { code: "PROCESS_LIMIT", hint: "End processes in the sandbox, or make one with a higher limit" },
   ADDRESS_IN_USE: { code: "PORT_TAKEN", hint: "End the program inside that listens there" },
-  CONNECTION_RESET: { code: "NETWORK_FAILED", hint: "What it had not read is lost" },
-  UNAUTHORIZED: { code: "GUEST_UNAUTHORIZED", hint: "The secret of this sandbox is another one; open it anew" },
+  CONNECTION_RESET: { code: "NETWORK_FAILED", hint: "The bytes that it had not read are lost" },
+  UNAUTHORIZED: { code: "GUEST_UNAUTHORIZED", hint: "The sandbox has another secret; open it again" },
 };
 
 const ROW_BY_NUMBER = new Map<number, Row>(
   Object.entries(GUEST_ERROR).map(([name, number]) => [number, ROWS[name as keyof typeof GUEST_ERROR]]),
 );
 
-/** Turns an ERROR frame's payload into an error of the table. Its text is the guest's: bounded, and without control characters. */
+/** Turns an ERROR frame's payload into an error of the table. The guest's text is bounded and stripped of control characters. */
 export function guestError(payload: Buffer): BelljarError {
   const number = payload.readUInt16BE(0);
   const row = ROW_BY_NUMBER.get(number) ?? {
@@ -56,6 +56,7 @@ function cleanText(bytes: Buffer): string {
 }
 
 const REASONS: Record<SandboxEnd["reason"], string> = {
+  stopped: "it was stopped",
   killed: "it was killed",
   deadline: "its deadline passed",
   out_of_memory: "it ran out of memory",
@@ -66,6 +67,8 @@ const REASONS: Record<SandboxEnd["reason"], string> = {
 };
 
 export function sandboxEnded(end: SandboxEnd): BelljarError {
+  if (end.kept)
+    return new BelljarError("SANDBOX_STOPPED", `The sandbox is stopped (${end.reason}): ${REASONS[end.reason]}. Start it again`);
   return new BelljarError("SANDBOX_ENDED", `The sandbox has ended (${end.reason}): ${REASONS[end.reason]}. Make a new one`);
 }
 
@@ -76,17 +79,17 @@ export function cancelled(signal?: AbortSignal): BelljarError {
 export function unresponsive(): BelljarError {
   return new BelljarError(
     "SANDBOX_UNRESPONSIVE",
-    "The sandbox does not answer; what was asked of it may still be done. Try again; if it stays so, kill it and make a new one",
+    "The sandbox does not answer. It may still carry out the request. Try again; if it stays silent, kill it and make a new one",
   );
 }
 
 export function connectionLost(cause?: unknown): BelljarError {
-  return new BelljarError("GUEST_PROTOCOL", "The connection to the sandbox was lost. Try again; if it stays so, make a new sandbox", {
+  return new BelljarError("GUEST_PROTOCOL", "The connection to the sandbox was lost. Try again; if that fails too, make a new sandbox", {
     cause,
   });
 }
 
-/** What a failure inside a frame handler is to its caller. */
+/** Converts an error that a frame handler threw. An unknown error becomes `INTERNAL`. */
 export function asBelljarError(error: unknown): BelljarError {
   if (error instanceof BelljarError) return error;
   return new BelljarError("INTERNAL", "A handler of the sandbox's output failed", { cause: error });

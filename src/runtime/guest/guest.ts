@@ -1,30 +1,30 @@
 import type { Duplex, Readable, Writable } from "node:stream";
 
 /**
- * One sandbox's guest, spoken to over streams that `connect` opens. Written once, for all runtimes.
- * Every method rejects with a `BelljarError`; when the sandbox has ended, `SANDBOX_ENDED` with the reason in its message.
+ * The guest of one sandbox, over streams that `connect` opens. All runtimes share one implementation.
+ * Every method rejects with a `BelljarError`. Once the sandbox has ended, its code is `SANDBOX_ENDED`, and its message names the reason.
  */
 export interface Guest {
   readonly files: GuestFiles;
-  /** Resolves once the command runs. Rejects with `COMMAND_NOT_FOUND`, `COMMAND_NOT_EXECUTABLE`, `USER_UNKNOWN`, `FILE_NOT_FOUND` (cwd). */
+  /** Resolves once it runs. Rejects with `COMMAND_NOT_FOUND`, `COMMAND_NOT_EXECUTABLE`, `USER_UNKNOWN`, or `FILE_NOT_FOUND` for `cwd`. */
   exec(options: ExecOptions): Promise<ExecProcess>;
-  /** Runs to the end and collects at most `maxOutputBytes` of each stream; more is read and dropped, and `truncated` set. */
+  /** Runs a command to its end, and collects at most `maxOutputBytes` of each stream. More is read and dropped, and sets `truncated`. */
   run(options: RunOptions): Promise<RunResult>;
-  /** A TCP connection to 127.0.0.1:`port` inside, or to [::1]:`port` when nobody listens there. Rejects with `PORT_REFUSED`. */
+  /** Opens a TCP connection to 127.0.0.1:`port` inside, or to [::1]:`port` if nothing listens there. Rejects with `PORT_REFUSED`. */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
-  /** Connections that processes inside open to `/run/belljar/<service>.sock`, until the signal aborts. Keeps `waiting` streams ready. */
+  /** Yields connections of processes inside to `/run/belljar/<service>.sock`, until the signal aborts. Keeps `waiting` streams ready. */
   accept(service: string, options: { readonly signal: AbortSignal; readonly waiting?: number }): AsyncIterable<AcceptedConnection>;
   /**
-   * Listens on TCP addresses inside, for connections of its programs: at most 64 a listener, hundreds of listeners a guest. Resolves
-   * once it is in line behind the listeners of other processes that want one of them. `waiting` streams are kept ready, shared with
-   * this guest's other listeners.
+   * Listens on TCP addresses inside, for connections of programs inside. A listener has at most 64 addresses, a guest hundreds of
+   * listeners. If another Belljar process listens on one of the addresses, this listener waits in line. Resolves once it has its place
+   * in the line. All listeners of this object share the `waiting` streams that are kept ready.
    */
   listen(addresses: readonly SocketAddress[], options: { readonly signal: AbortSignal; readonly waiting?: number }): Promise<GuestListener>;
   processes(signal: AbortSignal): Promise<readonly ProcessInfo[]>;
   signalProcess(pid: number, signalNumber: number, options: { readonly group?: boolean; readonly signal: AbortSignal }): Promise<void>;
   usage(signal: AbortSignal): Promise<GuestUsage>;
   ping(signal: AbortSignal): Promise<void>;
-  /** SIGTERM to all, SIGKILL after the grace; the sandbox ends. */
+  /** Sends SIGTERM to all processes, and SIGKILL after `graceMs`. Then the sandbox ends. */
   shutdown(graceMs: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -35,10 +35,10 @@ export interface ExecOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly user?: string;
   readonly timeoutMs?: number;
-  /** Duplex channels beside stdio: fd 3 and up inside. */
+  /** Number of duplex channels besides stdio. Inside they are fd 3 and up. */
   readonly channels?: number;
   readonly terminal?: { readonly rows: number; readonly cols: number };
-  /** False: stdin is /dev/null. Default true: `stdin` must be ended by the caller for programs that read to the end. */
+  /** If false, stdin is /dev/null. If true (default), the caller must end `stdin` for programs that read it to its end. */
   readonly stdin?: boolean;
   /** Aborting kills the command's process group. */
   readonly signal: AbortSignal;
@@ -47,24 +47,23 @@ export interface ExecOptions {
 export interface ExecProcess extends AsyncDisposable {
   readonly pid: number;
   readonly stdin: Writable;
-  /** With a terminal, what it shows. Must be read or resumed: back-pressure reaches the program. */
+  /** With a terminal, the terminal's output. It must be read or resumed, for back-pressure stops the program. */
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Index 0 is fd 3 inside. */
   readonly channels: readonly Duplex[];
   kill(signalNumber?: number): void;
   resize(rows: number, cols: number): void;
-  /** Settles once the command has ended and all its output was taken. Rejects when the exec was cut short: the sandbox ended, or the signal aborted. */
+  /** Resolves once the command has ended and all its output was taken. Rejects if the sandbox ends or the signal aborts first. */
   readonly exited: Promise<ExecExit>;
 }
 
 export interface ExecExit {
-  /** Undefined when a signal ended it. */
+  /** Undefined if a signal ended the command. */
   readonly exitCode: number | undefined;
-  /** Its name, as `SIGKILL`. A shell would say 128 + number. */
+  /** Name of that signal, such as `SIGKILL`. A shell would report 128 + its number. */
   readonly signal: string | undefined;
   readonly timedOut: boolean;
-  readonly outOfMemory: boolean;
   readonly durationMs: number;
   readonly cpuMs: number;
   readonly memoryPeakBytes: number;
@@ -74,7 +73,7 @@ export interface RunOptions extends Omit<ExecOptions, "stdin" | "terminal" | "ch
   readonly input?: string | Uint8Array;
   /** For each of stdout and stderr; default 1 MiB. */
   readonly maxOutputBytes?: number;
-  /** Sees each chunk as it comes, before the bound. */
+  /** Called with each chunk as it comes, even beyond `maxOutputBytes`. */
   readonly onOutput?: (stream: "stdout" | "stderr", chunk: Buffer) => void;
 }
 
@@ -92,9 +91,9 @@ export interface FileCall {
 }
 
 export interface GuestFiles {
-  /** A link describes itself, with `target` and `resolved`; with `follow`, what it leads to. */
+  /** Describes a symbolic link itself, with `target` and `resolved`. With `follow` it describes the link's destination. */
   stat(path: GuestPath, options: FileCall & { readonly follow?: boolean }): Promise<FileInfo>;
-  /** Rows come as the guest finds them: bounded memory for any folder. `depth` 1 is the folder itself. */
+  /** Yields entries as the guest finds them, in bounded memory for any folder. With `depth` 1 (default) it enters no subfolder. */
   list(path: GuestPath, options: FileCall & { readonly depth?: number }): AsyncIterable<FileInfo>;
   /** The stream must be read or destroyed. */
   open(path: GuestPath, options: FileCall & FileRange): Promise<{ readonly info: FileInfo; readonly content: Readable }>;
@@ -111,7 +110,7 @@ export interface GuestFiles {
   setXattr(path: GuestPath, name: string, value: Uint8Array, options: FileCall): Promise<void>;
   listXattrs(path: GuestPath, options: FileCall): Promise<readonly string[]>;
   removeXattr(path: GuestPath, name: string, options: FileCall): Promise<void>;
-  /** Resolves once it watches, so that no later change is missed. Ends when the signal aborts. */
+  /** Resolves once the guest watches, so that no later change is missed. Ends when the signal aborts. */
   watch(path: GuestPath, options: FileCall & { readonly recursive?: boolean }): Promise<AsyncIterable<FileChange>>;
 }
 
@@ -122,17 +121,17 @@ export interface FileRange {
 
 export interface WriteFileOptions extends FileCall {
   readonly mode?: number;
-  /** Write beside and rename: readers see the old file or the new one. Default true, unless `append` or `offset` is given. */
+  /** Write a new file and rename it: readers see the old file or the new one. Default true, unless `append` or `offset` is given. */
   readonly atomic?: boolean;
   readonly append?: boolean;
   readonly exclusive?: boolean;
-  /** Make missing folders above. Default true. */
+  /** Create missing parent folders. Default true. */
   readonly parents?: boolean;
   readonly offset?: number;
 }
 
 export interface FileInfo {
-  /** As it was asked for; from `list`, relative to the listed folder. UTF-8 with invalid bytes replaced; `rawPath` is exact. */
+  /** The requested path. From `list`: relative to the listed folder. Invalid UTF-8 is replaced; `rawPath` is exact. */
   readonly path: string;
   readonly rawPath: Buffer;
   readonly type: "file" | "directory" | "link" | "other";
@@ -146,9 +145,9 @@ export interface FileInfo {
   readonly mtimeNs: bigint;
   readonly inode: bigint;
   readonly links: number;
-  /** A link's text. */
+  /** The text of a symbolic link. */
   readonly target?: string;
-  /** Where a link ends, if it does. */
+  /** The path of the link's destination, if it exists. */
   readonly resolved?: string;
 }
 
@@ -172,24 +171,24 @@ export interface SocketAddress {
   readonly port: number;
 }
 
-/** Ends when its signal aborts, when its loop is left, or when the sandbox ends; connections that were taken live on. */
+/** Ends when its signal aborts, when its loop is left, or when the sandbox ends. The first two leave taken connections open. */
 export interface GuestListener {
   /**
-   * Settles once this listener holds its addresses; at once unless another process holds them. Rejects when it ends before: with
-   * `PORT_TAKEN` when a program inside holds one.
+   * Resolves once this listener holds its addresses: at once, unless another Belljar process holds them. Rejects if the listener ends
+   * first, with `PORT_TAKEN` if a program inside listens on one of the addresses.
    */
   readonly held: Promise<void>;
-  /** For one loop. Ends quietly with the signal or the sandbox, and throws what else ended it. Nobody's beyond 256 are closed. */
+  /** For one loop. Ends without an error with the signal or the sandbox, and throws any other error. Keeps 256 untaken connections. */
   readonly connections: AsyncIterable<ListenedConnection>;
 }
 
 export interface ListenedConnection {
   /**
-   * Destroying it before its `end()` resets the program's connection. When the program breaks it off, it fails with
-   * `NETWORK_FAILED`, which may have happened before its taker looks: `finished(stream)` tells in either case.
+   * Destroying the stream before its `end()` resets the program's connection. If the program resets the connection, the stream fails with
+   * `NETWORK_FAILED`. This may happen before the taker adds a listener; `finished(stream)` reports it in either case.
    */
   readonly stream: Duplex;
-  /** Where the program connected to. */
+  /** The address that the program connected to. */
   readonly local: SocketAddress;
 }
 

@@ -4,7 +4,7 @@ import type { Head } from "../../protocol/head.ts";
 import { encodeFields, type Field } from "../../protocol/fields.ts";
 import { encodeFrame } from "../../protocol/frames.ts";
 import { HeadDecoder } from "../../protocol/head.ts";
-import { FRAME, OPERATION } from "../../protocol/wire.ts";
+import { FRAME, DEADLINE_ACTION, OPERATION } from "../../protocol/wire.ts";
 import { createKeeperClient, parseReason, type KeeperClient } from "./keeper-client.ts";
 
 const STATUS: readonly Field[] = [
@@ -15,9 +15,10 @@ const STATUS: readonly Field[] = [
   ["CPU_US", 3],
   ["PROCESSES_COUNT", 4],
   ["OOM_KILLS", 5],
+  ["ACTION", 1],
 ];
 
-/** A keeper that answers each request with a REPLY, and keeps what it was asked. */
+/** A keeper that answers each request with a REPLY, and records the requests. */
 function keeper(answer: readonly Field[]): { readonly client: KeeperClient; readonly asked: Head[] } {
   const asked: Head[] = [];
   const client = createKeeperClient(async () => {
@@ -47,17 +48,18 @@ it("reads a status", async () => {
     processes: 4,
     oomKills: 5,
     phase: "paused",
+    deadlineAction: "kill",
     deadline: new Date(1_800_000_000_000),
   });
 });
 
-it("moves the deadline, and takes it away with 0", async () => {
+it("sets the deadline, and removes it with 0", async () => {
   const { client, asked } = keeper([]);
-  await client.extend(new Date(1_900_000_000_000), signal());
-  await client.extend(undefined, signal());
-  expect(asked.map((head) => [head.operation, head.fields.number("DEADLINE_MS")])).toEqual([
-    [OPERATION.KEEPER_EXTEND, 1_900_000_000_000],
-    [OPERATION.KEEPER_EXTEND, 0],
+  await client.extend(new Date(1_900_000_000_000), "stop", signal());
+  await client.extend(undefined, undefined, signal());
+  expect(asked.map((head) => [head.operation, head.fields.number("DEADLINE_MS"), head.fields.number("ACTION")])).toEqual([
+    [OPERATION.KEEPER_EXTEND, 1_900_000_000_000, DEADLINE_ACTION.STOP],
+    [OPERATION.KEEPER_EXTEND, 0, undefined],
   ]);
 });
 
@@ -68,7 +70,8 @@ it("kills with a reason, and reads the reason of an end", async () => {
   expect((await client.wait(signal())).reason).toBe("deadline");
 });
 
-it("refuses a reason or a phase that is none", async () => {
+it("refuses an unknown reason, an unknown phase and an unknown action", async () => {
+  await expect(keeper([...STATUS.slice(0, -1), ["ACTION", 9]]).client.status(signal())).rejects.toMatchObject({ code: "GUEST_PROTOCOL" });
   expect(() => parseReason("because")).toThrow(expect.objectContaining({ code: "GUEST_PROTOCOL" }));
   await expect(keeper([...STATUS.slice(1), ["PHASE", 9]]).client.status(signal())).rejects.toMatchObject({ code: "GUEST_PROTOCOL" });
 });

@@ -1,16 +1,19 @@
 import { BelljarError } from "../../errors.ts";
-import { malformed } from "../../protocol/fields.ts";
-import { OPERATION } from "../../protocol/wire.ts";
-import type { EndReason, SandboxEnd, Usage } from "../runtime.ts";
+import { type Field, malformed } from "../../protocol/fields.ts";
+import { DEADLINE_ACTION, OPERATION } from "../../protocol/wire.ts";
+import type { DeadlineAction, EndReason, SandboxEnd, Usage } from "../runtime.ts";
 import { call } from "./call.ts";
 import { Link, type Connect, type LinkOptions } from "./link.ts";
 
 /** The keeper outside a sandbox, over streams that `connect` opens. Every method rejects with a `BelljarError`. */
 export interface KeeperClient {
   status(signal: AbortSignal): Promise<Usage>;
-  extend(deadline: Date | undefined, signal: AbortSignal): Promise<void>;
+  /** Without an action the one before stands. */
+  extend(deadline: Date | undefined, action: DeadlineAction | undefined, signal: AbortSignal): Promise<void>;
   /** Resolves when the sandbox has ended and is cleaned up. */
   kill(reason: EndReason, signal: AbortSignal): Promise<void>;
+  /** Resolves when the run has ended and another one can be started. */
+  stop(signal: AbortSignal): Promise<void>;
   pause(signal: AbortSignal): Promise<void>;
   resume(signal: AbortSignal): Promise<void>;
   /** Resolves when the sandbox has ended. */
@@ -23,7 +26,14 @@ const PHASES = new Map<number, Usage["phase"]>([
   [3, "ending"],
 ]);
 
+const ACTIONS = new Map<number, DeadlineAction>([
+  [DEADLINE_ACTION.KILL, "kill"],
+  [DEADLINE_ACTION.PAUSE, "pause"],
+  [DEADLINE_ACTION.STOP, "stop"],
+]);
+
 const REASONS: readonly string[] = [
+  "stopped",
   "killed",
   "deadline",
   "out_of_memory",
@@ -33,26 +43,37 @@ const REASONS: readonly string[] = [
   "create_failed",
 ] satisfies EndReason[];
 
-/** A keeper does nothing that takes time, and nothing inside can hold it up. */
+/** Short, because a keeper does no slow work, and nothing inside the sandbox can delay it. */
 export const KEEPER_ANSWER_MS = 3_000;
-/** The end of the year 9999, as the keeper has it. */
+/** The end of the year 9999, the keeper's own limit. */
 const DEADLINE_MAX_MS = 253_402_300_799_999;
 
-/** With `ended`, a call that the sandbox's end cuts short rejects with `SANDBOX_ENDED`. */
+/** With `ended`, a call rejects with `SANDBOX_ENDED` if the sandbox ends before the answer. */
 export function createKeeperClient(connect: Connect, options: Pick<LinkOptions, "ended" | "answerMs"> = {}): KeeperClient {
   const link = new Link(connect, { answerMs: KEEPER_ANSWER_MS, ...options });
   return {
     status: (signal) => keeperStatus(link, signal),
-    extend: async (deadline, signal) => void (await call(link, OPERATION.KEEPER_EXTEND, [["DEADLINE_MS", deadlineMs(deadline)]], signal)),
+    extend: async (deadline, action, signal) => void (await call(link, OPERATION.KEEPER_EXTEND, deadlineFields(deadline, action), signal)),
     kill: async (reason, signal) => void (await call(link, OPERATION.KEEPER_KILL, [["REASON", reason]], signal)),
+    stop: async (signal) => void (await call(link, OPERATION.KEEPER_STOP, [], signal)),
     pause: async (signal) => void (await call(link, OPERATION.KEEPER_PAUSE, [], signal)),
     resume: async (signal) => void (await call(link, OPERATION.KEEPER_RESUME, [], signal)),
     wait: async (signal) => ({ reason: parseReason((await call(link, OPERATION.KEEPER_WAIT, [], signal)).text("REASON")), at: new Date() }),
   };
 }
 
-/** On the wire 0 means none. */
-export function deadlineMs(deadline: Date | undefined): number {
+/** A deadline as the keeper and the jail read it. */
+export function deadlineFields(deadline: Date | undefined, action: DeadlineAction | undefined): Field[] {
+  return [
+    ["DEADLINE_MS", deadlineMs(deadline)],
+    ["ACTION", action && DEADLINE_ACTION[ACTION_NAMES[action]]],
+  ];
+}
+
+const ACTION_NAMES = { kill: "KILL", pause: "PAUSE", stop: "STOP" } as const satisfies Record<DeadlineAction, keyof typeof DEADLINE_ACTION>;
+
+/** On the wire, 0 means no deadline. */
+function deadlineMs(deadline: Date | undefined): number {
   if (deadline === undefined) return 0;
   const ms = deadline.getTime();
   if (ms >= 1 && ms <= DEADLINE_MAX_MS) return ms;
@@ -62,7 +83,8 @@ export function deadlineMs(deadline: Date | undefined): number {
 async function keeperStatus(link: Link, signal: AbortSignal): Promise<Usage> {
   const fields = await call(link, OPERATION.KEEPER_STATUS, [], signal);
   const phase = PHASES.get(fields.needNumber("PHASE"));
-  if (!phase) throw malformed("an unknown phase");
+  const deadlineAction = ACTIONS.get(fields.needNumber("ACTION"));
+  if (!phase || !deadlineAction) throw malformed("an unknown phase or action");
   const atMs = fields.number("DEADLINE_MS") ?? 0;
   return {
     memoryBytes: fields.needNumber("MEMORY"),
@@ -71,11 +93,12 @@ async function keeperStatus(link: Link, signal: AbortSignal): Promise<Usage> {
     processes: fields.needNumber("PROCESSES_COUNT"),
     oomKills: fields.needNumber("OOM_KILLS"),
     phase,
+    deadlineAction,
     ...(atMs > 0 && { deadline: new Date(atMs) }),
   };
 }
 
-/** Throws `GUEST_PROTOCOL` for a word that is no reason. */
+/** Throws `GUEST_PROTOCOL` for an unknown reason. */
 export function parseReason(text: string | undefined): EndReason {
   if (text === undefined || !REASONS.includes(text)) throw malformed("an unknown end reason");
   return text as EndReason;

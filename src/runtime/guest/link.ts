@@ -10,12 +10,12 @@ import type { SandboxLink } from "./sandbox-link.ts";
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
-/** Neither what the host holds ready for programs inside nor a look at how a sandbox is wakes a paused one. */
+/** Operations that do not wake a paused sandbox: the streams that wait for its programs, and the question whether it lives. */
 const SLEEPS_ON: ReadonlySet<number> = new Set([OPERATION.LISTEN, OPERATION.ACCEPT, OPERATION.PING]);
 
 const SILENT_ANSWER_MS = 3_000;
 
-/** How long a broken stream waits to be told that the sandbox ended, and why. */
+/** Time that a broken stream waits for the news that the sandbox has ended. */
 const END_GRACE_MS = 2_000;
 
 export type Connect = (signal: AbortSignal) => Promise<Duplex>;
@@ -24,22 +24,22 @@ export type Environment = Readonly<Record<string, string>>;
 
 export interface LinkOptions {
   readonly secret?: string;
-  /** Below each exec's own variables. A function is asked before each exec, which waits for its answer and fails with it. */
+  /** Variables for every exec, which its own variables override. A function is called before each exec. If it rejects, the exec fails. */
   readonly env?: Environment | (() => Environment | Promise<Environment>);
   readonly ended?: Promise<SandboxEnd>;
-  /** Asked when a stream broke, by a connection that nobody tells of the end. Never rejects. */
+  /** Called when a stream broke and `ended` did not tell why. Never rejects. */
   readonly findEnd?: () => Promise<SandboxEnd | undefined>;
-  /** How long the other side may owe a word. Default: what an honest guest never needs. */
+  /** Maximum silence of the other side while it owes an answer. Default: more than an honest guest ever needs. */
   readonly answerMs?: number;
-  /** Whether the sandbox is frozen on purpose: then nobody's silence counts. */
+  /** Returns true if the sandbox is frozen on purpose. Its silence is then no failure. */
   readonly isPaused?: () => Promise<boolean>;
-  /** Called when a call meets a paused sandbox; without it the call rejects with `SANDBOX_PAUSED`. */
+  /** Called when a call meets a paused sandbox. Without it, the call rejects with `SANDBOX_PAUSED`. */
   readonly wake?: () => Promise<void>;
 }
 
 function ignore(): void {}
 
-/** Connects to a sandbox that `wake` wakes first when it is paused. */
+/** Connects to a sandbox. If it is paused, calls `wake` and connects again. */
 export async function connectAwake(connect: Connect, wake: () => Promise<void>, signal: AbortSignal): Promise<Duplex> {
   try {
     return await connect(signal);
@@ -50,7 +50,7 @@ export async function connectAwake(connect: Connect, wake: () => Promise<void>, 
   }
 }
 
-/** Opens streams to one sandbox, and tells all that waits on it when it ends. One reaction to `ended`, however many operations. */
+/** Opens streams to one sandbox, and tells all open operations when it ends. It subscribes to `ended` once for all operations. */
 export class Link implements SandboxLink {
   readonly secret: string | undefined;
   readonly #answerMs: number;
@@ -86,7 +86,7 @@ export class Link implements SandboxLink {
     return () => void this.#waiting.delete(tell);
   }
 
-  /** Rejects with `CANCELLED`, or with what the asked function rejects with. */
+  /** Rejects with `CANCELLED`, or with the error of the `env` function. */
   async env(signal: AbortSignal): Promise<Environment> {
     if (typeof this.#env !== "function") return this.#env ?? {};
     if (signal.aborted) throw cancelled(signal);

@@ -9,7 +9,7 @@ import { ListenedPool } from "./listened-pool.ts";
 import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
 
 const WAITING_DEFAULT = 4;
-/** Connections of one listener that nobody took yet; what comes beyond is closed. */
+/** Maximum number of connections of one listener that wait to be taken. Further connections are closed. */
 const READY_MAX = 256;
 
 export interface ListenOptions {
@@ -17,7 +17,7 @@ export interface ListenOptions {
   readonly waiting?: number;
 }
 
-/** The listeners of one guest connection. However many they are, they share one service inside and the few streams that wait at it. */
+/** The listeners of one guest connection. They all share one service inside, and the few streams that wait for its connections. */
 export class Listeners {
   readonly #link: Link;
   readonly #service = randomBytes(16).toString("hex");
@@ -28,7 +28,7 @@ export class Listeners {
     this.#link = link;
   }
 
-  /** Resolves once it is in line. */
+  /** Resolves once the listener has its place in the line for its addresses. */
   async listen(addresses: readonly SocketAddress[], options: ListenOptions): Promise<GuestListener> {
     const fields = addresses.map((address) => ["ADDRESS", encodeAddress(address)] as const);
     const listener = new Listener({
@@ -99,7 +99,7 @@ class Listener implements FrameHandler, AsyncIterable<ListenedConnection> {
     this.held = new Promise((resolve, reject) => {
       this.#settleHeld = { resolve, reject };
     });
-    // A caller may look at the connections alone.
+    // A caller may use only the connections, and never await `held`.
     this.held.catch(ignore);
   }
 
@@ -140,7 +140,7 @@ class Listener implements FrameHandler, AsyncIterable<ListenedConnection> {
     this.#wake();
   }
 
-  /** Ends quietly with the signal and with the sandbox. Leaving the loop ends the listener. */
+  /** Ends without an error when the signal aborts or the sandbox ends. Leaving the loop ends the listener. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ListenedConnection, void, undefined> {
     try {
       while (!this.#error) {

@@ -6,7 +6,7 @@ import type { ListenedConnection } from "./guest.ts";
 import type { Link } from "./link.ts";
 import { openSocket, type OpenSocket } from "./socket.ts";
 
-/** Connections at once, of one guest: programs inside wait in the kernel's queue for more. Below what the guest allows. */
+/** Maximum number of open connections of one guest, below its own limit. Further connections wait in the kernel's queue inside. */
 const OPEN_MAX = 512;
 
 const PASSING: ReadonlySet<string> = new Set(["PROCESS_LIMIT", "SANDBOX_PAUSED"]);
@@ -14,16 +14,16 @@ const NO_ADDRESS = Buffer.alloc(0);
 
 export interface ListenedPoolEvents {
   readonly onConnection: (connection: ListenedConnection) => void;
-  /** The pool has stopped. */
+  /** Called when an error has stopped the pool. */
   readonly onFailed: (error: BelljarError) => void;
 }
 
-/** ACCEPT streams that wait for connections to what LISTEN holds: each one that was given a connection is replaced at once. */
+/** The ACCEPT streams that wait for connections to the addresses of LISTEN. A stream that gets a connection is replaced at once. */
 export class ListenedPool {
   readonly #link: Link;
   readonly #service: string;
   readonly #events: ListenedPoolEvents;
-  /** One controller a stream, so that the end of waiting is not the end of a connection that was taken. */
+  /** Each waiting stream has its own controller, so that `stop` does not end connections that were taken. */
   readonly #waiting = new Set<AbortController>();
   #wanted = 0;
   #taken = 0;
@@ -35,7 +35,7 @@ export class ListenedPool {
     this.#events = events;
   }
 
-  /** The most that any listener asked for stands. */
+  /** Raises the number of waiting streams to `count`. It is never lowered. */
   keepWaiting(count: number): void {
     this.#wanted = Math.max(this.#wanted, count);
     this.#refill();
@@ -62,7 +62,7 @@ export class ListenedPool {
   #take({ stream, fields, closed }: OpenSocket): void {
     this.#taken++;
     void closed.then(() => this.#closed());
-    // The program waits for its connection, not for the next stream.
+    // Deferred: the program waits for its connection, not for the next stream.
     setImmediate(() => this.#refill());
     try {
       const local = parseAddress(fields.all("ADDRESS")[0] ?? NO_ADDRESS);
@@ -79,7 +79,7 @@ export class ListenedPool {
     this.#refill();
   }
 
-  /** A guest without room has it again when a connection closes, and a paused one goes on: the next change tries again. */
+  /** A guest has room again when a connection closes, and a paused one is resumed. Such a refusal waits for the next stream to change. */
   #refused(error: BelljarError): void {
     const isPassing = PASSING.has(error.code) && this.#taken + this.#waiting.size > 0;
     if (this.#isStopped || isPassing) return;

@@ -10,7 +10,7 @@ import type { SandboxEnd } from "../runtime.ts";
 import { createGuest } from "./create-guest.ts";
 import { guestError } from "./guest-errors.ts";
 
-/** A stream that hands `reply` to whoever writes, and keeps what was written. */
+/** A stream that calls `reply` on each write, and records the written bytes. */
 function streamThat(reply: (stream: Duplex) => void, writes: Buffer[] = []): Duplex {
   const stream: Duplex = new Duplex({
     read() {},
@@ -34,7 +34,7 @@ it("sends a request in one write", async () => {
   expect(writes.length).toBe(1);
 });
 
-it("leaves no listener on the caller's signal, and no stream open", async () => {
+it("leaves no listener on the caller's signal and no open stream", async () => {
   const { signal } = new AbortController();
   const streams: Duplex[] = [];
   const guest = createGuest(async () => {
@@ -46,7 +46,7 @@ it("leaves no listener on the caller's signal, and no stream open", async () => 
   expect(streams.every((stream) => stream.destroyed)).toBe(true);
 });
 
-it("tells why the sandbox ended when a stream breaks before the end is told", async () => {
+it("reports why the sandbox ended when a stream breaks before the news of the end", async () => {
   let end: (end: SandboxEnd) => void = () => {};
   const ended = new Promise<SandboxEnd>((resolve) => {
     end = resolve;
@@ -59,7 +59,7 @@ it("tells why the sandbox ended when a stream breaks before the end is told", as
   });
 });
 
-it("ends a stream that is being written with the sandbox's reason, whatever the transport says first", async () => {
+it("fails a stream that is being written with the sandbox's end, even if the transport fails first", async () => {
   const started = encodeFrame(FRAME.STARTED, 0, encodeFields([]));
   let end: (end: SandboxEnd) => void = () => {};
   const ended = new Promise<SandboxEnd>((resolve) => {
@@ -88,7 +88,7 @@ it("ends a stream that is being written with the sandbox's reason, whatever the 
   await expect(writing).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
 });
 
-it("takes no signal that the guest would not, and no more channels", async () => {
+it("refuses a signal and a number of channels that the guest would refuse", async () => {
   const started = encodeFrame(FRAME.STARTED, 0, encodeFields([["PID", 2]]));
   const guest = createGuest(async () => streamThat((stream) => void stream.push(started)));
   const signal = AbortSignal.timeout(5_000);
@@ -98,14 +98,14 @@ it("takes no signal that the guest would not, and no more channels", async () =>
   await expect(guest.exec({ argv: ["true"], channels: 17, signal })).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
 });
 
-it("gives a command whose time is up no endless time", async () => {
+it("gives a command without time left a timeout of 1 ms", async () => {
   const writes: Buffer[] = [];
   const guest = createGuest(async () => streamThat((stream) => stream.destroy(), writes));
   await guest.run({ argv: ["true"], timeoutMs: 0, signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
   expect(new HeadDecoder().push(writes[0] ?? Buffer.alloc(0))?.head.fields.number("TIMEOUT_MS")).toBe(1);
 });
 
-it("refuses an answer without end", async () => {
+it("refuses an endless answer", async () => {
   const row = encodeFrame(FRAME.ENTRY, 0, encodeFields([["NAME", "n".repeat(60_000)]]));
   const guest = createGuest(async () => {
     const stream: Duplex = new Duplex({ read: () => void stream.push(row), write: (_chunk, _encoding, done) => done() });
@@ -114,7 +114,7 @@ it("refuses an answer without end", async () => {
   await expect(guest.files.listXattrs("x", { signal: AbortSignal.timeout(8_000) })).rejects.toMatchObject({ code: "GUEST_PROTOCOL" });
 });
 
-it("turns every error of the guest into one of the table, without its control characters", () => {
+it("turns every error of the guest into an error of the table, without control characters", () => {
   for (const number of Object.values(GUEST_ERROR)) {
     const payload = Buffer.concat([Buffer.from([0, number, 0, 2]), Buffer.from("stat \u001b[31mx\n: No such file")]);
     expect(guestError(payload).message).not.toMatch(/\p{Cc}/u);

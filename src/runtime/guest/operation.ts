@@ -8,7 +8,7 @@ import { asBelljarError, cancelled, guestError, sandboxEnded, unresponsive } fro
 import type { SandboxLink } from "./sandbox-link.ts";
 import { Patience } from "./patience.ts";
 
-/** Payloads up to this size are copied beside their header; larger ones are written after it. */
+/** A payload up to this size is copied into one buffer with its header. A larger payload is written after its header. */
 const COPY_MAX_BYTES = 2_048;
 
 export type Written = (error?: Error) => void;
@@ -16,28 +16,28 @@ export type Written = (error?: Error) => void;
 export interface Request {
   readonly operation: number;
   readonly fields: readonly Field[];
-  /** Frames that go out with the head, in one write. */
+  /** Frames that are sent with the head, in one write. */
   readonly frames?: readonly Uint8Array[];
 }
 
 export interface FrameHandler {
-  /** Called once, before any other. */
+  /** Called once, before any other method. */
   opened(operation: Operation): void;
-  /** Every frame but ERROR. Throwing ends the operation with that error. */
+  /** Called for every frame but ERROR. If it throws, the operation fails with that error. */
   frame(type: number, channel: number, payload: Buffer): void;
-  /** At most once, and never after `close`. */
+  /** Called at most once, and never after `close`. */
   failed(error: BelljarError): void;
-  /** The guest closed the stream: was that its proper end? Then nothing failed. */
+  /** Called when the guest closes the stream. Returns true if this is the proper end of the operation, and no failure. */
   isOver?(): boolean;
-  /** Called once, when the operation has given its stream back. */
+  /** Called once, when the operation has destroyed its stream. */
   closed?(): void;
-  /** Whether the guest waits for the host, so that its silence says nothing. */
+  /** Returns true while the guest waits for the host, so that its silence is no failure. */
   isOurTurn?(): boolean;
 }
 
 /**
- * One stream, one operation. It owns the stream: whatever ends the operation (the last frame, an abort, a fault, too long a silence,
- * the sandbox's end) destroys it and takes every listener away.
+ * One operation on its own stream. It ends with its last frame, an abort, a fault, a long silence or the sandbox's end. Each end destroys
+ * the stream, and leaves no listener on the signal or the link.
  */
 export class Operation {
   readonly #link: SandboxLink;
@@ -73,7 +73,7 @@ export class Operation {
     return this.#isOpen;
   }
 
-  /** The transport's own back-pressure, for operations without credit. */
+  /** Uses the transport's back-pressure, for operations without credit. */
   pause(): void {
     this.#stream.pause();
   }
@@ -83,7 +83,7 @@ export class Operation {
     this.#stream.resume();
   }
 
-  /** `done` gets an error of the table, with the sandbox's reason, when the transport broke under an operation that goes on. */
+  /** If the transport breaks while the operation is open, `done` gets a `BelljarError`: the sandbox's end, if that is the cause. */
   write(bytes: Uint8Array, done?: Written): void {
     this.#patience.renew();
     if (!this.#isOpen) done?.();
@@ -95,7 +95,7 @@ export class Operation {
     done(this.#isOpen ? error : undefined);
   }
 
-  /** Sends a payload of at most `PAYLOAD_MAX_BYTES`; `done` is called when the transport took it, or when there is nobody to take it. */
+  /** Sends at most `PAYLOAD_MAX_BYTES`. Calls `done` when the transport has taken the payload, or at once if the operation is over. */
   data(channel: number, payload: Uint8Array, done?: Written): void {
     if (payload.length <= COPY_MAX_BYTES) return this.write(encodeFrame(FRAME.DATA, channel, payload), done);
     this.#stream.cork();
@@ -112,7 +112,7 @@ export class Operation {
     if (bytes > 0) this.write(encodeNumberFrame(FRAME.CREDIT, channel, bytes));
   }
 
-  /** Ends the operation without a word to its handler. */
+  /** Ends the operation without calling `failed`. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -153,7 +153,7 @@ export class Operation {
 
   readonly #onAbort = (): void => this.fail(cancelled(this.#signal));
 
-  /** Stays on the stream after the end: a late transport error is nobody's any more. */
+  /** Stays on the stream after the operation's end, because a late transport error without a listener would crash the process. */
   readonly #onError = (cause: unknown): void => {
     this.#cause = cause;
   };
@@ -173,7 +173,7 @@ interface OperationOptions {
   readonly signal: AbortSignal;
 }
 
-/** Connects, sends the request in one write and hands every frame to `handler`. Rejects only when there is no connection to be had. */
+/** Connects, sends the request in one write, and hands all frames to `handler`. Rejects only if the request cannot be encoded or sent. */
 export async function openOperation(link: SandboxLink, request: Request, handler: FrameHandler, signal: AbortSignal): Promise<void> {
   const fields = link.secret === undefined ? request.fields : [["SECRET", link.secret] as const, ...request.fields];
   const head = encodeHead(request.operation, fields);
@@ -187,7 +187,7 @@ export async function openOperation(link: SandboxLink, request: Request, handler
   operation.write(request.frames ? Buffer.concat([head, ...request.frames]) : head);
 }
 
-/** A stream that was destroyed on purpose may still report an error; nobody waits for it. */
+/** Does nothing. It handles late errors of streams that were destroyed on purpose. */
 export function ignore(): void {}
 
 export function unexpected(type: number): BelljarError {

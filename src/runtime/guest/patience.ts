@@ -2,25 +2,25 @@ import { BelljarError } from "../../errors.ts";
 import type { Field } from "../../protocol/fields.ts";
 import { OPERATION } from "../../protocol/wire.ts";
 
-/** How long a guest that owes a word may say nothing. An honest one is only ever this slow on a host that stands still. */
+/** Maximum silence of a guest that owes an answer. An honest guest is this slow only on a host that stands still. */
 export const ANSWER_MS = 20_000;
-/** What a command may take beyond its timeout: the guest has ended it long before. */
+/** Time that a command gets beyond its timeout. An honest guest has ended the command long before. */
 const TIMEOUT_GRACE_MS = 5_000;
 
-/** A word within the time, a sign that the guest still lives, or nothing. */
+/** What the guest owes within the time: the next frame, a sign of life on another stream, or nothing. */
 type Debt = "word" | "life" | "nothing";
 
 interface Debts {
   readonly first: Debt;
   readonly afterwards: Debt;
-  /** What the work itself may take, before the answer can come. */
+  /** Time that the work itself may take before the answer can come. */
   readonly workMs?: number;
 }
 
 const WORDS: Debts = { first: "word", afterwards: "word" };
 const NOTHING: Debts = { first: "nothing", afterwards: "nothing" };
 
-/** Whatever is not named here owes words from the request to the last frame: long work says each second that it goes on. */
+/** All other operations owe frames from the request to the last frame. Long work reports each second that it goes on. */
 const DEBTS: Readonly<Record<number, Debts>> = {
   [OPERATION.EXEC]: { first: "word", afterwards: "life" },
   [OPERATION.DIAL]: { first: "word", afterwards: "life" },
@@ -35,9 +35,9 @@ export interface PatienceOptions {
   readonly operation: number;
   readonly fields: readonly Field[];
   readonly answerMs: number;
-  /** The guest waits for the host: its silence says nothing. */
+  /** Returns true while the guest waits for the host: its silence is no failure. */
   readonly isOurTurn: () => boolean;
-  /** Frozen on purpose: all wait until it is resumed. */
+  /** Returns true while the sandbox is frozen on purpose: no deadline passes until it is resumed. */
   readonly isPaused: () => Promise<boolean>;
   /** Rejects with `SANDBOX_UNRESPONSIVE` when the guest gives no sign of life. */
   readonly findLife: () => Promise<void>;
@@ -45,8 +45,8 @@ export interface PatienceOptions {
 }
 
 /**
- * The host's own deadlines of one operation, whatever the guest says or does not say: on silence, never on the length of an honest
- * transfer, and for a command also on its timeout.
+ * The host's own deadlines for one operation. They do not trust the guest. They limit its silence, never the length of an honest
+ * transfer. For a command they also limit the time beyond its timeout.
  */
 export class Patience {
   readonly #options: PatienceOptions;
@@ -63,19 +63,19 @@ export class Patience {
     const timeoutMs = timeoutOf(fields);
     this.#options = options;
     this.#debts = DEBTS[operation] ?? WORDS;
-    // The guest gives the processes this long before it answers.
+    // The TIMEOUT_MS of SHUTDOWN is the grace of the processes. The guest answers only after it.
     this.#answerMs = options.answerMs + (this.#debts.workMs ?? 0) + (operation === OPERATION.SHUTDOWN ? timeoutMs : 0);
     if (this.#debts !== NOTHING) this.#watchSilence(this.#answerMs);
     if (operation === OPERATION.EXEC && timeoutMs > 0) this.#watchEnd(timeoutMs + TIMEOUT_GRACE_MS);
   }
 
-  /** A frame came. */
+  /** Called for each received frame. */
   heard(): void {
     this.#heardAt = performance.now();
     this.#hasAnswered = true;
   }
 
-  /** The host did its part: the time begins anew. */
+  /** Called when the host has done its part. The time begins again. */
   renew(): void {
     this.#heardAt = performance.now();
   }
@@ -117,7 +117,7 @@ export class Patience {
     this.#end = setTimeout(() => void this.#lookAtEnd(), Math.min(afterMs, TIMER_MAX_MS)).unref();
   }
 
-  /** What a slow reader of ours has not taken yet is no fault of the guest's. */
+  /** A slow reader on the host may not have taken all output yet. That is no fault of the guest. */
   async #lookAtEnd(): Promise<void> {
     const isLate = !this.#options.isOurTurn() && !(await this.#options.isPaused());
     if (this.#isOver) return undefined;

@@ -50,7 +50,7 @@ export async function guestUsage(link: Link, signal: AbortSignal): Promise<Guest
   };
 }
 
-/** A sandbox that ends before its reply is read has done what was asked. */
+/** If the sandbox ends before its reply is read, the shutdown has succeeded. */
 export async function shutdown(link: Link, graceMs: number, signal: AbortSignal): Promise<void> {
   try {
     await call(link, OPERATION.SHUTDOWN, [["TIMEOUT_MS", graceMs]], signal);

@@ -12,7 +12,7 @@ import { openOperation, unexpected, type FrameHandler, type Operation } from "./
 const OUTPUT_DEFAULT_BYTES = 1_048_576;
 const STDIN = 0;
 
-/** Runs a command to its end without a Node stream in between: the head, a short input and its end go out in one write. */
+/** Runs a command to its end, without Node streams. The head, a short input and the input's end are sent in one write. */
 export async function runToEnd(link: Link, options: RunOptions): Promise<RunResult> {
   const input = new Input(options.input);
   const session = new RunSession(options, input);
@@ -21,7 +21,7 @@ export async function runToEnd(link: Link, options: RunOptions): Promise<RunResu
   return session.result;
 }
 
-/** What the command reads, cut to the credit it gives. */
+/** The command's stdin, sent in frames as the guest gives credit. */
 class Input {
   readonly isGiven: boolean;
   readonly #window = new SendWindow(HOST_CREDIT_BYTES);
@@ -38,7 +38,7 @@ class Input {
     this.#window.grant(bytes);
   }
 
-  /** The frames that may go out now. */
+  /** Returns the frames that may be sent now. */
   next(): Buffer[] {
     const frames: Buffer[] = [];
     for (let size = this.#take(); size > 0; size = this.#take()) {
@@ -57,7 +57,7 @@ class Input {
   }
 }
 
-/** One output stream: keeps the first bytes up to the bound, and gives credit for all. */
+/** One output stream. It keeps the first `maxBytes` bytes, and gives credit for all. */
 class Output {
   readonly #window = new ReceiveWindow(GUEST_CREDIT_BYTES);
   readonly #kept = new ByteQueue();

@@ -2,21 +2,21 @@ import type { Duplex } from "node:stream";
 import type { BelljarError } from "../../errors.ts";
 import type { SandboxEnd } from "../runtime.ts";
 
-/** What an operation needs of the sandbox that it works in. */
+/** The part of a `Link` that an operation needs. */
 export interface SandboxLink {
   readonly secret: string | undefined;
-  /** Less for one that has just been silent: whoever stands in line behind a call must not wait as long again. */
+  /** Shorter for a sandbox that was just silent, so that the next calls in line do not wait as long again. */
   readonly answerMs: number;
-  /** Rejects with `CANCELLED`, `SANDBOX_ENDED`, what the runtime rejects with, or `GUEST_PROTOCOL`. */
+  /** Rejects with `CANCELLED`, `SANDBOX_ENDED`, `GUEST_PROTOCOL`, or an error of the runtime. */
   connect(signal: AbortSignal, operation: number): Promise<Duplex>;
-  /** Calls back once, when the sandbox ends, until the returned function is called. */
+  /** Calls `tell` once, when the sandbox ends. The returned function unsubscribes. */
   onEnd(tell: (end: SandboxEnd) => void): () => void;
-  /** Somebody answered, or nobody did in time. */
+  /** Notes that the guest has answered, or that it was silent for too long. */
   heard(isSilent?: boolean): void;
-  /** Why a stream broke: the sandbox's end when that is told in time. */
+  /** Finds out why a stream broke: the sandbox has ended, or the connection was lost. */
   explain(cause: unknown): Promise<BelljarError>;
-  /** Never rejects: who cannot say is not paused. */
+  /** Never rejects. Returns false if the state is unknown. */
   isPaused(): Promise<boolean>;
-  /** A sign of life, asked for once however many wait for it. Rejects with `SANDBOX_UNRESPONSIVE`. */
+  /** Resolves when the guest answers a PING, which all waiting callers share. Rejects with `SANDBOX_UNRESPONSIVE`. */
   findLife(): Promise<void>;
 }

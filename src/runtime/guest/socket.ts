@@ -6,7 +6,7 @@ import { Channel } from "./channel.ts";
 import type { Link } from "./link.ts";
 import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
 
-/** A TCP connection inside. */
+/** Opens a TCP connection to a port inside. */
 export async function dial(link: Link, port: number, signal: AbortSignal): Promise<Duplex> {
   return (await openSocket(link, OPERATION.DIAL, [["PORT", port]], signal)).stream;
 }
@@ -14,11 +14,11 @@ export async function dial(link: Link, port: number, signal: AbortSignal): Promi
 export interface OpenSocket {
   readonly stream: Duplex;
   readonly fields: Fields;
-  /** Settles when nothing of it is left: no later than the guest has given all to the program, or either side broke it off. */
+  /** Resolves when the guest has given all bytes to the program, or when either side has broken off the connection. */
   readonly closed: Promise<void>;
 }
 
-/** Resolves with STARTED. The signal holds for the socket's whole life. */
+/** Resolves when STARTED comes. The signal applies to the socket's whole life. */
 export async function openSocket(link: Link, operation: number, fields: readonly Field[], signal: AbortSignal): Promise<OpenSocket> {
   const session = new SocketSession();
   await openOperation(link, { operation, fields }, session, signal);
@@ -47,7 +47,7 @@ class SocketSession implements FrameHandler {
     const channel = new Channel(operation, 0, {
       readable: true,
       writable: true,
-      // What was sent last may still lie in the guest: of a proper end it says itself when the program has all of it.
+      // After a proper end, the last bytes may still wait in the guest. It closes the stream once the program has them.
       onDestroyed: () => (channel.isOver ? undefined : operation.close()),
     });
     this.#channel = channel;
@@ -82,7 +82,7 @@ class SocketSession implements FrameHandler {
   }
 
   failed(error: BelljarError): void {
-    // What a program sent before it reset its connection came in order: it counts.
+    // Bytes that the program sent before it reset its connection are valid, and can still be read.
     if (error.code === "NETWORK_FAILED") this.#channel?.failAfterRead(error);
     else this.#channel?.fail(error);
     this.#settle?.reject(error);

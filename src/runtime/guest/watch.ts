@@ -4,7 +4,7 @@ import { fileChange } from "./file-info.ts";
 import type { FileCall, FileChange, GuestPath } from "./guest.ts";
 import type { Link } from "./link.ts";
 
-/** Resolves once the guest watches. What nobody takes stays in the guest, which says `overflow` when it was too much. */
+/** Resolves once the guest watches. Changes that are not taken wait in the guest, which reports `overflow` if there are too many. */
 export async function watchFiles(
   link: Link,
   path: GuestPath,

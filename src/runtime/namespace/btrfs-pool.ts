@@ -13,30 +13,49 @@ const PART_OF_FREE = 0.8;
 const MIN_BYTES = 1024 ** 3;
 const MAX_BYTES = 1024 ** 4;
 
-export interface PoolOptions {
+export interface PoolPlace {
   readonly home: string;
   readonly binary: string;
+}
+
+export interface PoolOptions extends PoolPlace {
   /** Somebody asked for it by name: what stands in the way is an error. */
   readonly required: boolean;
 }
 
+/** Where the home's pool is mounted, if it has one. */
+export function poolOf(home: string): string {
+  return join(home, "pool");
+}
+
+/** Mounts the pool that sandboxes of this home have written to. False: there is none. Rejects with `RUNTIME_UNAVAILABLE`. */
+export async function reopenPool(place: PoolPlace): Promise<boolean> {
+  if (!existsSync(imageOf(place.home))) return false;
+  await openPool({ ...place, required: true });
+  return true;
+}
+
 /** The folder of the home's storage pool, made and mounted on first use; undefined where this host cannot have one. */
 export async function openPool({ home, binary, required }: PoolOptions): Promise<string | undefined> {
-  const folder = join(home, "pool");
+  const folder = poolOf(home);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (isPool(folder)) return folder;
   try {
-    await makeImage(join(home, "pool.img"), home);
-    await run(binary, ["pool", join(home, "pool.img"), folder], { env: {} });
+    await makeImage(imageOf(home), home);
+    await run(binary, ["pool", imageOf(home), folder], { env: {} });
     return folder;
   } catch (cause) {
     if (!required) return undefined;
     throw new BelljarError(
       "RUNTIME_UNAVAILABLE",
-      "The btrfs storage pool cannot be made. Install btrfs-progs, and allow loop devices; or use storage auto",
+      "The btrfs storage pool cannot be made or mounted. Install btrfs-progs, and allow loop devices; or use storage auto",
       { cause },
     );
   }
+}
+
+function imageOf(home: string): string {
+  return join(home, "pool.img");
 }
 
 /** A home that lies on btrfs itself has that file system in its folders too, with no quotas of ours. */

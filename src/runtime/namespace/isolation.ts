@@ -5,7 +5,8 @@ import { createGuest } from "../guest/create-guest.ts";
 import type { Isolation, IsolationCheck, Limits, Runtime } from "../runtime.ts";
 import type { NamespaceHost } from "./namespace-host.ts";
 
-const TRIAL_MS = 15_000;
+/** On a slow machine, the first trial also builds the template. */
+const TRIAL_MS = 60_000;
 const TRIAL_LIMITS: Limits = { memoryBytes: 64 * 1024 * 1024, pids: 16, diskBytes: 1024 * 1024, openFiles: 64 };
 
 /** What this host enforces, by building a sandbox and looking at it from inside. Never rejects: what fails is told. */
@@ -16,6 +17,7 @@ export async function probeIsolation(host: NamespaceHost, runtime: Runtime): Pro
     users: host.idMap.kind === "single" ? "one" : "two",
     terminals: true,
     pause: host.cgroups.freezer,
+    stop: host.storage.kind !== "tmpfs",
   } as const;
   try {
     const seen = await lookInside(runtime, host.options.home);
@@ -57,10 +59,13 @@ async function lookInside(runtime: Runtime, home: string): Promise<Seen> {
   const folder = await mkdtemp(join(home, "probe-"));
   try {
     const id = [...randomBytes(20)].map((byte) => (byte % 36).toString(36)).join("");
+    const base = { template: "base" };
     const spec = {
       id,
+      generation: 1,
       folder,
-      template: "base",
+      base,
+      inside: await runtime.layers.describe(base),
       hostname: "probe",
       limits: TRIAL_LIMITS,
       required: [],

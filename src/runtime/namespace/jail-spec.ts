@@ -1,38 +1,41 @@
 import { encodeFields, type Field } from "../../protocol/fields.ts";
 import { encodeHead } from "../../protocol/head.ts";
 import { OPERATION } from "../../protocol/wire.ts";
-import type { SandboxSpec, Workspace } from "../runtime.ts";
-import { deadlineMs } from "../guest/keeper-client.ts";
+import type { SandboxSpec } from "../runtime.ts";
+import { deadlineFields } from "../guest/keeper-client.ts";
 import { CGROUP_KIND, type CgroupBase } from "./cgroups.ts";
 import { ID_MAP_KIND, type IdMap } from "./id-map.ts";
 import type { Template } from "./template/template.ts";
+import { INSIDE } from "../../protocol/inside.ts";
 
 /** Numbers of `native/jail/jail.h`. */
-const SETUP = { OVERLAY: 1, BIND: 2, TMPFS: 3, PROC: 4, DEVICES: 5, HELD: 6, READ_ONLY: 7, VIEW: 8 } as const;
+const SETUP = { OVERLAY: 1, BIND: 2, PROC: 3, DEVICES: 4, HELD: 5, READ_ONLY: 6, VIEW: 7 } as const;
 const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
 const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
 const EPHEMERAL = 1;
 const NESTED_FILTERS = 8;
+const HAS_LAYERS = 16;
+const REMOVE_LAYERS = 32;
 const CLEAR_FLAGS: Readonly<Record<Keeper, number>> = { unknown: 0, gone: 2, silent: 4 };
 
 /** What is known of the keeper of a folder that is to be cleared: nothing, that it is gone, or that it says nothing and must end. */
 export type Keeper = "unknown" | "gone" | "silent";
 const WRITABLE = 1;
 
-const HOME = "/home/user";
-const INNER_ROOT = 0;
-const INNER_USER = 1000;
 const SLOTS = 32_768;
 const MIB = 1024 * 1024;
+/** What lies in memory has a size, also where nobody gave the sandbox a limit. */
 const SCRATCH_BYTES = 1024 * MIB;
 
 /** Belljar's own programs, and the folder above, which nobody may move away with them. */
-const PROGRAMS = "/opt/belljar";
 const PROGRAMS_PARENT = "/opt";
 
 /** Where a sandbox lies on the host, and whose its files are: what its removal needs too. */
 export interface JailPaths {
   readonly id: string;
+  /** Which run of the sandbox. */
+  readonly generation: number;
+  /** The run's own. */
   readonly folder: string;
   readonly sockets: string;
   /** The writable layers. */
@@ -62,8 +65,8 @@ export function encodeJailSpec(request: JailRequest): Buffer {
     ["HOSTNAME", spec.hostname],
     ["SLOT", slotOf(spec.id)],
     ["VALUE", request.bootId],
-    ["DEADLINE_MS", deadlineMs(spec.deadline)],
-    ["FLAGS", (spec.ephemeral ? EPHEMERAL : 0) | (spec.nestedFilters ? NESTED_FILTERS : 0)],
+    ...deadlineFields(spec.deadline, spec.deadlineAction),
+    ["FLAGS", (spec.ephemeral ? EPHEMERAL : 0) | (spec.nestedFilters ? NESTED_FILTERS : 0) | layersFlag(request.place)],
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
     ...limitFields(request),
@@ -78,14 +81,27 @@ export function encodeJailSpec(request: JailRequest): Buffer {
   ]);
 }
 
+export interface ClearRequest {
+  readonly keeper: Keeper;
+  /** The sandbox is deleted. */
+  readonly removesLayers: boolean;
+}
+
 /** What `clear` reads: the place alone. A keeper that was waited for is gone, though a dying child may still hold its lock. */
-export function encodeClearSpec(place: JailPaths, keeper: Keeper): Buffer {
-  return encodeHead(OPERATION.JAIL, [...placeFields(place), ["FLAGS", CLEAR_FLAGS[keeper]]]);
+export function encodeClearSpec(place: JailPaths, { keeper, removesLayers }: ClearRequest): Buffer {
+  const flags = CLEAR_FLAGS[keeper] | layersFlag(place) | (removesLayers ? REMOVE_LAYERS : 0);
+  return encodeHead(OPERATION.JAIL, [...placeFields(place), ["FLAGS", flags]]);
+}
+
+/** The first run makes the layers. */
+function layersFlag({ generation }: JailPaths): number {
+  return generation > 1 ? HAS_LAYERS : 0;
 }
 
 function placeFields(place: JailPaths): Field[] {
   return [
     ["ID", place.id],
+    ["RUN", place.generation],
     ["FOLDER", place.folder],
     ["SOCKETS", place.sockets],
     ["LAYERS", place.layers],
@@ -106,29 +122,32 @@ function idMapFields(idMap: IdMap): Field[] {
   return [kind, ["SUBUID", idMap.subuid], ["SUBGID", idMap.subgid], ["NEWUIDMAP", idMap.newuidmap], ["NEWGIDMAP", idMap.newgidmap]];
 }
 
-function limitFields({ spec, groupLimits }: JailRequest): Field[] {
+function limitFields({ spec, place, groupLimits }: JailRequest): Field[] {
   const { memoryBytes, cpus, pids, diskBytes, openFiles } = spec.limits;
   const cpuMilli = cpus === undefined ? undefined : Math.max(1, Math.round(cpus * 1000));
   return [
     ["LIMIT_MEMORY", groupLimits.includes("memoryBytes") ? memoryBytes : undefined],
     ["LIMIT_CPU_MILLI", groupLimits.includes("cpus") ? cpuMilli : undefined],
     ["LIMIT_PIDS", pids],
-    ["LIMIT_DISK", diskBytes],
+    ["LIMIT_DISK", diskBytes ?? (place.storage === "tmpfs" ? memoryOf(spec) : undefined)],
     ["LIMIT_FILES", openFiles],
   ];
+}
+
+function memoryOf({ limits }: SandboxSpec): number {
+  return limits.memoryBytes ?? SCRATCH_BYTES;
 }
 
 type Step = readonly Field[];
 
 function steps({ spec, template }: JailRequest): readonly Step[] {
-  const scratchBytes = spec.limits.memoryBytes ?? SCRATCH_BYTES;
   return [
-    overlay("/", "root", { layers: template.rootLayers.map((path) => lower(IDS.LAYER, path)), owner: INNER_ROOT }),
-    overlay("/usr", "usr", { layers: usrLayers(template), owner: INNER_ROOT }),
+    overlay("/", "root", { layers: template.rootLayers.map((path) => lower(IDS.LAYER, path)), owner: INSIDE.rootId }),
+    overlay("/usr", "usr", { layers: usrLayers(template), owner: INSIDE.rootId }),
     [
       ["KIND", SETUP.DEVICES],
       ["TARGET", "/dev"],
-      ["SIZE", Math.floor(scratchBytes / 2)],
+      ["SIZE", Math.floor(memoryOf(spec) / 2)],
     ],
     [
       ["KIND", SETUP.PROC],
@@ -144,15 +163,9 @@ function steps({ spec, template }: JailRequest): readonly Step[] {
     ],
     [
       ["KIND", SETUP.READ_ONLY],
-      ["TARGET", PROGRAMS],
+      ["TARGET", INSIDE.programs],
     ],
-    [
-      ["KIND", SETUP.TMPFS],
-      ["TARGET", "/tmp"],
-      ["SIZE", scratchBytes],
-      ["MODE", 0o1777],
-    ],
-    ...(spec.workspace ? [workspaceStep(spec.workspace)] : []),
+    ...workspaceSteps(spec),
     ...template.binds.map(({ from, to }): Step => [
       ["KIND", SETUP.VIEW],
       ["TARGET", to],
@@ -182,13 +195,17 @@ function overlay(target: string, name: string, { layers, owner }: { readonly lay
   ];
 }
 
-function workspaceStep({ path, mode }: Workspace): Step {
-  if (mode === "copy") return overlay(HOME, "home", { layers: [lower(IDS.WORKSPACE, path)], owner: INNER_USER });
+function workspaceSteps({ workspace, inside }: SandboxSpec): readonly Step[] {
+  if (!workspace) return [];
+  const { path, mode } = workspace;
+  if (mode === "copy") return [overlay(inside.workspace, "home", { layers: [lower(IDS.WORKSPACE, path)], owner: INSIDE.userId })];
   return [
-    ["KIND", SETUP.BIND],
-    ["TARGET", HOME],
-    ["PATH", path],
-    ["IDS", IDS.WORKSPACE],
-    ["FLAGS", mode === "rw" ? WRITABLE : 0],
+    [
+      ["KIND", SETUP.BIND],
+      ["TARGET", inside.workspace],
+      ["PATH", path],
+      ["IDS", IDS.WORKSPACE],
+      ["FLAGS", mode === "rw" ? WRITABLE : 0],
+    ],
   ];
 }

@@ -1,17 +1,32 @@
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import type { Isolation, RunningSandbox, Runtime, SandboxEnd, SandboxSpec } from "../runtime.ts";
+import { INSIDE } from "../../protocol/inside.ts";
+import type {
+  Base,
+  Inside,
+  Isolation,
+  LayerStore,
+  Limits,
+  RecordedRun,
+  Run,
+  RunningSandbox,
+  Runtime,
+  SandboxEnd,
+  SandboxSpec,
+} from "../runtime.ts";
 import { findCgroups } from "./cgroups.ts";
 import { findIdMap } from "./id-map.ts";
 import type { NamespaceHost, NamespaceRuntimeOptions } from "./namespace-host.ts";
 import { probeIsolation } from "./isolation.ts";
 import { clearFolder } from "./clear-folder.ts";
-import { encodeClearSpec, encodeJailSpec, type JailPaths, type Keeper } from "./jail-spec.ts";
-import { NamespaceSandbox, type NamespaceSandboxOptions, readEnd } from "./running-sandbox.ts";
+import { type ClearRequest, encodeClearSpec, encodeJailSpec, type JailPaths } from "./jail-spec.ts";
+import { makeRunFolder, noteStorage, notedStorage, readEnd, runFolder, runName, unwrittenEnd } from "./run-paths.ts";
+import { NamespaceSandbox } from "./running-sandbox.ts";
 import { Spawner } from "./spawner.ts";
-import { openStorage, type StorageKind } from "./storage.ts";
-import { baseEnvironment, openBaseTemplate } from "./template/base-template.ts";
+import { openStorage, parseKind, type StorageKind } from "./storage.ts";
+import { openBaseTemplate } from "./template/base-template.ts";
 import type { Template } from "./template/template.ts";
 
 /** Layers on disk belong to ids from here on, which nothing ever runs as. The jail knows the same number. */
@@ -43,12 +58,13 @@ async function inspectHost(options: NamespaceRuntimeOptions): Promise<NamespaceH
   return { options, idMap, cgroups, storage, limits, bootId: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() };
 }
 
+const STANDARD_FOLDERS = { home: INSIDE.userHome, workspace: INSIDE.userHome, cwd: INSIDE.userHome } as const;
+
 class NamespaceRuntime implements Runtime {
   readonly name = "namespace";
+  readonly layers: LayerStore = { describe: (base) => this.#describe(base), remove: (lastRun) => this.#remove(lastRun) };
   readonly #host: NamespaceHost;
   readonly #spawner: Spawner;
-  /** Ended sandboxes whose keepers have left nothing to clear. Each stays until it is asked for, which the domain does once. */
-  readonly #removed = new Set<string>();
   #template: Promise<Template> | undefined;
   #isolation: Promise<Isolation> | undefined;
 
@@ -63,11 +79,15 @@ class NamespaceRuntime implements Runtime {
 
   async create(spec: SandboxSpec, signal: AbortSignal): Promise<RunningSandbox> {
     this.#needLimits(spec);
+    this.#needAction(spec);
     if (signal.aborted) throw cancelled(signal);
-    const template = await this.#need(spec.template);
+    const template = await this.#need(spec.base);
     const { cgroups, bootId } = this.#host;
+    makeRunFolder(spec);
+    if (spec.generation === 1) noteStorage(spec, this.#storageOf(spec));
+    else await this.#prepareAgain(spec);
     const request = encodeJailSpec({
-      place: this.#place(spec.id, spec.folder, this.#host.storage.kindFor(spec.limits)),
+      place: this.#place(spec),
       spec,
       template,
       cgroups: cgroups.bases,
@@ -76,20 +96,21 @@ class NamespaceRuntime implements Runtime {
       ...(spec.workspace && { workspaceOwner: statSync(spec.workspace.path) }),
     });
     try {
-      await this.#spawner.start(spec.id, request);
+      await this.#spawner.start(spec, request);
     } catch (cause) {
       const isLate = cause instanceof BelljarError && cause.code === "SANDBOX_UNRESPONSIVE";
-      await this.#clear(spec.id, spec.folder, isLate ? "silent" : "gone");
+      // What cannot be cleared now is cleared by whoever asks for the run's end. The reason of the failed start is told.
+      await this.#clear(spec, { keeper: isLate ? "silent" : "gone", removesLayers: spec.generation === 1 }).catch(() => undefined);
       throw cause;
     }
-    const sandbox = this.#running(spec.id, spec.folder, { env: template.env, isUp: true });
+    const sandbox = this.#running(spec, { isUp: true });
     if (!signal.aborted) return sandbox;
-    await sandbox[Symbol.asyncDispose]();
+    await (spec.generation === 1 ? sandbox.kill("killed") : sandbox.stop());
     throw cancelled(signal);
   }
 
-  async open(id: string, folder: string): Promise<RunningSandbox | undefined> {
-    const sandbox = this.#running(id, folder, { env: baseEnvironment(), isUp: false });
+  async open(run: RecordedRun): Promise<RunningSandbox | undefined> {
+    const sandbox = this.#running(run, { isUp: false });
     try {
       await sandbox.usage();
       return sandbox;
@@ -101,42 +122,78 @@ class NamespaceRuntime implements Runtime {
     }
   }
 
-  async clear(id: string, folder: string): Promise<SandboxEnd | undefined> {
-    if (this.#removed.delete(id)) return readEnd(folder);
-    return this.#clear(id, folder, "unknown");
+  /** The end is written when the groups are gone, and the sockets go last. What could not be removed has left them. */
+  async clear(run: Run): Promise<SandboxEnd | undefined> {
+    const end = await readEnd(run);
+    if (end && !existsSync(this.#sockets(run))) return end;
+    return this.#clear(run, { keeper: "unknown", removesLayers: false });
   }
 
-  async #clear(id: string, folder: string, keeper: Keeper): Promise<SandboxEnd | undefined> {
-    if (!(await clearFolder(this.#host.options.binary, encodeClearSpec(this.#place(id, folder), keeper)))) return undefined;
-    return (await readEnd(folder)) ?? { reason: "keeper_lost", at: new Date() };
+  async #remove(lastRun: Run): Promise<void> {
+    const { storage, layers } = this.#place(lastRun);
+    const mayExist = storage !== "tmpfs" && (await this.#host.storage.reach(storage)) && existsSync(layers);
+    if (mayExist && !(await this.#clear(lastRun, { keeper: "unknown", removesLayers: true })))
+      throw new BelljarError("RUNTIME_FAILED", `Sandbox ${lastRun.id} lives: what it wrote is removed after its end`);
+    await this.#clearRuns(lastRun, lastRun.generation);
   }
 
-  #running(id: string, folder: string, { env, isUp }: Pick<NamespaceSandboxOptions, "env" | "isUp">): NamespaceSandbox {
-    const countsUsage = this.#host.cgroups.limits.includes("memoryBytes");
+  /** What an earlier run has left does not stop a later one. It is tried again by the next start, and by the removal. */
+  async #prepareAgain(spec: SandboxSpec): Promise<void> {
+    const kind = this.#place(spec).storage;
+    if (!(await this.#host.storage.reach(kind)))
+      throw new BelljarError("RUNTIME_UNAVAILABLE", `The storage pool with the files of sandbox ${spec.id} is gone: bring back its image`);
+    await this.#clearRuns(spec, spec.generation - 1).catch(() => undefined);
+  }
+
+  /** Clears the runs up to this one that have left something: whatever has left a group has left the folder of its sockets. */
+  async #clearRuns({ id, folder }: Run, last: number): Promise<void> {
+    const names = last === 1 ? [runName({ id, generation: 1 })] : await readdir(this.#host.options.runtimeDirectory);
+    for (const name of names) {
+      const generation = name.startsWith(`${id}-`) ? Number(name.slice(id.length + 1)) : Number.NaN;
+      const run = { id, generation, folder };
+      if (generation <= last && existsSync(this.#sockets(run))) await this.#clear(run, { keeper: "unknown", removesLayers: false });
+    }
+  }
+
+  async #describe(base: Base): Promise<Inside> {
+    const { env } = await this.#need(base);
+    return { env, ...STANDARD_FOLDERS };
+  }
+
+  async #clear(run: Run, request: ClearRequest): Promise<SandboxEnd | undefined> {
+    makeRunFolder(run);
+    if (!(await clearFolder(this.#host.options.binary, encodeClearSpec(this.#place(run), request)))) return undefined;
+    const lost = { reason: "keeper_lost", at: new Date() } as const;
+    return (await readEnd(run)) ?? (request.removesLayers ? lost : unwrittenEnd(run, lost));
+  }
+
+  #running(run: RecordedRun, { isUp }: { readonly isUp: boolean }): NamespaceSandbox {
     return new NamespaceSandbox({
-      id,
-      folder,
-      env,
-      sockets: this.#sockets(id),
-      countsUsage,
+      run,
+      sockets: this.#sockets(run),
+      countsUsage: this.#host.cgroups.limits.includes("memoryBytes"),
       isUp,
-      onRemoved: () => void this.#removed.add(id),
-      clear: (keeper) => this.#clear(id, folder, keeper),
+      clear: (request) => this.#clear(run, request),
     });
   }
 
-  /** To clear a sandbox, the host's own kind finds whatever a smaller one left: nothing on disk. */
-  #place(id: string, folder: string, kind: StorageKind = this.#host.storage.kind): JailPaths {
+  /** Of a sandbox that no run was started of nothing is on disk, whatever the kind. */
+  #place(run: Run): JailPaths {
     const { storage, idMap } = this.#host;
-    return { id, folder, sockets: this.#sockets(id), layers: storage.layers(kind, id, folder), slots: SLOTS, idMap, storage: kind };
+    const { id, generation, folder } = run;
+    const kind = parseKind(notedStorage(run)) ?? storage.kind;
+    const layers = storage.layers(kind, id, folder);
+    return { id, generation, folder: runFolder(run), sockets: this.#sockets(run), layers, slots: SLOTS, idMap, storage: kind };
   }
 
-  #sockets(id: string): string {
-    return join(this.#host.options.runtimeDirectory, id);
+  #sockets(run: Run): string {
+    return join(this.#host.options.runtimeDirectory, runName(run));
   }
 
-  async #need(name: string): Promise<Template> {
-    if (name !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${name}"; there is "base"`);
+  async #need(base: Base): Promise<Template> {
+    if (!("template" in base) || "layers" in base)
+      throw new BelljarError("NOT_SUPPORTED", "The namespace runtime starts sandboxes from templates alone");
+    if (base.template !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; there is "base"`);
     const { home, kernels, programs, onProgress } = this.#host.options;
     const given = { ...(kernels && { kernels }), ...(programs && { programs }), ...(onProgress && { onProgress }) };
     const canonical = this.#host.idMap.kind === "slot" ? { canonicalUid: CANONICAL_UID } : {};
@@ -147,8 +204,29 @@ class NamespaceRuntime implements Runtime {
     return this.#template;
   }
 
+  /** A later run uses the storage of the first, whatever the configuration says by then. */
+  #storageOf(spec: SandboxSpec): StorageKind {
+    return spec.generation === 1 ? this.#host.storage.kindFor(spec.limits) : this.#place(spec).storage;
+  }
+
+  #needAction(spec: SandboxSpec): void {
+    const { deadlineAction } = spec;
+    if (deadlineAction === "stop" && this.#storageOf(spec) === "tmpfs")
+      throw new BelljarError(
+        "NOT_SUPPORTED",
+        "The sandbox's files lie in memory, so it cannot be stopped: give it a disk limit above its memory, or storage home",
+      );
+    if (deadlineAction === "pause" && !this.#host.cgroups.freezer)
+      throw new BelljarError(
+        "NOT_SUPPORTED",
+        "This host has no freezer for this user, so no sandbox can be paused: use another action for the deadline",
+      );
+  }
+
   #needLimits(spec: SandboxSpec): void {
-    const missing = spec.required.filter((limit) => !this.#host.limits.includes(limit));
+    const { limits } = this.#host;
+    const holds = (limit: keyof Limits): boolean => (limit === "diskBytes" ? this.#storageOf(spec) !== "home" : limits.includes(limit));
+    const missing = spec.required.filter((limit) => !holds(limit));
     if (missing.length === 0) return;
     throw new BelljarError(
       "LIMIT_UNENFORCEABLE",

@@ -1,14 +1,14 @@
 import { setMaxListeners } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { createGuest } from "../guest/create-guest.ts";
-import { createKeeperClient, KEEPER_ANSWER_MS, parseReason, type KeeperClient } from "../guest/keeper-client.ts";
-import type { EndReason, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
-import type { Keeper } from "./jail-spec.ts";
+import { createKeeperClient, KEEPER_ANSWER_MS, type KeeperClient } from "../guest/keeper-client.ts";
+import type { DeadlineAction, EndReason, RecordedRun, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
+import type { ClearRequest, Keeper } from "./jail-spec.ts";
 import { connectSocket, openSocket } from "./open-socket.ts";
+import { readEnd, runFolder, unwrittenEnd } from "./run-paths.ts";
 
 const NEVER = new AbortController().signal;
 /** Watching a sandbox that was just made begins behind its first command, which it would hold up; an end in between is found then. */
@@ -19,23 +19,20 @@ const WATCH_AGAIN_MS = 5_000;
 setMaxListeners(0, NEVER);
 
 export interface NamespaceSandboxOptions {
-  readonly id: string;
-  readonly folder: string;
+  readonly run: RecordedRun;
   readonly sockets: string;
-  readonly env: Readonly<Record<string, string>>;
   /** The keeper counts the tree; without it the guest is asked. */
   readonly countsUsage: boolean;
   /** The keeper has said that the sandbox is up. */
   readonly isUp: boolean;
-  /** The keeper has told that nothing of the sandbox is left but its end. */
-  readonly onRemoved: () => void;
   /** Clears the folder of a keeper that cannot be reached; of one that is gone or silent this waits for what still dies, else it is undefined while the keeper lives. */
-  readonly clear: (keeper: Keeper) => Promise<SandboxEnd | undefined>;
+  readonly clear: (request: ClearRequest) => Promise<SandboxEnd | undefined>;
 }
 
-/** A live namespace sandbox, reached by the sockets of its guest and of its keeper. */
+/** A live run of a namespace sandbox, reached by the sockets of its guest and of its keeper. */
 export class NamespaceSandbox implements RunningSandbox {
   readonly id: string;
+  readonly generation: number;
   readonly env: Readonly<Record<string, string>>;
   readonly ended: Promise<SandboxEnd>;
   readonly #options: NamespaceSandboxOptions;
@@ -48,8 +45,9 @@ export class NamespaceSandbox implements RunningSandbox {
   #settle: (end: SandboxEnd) => void = () => {};
 
   constructor(options: NamespaceSandboxOptions) {
-    this.id = options.id;
-    this.env = options.env;
+    this.id = options.run.id;
+    this.generation = options.run.generation;
+    this.env = options.run.inside.env;
     this.#options = options;
     this.ended = new Promise((resolve) => (this.#settle = resolve));
     const connectKeeper = async (signal: AbortSignal) => openSocket(join(options.sockets, "keeper"), signal);
@@ -88,8 +86,8 @@ export class NamespaceSandbox implements RunningSandbox {
     }
   }
 
-  extend(deadline: Date | undefined): Promise<void> {
-    return this.#keeper.extend(deadline, NEVER);
+  extend(deadline: Date | undefined, action?: DeadlineAction): Promise<void> {
+    return this.#keeper.extend(deadline, action, NEVER);
   }
 
   pause(): Promise<void> {
@@ -100,12 +98,39 @@ export class NamespaceSandbox implements RunningSandbox {
     return this.#keeper.resume(NEVER);
   }
 
-  /** The keeper is asked; one that says nothing is ended, and the sandbox with it. Rejects when the sandbox may live on. */
-  async kill(reason: EndReason): Promise<SandboxEnd> {
-    await this.release(); // the keeper's answer tells the end; a watch would find its socket gone and clear a second time
+  /** Only the keeper can stop it: a run whose keeper does not answer lives on, or was lost. */
+  stop(): Promise<SandboxEnd> {
+    return this.#unwatched(async () => {
+      const before = await readEnd(this.#options.run);
+      return before ?? this.#askToStop();
+    });
+  }
+
+  /** The keeper may end meanwhile, as by a kill: then that end holds. */
+  async #askToStop(): Promise<SandboxEnd> {
     try {
+      await this.#keeper.stop(NEVER);
+    } catch (cause) {
+      const end = await readEnd(this.#options.run);
+      if (!end) throw cause;
+      return end;
+    }
+    return (await readEnd(this.#options.run)) ?? throwAlive();
+  }
+
+  /** The keeper is asked; one that says nothing is ended, and the sandbox with it. Rejects when the sandbox may live on. */
+  kill(reason: EndReason): Promise<SandboxEnd> {
+    return this.#unwatched(async () => {
       const keeper = await this.#askToKill(reason);
-      this.#settle((await readEnd(this.#options.folder)) ?? (await this.#clear(keeper)) ?? throwAlive());
+      return (await readEnd(this.#options.run)) ?? (await this.#clear({ keeper, removesLayers: true })) ?? throwAlive();
+    });
+  }
+
+  /** The keeper's answer tells the end: a watch would find its socket gone, and clear a second time. */
+  async #unwatched(work: () => Promise<SandboxEnd>): Promise<SandboxEnd> {
+    await this.release();
+    try {
+      this.#settle(await work());
     } catch (cause) {
       this.#watching = new AbortController();
       this.#watchLater(WATCH_AGAIN_MS);
@@ -117,7 +142,6 @@ export class NamespaceSandbox implements RunningSandbox {
   async #askToKill(reason: EndReason): Promise<Keeper> {
     try {
       await this.#keeper.kill(reason, NEVER);
-      this.#options.onRemoved();
     } catch (cause) {
       if (!(cause instanceof BelljarError)) throw cause;
       if (cause.code !== "GUEST_PROTOCOL") return "silent"; // it lives, and does not do it
@@ -140,22 +164,22 @@ export class NamespaceSandbox implements RunningSandbox {
     const watch = createKeeperClient(async (signal) => openSocket(join(this.#options.sockets, "keeper"), signal).unref());
     try {
       const said = await watch.wait(this.#watching.signal);
-      return (await readEnd(this.#options.folder)) ?? said;
+      return (await readEnd(this.#options.run)) ?? unwrittenEnd(this.#options.run, said);
     } catch (cause) {
       if (this.#watching.signal.aborted) return undefined;
       const isRefused = cause instanceof BelljarError && cause.code === "PROCESS_LIMIT";
-      const end = isRefused ? undefined : await this.#clear("gone").catch(() => undefined);
+      const end = isRefused ? undefined : await this.#clear({ keeper: "gone", removesLayers: false }).catch(() => undefined);
       if (!end) this.#watchLater(WATCH_AGAIN_MS);
       return end;
     }
   }
 
   /** Undefined while the keeper lives; rejects when nobody knows. A folder that is gone was cleared, and forgotten, by somebody else. */
-  async #clear(keeper: Keeper): Promise<SandboxEnd | undefined> {
+  async #clear(request: ClearRequest): Promise<SandboxEnd | undefined> {
     try {
-      return await this.#options.clear(keeper);
+      return await this.#options.clear(request);
     } catch (cause) {
-      if (existsSync(this.#options.folder)) throw cause;
+      if (existsSync(runFolder(this.#options.run))) throw cause;
       return { reason: "keeper_lost", at: new Date() };
     }
   }
@@ -163,14 +187,4 @@ export class NamespaceSandbox implements RunningSandbox {
 
 function throwAlive(): never {
   throw new BelljarError("RUNTIME_FAILED", "The sandbox's keeper lives, and did not end it; try again");
-}
-
-/** Why a sandbox ended, as its keeper or `clear` wrote it; undefined when nothing is written. */
-export async function readEnd(folder: string): Promise<SandboxEnd | undefined> {
-  try {
-    const { reason, at } = JSON.parse(await readFile(join(folder, "end.json"), "utf8")) as { reason: string; at: number };
-    return { reason: parseReason(reason), at: new Date(at) };
-  } catch {
-    return undefined;
-  }
 }

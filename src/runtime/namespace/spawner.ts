@@ -4,6 +4,8 @@ import { BelljarError } from "../../errors.ts";
 import { Fields } from "../../protocol/fields.ts";
 import { FrameDecoder } from "../../protocol/frames.ts";
 import { FRAME } from "../../protocol/wire.ts";
+import type { Run } from "../runtime.ts";
+import { runName } from "./run-paths.ts";
 
 const CHANNEL = 3;
 /** An honest start takes far below a second, and some on a host that stands still. */
@@ -21,6 +23,7 @@ interface Waiting {
  */
 export class Spawner {
   readonly #binary: string;
+  /** By the name of the run: the keeper of an earlier run of the same sandbox may end meanwhile. */
   readonly #waiting = new Map<string, Waiting>();
   #process: { readonly child: ChildProcess; readonly channel: Socket } | undefined;
 
@@ -32,11 +35,12 @@ export class Spawner {
    * Resolves when the sandbox's guest is up. Rejects with `RUNTIME_FAILED` and the step that failed, `RUNTIME_UNAVAILABLE`, or
    * `SANDBOX_UNRESPONSIVE` for one that may still come.
    */
-  start(id: string, spec: Buffer): Promise<void> {
+  start(run: Run, spec: Buffer): Promise<void> {
+    const name = runName(run);
     const { channel } = (this.#process ??= this.#spawn());
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#take(id)?.reject(late()), START_MS);
-      this.#waiting.set(id, { timer, resolve, reject });
+      const timer = setTimeout(() => this.#take(name)?.reject(late()), START_MS);
+      this.#waiting.set(name, { timer, resolve, reject });
       channel.ref();
       channel.write(spec);
     });
@@ -60,15 +64,15 @@ export class Spawner {
     const id = fields.text("ID");
     const error = type === FRAME.STARTED ? undefined : failed(fields.text("REASON") ?? "no reason was given");
     if (id === undefined) return this.#lose(channel, error ?? failed("an answer names no sandbox"));
-    const waiting = this.#take(id);
+    const waiting = this.#take(runName({ id, generation: fields.number("RUN") ?? 0 }));
     if (error) waiting?.reject(error);
     else waiting?.resolve();
   }
 
-  #take(id: string): Waiting | undefined {
-    const waiting = this.#waiting.get(id);
+  #take(name: string): Waiting | undefined {
+    const waiting = this.#waiting.get(name);
     clearTimeout(waiting?.timer);
-    this.#waiting.delete(id);
+    this.#waiting.delete(name);
     if (this.#waiting.size === 0) this.#process?.channel.unref();
     return waiting;
   }
@@ -78,7 +82,7 @@ export class Spawner {
     channel.destroy();
     if (this.#process?.channel !== channel) return;
     this.#process = undefined;
-    for (const id of this.#waiting.keys()) this.#take(id)?.reject(error);
+    for (const name of this.#waiting.keys()) this.#take(name)?.reject(error);
   }
 }
 

@@ -1,9 +1,15 @@
 import { release } from "node:os";
 import { join } from "node:path";
 import type { Limits, RuntimeOptions } from "../runtime.ts";
-import { openPool } from "./btrfs-pool.ts";
+import { openPool, poolOf, reopenPool } from "./btrfs-pool.ts";
 
-export type StorageKind = "home" | "tmpfs" | "btrfs";
+const KINDS = ["home", "tmpfs", "btrfs"] as const;
+
+export type StorageKind = (typeof KINDS)[number];
+
+export function parseKind(text: string | undefined): StorageKind | undefined {
+  return KINDS.find((kind) => kind === text);
+}
 
 /** Where sandboxes keep what they write. */
 export interface Storage {
@@ -14,6 +20,11 @@ export interface Storage {
   kindFor(limits: Limits): StorageKind;
   /** The folder or subvolume of one sandbox, which the jail makes and removes. */
   layers(kind: StorageKind, id: string, folder: string): string;
+  /**
+   * Makes what a sandbox wrote reachable. False: it is gone, with all that was stored there. Rejects with `RUNTIME_UNAVAILABLE` when it
+   * lies in a pool that cannot be mounted.
+   */
+  reach(kind: StorageKind): Promise<boolean>;
 }
 
 const DETAILS: Readonly<Record<StorageKind, string>> = {
@@ -31,7 +42,8 @@ export async function openStorage(options: Pick<RuntimeOptions, "storage" | "hom
     kind,
     detail: DETAILS[kind],
     kindFor: (limits) => (kind === "btrfs" && options.storage === "auto" && inMemory && fitsInMemory(limits) ? "tmpfs" : kind),
-    layers: (one, id, folder) => (one === "btrfs" && pool !== undefined ? join(pool, id) : join(folder, "layers")),
+    layers: (one, id, folder) => (one === "btrfs" ? join(poolOf(options.home), id) : join(folder, "layers")),
+    reach: async (one) => one !== "btrfs" || reopenPool(options),
   };
 }
 

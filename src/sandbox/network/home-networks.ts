@@ -23,11 +23,21 @@ export interface HomeNetworksOptions {
   readonly egress?: Egress | (() => Promise<Egress>);
   readonly secrets?: SecretStore;
   readonly report: (problem: string) => void;
+  /** Called after each change that this process makes. */
+  readonly changed?: (id: string) => void;
 }
 
 /**
- * The networks of a home's sandboxes: their state on disk, and the way out of those that this process holds. A change by any
- * process reaches the ones that serve the sandbox: they see the file come.
+ * The networks of a home's sandboxes: their states on disk, and the way out of those that this process holds.
+ * A change reaches every process that serves the sandbox, because each of them watches the folder:
+ *
+ *     change() here --> file on disk --> watcher of each process --> one look at a time for a sandbox
+ *          |                                                           | held here?
+ *          |                                                       yes |          | no
+ *          +------- at once, where it is held --------> ServedNetwork.apply    discover(id), in serve and mcp:
+ *                                                                              opens the sandbox, so that it is held
+ *
+ * `announce` writes the first state of a fresh sandbox, and `remove` waits for it: a state never outlives its sandbox.
  */
 export class HomeNetworks implements AsyncDisposable {
   readonly #options: HomeNetworksOptions;
@@ -93,8 +103,28 @@ export class HomeNetworks implements AsyncDisposable {
   /** Changes the state on disk, and what this process serves at once. */
   async change(record: SandboxRecord, change: ChangeState): Promise<NetworkState> {
     const kept = await this.#files.change(record.id, firstState(record), change);
+    this.#options.changed?.(record.id);
     await this.#served.get(record.id)?.apply(kept);
     return kept.state;
+  }
+
+  /** The sandbox runs again: other processes that serve networks see its file change, and take it up. A failure is reported alone. */
+  async touch(record: SandboxRecord): Promise<void> {
+    try {
+      if (await this.isKept(record)) await this.change(record, (state) => ({ ...state }));
+    } catch (cause) {
+      this.#options.report(`Sandbox ${record.id} runs, and its network is served by those alone who open it: ${String(cause)}`);
+    }
+  }
+
+  /** Whether its network was ever more than none. */
+  async isKept(record: SandboxRecord): Promise<boolean> {
+    return (await this.read(record)).number > 0;
+  }
+
+  /** Whether this process serves the networks of the whole home. */
+  get servesAll(): boolean {
+    return this.#discover !== undefined && !this.#isOver;
   }
 
   /** Writes down how a fresh sandbox begins, so that other processes find it. Disposal waits for it. */

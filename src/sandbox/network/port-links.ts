@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import { createPortLink } from "../../network/ports/create-port-link.ts";
+import { createPortLink } from "../../network/ports/port-link.ts";
 import type { PortLink } from "../../network/ports/port-link.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { HomeNetworks } from "./home-networks.ts";

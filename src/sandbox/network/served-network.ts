@@ -20,7 +20,16 @@ export interface ServedNetworkOptions {
   readonly report: (problem: string) => void;
 }
 
-/** One sandbox's network as this process serves it, from when it holds the sandbox until it lets go. */
+/**
+ * The network of one sandbox as this process serves it, from the moment it holds the sandbox until it lets go.
+ *
+ *     loading --first state--> idle --a policy other than none--> serving --dispose--> over
+ *                               ^                                    |
+ *                               +------ policy none, or failed ------+
+ *
+ * `apply` brings each later state; an older one changes nothing. While the service is serving, a changed state updates it in place.
+ * After a failure the next command tries again. Steps run one at a time, so that two states never start two services.
+ */
 export class ServedNetwork implements AsyncDisposable {
   readonly #options: ServedNetworkOptions;
   readonly #loaded: Promise<void>;

@@ -6,6 +6,8 @@ export interface CountedSandbox {
   readonly memoryBytes: number;
   readonly cpuUs: number;
   readonly deadline?: Date;
+  /** The name of its runtime, if this process does not have it: nobody here can tell whether it lives. */
+  readonly missingRuntime?: string;
 }
 
 const SECOND_US = 1_000_000;
@@ -14,6 +16,14 @@ const MEBIBYTE = 2 ** 20;
 export function sandboxesUsedUp({ sandboxes: most }: Quotas, live: readonly CountedSandbox[]): BelljarError | undefined {
   if (most === undefined || live.length < most) return undefined;
   return refuse(`${most} sandboxes that live at once`, `${live.length} live or are just being made`, live);
+}
+
+export function stoppedUsedUp({ stoppedSandboxes: most }: Quotas, stopped: number): BelljarError | undefined {
+  if (most === undefined || stopped < most) return undefined;
+  return new BelljarError(
+    "QUOTA_EXCEEDED",
+    `The quota of ${most} stopped sandboxes is used up (${stopped} are kept): kill or start one of yours`,
+  );
 }
 
 /** A sandbox without a memory limit fits in no quota. */
@@ -42,9 +52,16 @@ function refuse(quota: string, state: string, live: readonly CountedSandbox[]): 
   const deadlines = live.flatMap(({ deadline }) => deadline?.getTime() ?? []);
   const first = deadlines.length === 0 ? undefined : Math.min(...deadlines);
   const when = first === undefined ? "" : `, or try again at ${new Date(first).toISOString()}, when the first reaches its deadline`;
-  return new BelljarError("QUOTA_EXCEEDED", `The quota of ${quota} is used up (${state}): kill one of yours${when}`, {
+  return new BelljarError("QUOTA_EXCEEDED", `The quota of ${quota} is used up (${state}): kill one of yours${when}${ofMissing(live)}`, {
     ...(first !== undefined && { retryAfterMs: Math.max(1_000, first - Date.now()) }),
   });
+}
+
+function ofMissing(live: readonly CountedSandbox[]): string {
+  const names = live.flatMap(({ missingRuntime: name }) => (name === undefined ? [] : [name]));
+  if (names.length === 0) return "";
+  const runtimes = [...new Set(names)].map((name) => `"${name}"`).join(", ");
+  return `. ${names.length} of them count because this Belljar does not have their runtime (${runtimes}): start a Belljar that has it, and kill them with that`;
 }
 
 function inMebibytes(bytes: number): string {

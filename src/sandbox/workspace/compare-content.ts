@@ -3,8 +3,9 @@ import type { Readable } from "node:stream";
 import type { Sandbox } from "../sandbox.ts";
 import { fromKey } from "./entry.ts";
 import type { HostFolder } from "./host-folder.ts";
+import { INSIDE } from "../../protocol/inside.ts";
 
-const HOME = Buffer.from("/home/user/");
+const HOME = Buffer.from(`${INSIDE.userHome}/`);
 
 /** Where a workspace's entry lies inside. */
 export function insidePath(key: string): Buffer {

@@ -11,6 +11,7 @@ import { HostFolder } from "./host-folder.ts";
 import type { SkippedEntry, WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 import { orUnreadable } from "./workspace-change.ts";
 import { addPatches } from "./workspace-patches.ts";
+import { INSIDE } from "../../protocol/inside.ts";
 
 const MAX_ENTRIES = 500_000;
 const PARALLEL = 4;
@@ -52,7 +53,7 @@ async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
   const { sandbox, folder, signal } = comparison;
   const [host, guest] = await Promise.all([
     folder.walk(MAX_ENTRIES),
-    readGuestTree(sandbox, "/home/user", { signal, maxEntries: MAX_ENTRIES }),
+    readGuestTree(sandbox, INSIDE.userHome, { signal, maxEntries: MAX_ENTRIES }),
   ]);
   const pairs = pairUp(host, guest);
   const compared = await mapLimit(pairs, PARALLEL, (pair) => orUnreadable(pair.key, () => comparePair(comparison, pair)));

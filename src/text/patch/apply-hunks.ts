@@ -7,10 +7,10 @@ import { countLines, FileLines, LINES_MAX } from "./file-lines.ts";
 
 export type HunkOutcome = { readonly text: string } | { readonly problems: readonly string[] };
 
-/** Hunks that do not fit and are explained; of the others only the title is named. */
+/** Maximum number of hunks whose failure is explained. Of further hunks, only the title is reported. */
 const EXPLAINED_MAX = 3;
 
-/** What the file becomes. Every hunk must fit: exactly, else but for spaces at the ends of lines, else but for indentation. */
+/** Returns the patched text. Every hunk must fit: exactly, or without spaces at line ends, or without spaces at both ends of lines. */
 export function applyHunks(text: string, hunks: readonly Hunk[]): HunkOutcome {
   if (countLines(text) > LINES_MAX) return { problems: [`the file has more than ${LINES_MAX} lines; use git apply with run_command`] };
   const file = new FileLines(text);
@@ -35,7 +35,7 @@ export function applyHunks(text: string, hunks: readonly Hunk[]): HunkOutcome {
   return { text: isOpen ? closed.slice(0, -1) : closed };
 }
 
-/** Lines that stay are the file's own, however loosely they fit. */
+/** Context lines are taken from the file, not from the hunk, even if they fit loosely. */
 function newText(file: FileLines, { lines }: Hunk, { place, isLoose }: FoundHunk, fit: (text: string) => string): string {
   let at = place;
   const text = lines.map(({ kind, text: line }: HunkLine) => {
@@ -46,7 +46,7 @@ function newText(file: FileLines, { lines }: Hunk, { place, isLoose }: FoundHunk
   return text.join("");
 }
 
-/** A patch that knows no CR, or knows it where there is none, gets the line ends that all lines of the file have. */
+/** Adds or removes a CR in new lines, if all lines of the file agree on their line ends. */
 function fitLineEnd(file: FileLines): (text: string) => string {
   const count = file.countReturns();
   if (count === 0 && file.count > 0) return (text) => (text.endsWith("\r") ? text.slice(0, -1) : text);

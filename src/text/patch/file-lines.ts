@@ -1,4 +1,4 @@
-/** A file of more lines is patched by a program. */
+/** Maximum number of lines of a file that is patched here. */
 export const LINES_MAX = 2_000_000;
 
 const NEWLINE = "\n";
@@ -9,13 +9,13 @@ export function countLines(text: string): number {
   return lines;
 }
 
-/** A file's lines as places in its text: a million of them are one array of numbers. */
+/** The lines of a file, stored as positions in its text. A million lines need only one array of numbers. */
 export class FileLines {
   readonly count: number;
-  /** The last line has no newline in the file. Here it has one, like all others. */
+  /** True if the file's last line has no newline. In this object it has one, like all other lines. */
   readonly isOpen: boolean;
   readonly #text: string;
-  /** Where each line starts, and where the text ends. */
+  /** The start of each line, and the end of the text. */
   readonly #starts: Uint32Array;
 
   constructor(text: string) {
@@ -26,17 +26,17 @@ export class FileLines {
     for (let line = 1; line <= this.count; line += 1) this.#starts[line] = this.#text.indexOf(NEWLINE, this.#start(line - 1)) + 1;
   }
 
-  /** Lines with their newlines, from the first to before the last. */
+  /** Returns lines with their newlines, from `from` up to but not including `to`. */
   text(from: number, to: number): string {
     return this.#text.slice(this.#start(from), this.#start(to));
   }
 
-  /** Without its newline. */
+  /** Returns one line without its newline. */
   line(index: number): string {
     return this.#text.slice(this.#start(index), this.#start(index + 1) - 1);
   }
 
-  /** Lines that end in CR. */
+  /** Counts the lines that end in CR. */
   countReturns(): number {
     let count = 0;
     for (let line = 1; line <= this.count; line += 1) {

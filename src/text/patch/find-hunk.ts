@@ -3,19 +3,19 @@ import type { FileLines } from "./file-lines.ts";
 import type { Hunk } from "./file-patch.ts";
 
 const LOOSER = [(line: string) => line, (line: string) => line.trimEnd(), (line: string) => line.trim()] as const;
-/** Anchors are compared without the spaces around them. */
+/** Anchors are compared without spaces at both ends. */
 const ANCHOR_LEVEL = 2;
 
 export interface FoundHunk {
   readonly place: number;
-  /** The hunk is not in the file's own words. */
+  /** True if the hunk's old lines differ from the file's lines in spaces. */
   readonly isLoose: boolean;
 }
 
-/** Answers where a hunk's old lines start, at or after `from`; undefined when they do not fit. */
+/** Returns the start of a hunk's old lines, at or after `from`, or undefined if they do not fit. */
 export type FindHunk = (hunk: Hunk, from: number) => FoundHunk | undefined;
 
-/** The old lines and the anchors of all hunks are numbered; the file's lines are numbers too, so that hunks are found in linear time. */
+/** Gives equal lines of hunks and file equal numbers, so that hunks are found by comparing numbers, in linear time. */
 export function createHunkFinder(file: FileLines, hunks: readonly Hunk[]): FindHunk {
   const levels: Level[] = [];
   const level = (index: number): Level => (levels[index] ??= new Level(file, hunks, LOOSER[index] ?? LOOSER[0]));
@@ -46,13 +46,13 @@ export function oldLines({ lines }: Hunk): readonly string[] {
   return lines.filter(({ kind }) => kind !== "+").map(({ text }) => text);
 }
 
-/** A head of `-7,0` means after line 7. */
+/** A header with `-7,0` means: insert after line 7. */
 function insertion({ at, anchors }: Hunk, start: number, count: number): FoundHunk | undefined {
   if (at === undefined) return { place: anchors.length > 0 ? start : count, isLoose: true };
   return at >= start && at <= count ? { place: at, isLoose: false } : undefined;
 }
 
-/** The last place for a hunk that ends the file; else the one nearest to its number, or without a number the first. */
+/** Prefers the end of the file for a hunk that ends the file. Else takes the place nearest to `at`, or the first without `at`. */
 function nearest(level: Level, hunk: Hunk, from: number): number | undefined {
   const wanted = level.numbersOf(oldLines(hunk));
   const last = level.numbers.length - wanted.length;
@@ -61,7 +61,7 @@ function nearest(level: Level, hunk: Hunk, from: number): number | undefined {
   let best: number | undefined;
   findRun(level.numbers, wanted, from, (place) => {
     if (best === undefined || Math.abs(place - expected) < Math.abs(best - expected)) best = place;
-    // Places come in order: those after this one are further away.
+    // Places come in order, so all later places are further away.
     return place >= expected;
   });
   return best;
@@ -71,7 +71,7 @@ function isAt(numbers: Int32Array, wanted: Int32Array, place: number): boolean {
   return wanted.every((number, index) => numbers[place + index] === number);
 }
 
-/** Lines compared more or less loosely. Two lines are equal when their numbers are; 0 is every line that no hunk has. */
+/** The lines at one level of looseness, as numbers. Equal lines have equal numbers. Lines that are in no hunk have the number 0. */
 class Level {
   readonly numbers: Int32Array;
   readonly #loosen: (line: string) => string;

@@ -88,7 +88,7 @@ class CodexParser {
     return { title, lines, anchors, endsFile, oldIsOpen: false, newIsOpen: false, ...(at !== undefined && { at }) };
   }
 
-  /** An empty line stands for an empty line of the file; those before the next header are only there to be seen. */
+  /** An empty line stands for an empty line of the file. Empty lines before the next header are only layout, and are ignored. */
   #hunkLines(): readonly HunkLine[] {
     const lines: HunkLine[] = [];
     let trailing = 0;

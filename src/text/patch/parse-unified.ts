@@ -1,13 +1,12 @@
 import { showByteText } from "../byte-text.ts";
 import type { FilePatch, Hunk } from "./file-patch.ts";
 import { invalidPatch } from "./file-patch.ts";
-import { parseQuoted } from "./parse-quoted.ts";
 import { readHunk } from "./read-hunk.ts";
 
 const NO_FILE = "/dev/null";
 
 interface Draft {
-  /** Where it starts, for messages. */
+  /** Line of its start, for messages. */
   readonly line: number;
   oldPath?: string;
   newPath?: string;
@@ -20,7 +19,7 @@ interface Draft {
   readonly hunks: Hunk[];
 }
 
-/** What `diff -u` and `git diff` print. What stands around files and hunks, as a commit's message, is passed over. */
+/** Parses the output of `diff -u` and `git diff`. Text around files and hunks, such as a commit message, is ignored. */
 export function parseUnifiedPatch(lines: readonly string[]): readonly FilePatch[] {
   const drafts: Draft[] = [];
   let at = 0;
@@ -53,13 +52,13 @@ function newDraft(line: number): Draft {
   return { line, hasHeader: false, isNew: false, isDeleted: false, hunks: [] };
 }
 
-/** The part before a tab; a date may follow it. */
+/** The path ends at a tab, which a date may follow. */
 function headerPath(line: string): string {
   const rest = line.slice(4).replace(/\r$/, "");
   return rest.startsWith('"') ? parseQuoted(rest) : showByteText(rest.split("\t")[0] ?? "").trimEnd();
 }
 
-/** Enough for a file without hunks (renamed, made empty); where both names differ in length, other lines name them. */
+/** Reads both paths if they are equal, for a file without hunks. If the names differ, other lines of the patch hold them. */
 function gitPaths(line: string): Pick<Draft, "oldPath" | "newPath"> {
   const rest = showByteText(line.slice("diff --git ".length)).trimEnd();
   const middle = (rest.length - 1) / 2;
@@ -95,7 +94,7 @@ function toFilePatch(draft: Draft): FilePatch {
   return { kind: "update", path: from, hunks, ...(to !== from && { moveTo: to }), ...(mode !== undefined && { mode }) };
 }
 
-/** Undefined: there is no file on that side. */
+/** A name is undefined if there is no file on that side. */
 function namesOf(draft: Draft): { readonly from: string | undefined; readonly to: string | undefined } {
   const { oldPath, newPath, renameFrom, renameTo, isNew, isDeleted } = draft;
   const isPrefixed = [oldPath, newPath].every(
@@ -113,4 +112,18 @@ function addedText({ hunks, line }: Draft): string {
     throw invalidPatch(line, "starts a new file whose hunk has old lines");
   const lines = hunks.flatMap((hunk) => hunk.lines.map(({ text }) => text));
   return lines.join("\n") + (lines.length === 0 || hunks.at(-1)?.newIsOpen ? "" : "\n");
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { a: "\x07", b: "\b", t: "\t", n: "\n", v: "\v", f: "\f", r: "\r" };
+
+/** Four characters for each byte of the longest possible path. */
+const QUOTED_MAX = 16_384;
+
+/** Decodes a path that git has quoted, such as `"a/\303\251\t"`. Octal digits stand for bytes. A text longer than any path is cut. */
+function parseQuoted(text: string): string {
+  const [, body = ""] = /^"((?:[^"\\]|\\.)*)"/s.exec(text.slice(0, QUOTED_MAX)) ?? [];
+  const bytes = body.replace(/\\([0-7]{3}|.)/gs, (_match, escape: string) =>
+    /^[0-7]{3}$/.test(escape) ? String.fromCharCode(Number.parseInt(escape, 8) & 0xff) : (ESCAPES[escape] ?? escape),
+  );
+  return Buffer.from(bytes, "latin1").toString("utf8");
 }

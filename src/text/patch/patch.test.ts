@@ -5,7 +5,7 @@ import { BelljarError } from "../../errors.ts";
 import { fromByteText, toByteText } from "../byte-text.ts";
 import { applyHunks } from "./apply-hunks.ts";
 import type { FilePatch } from "./file-patch.ts";
-import { parsePatch } from "./parse-patch.ts";
+import { parsePatch } from "./plan-patch.ts";
 
 const line = fc.constantFrom("a", "b", "", " ", "-- x", "++ y", "@@", "--- a", "+++ b", "é", "*** End", "\\", "c\r", "\t");
 const file = fc
@@ -25,7 +25,7 @@ function failureOf(work: () => unknown): unknown {
   }
 }
 
-it("makes of one file the other, for any two files and their diff", () => {
+it("turns one file into the other, for any two files and their diff", () => {
   fc.assert(
     fc.property(file, file, fc.integer({ min: 0, max: 4 }), (before, after, context) => {
       fc.pre(before !== after);
@@ -39,7 +39,7 @@ it("makes of one file the other, for any two files and their diff", () => {
   );
 });
 
-it("applies the other grammar's form of the same change", () => {
+it("applies the same change in the other grammar", () => {
   const plain = fc.array(fc.constantFrom("a", "b", "c", "d", "e"), { minLength: 1, maxLength: 12 });
   fc.assert(
     fc.property(plain, plain, (before, after) => {
@@ -50,7 +50,7 @@ it("applies the other grammar's form of the same change", () => {
   );
 });
 
-it("refuses or takes any text, and fails in no other way", () => {
+it("parses or refuses any text, without any other error", () => {
   const part = fc.constantFrom(
     "*** Begin Patch\n",
     "*** End Patch\n",

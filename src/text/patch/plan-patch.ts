@@ -4,27 +4,30 @@ import { fromByteText, toByteText } from "../byte-text.ts";
 import { assertText, EDIT_MAX_BYTES } from "../text-limits.ts";
 import { applyHunks } from "./apply-hunks.ts";
 import type { FilePatch } from "./file-patch.ts";
-import { parsePatch } from "./parse-patch.ts";
+import { countLines } from "./file-lines.ts";
+import { assertBounds, assertLineBound } from "./file-patch.ts";
+import { parseCodexPatch } from "./parse-codex.ts";
+import { parseUnifiedPatch } from "./parse-unified.ts";
 
-/** A file before the patch. No content: there is no such file. A problem: it cannot be patched, and why. */
+/** A file before the patch. Without `content`, the file does not exist. `problem` tells why the file cannot be patched. */
 export type KnownFile = { readonly content: Buffer | undefined; readonly mode?: number } | { readonly problem: string };
 
 export interface PatchRequest {
   readonly patch: string;
-  /** The folder that the patch's paths start at. */
+  /** The folder that the patch's paths are relative to. */
   readonly base: string;
-  /** By absolute path: all that `listPatchPaths` names. */
+  /** By absolute path. It must hold all paths of `listPatchPaths`. */
   readonly files: ReadonlyMap<string, KnownFile>;
 }
 
-/** A file that the patch changes. No content: it goes. Only a mode that the patch names is set. */
+/** A file that the patch changes. Without `after`, the file is removed. `mode` is set only if the patch names it. */
 export interface PatchedFile {
   readonly path: string;
   readonly after: Buffer | undefined;
   readonly mode?: number;
 }
 
-/** The absolute paths of all files that a patch touches. Throws `ARGUMENTS_INVALID` for what is no patch. */
+/** Returns the absolute paths of all files that a patch touches. Throws `ARGUMENTS_INVALID` for an invalid patch. */
 export function listPatchPaths({ patch, base }: Omit<PatchRequest, "files">): readonly string[] {
   const named = parsePatch(patch).flatMap((one) =>
     one.kind === "update" && one.moveTo !== undefined ? [one.path, one.moveTo] : [one.path],
@@ -32,7 +35,7 @@ export function listPatchPaths({ patch, base }: Omit<PatchRequest, "files">): re
   return [...new Set(named.map((path) => posix.resolve(base, path)))];
 }
 
-/** Works out what a patch makes of the files, in memory. Throws `EDIT_CONFLICT`, naming all that does not fit. */
+/** Applies a patch to the files in memory. Throws `EDIT_CONFLICT`, which names all parts that do not fit. */
 export function planPatch({ patch, base, files }: PatchRequest): readonly PatchedFile[] {
   const plan = new PatchPlan(base, files);
   const problems: string[] = [];
@@ -50,11 +53,11 @@ interface PlannedFile {
   readonly path: string;
   readonly before: FileState;
   now: FileState;
-  /** Only a mode that the patch names is set. */
+  /** Set only if the patch names a mode. */
   mode?: number;
 }
 
-/** Files as the patch has made them so far: one may be named by several parts of it. */
+/** The state of the files while the patch is applied. Several parts of the patch may change the same file. */
 class PatchPlan {
   readonly #base: string;
   readonly #known: PatchRequest["files"];
@@ -65,7 +68,7 @@ class PatchPlan {
     this.#known = known;
   }
 
-  /** Answers why the patch of one file does not fit. */
+  /** Applies the patch of one file. Returns the reasons if it does not fit. */
   take(patch: FilePatch): readonly string[] {
     try {
       const file = this.#load(patch.path);
@@ -97,7 +100,7 @@ class PatchPlan {
   #delete(file: PlannedFile, { hunks }: FilePatch & { kind: "delete" }): readonly string[] {
     const outcome = hunks.length === 0 ? { text: "" } : applyHunks(toByteText(file.now.content ?? ""), hunks);
     if ("problems" in outcome) return outcome.problems;
-    if (outcome.text !== "") return ["the file holds more than the patch takes away"];
+    if (outcome.text !== "") return ["the file holds more than the patch removes"];
     set(file, { content: undefined });
     return [];
   }
@@ -111,7 +114,7 @@ class PatchPlan {
       set(file, { content, mode });
       return [];
     }
-    if (target.now.content) return [`"${moveTo}", its new name, is there already`];
+    if (target.now.content) return [`"${moveTo}", its new name, exists already`];
     set(target, { content, mode: mode ?? file.now.mode });
     set(file, { content: undefined });
     return [];
@@ -129,7 +132,7 @@ class PatchPlan {
   }
 }
 
-/** Why a file cannot be patched, as it was told. */
+/** The `problem` of a known file. */
 class FileProblem extends Error {}
 
 function toContent(path: string, text: string): Buffer {
@@ -141,4 +144,13 @@ function set(file: PlannedFile, { content, mode }: { readonly content: Buffer | 
   const kept = mode ?? file.now.mode;
   file.now = { content, ...(kept !== undefined && { mode: kept }) };
   if (mode !== undefined) file.mode = mode;
+}
+
+/** Parses both grammars. A patch with `*** Begin Patch` has the Codex grammar. Throws `ARGUMENTS_INVALID`, which names the line. */
+export function parsePatch(patch: string): readonly FilePatch[] {
+  assertLineBound(countLines(patch));
+  const lines = toByteText(patch.replace(/^\ufeff/, "")).split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  const begin = lines.findIndex((line) => line.trimEnd() === "*** Begin Patch");
+  return assertBounds(begin >= 0 ? parseCodexPatch(lines, begin) : parseUnifiedPatch(lines));
 }

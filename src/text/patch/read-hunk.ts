@@ -4,13 +4,13 @@ import { invalidPatch } from "./file-patch.ts";
 
 const NUMBERED = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
-/** How many lines the head promises; they decide where the text is not clear, and are not insisted on: models miscount. */
+/** The numbers of lines in the header. They decide only where the text is ambiguous, because models often miscount. */
 interface Promised {
   readonly old: number;
   readonly new: number;
 }
 
-/** Reads the hunk whose `@@` line is at `start`; `next` is the line after it. */
+/** Reads the hunk whose `@@` line is at `start`. `next` is the first line after the hunk. */
 export function readHunk(lines: readonly string[], start: number): { readonly hunk: Hunk; readonly next: number } {
   const head = lines[start] ?? "";
   const numbers = NUMBERED.exec(head);
@@ -31,7 +31,7 @@ export function readHunk(lines: readonly string[], start: number): { readonly hu
   };
 }
 
-/** Empty lines at the end belong to the hunk only when its head says so. */
+/** Empty lines at the end belong to the hunk only if the numbers in its header require them. */
 function readBody(lines: readonly string[], start: number, promised: Promised | undefined) {
   const taken: HunkLine[] = [];
   const left = { old: promised?.old ?? 0, new: promised?.new ?? 0 };
@@ -55,7 +55,10 @@ function readBody(lines: readonly string[], start: number, promised: Promised | 
   return { lines: isAsPromised ? taken : taken.slice(0, taken.length - bare), next: at, oldIsOpen, newIsOpen };
 }
 
-/** `--- x` may take away a line `-- x`: with `+++ y` it is the hunk's last lines when they make its numbers true. `-- ` ends a mail of git. */
+/**
+ * Returns true if the line starts another file, or the signature of a mail of git (`-- `). The lines `--- x` and `+++ y` may also change
+ * `-- x` to `++ y`. They count as the hunk's last lines if they complete the numbers in its header.
+ */
 function startsOther(lines: readonly string[], at: number, left: Promised): boolean {
   const line = lines[at] ?? "";
   const isPromised = left.old > 0 || left.new > 0;

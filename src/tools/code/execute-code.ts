@@ -1,16 +1,17 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import { LANGUAGES } from "../../interpreter/language.ts";
+import { heldBytes } from "../../interpreter/output-window.ts";
 import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { loadSnippet } from "../../interpreter/snippets.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { outputText } from "../output-text.ts";
 import { sandboxArgument } from "../sandbox-argument.ts";
-import type { OutputWindows } from "../shown-output.ts";
-import { heldBytes, openOutputWindows, showOutput } from "../shown-output.ts";
+import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 
 export interface ExecuteCodeOptions {
@@ -87,19 +88,15 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
     output: Output,
     async run(context, args) {
       const program = await toProgram(args, snippetsDirectory);
-      const windows = openOutputWindows(maxOutputBytes);
-      using progress = openOutputProgress((message) => context.progress(message));
+      using progress = openOutputProgress((told) => context.progress(told));
       const sandbox = args.sandbox === undefined ? undefined : await context.sandbox(args.sandbox);
       const result = await interpreter.runProgram(context.principal, program, {
         signal: context.signal,
         maxOutputBytes,
-        onOutput: (stream, chunk) => {
-          windows[stream].push(chunk);
-          progress.push(chunk);
-        },
+        onOutput: (_stream, chunk) => progress.push(chunk),
         ...(sandbox && { sandbox }),
       });
-      return toToolResult(context, result, windows);
+      return toToolResult(context, result);
     },
   });
 }
@@ -132,21 +129,18 @@ async function openSnippet(name: string, directory: string | undefined) {
   );
 }
 
-function toToolResult(context: ToolContext, result: ProgramResult, windows: OutputWindows): ToolResult {
+function toToolResult(context: ToolContext, result: ProgramResult): ToolResult {
   const { status } = result;
-  const { truncated, ...streams } = showOutput(context, windows);
+  const { truncated, ...streams } = showOutput(context, result.windows);
   const failure = status === "success" ? "" : `Execution Failed (${status}): ${describeFailure(result)}\n\n`;
-  return {
-    content: [{ type: "text", text: failure + outputText(streams) }],
-    structuredContent: {
-      status,
-      ...streams,
-      exit_code: result.exitCode ?? null,
-      duration_ms: Math.round(result.durationMs),
-      truncated,
-    },
-    isError: status !== "success",
+  const facts = {
+    status,
+    ...streams,
+    exit_code: result.exitCode ?? null,
+    duration_ms: Math.round(result.durationMs),
+    truncated,
   };
+  return { ...dataResult(facts, failure + outputText(streams)), isError: status !== "success" };
 }
 
 function describeFailure({ status, phase, exitCode, signal, outOfMemory, durationMs }: ProgramResult): string {

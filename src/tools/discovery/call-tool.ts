@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { BelljarError } from "../../errors.ts";
 
 const Input = z.strictObject({
   name: z.string().min(1).max(100).describe("Name of the tool to run"),
@@ -16,6 +15,6 @@ export const callTool = defineTool({
   role: "discovery",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: Input,
-  forward: ({ name, arguments: args = {} }) => ({ name, arguments: args }),
-  run: () => Promise.reject(new BelljarError("INTERNAL", "The door makes the call that call_tool names")),
+  delegates: true,
+  run: (context, { name, arguments: args = {} }) => context.call(name, args),
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 
 const Input = z.strictObject({ name: z.string().min(1).max(100).describe("Name of the tool, as search_tools gives it") });
 
@@ -19,11 +20,12 @@ export const describeToolTool = defineTool({
   toolset: "discovery",
   role: "discovery",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  listsOrEnds: true,
   input: Input,
   output: Output,
   async run(context, { name }) {
     const { title, description, inputSchema, outputSchema, annotations } = context.tools.describe(name);
     const facts = { name, title, description, input_schema: inputSchema, output_schema: outputSchema ?? null, annotations };
-    return { content: [{ type: "text", text: JSON.stringify(facts, null, 2) }], structuredContent: facts };
+    return dataResult(facts, JSON.stringify(facts, null, 2));
   },
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 
 const DEFAULT_LIMIT = 10;
 
@@ -23,12 +24,13 @@ export const searchTools = defineTool({
   toolset: "discovery",
   role: "discovery",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  listsOrEnds: true,
   input: Input,
   output: Output,
   async run(context, { query, limit = DEFAULT_LIMIT }) {
     const { tools, total } = await context.tools.search(query, limit);
     const heading = total === 0 ? "No tool matches; use other words" : `${tools.length} of ${total} tools that match`;
     const lines = tools.map(({ name, title, summary, toolset }) => `${name} (${toolset}): ${title}. ${summary}`);
-    return { content: [{ type: "text", text: [heading, ...lines].join("\n") }], structuredContent: { tools, total } };
+    return dataResult({ tools, total }, [heading, ...lines].join("\n"));
   },
 });

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import type { KnownFile } from "../../text/patch/plan-patch.ts";
 import type { Texts } from "../../text/texts.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -95,10 +96,7 @@ function toToolResult(changes: readonly PlannedChange[], change: ChangeResult): 
   const lines = files.map(({ path, status, size }) => `${status} ${showName(path)}${size === null ? "" : ` (${size} bytes now)`}`);
   const heading =
     files.length === 0 ? "The patch changes nothing: the files are so already" : `The patch is applied; files: ${files.length}`;
-  return {
-    content: [{ type: "text", text: [heading, ...lines].join("\n") + undoText(change) }],
-    structuredContent: { files, ...undoField(change) },
-  };
+  return dataResult({ files, ...undoField(change) }, [heading, ...lines].join("\n") + undoText(change));
 }
 
 function toRow({ path, before, after }: PlannedChange): Row {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { GuestFiles } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -26,7 +27,7 @@ export const createDirectory = defineTool({
     const created = !(await isDirectory(files, target, signal));
     if (created) await files.makeDirectory(target, { parents: true, signal });
     const text = created ? `Made the folder ${target}` : `The folder ${target} was there already`;
-    return { content: [{ type: "text", text }], structuredContent: { path: target, created } };
+    return dataResult({ path: target, created }, text);
   },
 });
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -44,7 +45,7 @@ async function deleteFile(context: ToolContext, args: Arguments, changer: FileCh
     const { type } = await sandbox.guest.files.stat(path, { signal });
     const change = type === "file" ? await deleteKept(sandbox, path, signal) : await deleteOther(sandbox, { path, type, args, signal });
     const text = `Deleted the ${type === "directory" ? "folder" : type} ${path}${type === "file" ? undoText(change) : ""}`;
-    return { content: [{ type: "text", text }], structuredContent: { path, type, ...undoField(change) } };
+    return dataResult({ path, type, ...undoField(change) }, text);
   });
 }
 

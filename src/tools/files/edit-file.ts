@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import type { Texts } from "../../text/texts.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
@@ -74,9 +75,6 @@ async function editFile(context: ToolContext, args: Arguments, { changer, texts 
     const change = await changeFile(sandbox, { path, before, after: content }, signal);
     const count = replacements === 1 ? "1 replacement" : `${replacements} replacements`;
     const text = `Edited ${path}: ${count}, ${content.length} bytes now${diffText(diff)}${undoText(change)}`;
-    return {
-      content: [{ type: "text", text }],
-      structuredContent: { path, replacements, size: content.length, ...showDiff(diff), ...undoField(change) },
-    };
+    return dataResult({ path, replacements, size: content.length, ...showDiff(diff), ...undoField(change) }, text);
   });
 }

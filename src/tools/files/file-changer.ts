@@ -45,19 +45,19 @@ export async function readForUndo(files: GuestFiles, path: string, signal: Abort
 }
 
 /**
- * Makes one change, and keeps its undo level beside it. When the change fails the level is dropped again; a server that is killed
- * between the two leaves a level that is passed over, or none, and then the ones before it no longer fit the file.
+ * Keeps the old file as an undo level, and then makes the change. When the change fails the level is dropped again; a server that is
+ * killed between the two leaves a level that is passed over.
  */
 export async function changeFile(sandbox: Sandbox, change: FileChange, signal: AbortSignal): Promise<ChangeResult> {
   const { files } = sandbox.guest;
-  const [kept, changed] = await Promise.allSettled([keepForUndo(sandbox, change, signal), makeChange(files, change, signal)]);
-  if (changed.status === "rejected") {
-    if (kept.status === "fulfilled" && kept.value.name !== undefined && !signal.aborted)
-      await removeUndoEntry(files, kept.value.name, signal);
-    throw changed.reason;
+  const { name, ...kept } = await keepForUndo(sandbox, change, signal);
+  try {
+    await makeChange(files, change, signal);
+  } catch (error) {
+    if (name !== undefined && !signal.aborted) await removeUndoEntry(files, name, signal);
+    throw error;
   }
-  if (kept.status === "rejected") throw kept.reason;
-  return kept.value;
+  return kept;
 }
 
 async function makeChange(files: GuestFiles, { path, after, mode }: FileChange, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import type { FileInfo } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
@@ -36,7 +37,7 @@ export const fileInfo = defineTool({
     const sandbox = await context.sandbox(id);
     const facts = toFacts(toAbsolute(path), await sandbox.guest.files.stat(path, { signal }));
     const lines = Object.entries(facts).map(([name, value]) => `${name}: ${typeof value === "string" ? showName(value) : value}`);
-    return { content: [{ type: "text", text: lines.join("\n") }], structuredContent: facts };
+    return dataResult(facts, lines.join("\n"));
   },
 });
 

@@ -4,13 +4,13 @@ import type { GuestFiles } from "../../sandbox/sandbox.ts";
 import { GrowingBuffer } from "../../text/growing-buffer.ts";
 import { assertText, EDIT_MAX_BYTES } from "../../text/text-limits.ts";
 
-/** A regular file as it is; `undefined` content: there is none at that path. */
+/** A regular file. Without `content`, there is no file at that path. */
 export interface FileState {
   readonly content: Buffer | undefined;
   readonly mode?: number;
 }
 
-/** Rejects with `FILE_TOO_LARGE` past `maxBytes`, and as the guest does for what is no file. */
+/** Rejects with `FILE_TOO_LARGE` for more than `maxBytes`. For a folder or a device it rejects as the guest does. */
 export async function readState(files: GuestFiles, path: string, options: { signal: AbortSignal; maxBytes: number }): Promise<FileState> {
   try {
     const { info, content } = await files.open(path, { signal: options.signal, limit: options.maxBytes + 1 });
@@ -24,7 +24,7 @@ export async function readState(files: GuestFiles, path: string, options: { sign
   }
 }
 
-/** The bytes of a file to edit. Rejects with `FILE_NOT_FOUND`, `FILE_TOO_LARGE`, and `FILE_NOT_TEXT` for one that holds NUL bytes. */
+/** Reads a file to edit. Rejects with `FILE_NOT_FOUND` or `FILE_TOO_LARGE`. For a file with NUL bytes it rejects with `FILE_NOT_TEXT`. */
 export async function readEditable(files: GuestFiles, path: string, signal: AbortSignal): Promise<FileState & { content: Buffer }> {
   const { content, mode } = await readState(files, path, { signal, maxBytes: EDIT_MAX_BYTES });
   if (!content)
@@ -43,6 +43,6 @@ async function collect(content: Readable, maxBytes: number): Promise<Buffer | un
 }
 
 function tooLarge(path: string, maxBytes: number): BelljarError {
-  const message = `"${path}" is larger than ${maxBytes} bytes; change it with a program, as sed -i, by run_command`;
+  const message = `"${path}" is larger than ${maxBytes} bytes; change it with a program such as sed -i, by run_command`;
   return new BelljarError("FILE_TOO_LARGE", message);
 }

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import type { FileInfo } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
@@ -10,7 +11,7 @@ import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { showMode, showName, toIsoTime } from "./file-row.ts";
 import { countParts, parseGlob } from "./glob.ts";
-import { createIgnore } from "./ignore.ts";
+import { GlobMatcher } from "./glob-matcher.ts";
 
 const ENTRIES_MAX = 1_000;
 const TEXT_MAX_BYTES = 131_072;
@@ -90,10 +91,7 @@ async function listDirectory(context: ToolContext, args: Arguments, bounds: RowB
   const heading = `${showName(folder)} (${entries.length} entries${truncated ? ", and more that are not shown" : ""})`;
   const lines = all.map(showRow);
   const rest = describeRest(context, { lines, shown: entries.length, isFull }, "list a subfolder, or ignore more");
-  return {
-    content: [{ type: "text", text: [heading, ...lines.slice(0, entries.length), ...rest].join("\n") }],
-    structuredContent: { path: folder, entries, truncated },
-  };
+  return dataResult({ path: folder, entries, truncated }, [heading, ...lines.slice(0, entries.length), ...rest].join("\n"));
 }
 
 interface Selection {
@@ -143,4 +141,26 @@ function showRow({ path, type, size, mode, modified_at: modifiedAt, target }: Ro
   const name = type === "directory" ? `${showName(path)}/` : showName(path);
   const link = target === undefined ? "" : ` -> ${showName(target)}`;
   return `${mode} ${String(size).padStart(10)} ${modifiedAt} ${name}${link}`;
+}
+
+/** Whether a relative path, or a folder above it, matches one of the globs. */
+export function createIgnore(patterns: readonly string[]): (path: string) => boolean {
+  const globs = patterns.map(parseGlob).filter((glob) => glob !== undefined);
+  if (globs.length === 0) return () => false;
+  const matcher = new GlobMatcher(globs);
+  // Entries of one folder mostly come one after the other: where its path led need not be found again.
+  let known = { folder: "", state: matcher.start() };
+
+  return (path) => {
+    if (!path.startsWith(known.folder)) known = { folder: "", state: matcher.start() };
+    const state = known.state.slice();
+    let end = known.folder.length;
+    for (const char of path.slice(end)) {
+      if (char === "/" && matcher.isMatch(state)) return true;
+      matcher.step(state, char);
+      end += char.length;
+      if (char === "/") known = { folder: path.slice(0, end), state: state.slice() };
+    }
+    return matcher.isMatch(state);
+  };
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { posix } from "node:path";
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { GuestFiles } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -42,10 +43,7 @@ export const moveFile = defineTool({
     await files.stat(source, { signal });
     await files.makeDirectory(posix.dirname(destination), { parents: true, signal });
     await move(files, { source, destination, replace: args.overwrite === true, signal });
-    return {
-      content: [{ type: "text", text: `Moved ${source} to ${destination}` }],
-      structuredContent: { source, destination },
-    };
+    return dataResult({ source, destination }, `Moved ${source} to ${destination}`);
   },
 });
 

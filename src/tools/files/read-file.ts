@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
@@ -165,12 +166,8 @@ interface Reading {
 function toToolResult({ args, slice, text, size, encoding, mimeType }: Reading): ToolResult {
   const startLine = args.start_line ?? 1;
   const isBase64 = encoding === "base64";
-  return {
-    content: [
-      { type: "text", text: args.line_numbers ? numberLines(text, startLine) : text },
-      ...describeRest(slice, args, size).map((note) => ({ type: "text" as const, text: note })),
-    ],
-    structuredContent: {
+  return dataResult(
+    {
       path: toAbsolute(args.path),
       content: text,
       encoding,
@@ -180,7 +177,11 @@ function toToolResult({ args, slice, text, size, encoding, mimeType }: Reading):
       truncated: slice.isCut,
       ...(mimeType !== undefined && { mime_type: mimeType }),
     },
-  };
+    [
+      { type: "text", text: args.line_numbers ? numberLines(text, startLine) : text },
+      ...describeRest(slice, args, size).map((note) => ({ type: "text" as const, text: note })),
+    ],
+  );
 }
 
 /** Undefined for what is no UTF-8. */

@@ -1,4 +1,5 @@
 import type { ToolResult } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Guest, Sandbox } from "../../sandbox/sandbox.ts";
 import { toAbsolute } from "../sandbox-path.ts";
@@ -16,22 +17,20 @@ export interface ReadImageOptions {
 export async function readImage({ guest }: Sandbox, { path, mimeType, signal }: ReadImageOptions): Promise<ToolResult> {
   const bytes = await readBounded(guest, path, signal);
   const absolute = toAbsolute(path);
-  return {
-    content: [
-      { type: "text", text: `${absolute}: ${mimeType}, ${bytes.length} bytes` },
-      { type: "image", data: bytes.toString("base64"), mimeType },
-    ],
-    structuredContent: {
-      path: absolute,
-      content: "",
-      encoding: "base64",
-      size: bytes.length,
-      start_line: null,
-      end_line: null,
-      truncated: false,
-      mime_type: mimeType,
-    },
+  const facts = {
+    path: absolute,
+    content: "",
+    encoding: "base64",
+    size: bytes.length,
+    start_line: null,
+    end_line: null,
+    truncated: false,
+    mime_type: mimeType,
   };
+  return dataResult(facts, [
+    { type: "text", text: `${absolute}: ${mimeType}, ${bytes.length} bytes` },
+    { type: "image", data: bytes.toString("base64"), mimeType },
+  ]);
 }
 
 async function readBounded(guest: Guest, path: string, signal: AbortSignal): Promise<Buffer> {

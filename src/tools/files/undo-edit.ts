@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { GuestFiles, Sandbox } from "../../sandbox/sandbox.ts";
 import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
@@ -68,7 +69,7 @@ async function undoEdit(context: ToolContext, args: Arguments, { changer, texts 
     if (!args.force && digestOf(now?.content) !== found.entry.after) throw changedSince(args.path);
     const change = diffRequest(path, now?.content, found.entry.before.content);
     const diff = now && (await texts.run("diff", change, { owner: context.principal.id, signal }));
-    await restore(sandbox, found.entry, now, signal);
+    await restore(sandbox, { path, before: found.entry.before, now }, signal);
     await removeUndoEntry(files, found.name, signal);
     return toResult(path, found, diff);
   });
@@ -97,12 +98,13 @@ async function findEffective(
   return findEffective(files, { path, now, signal });
 }
 
-async function restore(
-  { guest }: Sandbox,
-  { path, before }: Found["entry"],
-  now: FileState | undefined,
-  signal: AbortSignal,
-): Promise<void> {
+interface Restored {
+  readonly path: string;
+  readonly before: FileState;
+  readonly now: FileState | undefined;
+}
+
+async function restore({ guest }: Sandbox, { path, before, now }: Restored, signal: AbortSignal): Promise<void> {
   if (before.content) await guest.files.write(path, before.content, { signal, ...(before.mode !== undefined && { mode: before.mode }) });
   else if (now === undefined || now.content) await guest.files.remove(path, { signal });
 }
@@ -113,10 +115,7 @@ function toResult(path: string, { entry, levels }: Found, change: TextDiff | und
   const existed = entry.before.content !== undefined;
   const left = levels - 1;
   const done = existed ? `${path} is as it was before its last change` : `${path} is gone, as it was before its last change`;
-  return {
-    content: [{ type: "text", text: `${done}; ${left} more can be taken back${diffText(diff)}` }],
-    structuredContent: { path, existed, levels_left: left, ...showDiff(diff) },
-  };
+  return dataResult({ path, existed, levels_left: left, ...showDiff(diff) }, `${done}; ${left} more can be taken back${diffText(diff)}`);
 }
 
 function changedSince(path: string): BelljarError {

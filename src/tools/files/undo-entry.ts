@@ -3,55 +3,37 @@ import type { FileState } from "./file-state.ts";
 
 /** What a file was before one change, and what the change left. */
 export interface UndoEntry {
-  readonly path: string;
   readonly before: FileState;
   /** Digest of the content that the change left; null: it left no file. */
   readonly after: string | null;
 }
 
-interface Header {
-  readonly path: string;
-  readonly existed: boolean;
-  readonly mode: number;
+/** What the name of a level in the store says. The file itself holds the old content and nothing else. */
+export interface UndoName {
+  /** The digest of the path of the file that was changed. */
+  readonly file: string;
+  readonly level: number;
+  /** Null: there was no file. */
+  readonly before: { readonly mode: number; readonly digest: string } | null;
   readonly after: string | null;
 }
 
-export const ENTRY_HEADER_MAX_BYTES = 16_384;
-const NEWLINE = 0x0a;
+const NONE = "none";
+const NAME = /^([0-9a-f]{32})-([0-9]{10})-(?:none|([0-7]{3})-([0-9a-f]{64}))-(none|[0-9a-f]{64})$/;
 
 export function digestOf(content: Buffer | undefined): string | null {
   return content ? createHash("sha256").update(content).digest("hex") : null;
 }
 
-/** One line of JSON, then the bytes. */
-export function encodeUndoEntry({ path, before, after }: UndoEntry): Buffer {
-  const header: Header = { path, existed: before.content !== undefined, mode: before.mode ?? 0o644, after };
-  return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), before.content ?? Buffer.alloc(0)]);
+export function formatUndoName({ file, level, before, after }: UndoName): string {
+  const old = before ? `${before.mode.toString(8).padStart(3, "0")}-${before.digest}` : NONE;
+  return `${file}-${String(level).padStart(10, "0")}-${old}-${after ?? NONE}`;
 }
 
-/** Undefined for what is no entry: root inside the sandbox may have written anything there. */
-export function decodeUndoEntry(bytes: Buffer): UndoEntry | undefined {
-  const end = bytes.subarray(0, ENTRY_HEADER_MAX_BYTES).indexOf(NEWLINE);
-  const header = end < 0 ? undefined : parseHeader(bytes.toString("utf8", 0, end));
-  if (!header) return undefined;
-  const content = header.existed ? bytes.subarray(end + 1) : undefined;
-  return { path: header.path, before: { content, mode: header.mode }, after: header.after };
-}
-
-function parseHeader(text: string): Header | undefined {
-  const value = parseJson(text);
-  if (typeof value !== "object" || value === null) return undefined;
-  const { path, existed, mode, after } = value as Partial<Record<keyof Header, unknown>>;
-  if (typeof path !== "string" || typeof existed !== "boolean") return undefined;
-  if (typeof mode !== "number" || !Number.isInteger(mode) || mode < 0 || mode > 0o777) return undefined;
-  if (after !== null && typeof after !== "string") return undefined;
-  return { path, existed, mode, after };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** Undefined for any other name: root inside the sandbox may have written anything there. */
+export function parseUndoName(name: string): UndoName | undefined {
+  const [, file, level, mode, digest, after] = NAME.exec(name) ?? [];
+  if (file === undefined || after === undefined) return undefined;
+  const before = mode === undefined || digest === undefined ? null : { mode: Number.parseInt(mode, 8), digest };
+  return { file, level: Number(level), before, after: after === NONE ? null : after };
 }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { FileChanger } from "./file-changer.ts";
@@ -50,10 +51,7 @@ export function createWriteFile(changer: FileChanger): Tool {
         return changeFile(sandbox, { path: target, before, after, ...(mode !== undefined && { mode: Number.parseInt(mode, 8) }) }, signal);
       });
       const text = `Wrote ${after.length} bytes to ${target}${undoText(change)}`;
-      return {
-        content: [{ type: "text", text }],
-        structuredContent: { path: target, size: after.length, ...undoField(change) },
-      };
+      return dataResult({ path: target, size: after.length, ...undoField(change) }, text);
     },
   });
 }

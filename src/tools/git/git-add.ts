@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathsArgument, repositoryArgument } from "./git-arguments.ts";
 import { readStatus, STATUS_SHAPE, statusText } from "./repository-status.ts";
@@ -27,6 +28,6 @@ export const gitAdd = defineTool({
     const place = { sandbox: await context.sandbox(id), path, signal: context.signal };
     await runGit(place, ["add", ...(paths ? ["--", ...paths] : ["--all"])]);
     const status = await readStatus(place);
-    return { content: [{ type: "text", text: statusText(status) }], structuredContent: status };
+    return dataResult(status, statusText(status));
   },
 });

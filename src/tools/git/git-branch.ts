@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { branchArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
 import type { GitFolder } from "./run-git.ts";
@@ -56,7 +57,7 @@ export const gitBranch = defineTool({
     const branches = found.slice(0, BRANCHES_MAX);
     const current = found.find((branch) => branch.current)?.name ?? null;
     const text = branches.map(branchText).join("\n") || "No branches: there are no commits yet";
-    return { content: [{ type: "text", text }], structuredContent: { branches, current, truncated: found.length > branches.length } };
+    return dataResult({ branches, current, truncated: found.length > branches.length }, text);
   },
 });
 

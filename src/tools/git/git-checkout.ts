@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { branchArgument, pathsArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
 import { readStatus, STATUS_SHAPE, statusText } from "./repository-status.ts";
@@ -48,7 +49,7 @@ export const gitCheckout = defineTool({
     const place = { sandbox: await context.sandbox(args.sandbox), path: args.path, signal: context.signal };
     await runGit(place, checkoutArguments(args));
     const status = await readStatus(place);
-    return { content: [{ type: "text", text: statusText(status) }], structuredContent: status };
+    return dataResult(status, statusText(status));
   },
 });
 

@@ -1,12 +1,12 @@
 import { posix } from "node:path";
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import { branchArgument, NETWORK_TIMEOUT_MS, networkTimeoutArgument } from "./git-arguments.ts";
 import { credentialArgument, credentialSettings } from "./git-credential.ts";
-import { findAddressProblem } from "./remote-address.ts";
 import { LINE_BYTES, READ_ONLY, runGit } from "./run-git.ts";
 
 const Input = z
@@ -47,7 +47,7 @@ export const gitClone = defineTool({
     const settings = credential ? credentialSettings(url, credential) : {};
     const sandbox = await context.sandbox(id);
     const options = [...(branch === undefined ? [] : [`--branch=${branch}`]), ...(depth === undefined ? [] : [`--depth=${depth}`])];
-    using progress = openOutputProgress((message) => context.progress(message));
+    using progress = openOutputProgress((told) => context.progress(told));
     const onOutput = (chunk: Buffer) => progress.push(chunk);
     const { signal } = context;
     await runGit({ sandbox, path: undefined, signal }, ["clone", "--progress", ...options, "--", url, path], {
@@ -64,7 +64,7 @@ export const gitClone = defineTool({
     const current = await runGit(place, ["branch", "--show-current"], { ...READ_ONLY, maxOutputBytes: LINE_BYTES });
     const cloned = { path: toAbsolute(path), branch: current.stdout.trim() || null, commit: head.stdout.trim() || null, url };
     const at = cloned.commit === null ? "It is empty" : `At ${cloned.commit}${cloned.branch === null ? "" : ` on ${cloned.branch}`}`;
-    return { content: [{ type: "text", text: `Cloned ${url} to ${cloned.path}\n${at}` }], structuredContent: cloned };
+    return dataResult(cloned, `Cloned ${url} to ${cloned.path}\n${at}`);
   },
 });
 
@@ -73,4 +73,21 @@ function folderName(url: string): string {
   const last = posix.basename(url.replace(/(?<!\/)\/+$/, "").replace(/\/\.git$/, "")).replace(/^.*:/, "");
   const name = last.replace(/\.git$/, "");
   return name.startsWith("-") || name === "." || name === ".." ? "" : name;
+}
+
+const SCHEMES = new Set(["https:", "http:", "ssh:", "git:", "file:"]);
+const SCP = /^(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9[][A-Za-z0-9._[\]-]*:(?!\/\/).+$/;
+
+/** Undefined for an address that git may be given: no option, no transport that runs a program, no password in it. */
+function findAddressProblem(url: string): string | undefined {
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000-\u001f\u007f]/.test(url)) return "must not hold control characters";
+  if (url.startsWith("-")) return "must not begin with a dash";
+  if (/^[A-Za-z0-9+.-]*::/.test(url)) return "names a transport that runs a program; use https, ssh, git or file";
+  if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(url)) return SCP.test(url) || !url.includes(":") ? undefined : "is no address that git knows";
+  if (!URL.canParse(url)) return "is no address";
+  const { protocol, username, password, hostname } = new URL(url);
+  if (!SCHEMES.has(protocol)) return "must be https, http, ssh, git or file";
+  if (password !== "" || (username !== "" && protocol !== "ssh:")) return "must hold no user or password; give them as credential";
+  return hostname.startsWith("-") || username.startsWith("-") ? "has a host that begins with a dash" : undefined;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { Change, changeLines, FILES_MAX, parseChanges, sumLines } from "./change-list.ts";
 import { repositoryArgument } from "./git-arguments.ts";
@@ -64,7 +65,7 @@ export const gitCommit = defineTool({
     const { commit, branch, subject, author, files, insertions, deletions } = made;
     const head = `Committed ${commit}${branch === null ? "" : ` on ${branch}`}\n${subject}\n${author}`;
     const text = `${head}\n${files.length} files, +${insertions} -${deletions}\n${changeLines(files).join("\n")}`.trimEnd();
-    return { content: [{ type: "text", text }], structuredContent: { ...made, files: files.slice(0, FILES_MAX) } };
+    return dataResult({ ...made, files: files.slice(0, FILES_MAX) }, text);
   },
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathsArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
 import { READ_ONLY, runGit } from "./run-git.ts";
@@ -70,7 +71,7 @@ export const gitLog = defineTool({
     const truncated = isCut || all.length > maxCount;
     const more = truncated ? [`[There are more: go on with skip ${skip + commits.length}]`] : [];
     const text = [...commits.map(commitText), ...more].join("\n") || "No commits";
-    return { content: [{ type: "text", text }], structuredContent: { commits, truncated } };
+    return dataResult({ commits, truncated }, text);
   },
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -42,7 +43,7 @@ export const gitPull = defineTool({
     const settings = await remoteSettings(place, { remote, credential, isPush: false });
     const env = { ...(await identityVariables(place, {})), ...settings.env };
     const before = await readHead(place);
-    using progress = openOutputProgress((message) => context.progress(message));
+    using progress = openOutputProgress((told) => context.progress(told));
     const from = branch === undefined ? [] : ["--", remote, branch];
     const pull = ["pull", "--progress", "--no-edit", FLAGS[strategy], ...from];
     await runGit(place, pull, { ...settings, env, timeoutMs, onOutput: (chunk) => progress.push(chunk) }).catch((error: unknown) =>
@@ -52,7 +53,7 @@ export const gitPull = defineTool({
     const files = before === null || before === after ? [] : await readFiles(place, before, after);
     const pulled = { before, after, updated: before !== after, files: files.slice(0, FILES_MAX) };
     const text = pulled.updated ? [`From ${before ?? "nothing"} to ${after}`, ...changeLines(files)].join("\n") : `Up to date at ${after}`;
-    return { content: [{ type: "text", text }], structuredContent: pulled };
+    return dataResult(pulled, text);
   },
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { branchArgument, NETWORK_TIMEOUT_MS, networkTimeoutArgument, remoteArgument, repositoryArgument } from "./git-arguments.ts";
@@ -45,13 +46,13 @@ export const gitPush = defineTool({
     const flags = { "set-upstream": args.set_upstream, "force-with-lease": args.force_with_lease, tags: args.tags };
     const named = Object.entries(flags).flatMap(([name, isSet]) => (isSet ? [`--${name}`] : []));
     const settings = await remoteSettings(place, { remote, credential, isPush: true });
-    using progress = openOutputProgress((message) => context.progress(message));
+    using progress = openOutputProgress((told) => context.progress(told));
     const onOutput = (chunk: Buffer) => progress.push(chunk);
     const options = { ...settings, timeoutMs, onOutput };
     const answer = await runGit(place, ["push", "--porcelain", "--progress", ...named, "--", remote, branch], options);
     const updates = parseUpdates(answer.stdout);
     const text = updates.map(({ from, to, status, summary }) => `${status}: ${from} -> ${to} ${summary}`).join("\n");
-    return { content: [{ type: "text", text: `Pushed to ${remote}\n${text}` }], structuredContent: { remote, updates } };
+    return dataResult({ remote, updates }, `Pushed to ${remote}\n${text}`);
   },
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { repositoryArgument } from "./git-arguments.ts";
 import { readStatus, STATUS_SHAPE, statusText } from "./repository-status.ts";
@@ -17,6 +18,6 @@ export const gitStatus = defineTool({
   output: z.object(STATUS_SHAPE),
   async run(context, { path, sandbox: id }) {
     const status = await readStatus({ sandbox: await context.sandbox(id), path, signal: context.signal });
-    return { content: [{ type: "text", text: statusText(status) }], structuredContent: status };
+    return dataResult(status, statusText(status));
   },
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -50,7 +51,7 @@ export const npmInstall = defineTool({
     if (answer.exit_code !== 0) throw failure(command, answer);
     const { added, removed, changed } = parseAnswer(answer.stdout);
     const installed = { added, removed, changed, duration_ms: answer.duration_ms };
-    return { content: [{ type: "text", text: factLines(installed) }], structuredContent: installed };
+    return dataResult(installed, factLines(installed));
   },
 });
 

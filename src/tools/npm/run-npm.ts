@@ -1,9 +1,11 @@
 import * as z from "zod";
 import type { ToolContext, ToolResult } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import { openOutputWindows } from "../../interpreter/output-window.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { factLines, outputText } from "../output-text.ts";
-import { openOutputWindows, showOutput } from "../shown-output.ts";
+import { showOutput } from "../shown-output.ts";
 
 export interface NpmCall {
   readonly sandbox: Sandbox;
@@ -33,7 +35,7 @@ const ENV = { NPM_CONFIG_UPDATE_NOTIFIER: "false", NPM_CONFIG_FUND: "false", NPM
 /** Runs npm to its end and tells the caller how it goes on. Rejects with `COMMAND_NOT_FOUND` where there is no npm. */
 export async function runNpm(context: ToolContext, { sandbox, path, args, timeoutMs, env }: NpmCall): Promise<NpmAnswer> {
   const windows = openOutputWindows(HELD_BYTES);
-  using progress = openOutputProgress((message) => context.progress(message));
+  using progress = openOutputProgress((told) => context.progress(told));
   const exit = await sandbox.guest.run({
     argv: ["npm", ...args],
     env: { ...ENV, ...env },
@@ -57,8 +59,5 @@ export async function runNpm(context: ToolContext, { sandbox, path, args, timeou
 /** A script's own exit code is a result. */
 export function npmResult(answer: NpmAnswer): ToolResult {
   const { stdout, stderr, ...facts } = answer;
-  return {
-    content: [{ type: "text", text: `${outputText({ stdout, stderr })}--- result ---\n${factLines(facts)}` }],
-    structuredContent: answer,
-  };
+  return dataResult(answer, `${outputText({ stdout, stderr })}--- result ---\n${factLines(facts)}`);
 }

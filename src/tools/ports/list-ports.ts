@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { PortUrls } from "./port-urls.ts";
 
@@ -32,10 +33,7 @@ export function createListPorts(urls: PortUrls): Tool {
       const truncated = rows.length > ports.length;
       const lines = ports.map(({ port, address, url }) => `${port} ${address ?? "nothing listens"}${url === null ? "" : ` ${url}`}`);
       const text = lines.length === 0 ? "Nothing listens, and there are no links." : lines.join("\n");
-      return {
-        content: [{ type: "text", text: truncated ? `${text}\n... and ${rows.length - ports.length} more` : text }],
-        structuredContent: { ports, truncated },
-      };
+      return dataResult({ ports, truncated }, truncated ? `${text}\n... and ${rows.length - ports.length} more` : text);
     },
   });
 }

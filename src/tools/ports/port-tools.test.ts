@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createCatalog } from "../../catalog/catalog.ts";
+import { fixedTools } from "../../catalog/tool-source.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { openFakeSandboxes } from "../../../test/support/fake-sandboxes.ts";
 import { textOf } from "../../../test/support/tool-caller.ts";
@@ -8,7 +9,7 @@ import { portTools } from "./port-tools.ts";
 async function openPorts() {
   const home = await openFakeSandboxes();
   const catalog = createCatalog({
-    tools: portTools(async ({ port, token = "" }) => ({ url: `http://${port}/?${token}`, pathUrl: `/ports/${port}` })),
+    sources: [fixedTools(portTools(async ({ port, token = "" }) => ({ url: `http://${port}/?${token}`, pathUrl: `/ports/${port}` })))],
     sandboxes: home.sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
@@ -22,15 +23,15 @@ describe("the ports tools", () => {
   it("give the same URL for a port each time, and say when nothing listens", async () => {
     await using ports = await openPorts();
     const made = await ports.call("register_port", { port: 8000 });
-    expect(made.structuredContent).toMatchObject({
+    expect(made.structured).toMatchObject({
       port: 8000,
       url: expect.stringMatching(/^http:\/\/8000\/\?.{43}$/),
       path_url: "/ports/8000",
     });
     expect(textOf(made)).toContain("Nothing listens on port 8000 yet");
-    expect((await ports.call("register_port", { port: 8000 })).structuredContent).toEqual(made.structuredContent);
+    expect((await ports.call("register_port", { port: 8000 })).structured).toEqual(made.structured);
     const listed = await ports.call("list_ports", {});
-    expect(listed.structuredContent).toMatchObject({ ports: [{ port: 8000, address: null }], truncated: false });
+    expect(listed.structured).toMatchObject({ ports: [{ port: 8000, address: null }], truncated: false });
   });
 
   it("refuse what is no port, and sandboxes of others", async () => {

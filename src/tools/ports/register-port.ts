@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { PortUrls } from "./port-urls.ts";
 
@@ -24,10 +25,10 @@ export function createRegisterPort(urls: PortUrls): Tool {
       const [{ url, pathUrl }, { listening }] = await Promise.all([urls(link), sandbox.ports()]);
       const isListening = listening.some((one) => one.port === port);
       const advice = isListening ? "" : `\nNothing listens on port ${port} yet: start the server before the user opens the URL.`;
-      return {
-        content: [{ type: "text", text: `Port ${port} opens at ${url}\nBy path: ${pathUrl}${advice}` }],
-        structuredContent: { port, url, path_url: pathUrl, listening: isListening },
-      };
+      return dataResult(
+        { port, url, path_url: pathUrl, listening: isListening },
+        `Port ${port} opens at ${url}\nBy path: ${pathUrl}${advice}`,
+      );
     },
   });
 }

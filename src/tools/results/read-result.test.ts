@@ -2,7 +2,9 @@ import { expect, it } from "vitest";
 import { createNoSandboxes } from "../../../test/support/no-sandboxes.ts";
 import * as z from "zod";
 import { createCatalog } from "../../catalog/catalog.ts";
+import { fixedTools } from "../../catalog/tool-source.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { readResult } from "./read-result.ts";
 
@@ -16,15 +18,15 @@ const long = defineTool({
   toolset: "test",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({}),
-  run: async () => ({ content: [{ type: "text", text: TEXT }] }),
+  run: async () => textResult(TEXT),
 });
 
 function open() {
   return createCatalog({
-    tools: [long, readResult],
+    sources: [fixedTools([long, readResult])],
     sandboxes: createNoSandboxes(),
     defaultSandbox: () => ({ name: "default", options: {} }),
-    maxTextBytes: 4_096,
+    limits: { textBytes: 4_096 },
   });
 }
 
@@ -35,9 +37,9 @@ it("gives the rest of a cut result from where the cut result says", async () => 
   const uri = /belljar:\/\/\S+\d/.exec(note ?? "")?.[0];
   let text = shown ?? "";
   for (let args: object | undefined = { uri, limit: 1_500 }; args;) {
-    const { structuredContent = {} } = await catalog.call(LOCAL, "read_result", args, { signal });
-    text += String(structuredContent["text"]);
-    args = structuredContent["next_offset"] === null ? undefined : { uri, limit: 1_500, offset: structuredContent["next_offset"] };
+    const { structured = {} } = await catalog.call(LOCAL, "read_result", args, { signal });
+    text += String(structured["text"]);
+    args = structured["next_offset"] === null ? undefined : { uri, limit: 1_500, offset: structured["next_offset"] };
   }
   expect(text).toBe(TEXT);
 });

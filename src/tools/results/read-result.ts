@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 
 const PART_MAX = 262_144;
 const DEFAULT_PART = 65_536;
@@ -44,12 +45,9 @@ export const readResult = defineTool({
     const end = part.offset + part.bytes;
     const next = end < part.total ? end : null;
     const note = next === null ? `[End; ${part.total} bytes in all]` : `[Go on with offset ${next}; ${part.total} bytes in all]`;
-    return {
-      content: [
-        { type: "text", text: part.text },
-        { type: "text", text: note },
-      ],
-      structuredContent: { text: part.text, offset: part.offset, next_offset: next, total_bytes: part.total },
-    };
+    return dataResult({ text: part.text, offset: part.offset, next_offset: next, total_bytes: part.total }, [
+      { type: "text", text: part.text },
+      { type: "text", text: note },
+    ]);
   },
 });

@@ -2,13 +2,15 @@ import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { labelsSchema } from "../../sandbox/wire/texts-schema.ts";
 import { Created, jsonResult, limitArguments, toLimits } from "./sandbox-results.ts";
 
 const Input = z.strictObject({
   template: z.string().min(1).max(63).optional().describe("What it starts from; default base"),
+  runtime: z.string().min(1).max(40).optional().describe("Which of the server's runtimes makes it; default the server's choice"),
   ...limitArguments,
   timeout_s: z.number().int().min(1).max(31_536_000).optional().describe("How long it lives without being extended"),
-  metadata: z.record(z.string().min(1).max(128), z.string().max(4_096)).optional().describe("Labels to find it by"),
+  metadata: labelsSchema.optional().describe("Labels to find it by"),
 });
 
 export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool {
@@ -24,10 +26,11 @@ export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool 
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     input: Input,
     output: Created,
-    async run(context, { template, timeout_s: timeoutS, metadata, ...limits }) {
+    async run(context, { template, runtime, timeout_s: timeoutS, metadata, ...limits }) {
       const options = {
         limits: toLimits(limits),
         ...(template !== undefined && { template }),
+        ...(runtime !== undefined && { runtime }),
         ...(timeoutS !== undefined && { timeoutMs: timeoutS * 1_000 }),
         ...(metadata && { metadata }),
       };

@@ -1,10 +1,12 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import { heldBytes } from "../../interpreter/output-window.ts";
 import { outputText } from "../output-text.ts";
 import { runShell } from "../run-shell.ts";
 import { pathArgument } from "../sandbox-path.ts";
-import { heldBytes, showOutput } from "../shown-output.ts";
+import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { commandArgument, envArgument } from "../shell/command-argument.ts";
 import { idArgument } from "./sandbox-results.ts";
@@ -45,10 +47,10 @@ export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "ma
       const { exit, windows } = await runShell(sandbox, context, command);
       const { truncated, ...streams } = showOutput(context, windows);
       const facts = { exit_code: exit.exitCode ?? null, signal: exit.signal ?? null, timed_out: exit.timedOut };
-      return {
-        content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${JSON.stringify({ ...facts, truncated })}` }],
-        structuredContent: { ...streams, ...facts, truncated },
-      };
+      return dataResult(
+        { ...streams, ...facts, truncated },
+        `${outputText(streams)}--- result ---\n${JSON.stringify({ ...facts, truncated })}`,
+      );
     },
   });
 }

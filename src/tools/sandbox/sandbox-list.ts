@@ -1,7 +1,8 @@
 import * as z from "zod";
-import type { Tool } from "../../catalog/tool.ts";
+import type { Tool, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { LIVE_STATES, SANDBOX_STATES, type Sandboxes } from "../../sandbox/sandbox.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import { LIVE_STATES, type SandboxPage, SANDBOX_STATES, type Sandboxes } from "../../sandbox/sandbox.ts";
 import { fitRows } from "../shown-rows.ts";
 import { Listed, toListed } from "./sandbox-results.ts";
 
@@ -14,6 +15,7 @@ const Input = z.strictObject({
     .union([z.enum(SANDBOX_STATES), z.array(z.enum(SANDBOX_STATES)).min(1).max(SANDBOX_STATES.length)])
     .optional()
     .describe("Only those in this state, or in one of these; default all that have not ended"),
+  cursor: z.string().min(1).max(256).optional().describe("next_cursor of the page before"),
   limit: z.number().int().min(1).max(1_000).optional().describe(`Most to return; default ${LIMIT}`),
 });
 
@@ -27,15 +29,22 @@ export function createSandboxList(sandboxes: Pick<Sandboxes, "list">): Tool {
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     listsOrEnds: true,
     input: Input,
-    output: z.object({ sandboxes: z.array(Listed) }),
-    async run(context, { state_filter: filter, limit = LIMIT }) {
-      const state = filter === undefined ? LIVE_STATES : [filter].flat();
-      const infos = await sandboxes.list(context.principal, { state });
-      const listed = fitRows(infos.map(toListed), { rows: limit, bytes: TEXT_MAX_BYTES }, (row) => JSON.stringify(row));
-      const rest = infos.length - listed.length;
-      const text = JSON.stringify(listed);
-      const notes = rest > 0 ? [{ type: "text" as const, text: `[${rest} more that are not shown]` }] : [];
-      return { content: [{ type: "text", text }, ...notes], structuredContent: { sandboxes: listed } };
+    output: z.object({ sandboxes: z.array(Listed), next_cursor: z.string().optional().describe("Ask with it for the next page") }),
+    async run(context, { state_filter: states, cursor, limit = LIMIT }) {
+      const filter = { state: states === undefined ? LIVE_STATES : [states].flat() };
+      const ask = (most: number) => sandboxes.list(context.principal, { filter, cursor, limit: most });
+      const page = await ask(limit);
+      const fitting = fitRows(page.sandboxes.map(toListed), { rows: limit, bytes: TEXT_MAX_BYTES }, (row) => JSON.stringify(row));
+      // The cursor must stand behind the last one that is shown.
+      const shown = fitting.length < page.sandboxes.length ? await ask(Math.max(1, fitting.length)) : page;
+      return toResult(shown);
     },
   });
+}
+
+function toResult({ sandboxes, nextCursor }: SandboxPage): ToolResult {
+  const listed = sandboxes.map(toListed);
+  const more = nextCursor === undefined ? [] : [{ type: "text" as const, text: `[There are more: ask with cursor ${nextCursor}]` }];
+  const page = { sandboxes: listed, ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
+  return dataResult(page, [{ type: "text", text: JSON.stringify(listed) }, ...more]);
 }

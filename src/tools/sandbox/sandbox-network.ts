@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import type { ToolResult } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { formatPolicy } from "../../sandbox/network-ceiling.ts";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -48,10 +49,10 @@ function toPolicy(allow: readonly string[]): Policy {
 }
 
 function toResult({ network, networkCeiling = network }: SandboxInfo): ToolResult {
-  return {
-    content: [{ type: "text", text: `Allowed: ${formatPolicy(network)}\nAt most: ${formatPolicy(networkCeiling)}` }],
-    structuredContent: { allow: rulesOf(network), at_most: rulesOf(networkCeiling) },
-  };
+  return dataResult(
+    { allow: rulesOf(network), at_most: rulesOf(networkCeiling) },
+    `Allowed: ${formatPolicy(network)}\nAt most: ${formatPolicy(networkCeiling)}`,
+  );
 }
 
 function rulesOf(policy: Policy): readonly string[] {

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { ToolResult } from "../../catalog/tool.ts";
-import { SANDBOX_STATES, type SandboxInfo } from "../../sandbox/sandbox.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import type { SandboxInfo } from "../../sandbox/sandbox.ts";
+import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
 
 const MEBIBYTE = 1_048_576;
 
@@ -16,14 +18,14 @@ export const Created = z.object({ id: z.string(), short_id: z.string(), ip: z.st
 export const Listed = z.object({
   sandboxID: z.string(),
   templateID: z.string(),
-  state: z.enum(SANDBOX_STATES).describe("unresponsive: it lives and does not answer; it can be killed"),
+  state: sandboxSchema.shape.state,
   stateReason: z.string().nullable().describe("Who does not answer"),
   startedAt: z.string(),
   endAt: z.string().nullable().describe("When it ends, or when it ended"),
   cpuCount: z.number().nullable().describe("null when it has no limit"),
   memoryMB: z.number().int().nullable().describe("null when it has no limit"),
   ip: z.string().nullable(),
-  metadata: z.record(z.string(), z.string()),
+  metadata: sandboxSchema.shape.metadata,
 });
 
 export function toListed({
@@ -63,5 +65,5 @@ export const limitArguments = {
 
 /** The structured result, and the same as JSON for the model. */
 export function jsonResult(value: Readonly<Record<string, unknown>>): ToolResult {
-  return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
+  return dataResult(value, JSON.stringify(value));
 }

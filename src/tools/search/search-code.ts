@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
@@ -87,10 +88,10 @@ async function searchCode(context: ToolContext, args: Arguments, programs: Searc
     ...(isFull ? [] : describeEnd(await program.ended(), all.length)),
   ];
   const heading = matches.length === 0 ? `No code matches in ${showName(target.absolute)}` : `${matches.length} places match`;
-  return {
-    content: [{ type: "text", text: [heading, ...lines.slice(0, matches.length), ...notes].join("\n") }],
-    structuredContent: { path: target.absolute, matches, truncated: notes.length > 0 },
-  };
+  return dataResult(
+    { path: target.absolute, matches, truncated: notes.length > 0 },
+    [heading, ...lines.slice(0, matches.length), ...notes].join("\n"),
+  );
 }
 
 function toArguments(args: Arguments, target: SearchTarget): readonly string[] {

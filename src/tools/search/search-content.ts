@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { InnerProgram } from "../inner-program.ts";
@@ -118,10 +119,10 @@ async function searchLines(context: ToolContext, program: InnerProgram, { target
     ...(dropped > 0 ? [`[${dropped} matches on lines of more than ${RECORD_MAX_BYTES} bytes are not shown]`] : []),
   ];
   const heading = matches.length === 0 ? `No line matches in ${showName(target.absolute)}` : `${matches.length} lines match`;
-  return {
-    content: [{ type: "text", text: [heading, ...shown, ...notes].join("\n") }],
-    structuredContent: { mode: "content", path: target.absolute, matches, truncated: notes.length > 0 },
-  };
+  return dataResult(
+    { mode: "content", path: target.absolute, matches, truncated: notes.length > 0 },
+    [heading, ...shown, ...notes].join("\n"),
+  );
 }
 
 /** Under the name of each file: `12:` before a match, `11-` before its neighbours, `--` between places. */
@@ -154,8 +155,8 @@ async function searchCounts(
     ...(isFull ? [] : describeEnd(await program.ended(), all.length)),
   ];
   const heading = files.length === 0 ? `No file has a match in ${showName(target.absolute)}` : `${files.length} files have matches`;
-  return {
-    content: [{ type: "text", text: [heading, ...lines.slice(0, files.length), ...notes].join("\n") }],
-    structuredContent: { mode, path: target.absolute, files, truncated: notes.length > 0 },
-  };
+  return dataResult(
+    { mode, path: target.absolute, files, truncated: notes.length > 0 },
+    [heading, ...lines.slice(0, files.length), ...notes].join("\n"),
+  );
 }

@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
@@ -76,10 +77,10 @@ async function searchFiles(context: ToolContext, args: Arguments, { bounds, prog
     ...(isFull ? [] : describeEnd(await program.ended(), files.length)),
   ];
   const heading = `${found.length} files match ${JSON.stringify(args.pattern)} in ${showName(target.absolute)}`;
-  return {
-    content: [{ type: "text", text: [heading, ...lines.slice(0, found.length), ...notes].join("\n") }],
-    structuredContent: { path: target.absolute, files: found, truncated: notes.length > 0 },
-  };
+  return dataResult(
+    { path: target.absolute, files: found, truncated: notes.length > 0 },
+    [heading, ...lines.slice(0, found.length), ...notes].join("\n"),
+  );
 }
 
 /** An absolute glob names its folder itself, up to its first wildcard. */

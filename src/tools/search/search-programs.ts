@@ -2,6 +2,7 @@ import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { InnerProgram, ProgramEnd } from "../inner-program.ts";
 import { openInnerProgram } from "../inner-program.ts";
+import { INSIDE } from "../../sandbox/sandbox.ts";
 
 /** Paths of the programs inside the sandbox; what is left out lies where every sandbox of Belljar has it. */
 export interface SearchPrograms {
@@ -10,7 +11,7 @@ export interface SearchPrograms {
 }
 
 export const SEARCH_TIMEOUT_MS = 30_000;
-const FOLDER = "/opt/belljar/bin";
+const FOLDER = INSIDE.executables;
 
 export interface SearchRun {
   readonly programs: SearchPrograms;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { factLines } from "../output-text.ts";
@@ -39,7 +40,7 @@ export const processInput = defineTool({
     if (text !== "") await write(sandbox, process, text, context.signal);
     if (close) await closeInput(sandbox, process, context.signal);
     const written = { process_id: id, bytes_written: Buffer.byteLength(text), closed: close };
-    return { content: [{ type: "text", text: factLines(written) }], structuredContent: written };
+    return dataResult(written, factLines(written));
   },
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { listBackground } from "./background-processes.ts";
 import { PROCESS_FACTS, processFacts } from "./process-facts.ts";
@@ -26,10 +27,7 @@ export const processList = defineTool({
   async run(context, { sandbox: id }) {
     const known = await listBackground(await context.sandbox(id), context.signal);
     const processes = known.map((one) => ({ ...processFacts(one), command: one.command, cwd: one.cwd, started_at: one.startedAt }));
-    return {
-      content: [{ type: "text", text: processes.map(rowText).join("\n") || "No background processes" }],
-      structuredContent: { processes },
-    };
+    return dataResult({ processes }, processes.map(rowText).join("\n") || "No background processes");
   },
 });
 

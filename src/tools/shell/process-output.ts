@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { MODEL_OUTPUT_BYTES } from "../shown-output.ts";
@@ -56,6 +57,6 @@ export const processOutput = defineTool({
     };
     const lines = factLines({ ...facts, lost_bytes: facts.lost_bytes || null });
     const text = `--- output ---\n${output}${output === "" || output.endsWith("\n") ? "" : "\n"}--- result ---\n${lines}`;
-    return { content: [{ type: "text", text }], structuredContent: { ...facts, output } };
+    return dataResult({ ...facts, output }, text);
   },
 });

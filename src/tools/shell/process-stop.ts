@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { factLines } from "../output-text.ts";
@@ -38,7 +39,7 @@ export const processStop = defineTool({
     if (killed) process = await end(SIGNALS.SIGKILL, KILL_WAIT_MS);
     if (process.state === "running") throw new BelljarError("EXEC_TIMEOUT", `The background process "${id}" did not end; end its sandbox`);
     const facts = { ...processFacts(process), killed };
-    return { content: [{ type: "text", text: factLines(facts) }], structuredContent: facts };
+    return dataResult(facts, factLines(facts));
   },
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
@@ -28,6 +29,6 @@ export const runBackground = defineTool({
   async run(context, { command, cwd = ".", env = {}, sandbox: id }) {
     const sandbox = await context.sandbox(id);
     const facts = processFacts(await startBackground(sandbox, { command, cwd, env, signal: context.signal }));
-    return { content: [{ type: "text", text: factLines(facts) }], structuredContent: facts };
+    return dataResult(facts, factLines(facts));
   },
 });

@@ -1,13 +1,15 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { countOomKills, ranOutOfMemory } from "../../sandbox/memory-watch.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import { heldBytes } from "../../interpreter/output-window.ts";
+import { ranOutOfMemory } from "../../sandbox/memory-watch.ts";
 import { factLines, outputText } from "../output-text.ts";
 import type { ShellResult } from "../run-shell.ts";
 import { runShell } from "../run-shell.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
-import { heldBytes, showOutput } from "../shown-output.ts";
+import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { HOUR_MS, commandArgument, envArgument, timeoutArgument } from "./command-argument.ts";
 
@@ -46,7 +48,7 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
     async run(context, args) {
       const sandbox = await context.sandbox(args.sandbox);
       const timeoutMs = args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS);
-      const oomKills = await countOomKills(sandbox);
+      const oomKills = await sandbox.knownOomKills();
       const result = await runShell(sandbox, context, { ...args, timeoutMs, heldBytes: heldBytes(config) });
       return toToolResult(context, result, await ranOutOfMemory(sandbox, result.exit, oomKills));
     },
@@ -63,8 +65,5 @@ function toToolResult(context: ToolContext, { exit, windows }: ShellResult, outO
     truncated,
   };
   const memory = outOfMemory ? "\nkilled because the sandbox's memory was used up" : "";
-  return {
-    content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${factLines(facts)}${memory}` }],
-    structuredContent: { ...streams, ...facts },
-  };
+  return dataResult({ ...streams, ...facts }, `${outputText(streams)}--- result ---\n${factLines(facts)}${memory}`);
 }

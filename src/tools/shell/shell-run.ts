@@ -1,13 +1,14 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import type { ShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { factLines, outputText } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { commandArgument, HOUR_MS, timeoutArgument } from "./command-argument.ts";
-import type { ShellSessions } from "./shell-sessions.ts";
 
 const Input = z.strictObject({
   session: z
@@ -56,9 +57,9 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
       const sandbox = await context.sandbox(id);
       const timeoutMs = given ?? Math.min(config.execTimeoutMs, HOUR_MS);
       const startedAt = performance.now();
-      using progress = openOutputProgress((message) => context.progress(message));
+      using progress = openOutputProgress((told) => context.progress(told));
       const onOutput = (chunk: Buffer) => progress.push(chunk);
-      const result = await sessions.run(sandbox, session, { command, timeoutMs, signal: context.signal, onOutput });
+      const { result, created } = await sessions.run(sandbox, session, { command, timeoutMs, signal: context.signal, onOutput });
       const { truncated, ...streams } = showOutput(context, result.windows);
       const facts = {
         session,
@@ -67,13 +68,10 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
         duration_ms: Math.round(performance.now() - startedAt),
         timed_out: result.timedOut,
         truncated,
-        created: result.created,
+        created,
         ended: result.ended,
       };
-      return {
-        content: [{ type: "text", text: `${outputText(streams)}--- result ---\n${factLines(facts)}` }],
-        structuredContent: { ...streams, ...facts },
-      };
+      return dataResult({ ...streams, ...facts }, `${outputText(streams)}--- result ---\n${factLines(facts)}`);
     },
   });
 }

@@ -1,4 +1,5 @@
 import type { Tool } from "../../catalog/tool.ts";
+import type { ShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { processInput } from "./process-input.ts";
 import { processList } from "./process-list.ts";
@@ -7,7 +8,6 @@ import { processStop } from "./process-stop.ts";
 import { runBackground } from "./run-background.ts";
 import { createRunCommand } from "./run-command.ts";
 import { createShellRun } from "./shell-run.ts";
-import type { ShellSessions } from "./shell-sessions.ts";
 
 /** Commands: single ones, those that stay in the background, and shells that stay between calls. */
 export function shellTools(shells: ShellSessions, config: ToolLimits): readonly Tool[] {

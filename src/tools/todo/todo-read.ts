@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { loadTodos, TodoOutput, todoText } from "./todo-list.ts";
 
@@ -16,6 +17,6 @@ export const todoRead = defineTool({
   output: TodoOutput,
   async run(context, { sandbox: id }) {
     const todos = await loadTodos(await context.sandbox(id), context.principal, context.signal);
-    return { content: [{ type: "text", text: todoText(todos) }], structuredContent: { todos } };
+    return dataResult({ todos }, todoText(todos));
   },
 });

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { saveTodos, TodoOutput, Todos, todoText } from "./todo-list.ts";
 
@@ -17,6 +18,6 @@ export const todoWrite = defineTool({
   output: TodoOutput,
   async run(context, { todos, sandbox: id }) {
     await saveTodos(await context.sandbox(id), context.principal, { todos, signal: context.signal });
-    return { content: [{ type: "text", text: todoText(todos) }], structuredContent: { todos } };
+    return dataResult({ todos }, todoText(todos));
   },
 });

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 
 /** Searches the web for a caller who has told where. */
@@ -41,7 +42,7 @@ async function webSearch({ principal, signal }: ToolContext, query: string, sear
   const rows = findRows(answered);
   const results = rows?.slice(0, RESULTS_MAX).flatMap(toFound) ?? [];
   const answer = rows ? null : sayOther(answered);
-  return { content: [{ type: "text", text: toText(results, answer) }], structuredContent: { results, answer } };
+  return dataResult({ results, answer }, toText(results, answer));
 }
 
 const LIST_KEYS = ["results", "organic_results", "data", "items"];

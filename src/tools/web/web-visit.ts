@@ -2,14 +2,16 @@ import * as z from "zod";
 import { cutAtLine } from "../../catalog/result.ts";
 import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { Page } from "./visit-page.ts";
 import { visitPage } from "./visit-page.ts";
+import { INSIDE } from "../../sandbox/sandbox.ts";
 
 const DEFAULT_BYTES = 40_000;
 const MAX_BYTES = 262_144;
 const TITLE_MAX = 300;
-const KERNEL = "/opt/belljar/kernels/web-page.mjs";
+const KERNEL = `${INSIDE.kernels}/web-page.mjs`;
 
 const Input = z.strictObject({
   url: z
@@ -77,7 +79,7 @@ async function webVisit(context: ToolContext, args: z.output<typeof Input>, kern
     rest_uri: rest,
     incomplete: page.cut,
   };
-  return { content: [{ type: "text", text: toText(page, answer) }], structuredContent: answer };
+  return dataResult(answer, toText(page, answer));
 }
 
 function toText(page: Page, answer: z.output<typeof Output>): string {

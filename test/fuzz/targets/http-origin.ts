@@ -6,7 +6,16 @@ import { createNoSandboxes } from "../../support/no-sandboxes.ts";
 import type { FuzzTarget } from "../fuzz-target.ts";
 import { rawRequest } from "./raw-exchange.ts";
 
-const ISOLATION: Isolation = { runtime: "fake", available: true, checks: [], limits: [], users: "two", terminals: true, pause: false };
+const ISOLATION: Isolation = {
+  runtime: "fake",
+  available: true,
+  checks: [],
+  limits: [],
+  users: "two",
+  terminals: true,
+  pause: false,
+  stop: false,
+};
 const HOST = "Host: 127.0.0.1\r\n";
 const JSON_HEAD = `${HOST}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\n`;
 

@@ -1,11 +1,10 @@
 import { deepStrictEqual, ok } from "node:assert/strict";
-import * as z from "zod";
 import { parseArguments } from "../../../src/catalog/arguments.ts";
 import type { Tool } from "../../../src/catalog/tool.ts";
 import { BelljarError } from "../../../src/errors.ts";
 import { createInterpreter } from "../../../src/interpreter/interpreter.ts";
 import { builtinTools } from "../../../src/tools/builtin-tools.ts";
-import { createShellSessions } from "../../../src/tools/shell/shell-sessions.ts";
+import { createShellSessions } from "../../../src/interpreter/lasting/shell-sessions.ts";
 import { createNoSandboxes } from "../../support/no-sandboxes.ts";
 import { createTestTexts } from "../../support/test-texts.ts";
 import { BytesReader } from "../bytes-reader.ts";
@@ -31,7 +30,7 @@ export const toolArguments: FuzzTarget = {
     const shells = createShellSessions(LIMITS);
     const texts = createTestTexts();
     const tools = builtinTools({ interpreter, sandboxes, shells, texts, config: LIMITS });
-    const schemas = tools.map((tool) => z.toJSONSchema(tool.input, { io: "input", unrepresentable: "any" }) as Json);
+    const schemas = tools.map((tool) => tool.input.schema as Json);
     return {
       run(input) {
         const reader = new BytesReader(input);

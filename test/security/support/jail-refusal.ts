@@ -18,6 +18,7 @@ export async function jailRefusal(home: string, fields: readonly Field[]): Promi
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const place: readonly Field[] = [
     ["ID", id],
+    ["RUN", 1],
     ["FOLDER", folder],
     ["SOCKETS", join(home, "../run", id)],
     ["LAYERS", join(folder, "layers")],
@@ -26,10 +27,11 @@ export async function jailRefusal(home: string, fields: readonly Field[]): Promi
     ["ID_MAP", isRoot ? 1 : 2],
   ];
   const child = spawn(BINARY, ["jail"], { stdio: ["pipe", "ignore", "inherit", "pipe", "pipe"] });
+  const closed = once(child, "close");
   child.stdin?.end(encodeHead(OPERATION.JAIL, [...place, ...fields]));
   const status = child.stdio[3];
   if (!status) throw new Error("the jail has no status stream");
   const said = await buffer(status as NodeJS.ReadableStream);
-  await once(child, "close");
+  await closed;
   return said.toString("latin1");
 }

@@ -10,6 +10,7 @@ import { openNamespaceRuntime } from "../../../src/runtime/namespace/namespace-r
 import type { Isolation, RunningSandbox, Runtime, SandboxSpec } from "../../../src/runtime/runtime.ts";
 import type { Outcome } from "./outside.ts";
 import { outside, removeFolder } from "./outside.ts";
+import { runOf } from "../../support/run-of.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const ATTACKS = join(ROOT, "test/fixtures/attacks");
@@ -96,9 +97,8 @@ async function buildAttack(name: string, folder: string): Promise<void> {
 
 export function sandboxSpec(folder: string, id: string, options: BoxOptions): SandboxSpec {
   return {
-    id,
-    folder,
-    template: "base",
+    ...runOf(id, folder),
+    base: { template: "base" },
     hostname: id,
     limits: { memoryBytes: 256 * MEBIBYTE, pids: 64, diskBytes: 64 * MEBIBYTE, openFiles: 1024 },
     required: [],

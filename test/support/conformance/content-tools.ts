@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { FixtureTool } from "./fixture-door.ts";
+import type { ToolResult } from "../../../src/catalog/tool.ts";
 import { text } from "./fixture-door.ts";
 
 /** One red pixel. */
@@ -30,33 +31,35 @@ const NESTED_SCHEMA = {
   additionalProperties: false,
 };
 
+function shown(content: ToolResult["content"]): ToolResult {
+  return { value: null, content };
+}
+
 export const CONTENT_TOOLS: readonly FixtureTool[] = [
   { name: "test_simple_text", run: () => text("This is a simple text response for testing.") },
-  { name: "test_image_content", run: () => ({ content: [{ type: "image", data: PNG, mimeType: "image/png" }] }) },
-  { name: "test_audio_content", run: () => ({ content: [{ type: "audio", data: WAV, mimeType: "audio/wav" }] }) },
+  { name: "test_image_content", run: () => shown([{ type: "image", data: PNG, mimeType: "image/png" }]) },
+  { name: "test_audio_content", run: () => shown([{ type: "audio", data: WAV, mimeType: "audio/wav" }]) },
   {
     name: "test_embedded_resource",
-    run: () => ({
-      content: [
+    run: () =>
+      shown([
         {
           type: "resource",
           resource: { uri: "test://embedded-resource", mimeType: "text/plain", text: "This is an embedded resource content." },
         },
-      ],
-    }),
+      ]),
   },
   {
     name: "test_multiple_content_types",
-    run: () => ({
-      content: [
+    run: () =>
+      shown([
         { type: "text", text: "Multiple content types test:" },
         { type: "image", data: PNG, mimeType: "image/png" },
         {
           type: "resource",
           resource: { uri: "test://mixed-content-resource", mimeType: "application/json", text: '{"test":"data","value":123}' },
         },
-      ],
-    }),
+      ]),
   },
   {
     name: "test_error_handling",
@@ -75,8 +78,8 @@ export const CONTENT_TOOLS: readonly FixtureTool[] = [
   {
     name: "test_tool_with_progress",
     async run(_args, { progress }) {
-      for (const part of ["0", "50", "100"]) {
-        progress?.(`${part} of 100`);
+      for (const part of [0, 50, 100]) {
+        progress?.({ progress: part, total: 100 });
         await delay(PAUSE_MS);
       }
       return text("done");

@@ -1,4 +1,5 @@
 import type { ToolResult } from "../../../src/catalog/tool.ts";
+import { textResult } from "../../../src/catalog/tool-result.ts";
 import { BelljarError } from "../../../src/errors.ts";
 import type { InputRequired } from "../../../src/mcp/server/client-channel.ts";
 import type { ToolDoor } from "../../../src/mcp/server/tool-door.ts";
@@ -38,5 +39,5 @@ export function createFixtureDoor(tools: readonly FixtureTool[]): FixtureDoor {
 }
 
 export function text(value: string): ToolResult {
-  return { content: [{ type: "text", text: value }] };
+  return textResult(value);
 }

@@ -12,6 +12,7 @@ import { createLayer } from "./layer.ts";
 import { buildSkeleton } from "./skeleton.ts";
 import type { Template, TemplateBind } from "./template.ts";
 import { buildUsrLayer } from "./usr-layer.ts";
+import { INSIDE } from "../../../protocol/inside.ts";
 
 const run = promisify(execFile);
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -61,9 +62,9 @@ export async function openBaseTemplate(options: BaseTemplateOptions): Promise<Te
   };
 }
 
-/** What commands find in its sandboxes: known without building anything. */
-export function baseEnvironment(nodePath = process.execPath): Template["env"] {
-  return { PATH: nodeBinds(nodePath).length > 0 ? `/opt/belljar/node/bin:${PATH}` : PATH, LANG: "C.UTF-8", ...CACHES };
+/** What commands find in its sandboxes. */
+function baseEnvironment(nodePath = process.execPath): Template["env"] {
+  return { PATH: nodeBinds(nodePath).length > 0 ? `${INSIDE.node}/bin:${PATH}` : PATH, LANG: "C.UTF-8", ...CACHES };
 }
 
 async function buildTemplate(folder: string, hostRoot: string, options: BaseTemplateOptions): Promise<void> {
@@ -80,7 +81,7 @@ async function buildTemplate(folder: string, hostRoot: string, options: BaseTemp
     if (cause instanceof BelljarError) throw cause;
     if (options.signal?.aborted) throw new BelljarError("CANCELLED", 'Building the template "base" was cancelled.', { cause });
     throw new BelljarError(
-      "RUNTIME_FAILED",
+      isFull(cause) ? "DISK_FULL" : "RUNTIME_FAILED",
       `The template "base" could not be built in ${parent}: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     );
@@ -143,5 +144,10 @@ async function publish(building: string, folder: string): Promise<void> {
 function nodeBinds(nodePath: string): readonly TemplateBind[] {
   const prefix = dirname(dirname(realpathSync(nodePath)));
   if (prefix === "/usr" || prefix.startsWith("/usr/") || !existsSync(join(prefix, "include", "node", "node.h"))) return [];
-  return ["bin", "lib"].map((name) => ({ from: join(prefix, name), to: `/opt/belljar/node/${name}`, readOnly: true }));
+  return ["bin", "lib"].map((name) => ({ from: join(prefix, name), to: `${INSIDE.node}/${name}`, readOnly: true }));
+}
+
+function isFull(cause: unknown): boolean {
+  const { code } = cause as NodeJS.ErrnoException;
+  return code === "ENOSPC" || code === "EDQUOT";
 }

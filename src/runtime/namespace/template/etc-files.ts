@@ -1,3 +1,5 @@
+import { INSIDE } from "../../../protocol/inside.ts";
+
 /** Accounts that packages and programs expect; ids as Debian fixes them. All but root and user are without a shell. */
 const ACCOUNTS: readonly (readonly [name: string, uid: number, gid: number, home: string])[] = [
   ["daemon", 1, 1, "/usr/sbin"],
@@ -34,13 +36,18 @@ const GROUPS: readonly (readonly [name: string, gid: number])[] = [
   ["staff", 50],
   ["games", 60],
   ["users", 100],
-  ["user", 1000],
+  [INSIDE.user, INSIDE.userId],
   ["nogroup", 65534],
 ];
 
 function passwd(): string {
   const system = ACCOUNTS.map(([name, uid, gid, home]) => `${name}:x:${uid}:${gid}:${name}:${home}:/usr/sbin/nologin`);
-  return ["root:x:0:0:root:/root:/bin/bash", ...system, "user:x:1000:1000::/home/user:/bin/bash", ""].join("\n");
+  return [
+    "root:x:0:0:root:/root:/bin/bash",
+    ...system,
+    `${INSIDE.user}:x:${INSIDE.userId}:${INSIDE.userId}::${INSIDE.userHome}:/bin/bash`,
+    "",
+  ].join("\n");
 }
 
 const PROFILE = `# Login shells.

@@ -6,10 +6,11 @@ import { aptSourcesIfPresent } from "./apt-sources.ts";
 import { ETC_FILES, HOME_FILES } from "./etc-files.ts";
 import { ETC_ROWS, VAR_ROWS } from "./etc-table.ts";
 import type { LayerWriter } from "./layer.ts";
+import { INSIDE } from "../../../protocol/inside.ts";
 
-const USER = 1000;
+const USER = INSIDE.userId;
 
-/** Folders of `/` with their modes. `/proc`, `/dev`, `/tmp`, `/run` and `/usr` are where the jail mounts. */
+/** Folders of `/` with their modes. `/proc`, `/dev` and `/usr` are where the jail mounts. */
 const FOLDERS: Readonly<Record<string, number>> = {
   usr: 0o755,
   proc: 0o555,
@@ -79,7 +80,7 @@ const FOLDERS: Readonly<Record<string, number>> = {
 };
 
 const LINKS: Readonly<Record<string, string>> = {
-  workspace: "/home/user",
+  workspace: INSIDE.userHome,
   "var/run": "/run",
   "var/lock": "/run/lock",
   "etc/mtab": "/proc/mounts",

@@ -1,0 +1,146 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { BelljarError } from "../errors.ts";
+import { openJsonSchemas } from "./json-schemas.ts";
+import { createTimeLimit } from "./time-limit.ts";
+import type { ToolSchema } from "./tool-schema.ts";
+import { zodSchema } from "./tool-schema.ts";
+
+const schemas = await openJsonSchemas();
+const read = (schema: unknown): ToolSchema => schemas.read(schema, "ada");
+const TEXT = { type: "object", properties: { text: { type: "string", maxLength: 5 } }, required: ["text"], additionalProperties: false };
+
+/** Both ways to say the same. */
+const SAME: readonly (readonly [string, ToolSchema])[] = [
+  ["JSON Schema", read(TEXT)],
+  ["zod", zodSchema(z.strictObject({ text: z.string().max(5) }))],
+];
+
+it.each(SAME)("reads the same with %s, and says what is wrong by the field's name", (_kind, tool) => {
+  expect(tool.schema).toEqual(TEXT);
+  expect(tool.parse({ text: "hi" })).toEqual({ value: { text: "hi" } });
+  expect(tool.parse({ text: "too long" })).toEqual({ problems: [expect.stringMatching(/^text: /)] });
+  expect(tool.parse({})).toEqual({ problems: [expect.stringContaining("text")] });
+  expect(tool.parse({ text: "", other: 1 })).toEqual({ problems: [expect.stringContaining("other")] });
+  expect(tool.parse([])).toHaveProperty("problems");
+});
+
+it("shows a schema as it was given, and changes nothing in a value", () => {
+  const given = {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    properties: { n: { type: "number", default: 1 } },
+  };
+  const tool = read(given);
+  expect(tool.schema).toBe(given);
+  expect(tool.parse({})).toEqual({ value: {} });
+  expect(tool.parse({ n: "1" })).toHaveProperty("problems");
+});
+
+it("knows 2020-12 and follows references within the schema", () => {
+  const tool = read({
+    type: "object",
+    $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } }, additionalProperties: false } },
+    properties: { root: { $ref: "#/$defs/node" }, pair: { prefixItems: [{ type: "string" }, { type: "number" }] } },
+    dependentRequired: { pair: ["root"] },
+  });
+  expect(tool.parse({ root: { next: { next: {} } }, pair: ["a", 1] })).toHaveProperty("value");
+  for (const wrong of [{ root: { next: { other: 1 } } }, { root: {}, pair: [1, 1] }, { pair: ["a", 1] }]) {
+    expect(tool.parse(wrong)).toHaveProperty("problems");
+  }
+});
+
+it("loads nothing, whatever a schema refers to", async () => {
+  let asked = 0;
+  const server = createServer((_request, response) => void ((asked += 1), response.end("{}"))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/schema`;
+  expect(() => read({ type: "object", properties: { a: { $ref: url } } })).toThrowError(/can't resolve reference/);
+  await new Promise((resolve) => server.close(resolve));
+  expect(asked).toBe(0);
+});
+
+it("lets no schema refer to another one by its name", () => {
+  read({ $id: "https://example.com/mine", type: "object" });
+  expect(() => read({ type: "object", properties: { a: { $ref: "https://example.com/mine" } } })).toThrowError(/resolve reference/);
+  expect(read({ $id: "https://example.com/mine", type: "object", required: ["a"] }).parse({})).toHaveProperty("problems");
+});
+
+const deep = (levels: number): unknown => JSON.parse(`${'{"not":'.repeat(levels)}{}${"}".repeat(levels)}`);
+
+it.each([
+  ["no object", "text", /must be an object/],
+  ["nothing", undefined, /must be an object/],
+  ["a schema of texts", { type: "string" }, /must be an object/],
+  ["10,000 levels", { type: "object", properties: { a: deep(10_000) } }, /more than 64 levels/],
+  ["a megabyte", { type: "object", description: "x".repeat(1_048_576) }, /more than 262144 characters/],
+  ["a pattern that is none", { type: "object", properties: { a: { pattern: "(" } } }, /cannot be used/],
+  ["a word with a value that it cannot have", { type: "object", properties: 5 }, /cannot be used/],
+])("refuses %s", (_what, schema, message) => {
+  expect(() => read(schema)).toThrowError(BelljarError);
+  expect(() => read(schema)).toThrowError(message);
+});
+
+/** Each level asks for the next one twice. */
+function doubling(levels: number): unknown {
+  const names = Array.from({ length: levels }, (_, index) => `d${index}`);
+  const twice = (name: string) => ({ allOf: [{ $ref: `#/$defs/${name}` }, { $ref: `#/$defs/${name}` }] });
+  const defs = names.map((name, index) => [name, index === 0 ? { type: "object" } : twice(`d${index - 1}`)]);
+  return { type: "object", $defs: Object.fromEntries(defs), ...twice(`d${levels - 1}`) };
+}
+
+const TOO_LONG = { problems: ["the tool's schema takes too long to check"] };
+const BACKTRACKING = { type: "object", properties: { a: { pattern: "^(a+)+$" } } };
+const ENDLESS = { a: `${"a".repeat(60)}!` };
+
+it.each([
+  ["a pattern that backtracks", BACKTRACKING, ENDLESS],
+  ["references that double", doubling(60), {}],
+])("cuts the check of %s short, and makes it no second time, whoever reads the schema again", (_what, schema, value) => {
+  const tool = read(schema);
+  expect(tool.parse(value)).toEqual(TOO_LONG);
+  expect(tool.parse({ a: "fine" })).toEqual(TOO_LONG);
+  expect(read(schema).parse({ a: "fine" })).toEqual(TOO_LONG);
+  expect(read({ type: "object" }).parse({})).toEqual({ value: {} });
+});
+
+it("refuses nobody's values for those of another owner", () => {
+  const others = schemas.read(BACKTRACKING, "bob");
+  expect(schemas.read(BACKTRACKING, "eve").parse(ENDLESS)).toEqual(TOO_LONG);
+  expect(others.parse({ a: "aaa" })).toEqual({ value: { a: "aaa" } });
+});
+
+it("takes no promise for a yes", () => {
+  expect(read({ $async: true, type: "object", required: ["a"] }).parse({})).toHaveProperty("problems");
+});
+
+it("finds in a value what it has itself", () => {
+  expect(read({ type: "object", required: ["toString"] }).parse({})).toHaveProperty("problems");
+});
+
+it("compiles a schema that takes too long again only after five minutes", async () => {
+  const limit = createTimeLimit();
+  let [compilations, now] = [0, 0];
+  const ran = (work: () => void, timeoutMs: number): boolean => ((compilations += 1), limit.ran(work, timeoutMs));
+  const counted = await openJsonSchemas({ limit: { ran }, now: () => now });
+  const fields = Array.from({ length: 8_000 }, (_, at) => [`p${at}`, { minLength: at }]);
+  const dear = { type: "object", properties: Object.fromEntries(fields) as object };
+  for (let time = 0; time < 2; time += 1) expect(() => counted.read(dear, "ada")).toThrowError(/takes too long to compile/);
+  expect(compilations).toBe(1);
+  now = 300_000;
+  expect(() => counted.read(dear, "ada")).toThrowError(/takes too long to compile/);
+  expect(compilations).toBe(2);
+});
+
+it("refuses no schema for good that a busy machine kept from being compiled", async () => {
+  const limit = createTimeLimit();
+  let [isBusy, now] = [true, 0];
+  const ran = (work: () => void, timeoutMs: number): boolean => !isBusy && limit.ran(work, timeoutMs);
+  const stalled = await openJsonSchemas({ limit: { ran }, now: () => now });
+  expect(() => stalled.read(TEXT, "ada")).toThrowError(/takes too long to compile/);
+  [isBusy, now] = [false, 300_000];
+  expect(stalled.read(TEXT, "bob").parse({ text: "hi" })).toEqual({ value: { text: "hi" } });
+});

@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
+import { BelljarError } from "../errors.ts";
+import { isNestedTooDeep } from "./nesting.ts";
+import type { TimeLimit } from "./time-limit.ts";
+import { createTimeLimit } from "./time-limit.ts";
+import type { JsonSchema, Parsed, ToolSchema } from "./tool-schema.ts";
+import { toProblem } from "./tool-schema.ts";
+
+/** Checks values by JSON Schemas that strangers wrote, such as those of users' tools and of other servers. */
+export interface JsonSchemas {
+  /**
+   * The schema as it was given, with a parser that does not change values. Throws `ARGUMENTS_INVALID` if the schema does not describe an
+   * object, is too large, takes too long to compile, or refers to another document: nothing is ever loaded. A schema that took too long
+   * to compile is refused without another try for five minutes, since a busy machine may be the cause. If a check once takes too long, this schema refuses every value of that owner from then on, even after it is read again.
+   */
+  read(schema: unknown, owner: string): ToolSchema;
+}
+
+const SCHEMA_BYTES_MAX = 262_144;
+const LEVELS_MAX = 64;
+const SCHEMAS_MAX = 1_000;
+/** Nothing holds the server up for 200 ms. An honest schema compiles in a few milliseconds, one of 300 fields in 50, also on a busy machine. */
+const COMPILE_MS = 150;
+const CHECK_MS = 100;
+const COMPILE_AGAIN_MS = 300_000;
+
+type Validator = ReturnType<Ajv2020["compile"]>;
+
+/** What is known of one schema, whoever reads it. */
+interface Known {
+  readonly validator: Validator | BelljarError;
+  /** Owners whose values took too long. An owner's values say nothing about another owner's. */
+  readonly spentBy: Set<string>;
+  /** Set if the compiler was cut short: when the schema may be compiled again. */
+  readonly againAt?: number;
+}
+
+export interface JsonSchemasOptions {
+  readonly limit?: TimeLimit;
+  /** In milliseconds. Default: `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** Loads Ajv, which most processes never need. */
+export async function openJsonSchemas({ limit = createTimeLimit(), now = Date.now }: JsonSchemasOptions = {}): Promise<JsonSchemas> {
+  const { Ajv2020: Compiler } = await import("ajv/dist/2020.js");
+  return new Validators(Compiler, { limit, now });
+}
+
+class Validators implements JsonSchemas {
+  readonly #Compiler: typeof Ajv2020;
+  readonly #limit: TimeLimit;
+  readonly #now: () => number;
+  /** By the hash of the schema, least recently read first. */
+  readonly #known = new Map<string, Known>();
+
+  constructor(Compiler: typeof Ajv2020, { limit, now }: Required<JsonSchemasOptions>) {
+    this.#Compiler = Compiler;
+    this.#limit = limit;
+    this.#now = now;
+  }
+
+  read(schema: unknown, owner: string): ToolSchema {
+    const { validator, spentBy } = this.#find(assertBounded(schema));
+    if (validator instanceof BelljarError) throw validator;
+    return {
+      schema: schema as JsonSchema,
+      parse: (value) => {
+        if (spentBy.has(owner)) return TOO_LONG;
+        let parsed: Parsed<unknown> = TOO_LONG;
+        if (!this.#limit.ran(() => (parsed = check(validator, value)), CHECK_MS)) spentBy.add(owner);
+        return parsed;
+      },
+    };
+  }
+
+  #find(text: string): Known {
+    const hash = createHash("sha256").update(text).digest("base64");
+    const before = this.#known.get(hash);
+    const known = before && (before.againAt ?? Number.POSITIVE_INFINITY) > this.#now() ? before : this.#learn(text);
+    this.#known.delete(hash);
+    this.#known.set(hash, known);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= SCHEMAS_MAX) break;
+      this.#known.delete(oldest);
+    }
+    return known;
+  }
+
+  #learn(text: string): Known {
+    const validator = this.#compile(text);
+    const spentBy = new Set<string>();
+    if (validator) return { validator, spentBy };
+    return {
+      validator: invalid("it takes too long to compile; make it smaller, or try again in five minutes"),
+      spentBy,
+      againAt: this.#now() + COMPILE_AGAIN_MS,
+    };
+  }
+
+  /** Undefined if the compiler was cut short. Each has a compiler of its own, so that no schema refers to another one by its `$id`. */
+  #compile(text: string): Validator | BelljarError | undefined {
+    // The dialect is 2020-12 whatever the schema says; the words of older drafts that servers still use are known too.
+    const { $schema: _, $async: __, ...schema } = JSON.parse(text) as Record<string, unknown>;
+    const compiler = new this.#Compiler({
+      strict: false,
+      meta: false,
+      validateSchema: false,
+      validateFormats: false,
+      allErrors: true,
+      ownProperties: true,
+      addUsedSchema: false,
+      logger: false,
+      // Five times the time for code that is hardly faster.
+      code: { optimize: false },
+    });
+    let validator: Validator | undefined;
+    try {
+      if (this.#limit.ran(() => (validator = compiler.compile(schema)), COMPILE_MS) && validator) return validator;
+    } catch (error) {
+      return invalid(error instanceof Error ? error.message.slice(0, 500) : "it cannot be compiled", error);
+    }
+    return undefined;
+  }
+}
+
+const TOO_LONG: Parsed<unknown> = { problems: ["the tool's schema takes too long to check"] };
+
+function check(validate: Validator, value: unknown): Parsed<unknown> {
+  try {
+    // An asynchronous schema would answer with a promise.
+    if (validate(value) === true) return { value };
+    return { problems: (validate.errors ?? []).map(describe) };
+  } catch (error) {
+    if (error instanceof RangeError) return { problems: ["the value is nested too deep to check"] };
+    throw error;
+  }
+}
+
+function describe({ instancePath, message = "is not as the schema says", params }: ErrorObject): string {
+  const path = instancePath.split("/").slice(1);
+  const { additionalProperty } = params as { additionalProperty?: unknown };
+  return toProblem(path, typeof additionalProperty === "string" ? `${message}: ${additionalProperty}` : message);
+}
+
+/** Answers the schema's text. */
+function assertBounded(schema: unknown): string {
+  if (isNestedTooDeep(schema, LEVELS_MAX)) throw invalid(`it has more than ${LEVELS_MAX} levels`);
+  const text = JSON.stringify(schema) ?? "";
+  if (text.length > SCHEMA_BYTES_MAX) throw invalid(`it has more than ${SCHEMA_BYTES_MAX} characters`);
+  if (typeof schema !== "object" || schema === null || !("type" in schema) || schema.type !== "object") {
+    throw invalid('it must be an object with "type": "object"');
+  }
+  return text;
+}
+
+function invalid(reason: string, cause?: unknown): BelljarError {
+  return new BelljarError("ARGUMENTS_INVALID", `The JSON Schema cannot be used: ${reason}`, { cause });
+}

@@ -1,0 +1,67 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { pipeline, Transform } from "node:stream";
+import type { FastifyInstance } from "fastify";
+import { VALUES_MAX } from "../../catalog/value-count.ts";
+import { BelljarError } from "../../errors.ts";
+import { jsonHasMoreValues } from "../json-values.ts";
+import type { TakenBody } from "../routes/route.ts";
+import type { Arrivals } from "./arrivals.ts";
+
+/** What a request may hold, unless its route says otherwise. */
+export const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
+const JSON_TYPE = "application/json";
+
+/** A page can send other types without asking first. Throws `MEDIA_TYPE_UNSUPPORTED`. */
+export function assertTaken(headers: IncomingHttpHeaders, { types = [JSON_TYPE] }: TakenBody = {}): void {
+  const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+  if (type !== undefined && types.includes(type)) return;
+  throw new BelljarError("MEDIA_TYPE_UNSUPPORTED", `Send the body with content-type: ${types.join(" or ")}`);
+}
+
+/** JSON is parsed; of another type, which its route must name, the bytes are given as they come, up to the route's limit, in any time. */
+export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace">): void {
+  const parse = app.getDefaultJsonParser("error", "error");
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(JSON_TYPE, { parseAs: "string" }, (request, body, done) => {
+    // A GET or DELETE that names a type without sending a body is served.
+    if (body === "" && request.method !== "POST") return done(null, undefined);
+    if (jsonHasMoreValues(String(body), VALUES_MAX)) return done(tooManyValues());
+    return parse(request, String(body), done);
+  });
+  app.addContentTypeParser("*", (request, payload, done) => {
+    const types = request.routeOptions.config.route?.takes?.types;
+    try {
+      assertTaken(request.headers, types === undefined ? {} : { types });
+      const counted = countBytes(request.routeOptions.bodyLimit ?? BODY_LIMIT_BYTES, arrivals.pace(request.raw));
+      done(
+        null,
+        pipeline(payload, counted, () => undefined),
+      );
+    } catch (error) {
+      done(error as BelljarError);
+    }
+  });
+}
+
+/** Fails with `REQUEST_TOO_LARGE` behind so many bytes. */
+function countBytes(limit: number, onChunk: () => void): Transform {
+  let size = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      onChunk();
+      size += chunk.length;
+      if (size > limit) done(tooLarge(limit));
+      else done(null, chunk);
+    },
+  });
+}
+
+export function tooLarge(limitBytesOfRoute: number, cause?: unknown): BelljarError {
+  const limit = limitBytesOfRoute % 1_048_576 === 0 ? `${limitBytesOfRoute / 1_048_576} MiB` : `${limitBytesOfRoute} bytes`;
+  return new BelljarError("REQUEST_TOO_LARGE", `The request's body is larger than ${limit}`, { cause });
+}
+
+/** Parsing, and checking a schema, ours or the SDK's, takes a time that grows with the values, however short they are. */
+function tooManyValues(): BelljarError {
+  return new BelljarError("ARGUMENTS_INVALID", `The request's body holds more than ${VALUES_MAX} values; send fewer at once`);
+}

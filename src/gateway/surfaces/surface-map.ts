@@ -1,0 +1,112 @@
+import type { IncomingMessage } from "node:http";
+import { TLSSocket } from "node:tls";
+import { hostNameOf } from "../../network/ports/port-target.ts";
+import { isPreflight } from "./cors.ts";
+import type { Certificates, Reach } from "./surface.ts";
+
+/** One row of the table of roots: requests of this kind are the surface's. */
+export interface Root {
+  readonly kind: "host" | "header" | "path";
+  readonly root: string;
+  readonly surface: string;
+}
+
+/** Who claims requests. */
+export interface Claimant {
+  readonly name: string;
+  readonly reach: Reach;
+  /** Absent for one that reads the paths by itself. */
+  readonly paths?: readonly string[];
+}
+
+export type MappedRequest = Pick<IncomingMessage, "method" | "url" | "headers" | "socket">;
+
+/** Who answers which request. There is always one. */
+export interface SurfaceMap<Served extends Claimant> {
+  readonly find: (request: MappedRequest) => Served;
+  /** Who has certificates for the name. */
+  readonly findTls: (name: string) => Certificates | undefined;
+  /** Hosts, headers, paths, each by name. */
+  readonly roots: readonly Root[];
+}
+
+type Entry<Served> = Root & { readonly owner: Served };
+
+/** Throws when two surfaces claim the same, when nobody has `/`, and when a route lies where another surface answers. */
+export function createSurfaceMap<Served extends Claimant>(surfaces: readonly Served[]): SurfaceMap<Served> {
+  const hosts = collect(surfaces, "host", ({ hosts: names = [] }) => names);
+  const headers = collect(surfaces, "header", ({ headers: names = [] }) => names);
+  const paths = collect(surfaces, "path", ({ prefixes = [] }) => prefixes);
+  const rest = paths.find(({ root }) => root === "/")?.owner;
+  if (!rest) throw new TypeError("No surface answers what is nobody's: give one the prefix /");
+  const byPath = (path: string): Served => paths.find(({ root }) => isBelow(path, root))?.owner ?? rest;
+  for (const surface of surfaces) assertOwnPaths(surface, byPath);
+  return {
+    find(request) {
+      const name = hostNameOf(request);
+      const host = hosts.find(({ root, owner }) => isHost(name, root) && (owner.reach.tls === undefined || isSecure(request)));
+      const header = host ?? headers.find(({ root }) => request.headers[root] !== undefined || isAskedFor(request, root));
+      return header?.owner ?? byPath(pathOf(request.url ?? ""));
+    },
+    findTls: (name) => hosts.find(({ root, owner }) => owner.reach.tls !== undefined && isHost(name.toLowerCase(), root))?.owner.reach.tls,
+    roots: [hosts, headers, paths].flatMap(byName),
+  };
+}
+
+/** Whether a browser asks if a page may send the header: it sends no header of the page's with that question. */
+function isAskedFor(request: MappedRequest, header: string): boolean {
+  const names = isPreflight(request) ? (request.headers["access-control-request-headers"] ?? "") : "";
+  return names
+    .toLowerCase()
+    .split(",")
+    .some((name) => name.trim() === header);
+}
+
+/** Whether it came by TLS, which this process ended. */
+export function isSecure({ socket }: Pick<IncomingMessage, "socket">): boolean {
+  return socket instanceof TLSSocket;
+}
+
+/** The longest first; of two as long a name before a wildcard. */
+function collect<Served extends Claimant>(
+  surfaces: readonly Served[],
+  kind: Root["kind"],
+  namesOf: (reach: Reach) => readonly string[],
+): readonly Entry<Served>[] {
+  const entries = surfaces.flatMap((owner) => namesOf(owner.reach).map((root) => ({ kind, root, surface: owner.name, owner })));
+  for (const [at, { root, surface }] of entries.entries()) {
+    const other = entries.findIndex((entry) => entry.root === root);
+    if (other !== at)
+      throw new TypeError(`The ${kind} ${root} belongs to ${entries[other]?.surface} already, and ${surface} claims it too`);
+  }
+  return entries.toSorted((a, b) => b.root.length - a.root.length || (a.root > b.root ? -1 : 1));
+}
+
+function byName(entries: readonly Root[]): readonly Root[] {
+  return entries.map(({ kind, root, surface }) => ({ kind, root, surface })).toSorted((a, b) => (a.root < b.root ? -1 : 1));
+}
+
+/** Whoever is found by hosts or headers alone is asked for every path. */
+function assertOwnPaths({ name, reach, paths = [] }: Claimant, byPath: (path: string) => Claimant): void {
+  if (reach.prefixes === undefined) return;
+  for (const path of paths) {
+    const owner = byPath(path).name;
+    if (owner !== name) throw new TypeError(`The route ${path} of ${name} is never asked: its path belongs to ${owner}`);
+  }
+}
+
+/** Whether the pattern, a name or `*.` and its end, stands for the name. */
+export function isHost(name: string, pattern: string): boolean {
+  return pattern.startsWith("*.") ? name.endsWith(pattern.slice(1)) : name === pattern;
+}
+
+function isBelow(path: string, prefix: string): boolean {
+  return prefix === "/" || path === prefix || path.startsWith(`${prefix}/`);
+}
+
+/** The path as it was sent, of a request that names a whole URL too; what is spelled otherwise is nobody's. */
+function pathOf(url: string): string {
+  const [path = ""] = url.split(/[?#]/, 1);
+  if (path.startsWith("/")) return path;
+  return path.replace(/^https?:\/\/[^/]*/i, "");
+}

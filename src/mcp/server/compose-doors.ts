@@ -1,0 +1,70 @@
+import { BelljarError } from "../../errors.ts";
+import type { PromptDoor } from "./prompt-door.ts";
+import type { ResourceDoor } from "./resource-door.ts";
+
+/** One door of several sources of resources: of two that know a URI the earlier one answers. A change is told as its source tells it. */
+export function composeResources(sources: readonly ResourceDoor[]): ResourceDoor {
+  return {
+    async list(principal, cursor) {
+      const { index, inner } = parseCursor(cursor, sources.length);
+      const page = await sources[index]?.list(principal, inner);
+      const { resources = [], nextCursor } = page ?? {};
+      if (nextCursor !== undefined) return { resources, nextCursor: `${index}:${nextCursor}` };
+      return { resources, ...(index + 1 < sources.length && { nextCursor: `${index + 1}` }) };
+    },
+    templates: (principal) => sources.flatMap((source) => source.templates(principal)),
+    read: (principal, uri, signal) => firstWith(sources, "RESOURCE_NOT_FOUND", (source) => source.read(principal, uri, signal)),
+    async complete(principal, uriTemplate, argument) {
+      return (await Promise.all(sources.map((source) => source.complete(principal, uriTemplate, argument)))).flat();
+    },
+    watch: (principal, uri) => firstWith(sources, "RESOURCE_NOT_FOUND", (source) => source.watch(principal, uri)),
+    onUpdate: (listener) => onEach(sources.map((source) => source.onUpdate(listener))),
+    onListChange: (listener) => onEach(sources.map((source) => source.onListChange(listener))),
+  };
+}
+
+/** One door of several sources of prompts: of two prompts of one name the earlier source's is there. */
+export function composePrompts(sources: readonly PromptDoor[]): PromptDoor {
+  return {
+    list(principal) {
+      const all = sources.flatMap((source) => source.list(principal));
+      return all.filter(({ name }, index) => all.findIndex((one) => one.name === name) === index);
+    },
+    get: (principal, name, args, client) => firstWith(sources, "PROMPT_NOT_FOUND", (source) => source.get(principal, name, args, client)),
+    async complete(principal, name, argument) {
+      const owner = sources.find((source) => source.list(principal).some((prompt) => prompt.name === name));
+      return (await owner?.complete(principal, name, argument)) ?? [];
+    },
+    onChange: (listener) => onEach(sources.map((source) => source.onChange(listener))),
+  };
+}
+
+/** What the first source answers that knows it; the first refusal when none does. */
+async function firstWith<Source, Answer>(
+  sources: readonly Source[],
+  missing: "RESOURCE_NOT_FOUND" | "PROMPT_NOT_FOUND",
+  ask: (source: Source) => Promise<Answer>,
+): Promise<Answer> {
+  let refusal: unknown = new BelljarError(missing, "There is nothing of that name; list to see what there is");
+  for (const [index, source] of sources.entries()) {
+    try {
+      return await ask(source);
+    } catch (error) {
+      if (!(error instanceof BelljarError) || error.code !== missing) throw error;
+      if (index === 0) refusal = error;
+    }
+  }
+  throw refusal;
+}
+
+/** `2:CURSOR` is a page of the third source, `2` its first one. */
+function parseCursor(cursor: string | undefined, sources: number): { readonly index: number; readonly inner?: string } {
+  const [, digits = "0", inner] = /^([0-9]{1,4})(?::(.*))?$/s.exec(cursor ?? "0") ?? [undefined, "x"];
+  const index = Number(digits);
+  if (index < Math.max(1, sources)) return { index, ...(inner !== undefined && { inner }) };
+  throw new BelljarError("ARGUMENTS_INVALID", "The cursor is unknown: list again from the start");
+}
+
+function onEach(stops: readonly (() => void)[]): () => void {
+  return () => stops.forEach((stop) => stop());
+}

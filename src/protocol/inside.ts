@@ -1,0 +1,20 @@
+/**
+ * What every sandbox shows inside, whichever runtime made it. `docs/reference/inside.md` says it to users, the contract suite tests it on
+ * each runtime, and `native/common/inside.h` has the same values for the jail and the guest.
+ */
+export const INSIDE = {
+  /** The user of commands and file operations that name none. */
+  user: "user",
+  userId: 1000,
+  userHome: "/home/user",
+  root: "root",
+  rootId: 0,
+  rootHome: "/root",
+  /** A link to the user's home. */
+  workspace: "/workspace",
+  /** Belljar's own programs, read-only. */
+  programs: "/opt/belljar",
+  executables: "/opt/belljar/bin",
+  kernels: "/opt/belljar/kernels",
+  node: "/opt/belljar/node",
+} as const;

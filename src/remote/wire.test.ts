@@ -1,0 +1,116 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import { createCallProbe } from "../../test/support/call-probe.ts";
+import { fullSample } from "../../test/support/full-sample.ts";
+import { createOneSandbox } from "../../test/support/one-sandbox.ts";
+import { createGateway } from "../gateway/gateway.ts";
+import type { CreateOptions, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
+import { LOCAL } from "../sandbox/sandbox.ts";
+import { hostIsolationSchema, portsSchema, usageSchema } from "../sandbox/wire/answer-schemas.ts";
+import { createOptionsSchema } from "../sandbox/wire/create-schema.ts";
+import { sandboxSchema } from "../sandbox/wire/sandbox-schema.ts";
+import { createRemoteSandboxes, fetchIsolation } from "./remote-sandboxes.ts";
+
+/** Every field that the schemas have is in these. */
+const INFO = sandboxSchema.parse(fullSample(sandboxSchema));
+const PAGE = { sandboxes: [INFO], nextCursor: "next" };
+const USAGE = usageSchema.parse(fullSample(usageSchema));
+const PORTS = portsSchema.parse(fullSample(portsSchema));
+const ISOLATION = hostIsolationSchema.parse(fullSample(hostIsolationSchema));
+const signal = new AbortController().signal;
+
+/** A server of these sandboxes, and its client. */
+async function openServer(sandboxes: Sandboxes) {
+  const gateway = createGateway({
+    config: { host: "127.0.0.1", port: 0 },
+    sandboxes,
+    tools: createCallProbe().tools,
+    isolation: async () => ISOLATION,
+    version: "1.2.3",
+    log: { error: () => undefined },
+  });
+  const address = { url: (await gateway.listen()).href };
+  return { address, remote: createRemoteSandboxes(address), [Symbol.asyncDispose]: () => gateway.close(0) };
+}
+
+/** One sandbox with all fields; what is asked of `create` and `default` is kept. */
+async function openFullServer() {
+  const wishes: CreateOptions[] = [];
+  const one = createOneSandbox(async () => {
+    throw new TypeError("Nobody connects here");
+  });
+  const inner = await one.get(LOCAL, "a1b2c3d4");
+  const sandbox: Sandbox = { ...inner, info: async () => INFO, usage: async () => USAGE, ports: async () => PORTS };
+  const made = (options: CreateOptions): Sandbox => {
+    wishes.push(options);
+    return sandbox;
+  };
+  const server = await openServer({
+    ...one,
+    create: async (_principal, options) => made(options),
+    default: async (_principal, _name, options) => ({ created: true, sandbox: made(options) }),
+    get: async () => sandbox,
+    info: async () => INFO,
+    list: async () => PAGE,
+  });
+  return { ...server, wishes };
+}
+
+/** Answers every request with this. */
+async function openForeignServer(answer: unknown) {
+  const server = createServer((_request, response) => response.end(JSON.stringify(answer)));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    remote: createRemoteSandboxes({ url }),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+it("loses no field of a sandbox on the way to the client", async () => {
+  await using server = await openFullServer();
+  expect(await server.remote.info(LOCAL, INFO.id)).toEqual(INFO);
+  expect(await server.remote.list(LOCAL)).toEqual(PAGE);
+  expect(await (await server.remote.get(LOCAL, INFO.id)).usage()).toEqual(USAGE);
+  expect(await (await server.remote.get(LOCAL, INFO.id)).ports()).toEqual(PORTS);
+  expect(await fetchIsolation(server.address)).toEqual(ISOLATION);
+});
+
+it("loses no field of a wish on the way to the server", async () => {
+  await using server = await openFullServer();
+  // Without a token no folder may be named, and an ephemeral one has a lease.
+  const { workspace: _folder, ephemeral: _lease, ...wish } = fullSample(createOptionsSchema);
+  await server.remote.create(LOCAL, wish, signal);
+  await server.remote.default(LOCAL, "a", wish, signal);
+  expect(server.wishes).toEqual([wish, wish]);
+});
+
+it("refuses a wish with a field that it does not know", async () => {
+  await using server = await openFullServer();
+  const asked = server.remote.create(LOCAL, { tomorrow: true } as CreateOptions, signal);
+  await expect(asked).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+  expect(server.wishes).toEqual([]);
+});
+
+it("leaves out fields of a newer server that it does not know", async () => {
+  const wire = fullSample(sandboxSchema);
+  await using server = await openForeignServer({ ...wire, tomorrow: true, limits: { ...wire.limits, tomorrow: 1 } });
+  expect(await server.remote.info(LOCAL, INFO.id)).toEqual(INFO);
+});
+
+it.each([
+  ["a state", { state: "dreaming" }],
+  ["a date", { createdAt: "yesterday" }],
+  ["an id", { id: "../../x" }],
+  ["a limit", { limits: { cpus: "many" } }],
+])("refuses %s that it cannot understand", async (_, change) => {
+  await using server = await openForeignServer({ ...fullSample(sandboxSchema), ...change });
+  await expect(server.remote.info(LOCAL, INFO.id)).rejects.toMatchObject({ code: "SERVER_INCOMPATIBLE" });
+});

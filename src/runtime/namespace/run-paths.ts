@@ -1,0 +1,83 @@
+import { mkdirSync, readlinkSync, symlinkSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BelljarError } from "../../errors.ts";
+import { parseReason } from "../guest/keeper-client.ts";
+import type { Run, SandboxEnd } from "../runtime.ts";
+
+/** The folder of one run: its lock, and at last its end. */
+export function runFolder({ folder, generation }: Run): string {
+  return join(folder, "runs", String(generation));
+}
+
+/** Names a run on the whole machine. */
+export function runName({ id, generation }: Pick<Run, "id" | "generation">): string {
+  return `${id}-${generation}`;
+}
+
+/** Rejects with `DISK_FULL`, and `RUNTIME_FAILED` when there is no sandbox folder. */
+export function makeRunFolder(run: Run): string {
+  const folder = runFolder(run);
+  for (const path of [join(run.folder, "runs"), folder]) makeIfAbsent(path, () => mkdirSync(path, { mode: 0o700 }));
+  return folder;
+}
+
+/**
+ * Where the sandbox's layers lie: a later run and the removal look there, whatever the configuration says by then. The text of a link, so it
+ * is written whole. What was noted first stands. Rejects as `makeRunFolder`.
+ */
+export function noteStorage({ folder }: Run, kind: string): void {
+  const path = storageNote(folder);
+  makeIfAbsent(path, () => symlinkSync(kind, path));
+}
+
+/** Undefined when nothing was noted, and so no run was started. */
+export function notedStorage({ folder }: Run): string | undefined {
+  try {
+    return readlinkSync(storageNote(folder));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new BelljarError("RUNTIME_FAILED", `The link ${storageNote(folder)} cannot be read: check that this user may`, { cause });
+  }
+}
+
+function storageNote(folder: string): string {
+  return join(folder, "runs", "storage");
+}
+
+function makeIfAbsent(path: string, make: () => void): void {
+  try {
+    make();
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    if (code === "EEXIST") return;
+    const isFull = code === "ENOSPC" || code === "EDQUOT";
+    throw isFull
+      ? new BelljarError("DISK_FULL", `No space is left for ${path}: free some on that file system`, { cause })
+      : new BelljarError("RUNTIME_FAILED", `The folder ${path} cannot be made (${code}): check that this user may write there`, { cause });
+  }
+}
+
+/**
+ * Why a run ended, as its keeper or `clear` wrote it; undefined when nothing is written. Rejects with `RUNTIME_FAILED` when the end is
+ * there and cannot be read: it may say that the files are kept.
+ */
+export async function readEnd(run: Run): Promise<SandboxEnd | undefined> {
+  const path = join(runFolder(run), "end.json");
+  try {
+    const { reason, at, kept } = JSON.parse(await readFile(path, "utf8")) as { reason: string; at: number; kept?: boolean };
+    return { reason: parseReason(reason), at: new Date(at), ...(kept === true && { kept }) };
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new BelljarError(
+      "RUNTIME_FAILED",
+      `The end of a run cannot be read, so nothing of the sandbox is removed: save its files, then remove ${path}`,
+      { cause },
+    );
+  }
+}
+
+/** An end that nobody could write down. Files that a stop kept before this run stay kept. */
+export function unwrittenEnd({ generation }: Run, end: SandboxEnd): SandboxEnd {
+  return generation > 1 ? { ...end, kept: true } : end;
+}

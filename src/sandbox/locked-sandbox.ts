@@ -1,0 +1,23 @@
+import type { BelljarError } from "../errors.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+/** What a sandbox is that its caller may look at and end, and no more: everything else rejects with the refusal. */
+export function lockedSandbox(refusal: BelljarError): Omit<Sandbox, "id" | "ended" | "info" | "usage" | "knownOomKills" | "kill"> {
+  const refuse = (): Promise<never> => Promise.reject(refusal);
+  return {
+    guest: new Proxy({} as Sandbox["guest"], {
+      get() {
+        throw refusal;
+      },
+    }),
+    connect: refuse,
+    setNetwork: refuse,
+    environment: refuse,
+    ports: refuse,
+    portLinks: refuse,
+    registerPort: refuse,
+    extend: refuse,
+    stop: refuse,
+    start: refuse,
+  };
+}

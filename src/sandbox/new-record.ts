@@ -1,0 +1,23 @@
+import type { CreateRequest } from "./create-request.ts";
+import { CREATOR } from "./creator.ts";
+import type { NetworkRecord } from "./network/prepare-network.ts";
+import { createSandboxId } from "./sandbox-id.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+import type { Principal } from "./sandbox.ts";
+
+type RecordRequest = CreateRequest & NetworkRecord & Pick<SandboxRecord, "runtime" | "inside">;
+
+/** The record of a sandbox that this process is about to make. */
+export function newRecord({ id: owner }: Principal, request: RecordRequest, defaultName?: string): SandboxRecord {
+  const createdAt = new Date();
+  return {
+    version: 1,
+    id: createSandboxId(),
+    owner,
+    createdAt,
+    creator: CREATOR,
+    deadline: new Date(createdAt.getTime() + request.timeoutMs),
+    ...request,
+    ...(defaultName !== undefined && { defaultName }),
+  };
+}

@@ -1,0 +1,31 @@
+import { BelljarError } from "../errors.ts";
+import type { EndReason } from "../runtime/runtime.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+
+/** Somebody else's sandbox and none are the same answer. */
+export function unknown(id: string): BelljarError {
+  return new BelljarError(
+    "SANDBOX_NOT_FOUND",
+    `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with the tool sandbox_list, or \`belljar sandbox list\``,
+  );
+}
+
+export function cancelled(signal: AbortSignal): BelljarError {
+  return new BelljarError("CANCELLED", "The sandbox was not made: the call was cancelled", { cause: signal.reason });
+}
+
+export function ended(record: SandboxRecord, reason: EndReason): BelljarError {
+  return new BelljarError("SANDBOX_ENDED", `Sandbox ${record.id} has ended (${reason}): create another one`);
+}
+
+export function stopped({ id }: SandboxRecord): BelljarError {
+  return new BelljarError(
+    "SANDBOX_STOPPED",
+    `Sandbox ${id} is stopped, and its files are kept: start it with \`belljar sandbox start ${id}\``,
+  );
+}
+
+/** It neither answers nor is known to be dead: in the making, being started again, or being taken down. */
+export function notReady(record: SandboxRecord): BelljarError {
+  return new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} is being created, started or removed: try again`);
+}

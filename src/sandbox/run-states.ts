@@ -1,0 +1,118 @@
+import * as z from "zod";
+import { BelljarError } from "../errors.ts";
+import { NumberedFile } from "../files/numbered-file.ts";
+import { parseJson } from "../files/parse-json.ts";
+import type { RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
+import { CREATOR, mayBeInTheMaking } from "./creator.ts";
+import type { Journal } from "./journal.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+import { endReason } from "./wire/fields.ts";
+
+const date = z.iso.datetime().transform((text) => new Date(text));
+
+const stateSchema = z.object({
+  version: z.literal(1),
+  /** `deleted`: its files are being removed, and nobody may start it any more. */
+  phase: z.enum(["running", "stopped", "deleted"]),
+  generation: z.number().int().positive(),
+  /** When and by whom the run was started. While that process lives, a run this young may still be in the making. */
+  startedAt: date,
+  creator: z.object({ pid: z.number().int().positive(), startedMs: z.number() }),
+  /** The action at the deadline. Only the keeper knows the deadline: it moves with each use, and a full disk must not prevent that. */
+  action: z.enum(["kill", "pause", "stop"]),
+  /** Why it was stopped, and when. */
+  stopped: z.object({ reason: endReason, at: date }).optional(),
+});
+
+/** What changes in a sandbox from run to run. */
+export type RunState = Readonly<Omit<z.output<typeof stateSchema>, "version">>;
+
+/**
+ * `sandboxes/<id>/state.<number>.json`. It is a numbered file: if several processes start, stop and delete one sandbox at once, each change
+ * is made once, on top of the one before. There is no such file during the first run, unless somebody chose an action for the deadline.
+ */
+export class RunStates {
+  readonly #journal: Pick<Journal, "folder" | "announce">;
+
+  constructor(journal: Pick<Journal, "folder" | "announce">) {
+    this.#journal = journal;
+  }
+
+  async read(record: SandboxRecord): Promise<RunState> {
+    return (await this.#file(record.id).read(firstRun(record))).value;
+  }
+
+  /** The state of a sandbox whose record cannot be read. Undefined if no state was written. */
+  async find(id: string): Promise<RunState | undefined> {
+    return (await this.#file(id).read(undefined)).value;
+  }
+
+  /**
+   * Writes and resolves with the state that `change` returns. If `change` returns undefined, writes nothing. Changes of the phase outlive
+   * a power cut: otherwise a stopped sandbox could be taken for a first run that was lost, whose files are removed.
+   */
+  async change(record: SandboxRecord, change: (state: RunState) => RunState | undefined): Promise<RunState | undefined> {
+    let wanted: RunState | undefined;
+    const note = (state: RunState): RunState => (wanted = change(state)) ?? state;
+    await this.#file(record.id).change(firstRun(record), note, (before, after) => before.phase !== after.phase);
+    if (wanted) this.#journal.announce(record.id);
+    return wanted;
+  }
+
+  /** The run that the state speaks of. */
+  runOf(record: SandboxRecord, { generation }: Pick<RunState, "generation">): RecordedRun {
+    return { id: record.id, generation, folder: this.#journal.folder(record.id), inside: record.inside };
+  }
+
+  #file(id: string): NumberedFile<RunState> {
+    return new NumberedFile({
+      folder: this.#journal.folder(id),
+      name: "state",
+      title: `the state of sandbox ${id}`,
+      serialise: (state) => JSON.stringify({ version: 1, ...state }),
+      parse: (text, path) => parseState(text) ?? refuse(id, path),
+    });
+  }
+}
+
+/** Without the state nobody knows which run is the present one, so none is touched. */
+function refuse(id: string, path: string): never {
+  throw new BelljarError(
+    "FILE_IO",
+    `The state of sandbox ${id} is damaged, so nothing is done to it: restore ${path} from a backup, or save the files in that folder and remove the folder`,
+  );
+}
+
+/** The run that a sandbox is made with. */
+export function firstRun({ createdAt, creator }: SandboxRecord): RunState {
+  return { phase: "running", generation: 1, startedAt: createdAt, creator, action: "kill" };
+}
+
+/** The run after a stop, made by this process. */
+export function nextRun(state: RunState): RunState {
+  const { stopped: _stopped, ...rest } = state;
+  return { ...rest, phase: "running", generation: state.generation + 1, startedAt: new Date(), creator: CREATOR };
+}
+
+/** Whether the run may still be in the making: its keeper holds no lock yet. */
+export function mayBeStarting({ phase, startedAt: createdAt, creator }: RunState): boolean {
+  return phase === "running" && mayBeInTheMaking({ createdAt, creator }, Date.now());
+}
+
+/** The end of the run that was stopped. */
+export function stopOf({ stopped, startedAt }: RunState): SandboxEnd {
+  return { reason: stopped?.reason ?? "stopped", at: stopped?.at ?? startedAt, kept: true };
+}
+
+/** The state after a run ended and kept its files. Undefined if the sandbox is not running. */
+export function withStop(state: RunState, { reason, at }: SandboxEnd): RunState | undefined {
+  if (state.phase !== "running") return undefined;
+  return { ...state, phase: "stopped", stopped: { reason, at } };
+}
+
+function parseState(text: string): RunState | undefined {
+  const { data } = stateSchema.safeParse(parseJson(text));
+  if (!data) return undefined;
+  const { version: _version, ...state } = data;
+  return state;
+}

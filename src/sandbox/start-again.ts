@@ -1,0 +1,69 @@
+import type { RunningSandbox, Runtime, SandboxSpec } from "../runtime/runtime.ts";
+import type { LiveSandboxes } from "./live-sandboxes.ts";
+import type { LocalSandbox } from "./local-sandbox.ts";
+import { cancelled, ended, notReady } from "./refusals.ts";
+import type { RunState } from "./run-states.ts";
+import { nextRun } from "./run-states.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+import { toSpec } from "./to-spec.ts";
+
+export interface StartRequest {
+  readonly record: SandboxRecord;
+  readonly runtime: Runtime;
+  /** Limits that the caller needs, in addition to those of every run. */
+  readonly required: SandboxSpec["required"];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Starts the next run of a stopped sandbox, with its files, its network and its links. If several processes do so at once, one of them
+ * starts it. The others get its run if it is up, else `RUNTIME_UNAVAILABLE`. If the run cannot be started, the sandbox stays stopped.
+ */
+export async function startAgain(live: LiveSandboxes, request: StartRequest): Promise<LocalSandbox> {
+  const { record, signal } = request;
+  if (signal.aborted) throw cancelled(signal);
+  let before: RunState["stopped"];
+  const state = await live.states.change(record, (now) => {
+    before = now.stopped;
+    return now.phase === "stopped" ? nextRun(now) : undefined;
+  });
+  if (!state) return startedByOther(live, record);
+  const sandbox = await live.hold(record, await createRun(live, request, { state, before }));
+  await live.networks.touch(record);
+  live.announce(record);
+  return sandbox;
+}
+
+interface NextRun {
+  readonly state: RunState;
+  readonly before: RunState["stopped"];
+}
+
+/** If the run fails, the sandbox becomes stopped again once that run is dead: two runs must never share the layers. */
+async function createRun(
+  live: LiveSandboxes,
+  { record, runtime, required, signal }: StartRequest,
+  { state, before }: NextRun,
+): Promise<RunningSandbox> {
+  const deadline = new Date(Date.now() + record.timeoutMs);
+  const run = live.states.runOf(record, state);
+  try {
+    return await runtime.create(toSpec(run, record, { deadline, deadlineAction: state.action, required }), signal);
+  } catch (cause) {
+    const end = await runtime.clear(run).catch(() => undefined);
+    if (end?.kept) await live.states.change(record, (now) => giveBack(now, state, before));
+    throw signal.aborted ? cancelled(signal) : cause;
+  }
+}
+
+function giveBack(now: RunState, mine: RunState, stopped: RunState["stopped"]): RunState | undefined {
+  if (now.generation !== mine.generation || now.phase !== "running") return undefined;
+  return { ...now, phase: "stopped", ...(stopped && { stopped }) };
+}
+
+async function startedByOther(live: LiveSandboxes, record: SandboxRecord): Promise<LocalSandbox> {
+  const sandbox = await live.open(record);
+  if (sandbox) return sandbox;
+  const { state, endReason } = await live.info(record);
+  throw state === "ended" && endReason ? ended(record, endReason) : notReady(record);
+}

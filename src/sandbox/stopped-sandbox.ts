@@ -1,0 +1,23 @@
+import type { LiveSandboxes } from "./live-sandboxes.ts";
+import { lockedSandbox } from "./locked-sandbox.ts";
+import type { OwnSandbox } from "./granted-sandbox.ts";
+import { stopped } from "./refusals.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+
+/** A sandbox between two runs. It can be inspected, started and deleted. Calls that need a run reject with `SANDBOX_STOPPED`. */
+export function stoppedSandbox(record: SandboxRecord, live: LiveSandboxes): OwnSandbox {
+  const refusal = stopped(record);
+  return {
+    ...lockedSandbox(refusal),
+    id: record.id,
+    record,
+    networkState: async () => (await live.networks.read(record)).state,
+    info: () => live.info(record),
+    usage: () => Promise.reject(refusal),
+    knownOomKills: () => Promise.reject(refusal),
+    portLinks: async () => (await live.networks.read(record)).state.links,
+    stop: async () => {},
+    start: (signal, principal) => live.startAgain(record, signal, principal),
+    kill: () => live.deleteStopped(record),
+  };
+}

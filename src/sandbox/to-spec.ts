@@ -1,0 +1,21 @@
+import type { RecordedRun, SandboxSpec } from "../runtime/runtime.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+
+/** What differs from run to run. */
+export type RunWishes = Pick<SandboxSpec, "deadline" | "deadlineAction"> & Partial<Pick<SandboxSpec, "required">>;
+
+/** What the runtime is asked to start. `required` comes on top of the limits that every run of the sandbox must have. */
+export function toSpec(run: RecordedRun, record: SandboxRecord, { required = [], ...wishes }: RunWishes): SandboxSpec {
+  const { template, limits, ephemeral, workspace, nestedFilters } = record;
+  return {
+    ...run,
+    base: { template },
+    hostname: run.id,
+    limits,
+    required: [...new Set([...record.required, ...required])],
+    ephemeral,
+    ...wishes,
+    ...(workspace && { workspace }),
+    ...(nestedFilters && { nestedFilters }),
+  };
+}

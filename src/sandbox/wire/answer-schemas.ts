@@ -1,0 +1,66 @@
+import * as z from "zod";
+import type { ListeningPort, PortLink } from "../../network/ports/port-link.ts";
+import type { Isolation, IsolationCheck, Usage } from "../../runtime/runtime.ts";
+import { dateField, limitName, schemaOf, textsSchema } from "./fields.ts";
+import { sandboxSchema } from "./sandbox-schema.ts";
+
+/** What is answered about a sandbox beside itself. */
+export const usageSchema = schemaOf<Usage>()({
+  memoryBytes: z.number(),
+  memoryPeakBytes: z.number(),
+  cpuUs: z.number(),
+  processes: z.number(),
+  oomKills: z.number(),
+  phase: z.enum(["running", "paused", "ending"]),
+  deadlineAction: z.enum(["kill", "pause", "stop"]).describe("What happens at the deadline"),
+  deadline: dateField.optional(),
+});
+
+const isolationCheck = schemaOf<IsolationCheck>()({
+  id: z.string(),
+  state: z.enum(["enforced", "partial", "absent"]),
+  detail: z.string(),
+  remedy: z.string().optional(),
+});
+
+/** What a runtime enforces on the server's host. */
+const isolationSchema = schemaOf<Isolation>()({
+  runtime: z.string(),
+  available: z.boolean(),
+  checks: z.array(isolationCheck).readonly(),
+  limits: z.array(limitName).readonly(),
+  users: z.enum(["two", "one"]),
+  terminals: z.boolean(),
+  pause: z.boolean(),
+  stop: z.boolean(),
+});
+
+export const hostIsolationSchema = isolationSchema.extend({
+  others: z
+    .array(isolationSchema)
+    .readonly()
+    .optional()
+    .describe("The same for the other runtimes that a create may name. Absent when there are none"),
+});
+
+export const portLinkSchema = schemaOf<PortLink>()({
+  sandbox: z.string(),
+  port: z.number(),
+  access: z.enum(["token", "public"]),
+  token: z.string().optional(),
+  createdAt: dateField,
+});
+
+const listeningPort = schemaOf<ListeningPort>()({ port: z.number(), address: z.string(), uid: z.number() });
+
+export const portsSchema = z.object({ listening: z.array(listeningPort).readonly(), links: z.array(portLinkSchema).readonly() });
+
+export const environmentSchema = z.object({ env: textsSchema });
+
+/** One page of a list. */
+export const sandboxPageSchema = z.object({
+  sandboxes: z.array(sandboxSchema).readonly(),
+  nextCursor: z.string().max(256).optional().describe("Ask with it for the next page. Absent on the last one"),
+});
+
+export const defaultSandboxSchema = z.object({ created: z.boolean(), sandbox: sandboxSchema });

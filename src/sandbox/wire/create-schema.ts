@@ -1,0 +1,48 @@
+import * as z from "zod";
+import { networkPolicySchema, secretUsesSchema } from "../network-schema.ts";
+import type { Limits } from "../../runtime/runtime.ts";
+import { schemaOf } from "./fields.ts";
+import { labelsSchema, variablesSchema } from "./texts-schema.ts";
+
+const positive = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
+
+const limits = schemaOf<Limits>()({
+  memoryBytes: positive.optional(),
+  cpus: z.number().positive().max(4096).optional(),
+  pids: positive.optional(),
+  diskBytes: positive.optional(),
+  openFiles: positive.optional(),
+}).strict();
+
+const workspace = z.strictObject({
+  path: z.string().min(1).max(4096).startsWith("/", "must be an absolute path on the server"),
+  mode: z.enum(["copy", "ro", "rw"]),
+});
+
+/** What a create may say. A field that is not known is refused: a wish that is not understood must not be left out in silence. */
+export const createOptionsSchema = z.strictObject({
+  runtime: z.string().min(1).max(40).optional().describe("One of those that the configuration offers. Default: the configuration's"),
+  template: z.string().min(1).max(128).optional().describe("Default `base`"),
+  limits: limits.optional().describe("What the caller names is required, unless `bestEffort`. The rest comes from the configuration"),
+  bestEffort: z.boolean().optional().describe("Create it also when a named limit cannot be enforced"),
+  network: networkPolicySchema.optional().describe("Default: the configuration's, which is `none` unless it says otherwise"),
+  networkCeiling: networkPolicySchema.optional().describe("The most that a capped change may give it. Default: `network`"),
+  secrets: secretUsesSchema
+    .optional()
+    .describe("Variables that hold placeholders for secrets of the owner. Needs a network policy that allows their hosts"),
+  workspace: workspace.optional().describe("Host folder that it sees as its workspace"),
+  metadata: labelsSchema.optional().describe("Labels"),
+  env: variablesSchema.optional().describe("Added to the environment of every command"),
+  timeoutMs: positive.optional().describe("Lifetime unless it is extended, in milliseconds"),
+  ephemeral: z.boolean().optional().describe("It ends with the process that made it"),
+  nestedFilters: z
+    .boolean()
+    .optional()
+    .describe(
+      "Its programs may install seccomp filters of their own, as browsers do. The kernel counts these filters against one limit for the whole machine, so only a caller without a token may ask for it. Default: the configuration's, which is false",
+    ),
+});
+
+export type CreateOptions = DeepReadonly<z.output<typeof createOptionsSchema>>;
+
+type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;

@@ -1,0 +1,43 @@
+import * as z from "zod";
+import { networkPolicySchema, secretUsesSchema } from "../network-schema.ts";
+import { dateField, endReason, limitName, limitsSchema, textsSchema, workspaceSchema } from "./fields.ts";
+
+/** `unresponsive`: it lives, as far as is known, and whoever could tell does not answer. */
+export const SANDBOX_STATES = ["running", "paused", "unresponsive", "stopped", "ended"] as const;
+
+/** What a sandbox was made with, which its record and every answer about it hold alike. A field that is added here is in all of them. */
+export const madeFields = {
+  id: z.string().regex(/^[a-z0-9]{20}$/),
+  owner: z.string().min(1).describe("Id of the principal that it belongs to"),
+  runtime: z.string().min(1).describe("Runtime that made it"),
+  template: z.string().min(1),
+  createdAt: dateField,
+  limits: limitsSchema,
+  secrets: secretUsesSchema.optional().describe("Secrets that it uses, by the name of the variable, without their values"),
+  workspace: workspaceSchema.optional(),
+  nestedFilters: z.boolean().optional().describe("Whether its programs may install seccomp filters of their own. Absent: no"),
+  metadata: textsSchema.describe("Labels"),
+  defaultName: z.string().optional().describe("Name of the default sandbox that it is"),
+} as const;
+
+/**
+ * A sandbox as every answer shows it: REST, the client, the resources and the tools derive from this one schema. Whoever reads an
+ * answer leaves out fields that it does not know, and refuses values that it does not know.
+ */
+export const sandboxSchema = z.object({
+  ...madeFields,
+  shortId: z.string().describe("The first 8 characters of the id"),
+  state: z
+    .enum(SANDBOX_STATES)
+    .describe("unresponsive: it lives, as far as is known, and does not answer. It can be killed unless its runtime is missing"),
+  stateReason: z.string().optional().describe("Why it is unresponsive"),
+  deadline: dateField.optional().describe("When it ends unless it is extended"),
+  endedAt: dateField.optional().describe("When it ended or was stopped"),
+  endReason: endReason.optional().describe("Why it ended or was stopped"),
+  unenforced: z.array(limitName).readonly().describe("Limits that this host does not enforce"),
+  network: networkPolicySchema.describe("What it may reach"),
+  networkCeiling: networkPolicySchema.optional().describe("The most that a tool may give it. Absent: the same as `network`"),
+});
+
+/** What a caller may know of a sandbox. */
+export type SandboxInfo = Readonly<z.output<typeof sandboxSchema>>;

@@ -1,0 +1,162 @@
+import { expect, it } from "vitest";
+import { openToolCaller, readRest, textOf } from "../../../support/tool-caller.ts";
+
+type Tools = Awaited<ReturnType<typeof openToolCaller>>;
+
+async function write(tools: Tools, path: string, content: string, more: object = {}): Promise<void> {
+  expect(await tools.call("write_file", { path, content, ...more })).not.toHaveProperty("isError");
+}
+
+it("reads back exactly what was written", async () => {
+  await using tools = await openToolCaller();
+  const content = "\ufeffgrüße\r\n\ttab €\n\nno newline at the end";
+  const written = await tools.call("write_file", { path: "dir/a.txt", content });
+  expect(written.structured).toEqual({ path: "/home/user/dir/a.txt", size: Buffer.byteLength(content) });
+  expect(textOf(written)).toBe(`Wrote ${Buffer.byteLength(content)} bytes to /home/user/dir/a.txt`);
+  const read = await tools.call("read_file", { path: "/home/user/dir/a.txt" });
+  expect(read.content).toEqual([{ type: "text", text: content }]);
+  expect(read.structured).toEqual({
+    path: "/home/user/dir/a.txt",
+    content,
+    encoding: "utf-8",
+    size: Buffer.byteLength(content),
+    start_line: 1,
+    end_line: 4,
+    truncated: false,
+  });
+});
+
+it("reads some lines, with numbers when asked", async () => {
+  await using tools = await openToolCaller();
+  await write(tools, "a", "one\ntwo\nthree\nfour\n");
+  expect(textOf(await tools.call("read_file", { path: "a", start_line: 2, end_line: 3 }))).toBe("two\nthree\n");
+  const numbered = await tools.call("read_file", { path: "a", start_line: 3, line_numbers: true });
+  expect(textOf(numbered)).toBe("     3\tthree\n     4\tfour\n");
+  expect(numbered.structured).toMatchObject({ content: "three\nfour\n", start_line: 3, end_line: 4 });
+});
+
+it("says that a line is past the file's end", async () => {
+  await using tools = await openToolCaller();
+  await write(tools, "a", "one\ntwo\n");
+  expect(textOf(await tools.call("read_file", { path: "a", start_line: 9 }))).toBe("\n[The file has 2 lines; line 9 is past its end]");
+});
+
+it("reads an empty file", async () => {
+  await using tools = await openToolCaller();
+  await write(tools, "a", "");
+  expect(await tools.call("read_file", { path: "a" })).toMatchObject({
+    content: [{ text: "" }],
+    structured: { end_line: 0, truncated: false },
+  });
+});
+
+it("cuts a long file after a whole line and says where to go on", async () => {
+  await using tools = await openToolCaller();
+  await tools.call("run_command", { command: "seq 1 100000 > long" });
+  const first = await tools.call("read_file", { path: "long" });
+  const end = Number(first.structured?.["end_line"]);
+  expect(first.structured).toMatchObject({ truncated: true, size: 588_895 });
+  expect(first.content.at(-1)).toEqual({
+    type: "text",
+    text: `[Cut after line ${end}; the file has 588895 bytes. Go on with start_line ${end + 1}]`,
+  });
+  const next = await tools.call("read_file", { path: "long", start_line: end + 1, end_line: end + 1 });
+  expect(textOf(next)).toBe(`${end + 1}\n`);
+});
+
+it("reads lines from the middle of a huge sparse file", async () => {
+  await using tools = await openToolCaller();
+  await tools.call("run_command", { command: "printf 'a\\nb\\n' > big; truncate -s 5G big" });
+  expect(textOf(await tools.call("read_file", { path: "big", end_line: 2 }))).toBe("a\nb\n");
+});
+
+it("carries any bytes as base64 and latin1", async () => {
+  await using tools = await openToolCaller();
+  const bytes = Buffer.from([0, 255, 10, 128, 65]);
+  await write(tools, "bin", bytes.toString("base64"), { encoding: "base64" });
+  expect(textOf(await tools.call("read_file", { path: "bin", encoding: "base64" }))).toBe(bytes.toString("base64"));
+  expect(textOf(await tools.call("read_file", { path: "bin", encoding: "latin1" }))).toBe(bytes.toString("latin1"));
+  await write(tools, "latin", "é", { encoding: "latin1" });
+  expect(await tools.call("read_file", { path: "latin", encoding: "base64" })).toMatchObject({
+    structured: { content: "6Q==", size: 1, start_line: null },
+  });
+});
+
+it("refuses to show bytes as text that they are not", async () => {
+  await using tools = await openToolCaller();
+  await write(tools, "bin", "/w==", { encoding: "base64" });
+  for (const more of [{ encoding: "utf-8" }, { start_line: 1 }]) {
+    const result = await tools.call("read_file", { path: "bin", ...more });
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toBe('FILE_NOT_TEXT: "bin" is not UTF-8 text; read it with encoding base64 or latin1');
+  }
+  const bytes = await tools.call("read_file", { path: "bin" });
+  expect(bytes.structured).toMatchObject({ content: "/w==", encoding: "base64", size: 1, truncated: false });
+  expect(textOf(bytes)).toMatch(/^\/w==\n\[Not UTF-8 text: these are its bytes as base64/);
+});
+
+it("gives a file the mode that is asked for", async () => {
+  await using tools = await openToolCaller();
+  await write(tools, "run.sh", "#!/bin/sh\necho ran\n", { mode: "755" });
+  expect(await tools.call("run_command", { command: "./run.sh" })).toMatchObject({ structured: { stdout: "ran\n" } });
+});
+
+it("lists a folder, and its subfolders as deep as asked", async () => {
+  await using tools = await openToolCaller();
+  await tools.call("run_command", { command: "mkdir -p p/sub; echo hi > p/b; echo x > p/sub/deep; ln -s b p/link; touch 'p/new\nline'" });
+  const flat = await tools.call("list_directory", { path: "p" });
+  expect(flat.structured).toMatchObject({
+    path: "/home/user/p",
+    truncated: false,
+    entries: [
+      { path: "b", type: "file", size: 3, mode: expect.stringMatching(/^0[0-7]{3}$/), modified_at: expect.stringMatching(/^20/) },
+      { path: "link", type: "link", target: "b" },
+      { path: "new\nline", type: "file" },
+      { path: "sub", type: "directory" },
+    ],
+  });
+  expect(textOf(flat).split("\n")).toHaveLength(5);
+  expect(textOf(flat)).toContain(" link -> b");
+  expect(textOf(flat)).toContain(' "new\\nline"');
+  expect(textOf(flat)).toContain(" sub/");
+  const deep = await tools.call("list_directory", { path: "p", depth: 2 });
+  expect(textOf(deep)).toContain("sub/deep");
+});
+
+it("lists the workspace when no folder is named", async () => {
+  await using tools = await openToolCaller();
+  await write(tools, "here", "");
+  expect(textOf(await tools.call("list_directory", {}))).toMatch(/^\/home\/user \(\d+ entries\)\n[\s\S]* here$/m);
+});
+
+it("bounds a listing and says that there is more", async () => {
+  await using tools = await openToolCaller();
+  await tools.call("run_command", { command: "mkdir many; cd many; seq -f f%g 1 1500 | xargs touch" });
+  const result = await tools.call("list_directory", { path: "many" });
+  expect(result.structured).toMatchObject({ truncated: true, entries: { length: 1_000 } });
+  expect(textOf(result)).toContain("(1000 entries, and more that are not shown)");
+  const rest = await readRest(tools, result);
+  expect(rest).toHaveLength(500);
+  expect(rest.at(-1)).toMatch(/ f999$/);
+});
+
+it.each([
+  ["read_file", { path: "missing" }, /^FILE_NOT_FOUND: /],
+  ["read_file", { path: "." }, /^FILE_IS_DIRECTORY: /],
+  ["list_directory", { path: "missing" }, /^FILE_NOT_FOUND: /],
+  ["read_file", { path: "a", start_line: 3, end_line: 2 }, /end_line: is before start_line/],
+  ["read_file", { path: "a", encoding: "base64", start_line: 2 }, /base64 has no lines/],
+  ["read_file", { path: "a", encoding: "utf-16" }, /encoding: /],
+  ["read_file", { path: "a\0b" }, /path: must not hold a NUL byte/],
+  ["write_file", { path: "a", content: "a b", encoding: "base64" }, /content: is not base64/],
+  ["write_file", { path: "a", content: "abc", encoding: "base64" }, /content: is not base64/],
+  ["write_file", { path: "a", content: "€", encoding: "latin1" }, /content: holds characters that latin1 does not have/],
+  ["write_file", { path: "a", content: "", mode: "4755" }, /mode: must be three octal digits/],
+  ["write_file", { path: "a", content: "", mode: 755 }, /mode: /],
+  ["list_directory", { depth: 0 }, /depth: /],
+])("%s refuses %j", async (name, args, problem) => {
+  await using tools = await openToolCaller();
+  const result = await tools.call(name, args);
+  expect(result.isError).toBe(true);
+  expect(textOf(result)).toMatch(problem);
+});

@@ -1,0 +1,6 @@
+import type { Runtime } from "../../src/runtime/runtime.ts";
+
+/** The runtimes of a process, the first one the standard. */
+export function byName(...runtimes: readonly Runtime[]): ReadonlyMap<string, Runtime> {
+  return new Map(runtimes.map((runtime) => [runtime.name, runtime]));
+}

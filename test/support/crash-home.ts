@@ -1,0 +1,50 @@
+import { execFile } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { onTestFailed } from "vitest";
+import type { WorkerHome } from "./home-worker.ts";
+
+const run = promisify(execFile);
+const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
+
+/** A home whose processes are killed. */
+export interface CrashHome extends WorkerHome, AsyncDisposable {
+  /** Whatever any of its processes made. */
+  readonly ids: Set<string>;
+}
+
+export function openCrashHome(storage: WorkerHome["storage"]): CrashHome {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-")));
+  const home = join(root, "home");
+  return {
+    home,
+    runtimeDirectory: join(root, "run"),
+    storage,
+    binary,
+    marker: `marker-of-${root.replaceAll("/", "-")}`,
+    ids: new Set(),
+    async [Symbol.asyncDispose]() {
+      if (storage === "btrfs") await run("umount", [join(home, "pool")]);
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+/** The seed of this test; a failure prints it. */
+export function readSeed(): number {
+  const seed = Number(process.env["BELLJAR_TEST_SEED"] ?? randomInt(2 ** 31));
+  onTestFailed(() => void process.stderr.write(`BELLJAR_TEST_SEED=${seed} repeats the moments\n`));
+  return seed;
+}
+
+/** A seeded sequence: the seed is in the failure, and repeats the moments. */
+export function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
