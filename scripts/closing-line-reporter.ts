@@ -1,17 +1,18 @@
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 /**
- * Prints each test that was skipped, with the reason, and `N passed, N failed[, N skipped]` alone on the last line: CI and
- * `scripts/test.mjs` read it. A file that cannot be loaded is a failure.
+ * Prints each error that no test caught, each test that was skipped, with the reason, and `N passed, N failed[, N skipped]` alone on the
+ * last line: CI and `scripts/test.mjs` read them. A file that cannot be loaded is a failure.
  */
 export default class ClosingLineReporter implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly unknown[]): void {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly { readonly message: string }[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const inState = (...states: readonly string[]) => tests.filter((test) => states.includes(test.result().state));
     const failed = inState("failed").length + modules.filter((module) => module.errors().length > 0).length + unhandled.length;
     const skipped = inState("skipped", "pending");
     const lines = [`${inState("passed").length} passed, ${failed} failed`, ...(skipped.length > 0 ? [`${skipped.length} skipped`] : [])];
-    process.stdout.write(`${skipped.map(describeSkip).join("")}\n${lines.join(", ")}\n`);
+    const uncaught = unhandled.map(({ message }) => `\nuncaught: ${message.replaceAll(/\s+/g, " ").slice(0, 300)}`);
+    process.stdout.write(`${[...uncaught, ...skipped.map(describeSkip)].join("")}\n${lines.join(", ")}\n`);
   }
 }
 

@@ -63,6 +63,7 @@ async function suite(title, { projects = [], cwd = ROOT, report, ...options }) {
 }
 
 function addUp(title, code, text) {
+  for (const [line] of text.matchAll(/^uncaught: .*$/gm)) failures.push(`${title}: ${line}`);
   const match = [...text.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)].at(-1);
   if (!match) say(`The run ${title} ended without its closing line (exit code ${code})`);
   const [passed, failed, skipped] = match ? match.slice(1).map((digits) => Number(digits ?? 0)) : [0, 1, 0];

@@ -92,7 +92,8 @@ async function watch(client: Client, mode: (typeof ERAS)[number]): Promise<Watch
     toolsChanged: on("notifications/tools/list_changed", () => void (watched.toolNotices += 1)),
     resourcesChanged: on("notifications/resources/list_changed", () => undefined),
   };
-  if (mode === "auto") await client.listen({ toolsListChanged: true, resourcesListChanged: true });
+  // Whoever has listed nothing is told of no change of the list.
+  await (mode === "auto" ? client.listen({ toolsListChanged: true, resourcesListChanged: true }) : client.listResources());
   return watched;
 }
 

@@ -106,7 +106,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
       tools: catalog,
       resources,
       facade: { defaultSandbox: () => ({ name: "default", options: {} }), tools: catalog, settings: createFacadeSettings({ home }) },
-      isolation: async () => ({ checks: [] }) as never,
+      isolation: () => sandboxes.isolation(),
       metrics: createServerMetrics(),
       tokens: [tokens],
       audit,
