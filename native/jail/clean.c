@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +25,9 @@
 #define END_BYTES 128u
 /* The time that a killed keeper may take to end. */
 #define KEEPER_DIES_MS 5000
+/* The time that a dying process may take to let go of its locks: two seconds. */
+#define LOCK_TICK_US 100000
+#define LOCK_TICKS 20
 
 /* True: the end is written, or the folder is already removed. */
 bool has_ended(int folder) {
@@ -124,6 +128,24 @@ bool take_lock(int folder) {
   return false;
 }
 
+static void wake(int signal) { (void)signal; }
+
+/* The timer goes off again and again, so a wait that begins between two signals ends too. */
+bool take_lock_soon(int folder) {
+  struct sigaction handled = {.sa_handler = wake}, before;
+  struct itimerval ticks = {.it_interval = {.tv_usec = LOCK_TICK_US}, .it_value = {.tv_usec = LOCK_TICK_US}}, none = {.it_value = {.tv_sec = 0}};
+  bool is_taken = take_lock(folder);
+  if (is_taken) return true;
+  if (sigaction(SIGALRM, &handled, &before) < 0 || setitimer(ITIMER_REAL, &ticks, NULL) < 0) die("limit the wait for a lock");
+  for (int i = 0; i < LOCK_TICKS && !is_taken; i++) {
+    is_taken = flock(folder, LOCK_EX) == 0;
+    if (!is_taken && errno != EINTR) die("wait for the lock of the sandbox's folder");
+  }
+  setitimer(ITIMER_REAL, &none, NULL);
+  sigaction(SIGALRM, &before, NULL);
+  return is_taken;
+}
+
 int open_runs(const struct spec *spec) {
   char path[PATH_MAX];
   int runs = -1;
@@ -181,7 +203,7 @@ int clear_main(void) {
     if (!asked.keeper_is_gone && !asked.end_keeper && faccessat(folder, END_FILE, F_OK, 0) < 0) return EXIT_ALIVE;
     if (flock(folder, LOCK_EX) < 0) die("wait for the keeper to finish");
   }
-  if (asked.remove_layers && !take_lock(runs)) return EXIT_ALIVE;
+  if (asked.remove_layers && !take_lock_soon(runs)) return EXIT_ALIVE;
   bool was_built = read_record(&asked, &recorded);
   if (was_built && is_this_boot(&recorded)) end_cgroups(&recorded);
   if (!clean_kernel_objects(was_built ? &recorded : &asked)) die("remove the sandbox's control groups");

@@ -59,7 +59,7 @@ static void take_folders(void) {
   jail.kept.folder = open(jail.spec.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (jail.kept.folder < 0) die("open the sandbox's folder");
   if (!take_lock(jail.kept.folder)) refuse("the sandbox's folder is in use");
-  if (!take_lock(jail.kept.runs)) refuse("another run of the sandbox uses its files");
+  if (!take_lock_soon(jail.kept.runs)) refuse("another run of the sandbox uses its files");
   if (has_ended(jail.kept.folder)) refuse("the sandbox was cleared away before it was made: whoever asked for it has gone");
   reserve_end(jail.kept.folder);
 }

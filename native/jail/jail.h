@@ -243,10 +243,9 @@ bool is_this_boot(const struct spec *spec);
 #define EXIT_ALIVE 3
 /* Locks the folder itself until this process ends. False: another process holds the lock. */
 bool take_lock(int folder);
-/*
- * Opens the folder of all runs. Its lock is held by the run that uses the layers. It is opened before the run's own folder: a dying process
- * closes its descriptors by number, so whoever gets the lock of the run's folder finds this one free too.
- */
+/* The same, but waits a little: a dying process lets go of its locks one after the other, in an order of the kernel's. */
+bool take_lock_soon(int folder);
+/* Opens the folder of all runs. Its lock is held by the run that uses the layers, and by whoever removes them. */
 int open_runs(const struct spec *spec);
 bool has_ended(int folder);
 /* Takes the room that the end will be written into, so that it can be written on a full disk too. */

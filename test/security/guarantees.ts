@@ -85,7 +85,8 @@ export const GUARANTEES = {
     "A sandbox sees no control group. It can leave, join, change or freeze none, so it cannot change its limits. Its keeper is not in its groups.",
   "pause-stops-all": "Once a pause is done, no process of the sandbox runs, however fast its processes fork.",
   "memory-bounded": "A process, or a tree of processes, that takes too much memory is killed. The sandbox and the host go on.",
-  "disk-bounded": "A program that fills the disk stops at the limit, also in /tmp. /dev/shm has its own limit.",
+  "disk-bounded":
+    "A program that fills the disk stops at the limit, also in /tmp. /dev/shm has its own limit. With storage home nothing limits the disk.",
   "kernel-memory-bounded":
     "If a sandbox's memory is limited, the kernel memory that it causes is limited too: queues of connections and datagrams, pipes, messages, watches, timers, mappings, names.",
   "output-bounded": "A flood of output costs the host a limited amount of memory.",

@@ -22,7 +22,7 @@ import type { NamespaceHost, NamespaceRuntimeOptions } from "./namespace-host.ts
 import { probeIsolation } from "./isolation.ts";
 import { clearFolder } from "./clear-folder.ts";
 import { type ClearRequest, encodeClearSpec, encodeJailSpec, type JailPaths } from "./jail-spec.ts";
-import { makeRunFolder, noteStorage, notedStorage, readEnd, runFolder, runName, unwrittenEnd } from "./run-paths.ts";
+import { claimRunFolder, makeRunFolder, noteStorage, notedStorage, readEnd, runFolder, runName, unwrittenEnd } from "./run-paths.ts";
 import { NamespaceSandbox } from "./running-sandbox.ts";
 import { Spawner } from "./spawner.ts";
 import { openStorage, parseKind, type StorageKind } from "./storage.ts";
@@ -83,7 +83,7 @@ class NamespaceRuntime implements Runtime {
     if (signal.aborted) throw cancelled(signal);
     const template = await this.#need(spec.base);
     const { cgroups, bootId } = this.#host;
-    makeRunFolder(spec);
+    claimRunFolder(spec);
     if (spec.generation === 1) noteStorage(spec, this.#storageOf(spec));
     else await this.#prepareAgain(spec);
     const request = encodeJailSpec({
@@ -132,9 +132,9 @@ class NamespaceRuntime implements Runtime {
   async #remove(lastRun: Run): Promise<void> {
     const { storage, layers } = this.#place(lastRun);
     const mayExist = storage !== "tmpfs" && (await this.#host.storage.reach(storage)) && existsSync(layers);
-    if (mayExist && !(await this.#clear(lastRun, { keeper: "unknown", removesLayers: true })))
+    const isRemoved = !mayExist || (await this.#clear(lastRun, { keeper: "unknown", removesLayers: true })) !== undefined;
+    if (!(isRemoved && (await this.#clearRuns(lastRun, lastRun.generation))))
       throw new BelljarError("RUNTIME_FAILED", `Sandbox ${lastRun.id} lives: what it wrote is removed after its end`);
-    await this.#clearRuns(lastRun, lastRun.generation);
   }
 
   /** What an earlier run has left does not stop a later one. It is tried again by the next start, and by the removal. */
@@ -145,14 +145,20 @@ class NamespaceRuntime implements Runtime {
     await this.#clearRuns(spec, spec.generation - 1).catch(() => undefined);
   }
 
-  /** Clears the runs up to this one that have left something: whatever has left a group has left the folder of its sockets. */
-  async #clearRuns({ id, folder }: Run, last: number): Promise<void> {
+  /**
+   * Clears the runs up to this one that have left something: whatever has left a group has left the folder of its sockets. False: one lives.
+   */
+  async #clearRuns({ id, folder }: Run, last: number): Promise<boolean> {
     const names = last === 1 ? [runName({ id, generation: 1 })] : await readdir(this.#host.options.runtimeDirectory);
+    let areDead = true;
     for (const name of names) {
       const generation = name.startsWith(`${id}-`) ? Number(name.slice(id.length + 1)) : Number.NaN;
       const run = { id, generation, folder };
-      if (generation <= last && existsSync(this.#sockets(run))) await this.#clear(run, { keeper: "unknown", removesLayers: false });
+      if (!(generation <= last) || !existsSync(this.#sockets(run))) continue;
+      const end = await this.#clear(run, { keeper: "unknown", removesLayers: false });
+      areDead &&= end !== undefined;
     }
+    return areDead;
   }
 
   async #describe(base: Base): Promise<Inside> {

@@ -15,11 +15,16 @@ export function runName({ id, generation }: Pick<Run, "id" | "generation">): str
   return `${id}-${generation}`;
 }
 
-/** Rejects with `DISK_FULL`, and `RUNTIME_FAILED` when there is no sandbox folder. */
-export function makeRunFolder(run: Run): string {
-  const folder = runFolder(run);
-  for (const path of [join(run.folder, "runs"), folder]) makeIfAbsent(path, () => mkdirSync(path, { mode: 0o700 }));
-  return folder;
+/** True when it was not there before. Throws `DISK_FULL`, and `RUNTIME_FAILED` when there is no sandbox folder. */
+export function makeRunFolder(run: Run): boolean {
+  const [, isNew] = [join(run.folder, "runs"), runFolder(run)].map((path) => makeIfAbsent(path, () => mkdirSync(path, { mode: 0o700 })));
+  return isNew === true;
+}
+
+/** A first run that fails removes its layers, so it is started only once. Throws as `makeRunFolder`. */
+export function claimRunFolder(run: Run): void {
+  if (makeRunFolder(run) || run.generation > 1) return;
+  throw new BelljarError("RUNTIME_FAILED", `The first run of sandbox ${run.id} was started or cleared before, so it cannot be started`);
 }
 
 /**
@@ -45,12 +50,13 @@ function storageNote(folder: string): string {
   return join(folder, "runs", "storage");
 }
 
-function makeIfAbsent(path: string, make: () => void): void {
+function makeIfAbsent(path: string, make: () => void): boolean {
   try {
     make();
+    return true;
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
-    if (code === "EEXIST") return;
+    if (code === "EEXIST") return false;
     const isFull = code === "ENOSPC" || code === "EDQUOT";
     throw isFull
       ? new BelljarError("DISK_FULL", `No space is left for ${path}: free some on that file system`, { cause })

@@ -54,7 +54,7 @@ interface Move {
   readonly signal: AbortSignal;
 }
 
-/** The kernel renames within one file system; to another, as to /tmp, a copy takes the name and the original goes. */
+/** The kernel renames within one file system; to another, as to a workspace that is a folder of the host, a copy takes the name and the original goes. */
 async function move(files: GuestFiles, { source, destination, replace, signal }: Move): Promise<void> {
   try {
     await files.rename(source, destination, { signal, replace });

@@ -7,7 +7,7 @@ import { createGuest } from "../../../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../../../src/runtime/guest/guest.ts";
 import { findIdMap, type IdMap } from "../../../../src/runtime/namespace/id-map.ts";
 import { encodeJailSpec, type JailPaths } from "../../../../src/runtime/namespace/jail-spec.ts";
-import { makeRunFolder } from "../../../../src/runtime/namespace/run-paths.ts";
+import { claimRunFolder, runFolder } from "../../../../src/runtime/namespace/run-paths.ts";
 import { NamespaceSandbox } from "../../../../src/runtime/namespace/running-sandbox.ts";
 import { Spawner } from "../../../../src/runtime/namespace/spawner.ts";
 import { openBaseTemplate } from "../../../../src/runtime/namespace/template/base-template.ts";
@@ -39,10 +39,10 @@ async function openStack(idMap: IdMap): Promise<Stack> {
       const layers = Array.from({ length: count }, (_, i) => makeLayer(root, i));
       const run = runOf(newId(), join(root, "home"));
       const sockets = join(root, run.id);
-      const folder = makeRunFolder(run);
+      claimRunFolder(run);
       const place: JailPaths = {
         ...run,
-        folder,
+        folder: runFolder(run),
         sockets,
         layers: join(root, "none"),
         slots: "/run/belljar/slots",

@@ -123,6 +123,20 @@ it("no run starts beside one that lives, and the one that lives keeps its files"
   expect((await run(guestIn(again), "cat moved; rmdir folder")).stdout.toString()).toBe("xmore\n");
 });
 
+it("a first run is started once, and a second start of it touches nothing", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("home");
+  await using sandbox = await createSandbox(async () => runtime);
+  await sandbox.guest.files.write("kept", "x", { signal: soon() });
+  const refused = { code: "RUNTIME_FAILED", message: expect.stringContaining("was started or cleared before") };
+  await expect(runtime.create(sandbox.spec, soon())).rejects.toMatchObject(refused);
+  expect((await sandbox.guest.files.read("kept", { signal: soon() })).toString()).toBe("x");
+  await sandbox.running.stop();
+  await expect(runtime.create(sandbox.spec, soon())).rejects.toMatchObject(refused);
+  await using again = await startRun(sandbox, 2);
+  expect((await guestIn(again).files.read("kept", { signal: soon() })).toString()).toBe("x");
+});
+
 it("a start that comes too late, and a keeper that says nothing, leave the files that a stop kept", async () => {
   await using home = await makeHome();
   const runtime = await home.open("home");
