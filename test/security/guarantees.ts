@@ -106,6 +106,8 @@ export const GUARANTEES = {
     "Only its owner can see a sandbox, its processes and its results. For everybody else, every argument, route and resource answers as if the id did not exist.",
   "routes-need-their-scope":
     "Every route and every upgrade needs a scope, except those that are open to all. A token without that scope, an expired token and a missing token are refused. A token that only reads changes nothing. A route that declares no scope is not served.",
+  "tokens-end-connections":
+    "When a token is revoked or expires, its open connections end within seconds: calls, events and streams to guests.",
   "tokens-see-their-toolsets":
     "Over MCP a token sees only what its toolsets cover. This holds for tools by any name, resources, completions, notices of changes, kept results and sessions.",
   "access-tokens-checked":

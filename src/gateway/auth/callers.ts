@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { BelljarError } from "../../errors.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { Authenticate } from "./authenticate.ts";
+import { createTokenWatch } from "./token-watch.ts";
 
 /** Who sent each request that is being served. */
 export interface Callers {
@@ -15,10 +17,13 @@ export interface Callers {
 
 export function createCallers(authenticate: Authenticate): Callers {
   const admitted = new WeakMap<IncomingMessage, Principal>();
+  const tokens = createTokenWatch(authenticate);
   return {
     async admit(request) {
       const principal = await authenticate(onlyOnce(request));
       admitted.set(request, principal);
+      // The local user has no token that could end.
+      if (principal !== LOCAL) tokens.add(request);
       return principal;
     },
     find: (request) => admitted.get(request),
