@@ -12,3 +12,15 @@ it("opens once for all, and again after a failure", async () => {
   expect(await Promise.all([get(), get()])).toEqual([2, 2]);
   expect(await get()).toBe(2);
 });
+
+it("tells whoever closes it what is open", async () => {
+  const get = openOnce(async () => "open");
+  expect(await get.current()).toBeUndefined();
+  const opening = get();
+  expect(await get.current()).toBe("open");
+  await opening;
+  const failing = openOnce(() => Promise.reject(new Error("Not now")));
+  const failed = expect(failing()).rejects.toThrow("Not now");
+  expect(await failing.current()).toBeUndefined();
+  await failed;
+});

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { openOnce } from "../async/open-once.ts";
 import { openHomeKey } from "../files/home-key.ts";
 import type { AuditSigner } from "./audit-chain.ts";
 import { createSigner } from "./audit-chain.ts";
@@ -45,7 +46,7 @@ export class AuditStore {
   readonly reserve: AuditReserve;
   readonly #options: AuditStoreOptions;
   readonly #writer = randomBytes(6).toString("hex");
-  #opening: Promise<Opened> | undefined;
+  readonly #open = openOnce(() => this.#openKey());
   #current: Current | undefined;
   #isBeginning = false;
   #part = 0;
@@ -122,14 +123,6 @@ export class AuditStore {
 
   #nowMs(): number {
     return this.#options.now().getTime();
-  }
-
-  #open(): Promise<Opened> {
-    this.#opening ??= this.#openKey().catch((cause: unknown) => {
-      this.#opening = undefined;
-      throw cause;
-    });
-    return this.#opening;
   }
 
   async #openKey(): Promise<Opened> {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Writable } from "node:stream";
+import { openOnce } from "../../async/open-once.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { createAuditLog } from "../../audit/audit-log.ts";
 import type { Config } from "../../config/config.ts";
@@ -92,8 +93,7 @@ export async function openLocalStack(
   const report = (problem: string) => void stderr.write(`belljar: ${printableText(problem)}\n`);
   const written = createHomeAudit(config);
   const audit = counted?.(written) ?? written;
-  let opened: Promise<Egress> | undefined;
-  const egress = () => (opened ??= openHomeEgress(config, audit, report));
+  const egress = openOnce(() => openHomeEgress(config, audit, report));
   const secrets = openHomeSecretStore(config);
   const sandboxes = createLocalSandboxes({ home: config.home, runtimes, config, network, egress, secrets, quotas: config.quotas, report });
   const upkeep = () => Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
@@ -106,8 +106,7 @@ export async function openLocalStack(
     startUpkeep: () => void upkeep().catch((cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`)),
     async [Symbol.asyncDispose]() {
       await sandboxes[Symbol.asyncDispose]();
-      // If it could not be opened, the caller that needed it has got the error.
-      await (await opened?.catch(() => undefined))?.[Symbol.asyncDispose]();
+      await (await egress.current())?.[Symbol.asyncDispose]();
       await closeAudit(audit, report);
     },
   };

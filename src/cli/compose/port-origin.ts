@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { openOnce } from "../../async/open-once.ts";
 import type { Config } from "../../config/config.ts";
 import type { PortListener } from "../../network/ports/port-listener.ts";
 import type { Stack } from "./open-stack.ts";
@@ -11,15 +12,14 @@ export interface PortOrigin extends AsyncDisposable {
 
 /** Uses the server of the configuration. Without one, opens a listener in this process for the first link. */
 export function createPortOrigin({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">, log: Log): PortOrigin {
-  let listener: Promise<PortListener> | undefined;
+  const listener = openOnce(() => openListener({ config, sandboxes }, log));
   return {
     async origin() {
       if (config.url !== undefined) return new URL(config.url);
-      listener ??= openListener({ config, sandboxes }, log);
-      return (await listener).origin;
+      return (await listener()).origin;
     },
     async [Symbol.asyncDispose]() {
-      await (await listener)?.[Symbol.asyncDispose]();
+      await (await listener.current())?.[Symbol.asyncDispose]();
     },
   };
 }
