@@ -4,11 +4,11 @@ import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { connect, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { askHalfOpen } from "../../../test/support/ask-half-open.ts";
-import { askPort, hostOf, openAnswer, openPortLab, tokenOf } from "../../../test/support/port-lab.ts";
-import type { PortLab } from "../../../test/support/port-lab.ts";
-import { BelljarError } from "../../errors.ts";
-import type { PortLink } from "./port-link.ts";
+import { askHalfOpen } from "../../../support/ask-half-open.ts";
+import { askPort, hostOf, openAnswer, openPortLab, tokenOf } from "../../../support/port-lab.ts";
+import type { PortLab } from "../../../support/port-lab.ts";
+import { BelljarError } from "../../../../src/errors.ts";
+import type { PortLink } from "../../../../src/network/ports/port-link.ts";
 
 const ID = "a1b2c3d4e5f6g7h8i9j0";
 const PORT = 8000;

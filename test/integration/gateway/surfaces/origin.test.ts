@@ -7,17 +7,17 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import * as z from "zod";
 import { describe, expect, it } from "vitest";
-import { askHalfOpen } from "../../../test/support/ask-half-open.ts";
-import { BelljarError } from "../../errors.ts";
-import type { Access } from "../auth/access.ts";
-import { changes, DOOR, OPEN, reads } from "../auth/access.ts";
-import { plainErrors } from "../error-answer.ts";
-import type { Route } from "../routes/route.ts";
-import { defineRoute } from "../routes/route.ts";
-import type { UpgradeRoute } from "../routes/upgrade-route.ts";
-import { createOrigin } from "./origin.ts";
-import type { RoutedSurface, Surface } from "./surface.ts";
-import type { SurfaceAppOptions } from "./surface-app.ts";
+import { askHalfOpen } from "../../../support/ask-half-open.ts";
+import { BelljarError } from "../../../../src/errors.ts";
+import type { Access } from "../../../../src/gateway/auth/access.ts";
+import { changes, DOOR, OPEN, reads } from "../../../../src/gateway/auth/access.ts";
+import { plainErrors } from "../../../../src/gateway/error-answer.ts";
+import type { Route } from "../../../../src/gateway/routes/route.ts";
+import { defineRoute } from "../../../../src/gateway/routes/route.ts";
+import type { UpgradeRoute } from "../../../../src/gateway/routes/upgrade-route.ts";
+import { createOrigin } from "../../../../src/gateway/surfaces/origin.ts";
+import type { RoutedSurface, Surface } from "../../../../src/gateway/surfaces/surface.ts";
+import type { SurfaceAppOptions } from "../../../../src/gateway/surfaces/surface-app.ts";
 
 const HOLDER = { id: "token:ci", name: "ci", grants: { toolsets: ["files"] } };
 
