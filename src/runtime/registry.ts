@@ -34,6 +34,7 @@ export function lazyRuntime(name: string, open: () => Promise<Runtime>): Runtime
   return {
     name,
     layers: {
+      templates: async () => (await need()).layers.templates(),
       describe: async (base) => (await need()).layers.describe(base),
       remove: async (lastRun) => (await need()).layers.remove(lastRun),
     },

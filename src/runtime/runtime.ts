@@ -24,11 +24,22 @@ export interface Runtime {
 
 /** What sandboxes start from, and what they wrote. Layers lie beside a sandbox's runs: a run uses them and never owns them. */
 export interface LayerStore {
+  /** What a base may name. The first is `DEFAULT_BASE`'s, which every runtime has. */
+  templates(): Promise<readonly TemplateInfo[]>;
   /** What a sandbox on this base shows inside. Rejects with `TEMPLATE_NOT_FOUND`, and `NOT_SUPPORTED` for a kind of base that it does not have. */
   describe(base: Base): Promise<Inside>;
   /** Removes all that a sandbox wrote. Its last run has ended. Removing it again is no error. */
   remove(lastRun: Run): Promise<void>;
 }
+
+/** What is told of a template. */
+export interface TemplateInfo {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** The base of a sandbox that was created without one. */
+export const DEFAULT_BASE = { template: "base" } as const;
 
 /** What a sandbox starts from. */
 export type Base =

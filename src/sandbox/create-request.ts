@@ -1,5 +1,6 @@
 import { BelljarError } from "../errors.ts";
 import type { Limits } from "../runtime/runtime.ts";
+import { DEFAULT_BASE } from "../runtime/runtime.ts";
 import type { CreateOptions } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import { labelsSchema, variablesSchema } from "./wire/texts-schema.ts";
@@ -29,7 +30,7 @@ export type CreateRequest = Pick<
 export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefaults): CreateRequest {
   const named = namedLimits(options.limits ?? {});
   return {
-    template: parseTemplate(options.template ?? "base"),
+    template: parseTemplate(options.template ?? DEFAULT_BASE.template),
     timeoutMs: parseTimeout(options.timeoutMs ?? defaults.timeoutMs),
     limits: { ...namedLimits(defaults), ...named },
     required: options.bestEffort ? [] : LIMIT_NAMES.filter((name) => name in named),

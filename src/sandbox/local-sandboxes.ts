@@ -2,7 +2,7 @@ import { BelljarError } from "../errors.ts";
 import type { Egress } from "../network/egress.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
-import type { Runtime, RunningSandbox } from "../runtime/runtime.ts";
+import type { Runtime, RunningSandbox, TemplateInfo } from "../runtime/runtime.ts";
 import type { SandboxDefaults } from "./create-request.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
@@ -83,6 +83,8 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   serveNetworks(): Promise<void>;
   /** What the runtimes enforce here that a sandbox may have. */
   isolation(): Promise<HostIsolation>;
+  /** What the principal's sandboxes can start from. */
+  templates(principal: Principal): Promise<readonly TemplateInfo[]>;
   /** Live sandboxes that this process holds: all of the home once it serves their networks. */
   liveCount(): number;
 }
@@ -198,6 +200,10 @@ class HomeSandboxes implements LocalSandboxes {
 
   isolation(): Promise<HostIsolation> {
     return this.#runtimes.probe();
+  }
+
+  templates(principal: Principal): Promise<readonly TemplateInfo[]> {
+    return this.#runtimes.templates(principal);
   }
 
   liveCount(): number {

@@ -1,5 +1,5 @@
 import { BelljarError } from "../errors.ts";
-import type { Isolation, Runtime } from "../runtime/runtime.ts";
+import type { Isolation, Runtime, TemplateInfo } from "../runtime/runtime.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { Principal } from "./sandbox.ts";
 
@@ -61,6 +61,14 @@ export class Runtimes {
     if (!standard) return unavailable("", []);
     const [first, ...rest] = await Promise.all([standard.probe(), ...others.map(probeOther)]);
     return { ...first, ...(rest.length > 0 && { others: rest }) };
+  }
+
+  /** The templates of the runtimes that the principal was granted. Of one name, the first runtime's is told. A runtime that cannot be opened has none. */
+  async templates(principal: Principal): Promise<readonly TemplateInfo[]> {
+    const runtimes = this.#grantedTo(principal).flatMap((name) => this.#byName.get(name) ?? []);
+    const lists = await Promise.allSettled(runtimes.map((runtime) => runtime.layers.templates()));
+    const all = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+    return all.filter(({ name }, at) => all.findIndex((other) => other.name === name) === at);
   }
 
   /**

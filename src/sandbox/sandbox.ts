@@ -10,6 +10,7 @@ import type { SANDBOX_STATES, SandboxInfo } from "./wire/sandbox-schema.ts";
 /** What a sandbox's guest and ports say, for the rooms above, which know neither. */
 export type { ExecExit, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions } from "../runtime/guest/guest.ts";
 export type { PortLink } from "../network/ports/port-link.ts";
+export type { TemplateInfo } from "../runtime/runtime.ts";
 
 /** What every sandbox shows inside. */
 export { INSIDE } from "../protocol/inside.ts";

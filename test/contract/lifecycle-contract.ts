@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { INSIDE } from "../../src/protocol/inside.ts";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
+import { DEFAULT_BASE } from "../../src/runtime/runtime.ts";
 import { newMark, processesOf } from "../security/support/outside.ts";
 import {
   collect,
@@ -235,6 +237,13 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
         stop: features.stop,
       });
       for (const check of isolation.checks) expect(check.id).toMatch(/^[a-z0-9-]+$/);
+    });
+
+    it("has the default template first, and can describe each that it names", async () => {
+      const { layers } = await open();
+      const templates = await layers.templates();
+      expect(templates[0]?.name).toBe(DEFAULT_BASE.template);
+      for (const { name } of templates) expect(await layers.describe({ template: name })).toMatchObject({ home: INSIDE.userHome });
     });
 
     it("refuses a limit that was named and cannot be enforced", async ({ skip }) => {

@@ -95,7 +95,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
     audit,
     log,
   });
-  const resources = createBelljarResources({ sandboxes, catalog, templates: [] });
+  const resources = createBelljarResources({ sandboxes, catalog, templates: (principal) => sandboxes.templates(principal) });
   const tokens = createTokenStore(home);
   const { routes, gateway } = watchRoutes(() =>
     createGateway({

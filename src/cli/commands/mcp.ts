@@ -6,7 +6,7 @@ import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { textOption } from "../command.ts";
-import { openStack, readConfig } from "../compose/open-stack.ts";
+import { openLocalStack, readConfig } from "../compose/open-stack.ts";
 import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { createLog } from "../log.ts";
 import { serverAddress } from "../compose/server-address.ts";
@@ -18,11 +18,11 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const config = readConfig(call, context);
   const defaultName = textOption(call, "sandbox") ?? defaultNameOf(process.cwd());
   const server = serverAddress(config, context);
-  return server ? bridge(server, defaultName, { context, config }) : serve(call, context, defaultName);
+  return server ? bridge(server, defaultName, { context, config }) : serve(defaultName, { context, config });
 }
 
 /** Forwards MCP messages to a server, which has the sandboxes, the tools and the policies. */
-async function bridge({ url, token }: ServerAddress, defaultName: string, { context, config }: Bridged): Promise<number> {
+async function bridge({ url, token }: ServerAddress, defaultName: string, { context, config }: Opening): Promise<number> {
   const { bridgeStdio } = await import("../../mcp/bridge/stdio-bridge.ts");
   const log = createLog(context.stderr, config);
   const address = new URL(`${url.replace(/(?<!\/)\/+$/, "")}/mcp`);
@@ -34,13 +34,13 @@ async function bridge({ url, token }: ServerAddress, defaultName: string, { cont
   return 0;
 }
 
-interface Bridged {
+interface Opening {
   readonly context: CommandContext;
   readonly config: Config;
 }
 
-async function serve(call: CommandCall, context: CommandContext, defaultName: string): Promise<number> {
-  await using stack = await openStack(call, context);
+async function serve(defaultName: string, { context, config }: Opening): Promise<number> {
+  await using stack = await openLocalStack(config, context);
   const log = createLog(context.stderr, stack.config);
   await using ports = createPortOrigin(stack, log);
   const toolServers = createToolServerOwners(openFacadeSettings(stack.config));

@@ -12,6 +12,7 @@ import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { Egress } from "../../network/egress.ts";
 import type { Runtime, RuntimeOptions, Workspace } from "../../runtime/runtime.ts";
+import type { LocalSandboxes } from "../../sandbox/local-sandboxes.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { Texts } from "../../text/texts.ts";
 import { createTexts } from "../../text/texts.ts";
@@ -69,6 +70,7 @@ export async function openStack(call: CommandCall, context: CommandContext): Pro
 }
 
 export interface LocalStack extends Stack {
+  readonly sandboxes: LocalSandboxes;
   /** Number of live sandboxes that this process holds. */
   liveSandboxes(): number;
 }

@@ -17,7 +17,7 @@ import { builtinTools } from "../../tools/builtin-tools.ts";
 import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
 import { isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
-import type { Stack } from "./open-stack.ts";
+import type { LocalStack } from "./open-stack.ts";
 import { openInterpreter, openTexts, workspaceOption } from "./open-stack.ts";
 
 type DefaultSandboxOf = CatalogOptions["defaultSandbox"];
@@ -29,10 +29,6 @@ export interface ServedTools extends AsyncDisposable {
   /** Only the local user, and callers with a scope for it, get the workspace of the configuration, within that scope. */
   readonly defaultSandbox: DefaultSandboxOf;
 }
-
-const TEMPLATES = [
-  { name: "base", description: "The default: the host's own programs under a root of its own, with nothing of the host's data" },
-];
 
 export interface OpenToolsOptions {
   readonly defaultName: string;
@@ -47,7 +43,7 @@ export interface OpenToolsOptions {
 const NO_SEARCH = { web_search: "it searches through a tool server, and none is set for you with /credential and /tool-server-url" };
 
 /** Opens the catalog with the built-in tools, and with the stack's audit. */
-export async function openTools(stack: Stack, { defaultName, portOrigin, log, toolServers }: OpenToolsOptions): Promise<ServedTools> {
+export async function openTools(stack: LocalStack, { defaultName, portOrigin, log, toolServers }: OpenToolsOptions): Promise<ServedTools> {
   const { config, audit, sandboxes } = stack;
   const scope = parseToolScope(config);
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
@@ -85,7 +81,9 @@ export async function openTools(stack: Stack, { defaultName, portOrigin, log, to
     catalog,
     defaultSandbox,
     prompts: composePrompts([createBelljarPrompts()]),
-    resources: composeResources([createBelljarResources({ sandboxes, catalog, templates: TEMPLATES })]),
+    resources: composeResources([
+      createBelljarResources({ sandboxes, catalog, templates: (principal) => stack.sandboxes.templates(principal) }),
+    ]),
     async [Symbol.asyncDispose]() {
       texts[Symbol.dispose]();
       await shells[Symbol.asyncDispose]();

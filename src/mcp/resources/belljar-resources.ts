@@ -2,7 +2,7 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import type { ResourceContent } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { hasToolset } from "../../sandbox/grants.ts";
-import type { Principal, SandboxEvent, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { Principal, SandboxEvent, Sandboxes, TemplateInfo } from "../../sandbox/sandbox.ts";
 import type { Concerns, ResourceDescription, ResourceDoor, ResourceTemplate, WantedValue } from "../server/resource-door.ts";
 import { parseUri, TEMPLATES } from "./belljar-uri.ts";
 import type { BelljarUri } from "./belljar-uri.ts";
@@ -12,16 +12,11 @@ import { readFileResource } from "./read-file-resource.ts";
 import { toDetail } from "./sandbox-detail.ts";
 import { SandboxFollower } from "./sandbox-follower.ts";
 
-/** What is told of a template of sandboxes. */
-export interface TemplateInfo {
-  readonly name: string;
-  readonly description: string;
-}
-
 export interface BelljarResourcesOptions {
   readonly sandboxes: Sandboxes;
   readonly catalog: Pick<Catalog, "results" | "sandboxLog">;
-  readonly templates: readonly TemplateInfo[];
+  /** What the principal's sandboxes can start from. */
+  readonly templates: (principal: Principal) => Promise<readonly TemplateInfo[]>;
 }
 
 const PAGE = 100;
@@ -164,9 +159,9 @@ class BelljarResources implements ResourceDoor {
       case "file":
         return readFileResource(await sandboxes.get(principal, named.id), named, signal);
       case "templates":
-        return toJson(named.uri, this.#options.templates);
+        return toJson(named.uri, await this.#options.templates(principal));
       case "template":
-        return toJson(named.uri, this.#template(named.name));
+        return toJson(named.uri, await this.#template(principal, named.name));
     }
   }
 
@@ -176,8 +171,8 @@ class BelljarResources implements ResourceDoor {
     return { ...toDetail(info), log: catalog.sandboxLog.lines(info.id) };
   }
 
-  #template(name: string): TemplateInfo {
-    const found = this.#options.templates.find((template) => template.name === name);
+  async #template(principal: Principal, name: string): Promise<TemplateInfo> {
+    const found = (await this.#options.templates(principal)).find((template) => template.name === name);
     if (found) return found;
     throw new BelljarError("RESOURCE_NOT_FOUND", `No template ${JSON.stringify(name.slice(0, 100))}; ${TEMPLATE_LIST} lists them`);
   }
@@ -204,7 +199,7 @@ class BelljarResources implements ResourceDoor {
     const { sandboxes, catalog, templates } = this.#options;
     const kind = KINDS.find((one) => TEMPLATES[one] === uriTemplate);
     if (kind === undefined || !isGranted(principal, kind)) return [];
-    if (uriTemplate === TEMPLATES.template) return templates.map((template) => template.name);
+    if (uriTemplate === TEMPLATES.template) return (await templates(principal)).map((template) => template.name);
     if (uriTemplate === TEMPLATES.result && name === "id") return catalog.results.list(principal).map(({ id }) => id);
     if (uriTemplate === TEMPLATES.file && name === "path") return completePath(sandboxes, principal, { id: given["id"], start: value });
     const isSandbox = (uriTemplate === TEMPLATES.sandbox || uriTemplate === TEMPLATES.file) && name === "id";

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Base, Isolation, Limits, Run, RunningSandbox, Runtime, SandboxSpec } from "../runtime.ts";
+import { DEFAULT_BASE } from "../runtime.ts";
 import { serveOperation } from "./fake-guest.ts";
 import { FakeSandbox, readTombstone, removeRoot } from "./fake-sandbox.ts";
 
@@ -13,11 +14,14 @@ export interface FakeRuntimeOptions {
   readonly limits?: readonly (keyof Limits)[];
 }
 
+const TEMPLATES = [{ name: DEFAULT_BASE.template, description: "This host as it is" }];
+
 /** A runtime for tests: the whole contract in this process, real commands, and no isolation at all. */
 export function fakeRuntime({ host = new Map(), limits = [] }: FakeRuntimeOptions = {}): Runtime {
   return {
     name: "fake",
     layers: {
+      templates: async () => TEMPLATES,
       describe: async (base) => {
         assertTemplate(base);
         return { env: {}, home: "/home/user", workspace: "/home/user", cwd: "/home/user" };
@@ -48,7 +52,8 @@ function findRun(host: FakeHost, { id, generation }: Run): FakeSandbox | undefin
 
 function assertTemplate(base: Base): void {
   if (!("template" in base) || "layers" in base) throw new BelljarError("NOT_SUPPORTED", "The fake runtime has templates alone");
-  if (base.template !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; the fake runtime has "base"`);
+  if (base.template === DEFAULT_BASE.template) return;
+  throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; the fake runtime has "${DEFAULT_BASE.template}"`);
 }
 
 function assertPossible(spec: SandboxSpec, limits: readonly (keyof Limits)[]): void {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createGuest } from "../guest/create-guest.ts";
 import type { Isolation, IsolationCheck, Limits, Runtime } from "../runtime.ts";
+import { DEFAULT_BASE } from "../runtime.ts";
 import type { NamespaceHost } from "./namespace-host.ts";
 
 /** On a slow machine, the first trial also builds the template. */
@@ -59,13 +60,12 @@ async function lookInside(runtime: Runtime, home: string): Promise<Seen> {
   const folder = await mkdtemp(join(home, "probe-"));
   try {
     const id = [...randomBytes(20)].map((byte) => (byte % 36).toString(36)).join("");
-    const base = { template: "base" };
     const spec = {
       id,
       generation: 1,
       folder,
-      base,
-      inside: await runtime.layers.describe(base),
+      base: DEFAULT_BASE,
+      inside: await runtime.layers.describe(DEFAULT_BASE),
       hostname: "probe",
       limits: TRIAL_LIMITS,
       required: [],

@@ -16,6 +16,7 @@ import type {
   SandboxEnd,
   SandboxSpec,
 } from "../runtime.ts";
+import { DEFAULT_BASE } from "../runtime.ts";
 import { findCgroups } from "./cgroups.ts";
 import { findIdMap } from "./id-map.ts";
 import type { NamespaceHost, NamespaceRuntimeOptions } from "./namespace-host.ts";
@@ -60,9 +61,20 @@ async function inspectHost(options: NamespaceRuntimeOptions): Promise<NamespaceH
 
 const STANDARD_FOLDERS = { home: INSIDE.userHome, workspace: INSIDE.userHome, cwd: INSIDE.userHome } as const;
 
+const TEMPLATES = [
+  {
+    name: DEFAULT_BASE.template,
+    description: "The default: the host's own programs under a root of its own, with nothing of the host's data",
+  },
+];
+
 class NamespaceRuntime implements Runtime {
   readonly name = "namespace";
-  readonly layers: LayerStore = { describe: (base) => this.#describe(base), remove: (lastRun) => this.#remove(lastRun) };
+  readonly layers: LayerStore = {
+    templates: async () => TEMPLATES,
+    describe: (base) => this.#describe(base),
+    remove: (lastRun) => this.#remove(lastRun),
+  };
   readonly #host: NamespaceHost;
   readonly #spawner: Spawner;
   #template: Promise<Template> | undefined;
@@ -199,7 +211,8 @@ class NamespaceRuntime implements Runtime {
   async #need(base: Base): Promise<Template> {
     if (!("template" in base) || "layers" in base)
       throw new BelljarError("NOT_SUPPORTED", "The namespace runtime starts sandboxes from templates alone");
-    if (base.template !== "base") throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; there is "base"`);
+    if (base.template !== DEFAULT_BASE.template)
+      throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; there is "${DEFAULT_BASE.template}"`);
     const { home, kernels, programs, onProgress } = this.#host.options;
     const given = { ...(kernels && { kernels }), ...(programs && { programs }), ...(onProgress && { onProgress }) };
     const canonical = this.#host.idMap.kind === "slot" ? { canonicalUid: CANONICAL_UID } : {};

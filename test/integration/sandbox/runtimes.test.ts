@@ -70,6 +70,22 @@ describe("several runtimes of one process", () => {
     expect(await alone.isolation()).not.toHaveProperty("others");
   });
 
+  it("tells the templates of those that a principal may use, each name once", async () => {
+    const named = (runtime: Runtime, ...names: readonly string[]): Runtime => ({
+      ...runtime,
+      layers: { ...runtime.layers, templates: async () => names.map((name) => ({ name, description: runtime.name })) },
+    });
+    const broken = lazyRuntime("broken", () => Promise.reject(new BelljarError("RUNTIME_UNAVAILABLE", "no daemon here")));
+    const runtimes = byName(named(runtimeOf("plain"), "base", "own"), named(runtimeOf("strong"), "base", "large"), broken);
+    const config = { sandbox: { timeoutMs: 600_000 }, listMax: 100, tombstoneRetentionMs: 60_000, runtimes: ["strong", "broken"] };
+    await using sandboxes = createLocalSandboxes({ home, runtimes, config });
+    const told = async (principal: Principal) =>
+      (await sandboxes.templates(principal)).map(({ name, description }) => `${description}: ${name}`);
+    expect(await told(LOCAL)).toEqual(["plain: base", "plain: own", "strong: large"]);
+    expect(await told(holder({}))).toEqual(["plain: base", "plain: own"]);
+    expect(await told(holder({ runtimes: ["strong"] }))).toEqual(["strong: base", "strong: large"]);
+  });
+
   it("counts a sandbox whose runtime is missing against a quota, and says what to do", async () => {
     await using maker = both();
     await maker.create(LOCAL, { runtime: "strong" }, signal);

@@ -20,7 +20,7 @@ async function open(more: Parameters<typeof openFakeSandboxes>[0] = {}) {
   const place = await openFakeSandboxes(more);
   const { sandboxes } = place;
   const catalog = createCatalog({ sources: [], sandboxes, defaultSandbox: () => ({ name: "default", options: {} }) });
-  const resources = createBelljarResources({ sandboxes, catalog, templates: [{ name: "base", description: "The default" }] });
+  const resources = createBelljarResources({ sandboxes, catalog, templates: async () => [{ name: "base", description: "The default" }] });
   const server = await openMcpHttpServer({ tools: catalog, resources, prompts: createBelljarPrompts() });
   const clients: Client[] = [];
   return {
@@ -251,7 +251,7 @@ it("lists an owner's sandboxes once after lost events, however many listen, and 
       list: async (...asked: Parameters<Sandboxes["list"]>) => ((lists += 1), place.sandboxes.list(...asked)),
     });
     const catalog = createCatalog({ sources: [], sandboxes, defaultSandbox: () => ({ name: "default", options: {} }) });
-    const resources = createBelljarResources({ sandboxes, catalog, templates: [] });
+    const resources = createBelljarResources({ sandboxes, catalog, templates: async () => [] });
     const { id } = await place.sandboxes.create(LOCAL, {}, signal);
     const journal = new Journal(home, () => undefined);
     const { record } = (await journal.read(id)) ?? {};
