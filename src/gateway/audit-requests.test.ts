@@ -5,6 +5,7 @@ import { openGuestStream } from "../remote/server-connection.ts";
 interface Line {
   readonly kind: string;
   readonly request?: string;
+  readonly sandbox?: string;
 }
 
 const requestsIn = (audit: string): readonly Line[] =>
@@ -32,7 +33,7 @@ it("writes down who changed what, and to which sandbox a stream was opened", asy
   });
   const audit = await lab.audit();
   expect(requestsIn(audit)).toMatchObject([
-    { principal: "token:alice", request: "POST /v1/sandboxes", outcome: "ok" },
+    { principal: "token:alice", request: "POST /v1/sandboxes", outcome: "ok", sandbox: made.id },
     { principal: "token:bob", request: "DELETE /v1/sandboxes/:id", outcome: "404", sandbox: made.id },
     { principal: "token:alice", request: "GET /v1/sandboxes/:id/guest", outcome: "ok", sandbox: made.id },
     { principal: "token:bob", request: "GET /v1/sandboxes/:id/guest", outcome: "404", sandbox: made.id },
@@ -57,4 +58,31 @@ it("names the sandbox of a stream by its full id, though it was asked for by a s
     { outcome: "ok", sandbox: id },
     { outcome: "409", sandbox: id },
   ]);
+});
+
+it("names the sandbox of a request by its full id, though it was asked for by a short one", async () => {
+  await using lab = await openTeamLab();
+  const { id } = JSON.parse((await lab.ask(lab.alice, "POST /v1/sandboxes", {})).text) as { id: string };
+  const short = `/v1/sandboxes/${id.slice(0, 8)}`;
+  await lab.ask(lab.alice, `POST ${short}/extend`, { timeoutMs: 60_000 });
+  await lab.ask(lab.alice, `PUT ${short}/network`, { policy: { allow: ["npm"] } });
+  await lab.ask(lab.alice, `POST ${short}/ports`, { port: 8000 });
+  await lab.ask(lab.alice, `POST ${short}/stop`, {});
+  await lab.ask(lab.alice, `POST ${short}/start`, {});
+  await lab.ask(lab.alice, `DELETE ${short}`);
+  await lab.ask(lab.alice, "POST /v1/default-sandboxes/x", {});
+  const lines = requestsIn(await lab.audit());
+  expect(lines.map(({ request = "" }) => request.replace(/^\w+ |\/v1\/sandboxes\/:id/g, ""))).toEqual([
+    "/v1/sandboxes",
+    "/extend",
+    "/network",
+    "/ports",
+    "/stop",
+    "/start",
+    "",
+    "/v1/default-sandboxes/:name",
+  ]);
+  const named = lines.map(({ sandbox }) => sandbox);
+  expect(named.slice(0, -1)).toEqual(Array.from({ length: 7 }, () => id));
+  expect(named.at(-1)).toMatch(/^[a-z0-9]{20}$/);
 });

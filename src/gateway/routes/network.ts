@@ -5,6 +5,7 @@ import { environmentSchema } from "../../sandbox/wire/answer-schemas.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
+import { reachSandbox } from "./reach-sandbox.ts";
 import { idParams } from "./sandbox-schemas.ts";
 
 const path = "/v1/sandboxes/:id/network";
@@ -35,8 +36,7 @@ export function networkRoutes(sandboxes: Sandboxes): readonly Route[] {
         capped: z.boolean().default(false).describe("Refuse a policy beyond the ceiling"),
       }),
       answers: { 204: null },
-      handle: async ({ caller, params: { id }, body: { policy, capped } }) =>
-        (await sandboxes.get(caller, id)).setNetwork(policy, { capped }),
+      handle: async (asked) => (await reachSandbox(sandboxes, asked)).setNetwork(asked.body.policy, { capped: asked.body.capped }),
     }),
     defineRoute({
       method: "GET",
@@ -45,7 +45,7 @@ export function networkRoutes(sandboxes: Sandboxes): readonly Route[] {
       summary: "The variables that each of its commands gets",
       params: idParams,
       answers: { 200: environmentSchema },
-      handle: async ({ caller, params: { id } }) => ({ env: await (await sandboxes.get(caller, id)).environment() }),
+      handle: async (asked) => ({ env: await (await reachSandbox(sandboxes, asked)).environment() }),
     }),
   ];
 }

@@ -4,6 +4,7 @@ import { portLinkSchema, portsSchema } from "../../sandbox/wire/answer-schemas.t
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
+import { reachSandbox } from "./reach-sandbox.ts";
 import { idParams } from "./sandbox-schemas.ts";
 
 const path = "/v1/sandboxes/:id/ports";
@@ -22,7 +23,7 @@ export function portRoutes(sandboxes: Sandboxes): readonly Route[] {
       summary: "`listening`: what listens inside with TCP; `links`: the links that were made",
       params: idParams,
       answers: { 200: portsSchema },
-      handle: async ({ caller, params: { id } }) => (await sandboxes.get(caller, id)).ports(),
+      handle: async (asked) => (await reachSandbox(sandboxes, asked)).ports(),
     }),
     defineRoute({
       method: "POST",
@@ -32,7 +33,7 @@ export function portRoutes(sandboxes: Sandboxes): readonly Route[] {
       params: idParams,
       body: linkBody,
       answers: { 201: portLinkSchema },
-      handle: async ({ caller, params: { id }, body: { port, access } }) => (await sandboxes.get(caller, id)).registerPort(port, access),
+      handle: async (asked) => (await reachSandbox(sandboxes, asked)).registerPort(asked.body.port, asked.body.access),
     }),
   ];
 }

@@ -11,6 +11,8 @@ export interface Asked<Params = unknown, Query = unknown, Body = unknown> {
   readonly query: Query;
   readonly body: Body;
   readonly requestId: string;
+  /** Tells the audit the sandbox's full id. Otherwise its line has the `:id` of the path, which may be a short id. */
+  readonly reached: (sandboxId: string) => void;
   /** Aborts when the client goes before it has its answer. */
   readonly signal: AbortSignal;
   /** Of this server, by the name that the client asked. */

@@ -7,6 +7,7 @@ import type { GatewayLog } from "../gateway-log.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
 import { leaseSandbox } from "./sandbox-lease.ts";
+import { reachSandbox } from "./reach-sandbox.ts";
 import { createBody, defaultBody, extendBody, idParams, listQuery, nameParams } from "./sandbox-schemas.ts";
 
 const READS = reads("toolset:sandbox");
@@ -30,6 +31,7 @@ function makingRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
       async handle(asked) {
         const options = assertMayShow(asked.caller, asked.body);
         const sandbox = await sandboxes.create(asked.caller, options, asked.signal);
+        asked.reached(sandbox.id);
         return options.ephemeral ? leaseSandbox(sandbox, asked, log) : sandbox.info();
       },
     }),
@@ -41,8 +43,9 @@ function makingRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
       params: nameParams,
       body: defaultBody,
       answers: { 200: defaultSandboxSchema },
-      async handle({ caller, params: { name }, body, signal }) {
+      async handle({ caller, params: { name }, body, signal, reached }) {
         const { sandbox, created } = await sandboxes.default(caller, name, assertMayShow(caller, body), signal);
+        reached(sandbox.id);
         return { created, sandbox: await sandbox.info() };
       },
     }),
@@ -77,7 +80,7 @@ function readingRoutes(sandboxes: Sandboxes): readonly Route[] {
       summary: "Its use of memory, CPU and processes",
       params: idParams,
       answers: { 200: usageSchema },
-      handle: async ({ caller, params: { id } }) => (await sandboxes.get(caller, id)).usage(),
+      handle: async (asked) => (await reachSandbox(sandboxes, asked)).usage(),
     }),
   ];
 }
@@ -91,7 +94,7 @@ function endingRoutes(sandboxes: Sandboxes): readonly Route[] {
       summary: "Ends a sandbox",
       params: idParams,
       answers: { 204: null },
-      handle: async ({ caller, params: { id } }) => (await sandboxes.get(caller, id)).kill(),
+      handle: async (asked) => (await reachSandbox(sandboxes, asked)).kill(),
     }),
     defineRoute({
       method: "POST",
@@ -101,8 +104,7 @@ function endingRoutes(sandboxes: Sandboxes): readonly Route[] {
       params: idParams,
       body: extendBody,
       answers: { 204: null },
-      handle: async ({ caller, params: { id }, body: { timeoutMs, action } }) =>
-        (await sandboxes.get(caller, id)).extend(timeoutMs, action),
+      handle: async (asked) => (await reachSandbox(sandboxes, asked)).extend(asked.body.timeoutMs, asked.body.action),
     }),
     defineRoute({
       method: "POST",
@@ -111,7 +113,7 @@ function endingRoutes(sandboxes: Sandboxes): readonly Route[] {
       summary: "Ends its processes and keeps its files. `NOT_SUPPORTED` when they lie in memory",
       params: idParams,
       answers: { 204: null },
-      handle: async ({ caller, params: { id } }) => (await sandboxes.get(caller, id)).stop(),
+      handle: async (asked) => (await reachSandbox(sandboxes, asked)).stop(),
     }),
     defineRoute({
       method: "POST",
@@ -120,7 +122,7 @@ function endingRoutes(sandboxes: Sandboxes): readonly Route[] {
       summary: "Starts a stopped one, with its files, its network and its links",
       params: idParams,
       answers: { 200: sandboxSchema },
-      handle: async ({ caller, params: { id }, signal }) => (await (await sandboxes.get(caller, id)).start(signal)).info(),
+      handle: async (asked) => (await (await reachSandbox(sandboxes, asked)).start(asked.signal)).info(),
     }),
   ];
 }

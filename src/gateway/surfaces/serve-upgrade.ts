@@ -5,7 +5,7 @@ import { formatAnswer } from "../../network/http/raw-answer.ts";
 import { assertOneHost } from "../../network/ports/port-target.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { RequestAudit } from "../audit-requests.ts";
-import { sandboxIn } from "../audit-requests.ts";
+import { sandboxOf } from "../audit-requests.ts";
 import { assertGranted } from "../auth/access.ts";
 import type { Challenge } from "../auth/admit.ts";
 import { challengeHeaders } from "../auth/admit.ts";
@@ -89,8 +89,8 @@ function record(
 ): void {
   if (!admitted || !isAudited(admitted.route)) return;
   const { caller, route, params } = admitted;
-  const named = sandbox === undefined ? sandboxIn(params) : { sandbox };
-  audit?.recordRequest({ requestId: requestIdOf(request), principal: caller.id, request: `GET ${route.path}`, outcome, ...named });
+  const line = { requestId: requestIdOf(request), principal: caller.id, request: `GET ${route.path}`, outcome };
+  audit?.recordRequest({ ...line, ...sandboxOf(sandbox, params) });
 }
 
 function findRoute(routes: readonly UpgradeRoute[], { method, url = "", headers }: IncomingMessage) {

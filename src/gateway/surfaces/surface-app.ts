@@ -75,6 +75,7 @@ export interface SurfaceApp {
 export function createSurfaceApp(surface: RoutedSurface, options: SurfaceAppOptions): SurfaceApp {
   assertSafe(surface);
   for (const { path, access } of surface.upgrades ?? []) assertDeclared(access, `GET ${path}`);
+  const reached = new WeakMap<IncomingMessage, string>();
   const callers = createCallers(createAuthenticate(authenticationOf(surface, options)));
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
@@ -86,10 +87,10 @@ export function createSurfaceApp(surface: RoutedSurface, options: SurfaceAppOpti
   const arrivals = createArrivals(options.arrivalMs ?? ARRIVAL_MS);
   readBodies(app, arrivals);
   answerErrors(app, surface.shapeError, options.log);
-  if (options.audit) auditRequests(app, options.audit, callers);
+  if (options.audit) auditRequests(app, options.audit, { callers, reached });
   if (options.metrics) observeRequests(app, options.metrics);
   guardRequests(app, { surface, callers, options });
-  addRoutes(app, surface.routes, (route) => handlerOf(route, callers));
+  addRoutes(app, surface.routes, (route) => handlerOf(route, { callers, reached }));
   const { host, log, audit } = options;
   const upgrades = surface.upgrades ?? [];
   const challenge = challengeOf(surface, options);
@@ -172,17 +173,23 @@ function observeRequests(app: FastifyInstance, metrics: Pick<ServerMetrics, "obs
 /** Tells whoever subscribes what each route answered, as `{ route, status, body }`. The tests hold it against the route's own schema. */
 const ANSWERS = channel("belljar.answer");
 
-function handlerOf(route: Route, callers: Callers): RouteHandlerMethod {
+function handlerOf(route: Route, known: Known): RouteHandlerMethod {
   const success = Number(Object.keys(route.answers)[0] ?? 200);
   return async (request, reply) => {
-    const body = await route.handle(askedOf(request, reply, callers));
+    const body = await route.handle(askedOf(request, reply, known));
     if (reply.sent) return reply;
     if (ANSWERS.hasSubscribers) ANSWERS.publish({ route, status: success, body });
     return reply.code(success).send(body);
   };
 }
 
-function askedOf(request: FastifyRequest, reply: FastifyReply, callers: Callers): Asked {
+/** What is known of the requests that are being served. */
+interface Known {
+  readonly callers: Callers;
+  readonly reached: WeakMap<IncomingMessage, string>;
+}
+
+function askedOf(request: FastifyRequest, reply: FastifyReply, { callers, reached }: Known): Asked {
   const { params, query, body, id: requestId, raw } = request;
   let signal: AbortSignal | undefined;
   return {
@@ -193,6 +200,7 @@ function askedOf(request: FastifyRequest, reply: FastifyReply, callers: Callers)
     query,
     body,
     requestId,
+    reached: (sandboxId) => void reached.set(raw, sandboxId),
     get signal() {
       return (signal ??= goneSignal(reply.raw));
     },

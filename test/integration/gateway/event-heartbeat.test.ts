@@ -38,6 +38,7 @@ it("sends empty lines while nothing happens, which a client leaves out", async (
       signal: gone.signal,
       origin: "",
       setType: () => undefined,
+      reached: () => undefined,
     };
     void route.handle({ ...asked, takeOver: () => ({ request, response }) });
   });
