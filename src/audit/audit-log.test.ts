@@ -72,8 +72,8 @@ it("begins another segment if somebody removes its own", async () => {
   let ms = 0;
   const writing = home.open({ now: () => new Date(ms) });
   writing.record({ ...CALL, tool: "a" });
-  await expect.poll(() => home.files().then(({ length }) => length), { timeout: 9_000 }).toBe(3);
-  await expect.poll(() => home.entries().then(({ length }) => length), { timeout: 9_000 }).toBe(3);
+  await expect.poll(() => home.files().then(({ length }) => length), { timeout: 25_000 }).toBe(3);
+  await expect.poll(() => home.entries().then(({ length }) => length), { timeout: 25_000 }).toBe(3);
   await rm(join(home.segments, (await home.files())[0] ?? ""));
   ms = 1_000;
   writing.record({ ...CALL, tool: "b" });
@@ -119,7 +119,7 @@ async function untilOneIsWritten(home: AuditTestHome): Promise<void> {
       ({ length }) => length,
       () => 0,
     );
-  await expect.poll(count, { timeout: 9_000 }).toBe(1);
+  await expect.poll(count, { timeout: 25_000 }).toBe(1);
 }
 
 it("writes counts at once when the process exits", async () => {

@@ -61,7 +61,7 @@ it("continues when Belljar removes a segment that it follows", async () => {
   const first = lines.next();
   await using later = openAt(9 * day);
   await later.prepare();
-  await expect.poll(() => readdir(folder.segments), { timeout: 9_000 }).not.toContain(expect.stringMatching(/^20260101/));
+  await expect.poll(() => readdir(folder.segments), { timeout: 25_000 }).not.toContain(expect.stringMatching(/^20260101/));
   later.record(call("a"));
   await later.close();
   const seen = [(await first).value, (await lines.next()).value].map((line) => line as { readonly kind: string });

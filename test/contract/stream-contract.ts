@@ -37,7 +37,7 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
       expect(stderr.toString()).toMatch(/^[a-j\n]+$/);
     });
 
-    it("of 100 MB does not grow the host's memory", { timeout: 30_000 }, async () => {
+    it("of 100 MB does not grow the host's memory", async () => {
       await using command = await guest().exec(execOptions(`head -c ${HUNDRED} /dev/zero`, { stdin: false }));
       const before = process.memoryUsage().rss;
       let peak = before;
@@ -102,7 +102,7 @@ export function streamContract(open: OpenRuntime, features: ContractFeatures): v
       expect(await command.exited).toMatchObject({ exitCode: 0 });
     });
 
-    it("on an extra channel carries 100 MB both ways beside a full stdout", { timeout: 40_000 }, async () => {
+    it("on an extra channel carries 100 MB both ways beside a full stdout", async () => {
       await using command = await guest().exec(
         execOptions(`cat <&3 >&3 & exec 3>&-; head -c ${MEGABYTE} /dev/zero; wait`, {
           channels: 1,

@@ -31,7 +31,7 @@ it("makes each change of processes that change one numbered file at once, and ma
   expect([value.length, new Set(value)]).toEqual([wanted.length, new Set(wanted)]);
   expect(number).toBe(wanted.length);
   expect(await readdir(folder)).toEqual([`words.${number}.json`]);
-}, 60_000);
+});
 
 it("leaves a whole file when a process that replaces it is killed, and can be replaced after that", async () => {
   const path = join(folder, "a");

@@ -210,7 +210,7 @@ describe.each(BUILDS)("%s", (build) => {
     await (await listen(guest, [[127, 0, 0, 1, free]])).until("STARTED");
   });
 
-  test("serves commands when the network has all the streams that it may have", { timeout: 30_000 }, async () => {
+  test("serves commands when the network has all the streams that it may have", async () => {
     await using guest = await NativeGuest.open(build);
     const accept = [["SERVICE", "many"] as const, ["FLAGS", FLAG.LISTENED] as const];
     const streams: RawStream[] = [];

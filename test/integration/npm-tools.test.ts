@@ -16,7 +16,7 @@ async function openPackage(): Promise<Tools> {
   return tools;
 }
 
-it("adds packages, installs what is listed, and tells how many", { timeout: 60_000 }, async () => {
+it("adds packages, installs what is listed, and tells how many", async () => {
   await using tools = await openPackage();
   const added = await tools.call("npm_install", { path: "app", packages: ["../dep"], dev: true });
   expect(added.structured, textOf(added)).toMatchObject({ added: 1, removed: 0, changed: 0, duration_ms: expect.any(Number) });
@@ -27,7 +27,7 @@ it("adds packages, installs what is listed, and tells how many", { timeout: 60_0
   expect(await tools.call("npm_install", { path: "app", clean: true })).toMatchObject({ structured: { added: 1 } });
 });
 
-it("runs scripts with arguments as they stand, and tells of their failure", { timeout: 60_000 }, async () => {
+it("runs scripts with arguments as they stand, and tells of their failure", async () => {
   await using tools = await openPackage();
   const run = await tools.call("npm_run", { path: "app", script: "greet", args: ["--flag", "a b", "$HOME"], env: { GREETING: "you" } });
   expect(run.structured).toMatchObject({ exit_code: 0, stderr: "err\n", timed_out: false, truncated: false });
@@ -38,7 +38,7 @@ it("runs scripts with arguments as they stand, and tells of their failure", { ti
   expect(textOf(test)).toMatch(/--- result ---\nexit_code: 3\nduration_ms: \d+$/);
 });
 
-it("tells what npm said when it fails", { timeout: 60_000 }, async () => {
+it("tells what npm said when it fails", async () => {
   await using tools = await openPackage();
   expect(textOf(await tools.call("npm_install", { path: "app", packages: ["./missing"] }))).toMatch(
     /^COMMAND_FAILED: npm install exited with \d+:\n/,

@@ -63,7 +63,7 @@ describe("a worker", () => {
       expect.objectContaining({ code: "FILE_TOO_LARGE", message: expect.stringMatching(/32 MB of memory.*run_command/) }),
     );
     expect(await pool.ask("echo", { input: 1 })).toBe(1);
-  }, 60_000);
+  });
 
   it("is killed when its caller goes away", async () => {
     using pool = openPool();
@@ -83,7 +83,7 @@ describe("a worker", () => {
     expect(isAlive(pid)).toBe(true);
     parent.kill("SIGKILL");
     await vi.waitUntil(() => !isAlive(pid), { timeout: 20_000 });
-  }, 30_000);
+  });
 
   it("ends with its pool", async () => {
     const pool = openPool();

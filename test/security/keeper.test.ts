@@ -133,13 +133,13 @@ verifies("keeper-recovers", async () => {
     staying.push(socket);
     await once(socket, "connect");
     await box.running.usage(); // those that came before it are served before it
-    await expect.poll(() => statusOf(keeper, "State")).toMatch(/^S/);
+    await expect.poll(() => statusOf(keeper, "State"), { timeout: 30_000 }).toMatch(/^S/);
     open = (await readdir(`/proc/${keeper}/fd`)).map(Number);
   } while (Math.max(...open) !== open.length - 1);
   const slept = await statusOf(keeper, "voluntary_ctxt_switches");
   await limitFiles(keeper, `${open.length}`);
   const asked = box.running.usage();
-  await expect.poll(() => statusOf(keeper, "voluntary_ctxt_switches")).not.toBe(slept);
+  await expect.poll(() => statusOf(keeper, "voluntary_ctxt_switches"), { timeout: 30_000 }).not.toBe(slept);
   expect(await readdir(`/proc/${keeper}/fd`)).toHaveLength(open.length);
   await limitFiles(keeper, "1024");
   expect((await asked).phase).toBe("running");

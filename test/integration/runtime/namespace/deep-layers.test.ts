@@ -87,12 +87,12 @@ async function look(guest: Guest): Promise<string> {
   return stdout.toString() + stderr.toString();
 }
 
-it(`a sandbox stands on ${MANY} lower layers`, { timeout: 60_000 }, async () => {
+it(`a sandbox stands on ${MANY} lower layers`, async () => {
   await using stack = await openStack(findIdMap());
   expect(await look(await stack.start(MANY))).toBe(`${MANY + 1}\n0\n3`);
 });
 
-it("more layers than the kernel takes are refused", { timeout: 60_000 }, async () => {
+it("more layers than the kernel takes are refused", async () => {
   await using stack = await openStack(findIdMap());
   await expect(stack.start(500)).rejects.toMatchObject({
     code: "RUNTIME_FAILED",
@@ -100,7 +100,7 @@ it("more layers than the kernel takes are refused", { timeout: 60_000 }, async (
   });
 });
 
-it("a kernel that takes no layers by descriptor gets their names", { timeout: 60_000 }, async () => {
+it("a kernel that takes no layers by descriptor gets their names", async () => {
   await using stack = await openStack(findIdMap(isRoot ? undefined : "single"));
   const [wrapper, old] = [join(stack.root, "binary"), join(stack.root, "old-kernel")];
   expect((await outside(["cc", "-O1", "-o", old, OLD_KERNEL])).code).toBe(0);

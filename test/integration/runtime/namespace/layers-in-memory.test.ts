@@ -13,7 +13,7 @@ it.each([
   { limits: {}, size: 1024 },
   { limits: { memoryBytes: 64 * MEBIBYTE }, size: 64 },
   { limits: { memoryBytes: 64 * MEBIBYTE, diskBytes: 32 * MEBIBYTE }, size: 32 },
-])("layers in memory have a size, whatever limits a sandbox has: $limits", { timeout: 60_000 }, async ({ limits, size }) => {
+])("layers in memory have a size, whatever limits a sandbox has: $limits", async ({ limits, size }) => {
   const root = await mkdtemp(join(tmpdir(), "bj-mem-"));
   try {
     const options = { home: join(root, "home"), runtimeDirectory: join(root, "run"), storage: "tmpfs", binary: BINARY } as const;
