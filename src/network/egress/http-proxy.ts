@@ -55,6 +55,8 @@ export class HttpProxy {
     stream.on("error", () => stream.destroy());
     this.#visits.set(stream, new HttpVisit(stream, options));
     this.#server.emit("connection", stream);
+    // Whoever looked at the first bytes has left it paused.
+    stream.resume();
   }
 
   #visitOf(request: IncomingMessage): HttpVisit {

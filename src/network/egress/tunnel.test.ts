@@ -105,6 +105,32 @@ it("refuses anything but TLS if the rule is for https", async () => {
   expect(await lab.recorded((row) => row.reason === "not-tls")).toMatchObject({ verdict: "refused" });
 });
 
+it.each([
+  ["alone", ["GET HOST/a"]],
+  ["beside TLS without conditions", ["GET HOST/a", "https://HOST"]],
+  ["for plain HTTP, beside TLS without conditions", ["GET http://HOST/a", "https://HOST"]],
+  ["for plain HTTP, beside TLS with conditions", ["GET http://HOST/a", "https://HOST/b"]],
+])("holds plain HTTP in a tunnel to the conditions of its rule, %s", async (_what, rules) => {
+  const seen: string[] = [];
+  await using origin = await openOrigin(createHttpServer((request, response) => response.end(`seen ${seen.push(request.url ?? "")}`)));
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: rules.map((rule) => rule.replace("HOST", host)) }, names: NAMES });
+  const ask = async (line: string): Promise<string> =>
+    converse(await openConnect(lab, host), `${line} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  for (const line of ["POST /a", "GET /c"]) expect(await ask(line)).toMatch(/^HTTP\/1\.1 403 [^]*no-rule/);
+  expect(await ask("GET /a")).toMatch(/^HTTP\/1\.1 200 [^]*seen 1/);
+  expect(seen).toEqual(["/a"]);
+});
+
+it("carries nothing but HTTP and TLS if the rules are for these", async () => {
+  await using origin = await openOrigin(createTcpServer((socket) => socket.end("220 ready\n")));
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [`http://${host}`, `https://${host}`] }, names: NAMES });
+  expect(await converse(await openConnect(lab, host), "SSH-2.0-x\r\n")).toMatch(/^HTTP\/1\.1 400 /);
+  await using open = await openEgressLab({ policy: { allow: [host] }, names: NAMES });
+  expect(await converse(await openConnect(open, host), "SSH-2.0-x\r\n")).toBe("220 ready\n");
+});
+
 it("carries bytes unchanged, even if the server speaks first or one side ends early", async () => {
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
     socket.write("220 ready\n");

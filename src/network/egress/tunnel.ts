@@ -93,7 +93,7 @@ class Tunnel {
     stream.once("close", drop);
     if (this.#flow.isOver || stream.destroyed) return drop();
     this.#accept();
-    const canServerBegin = this.speaks === "anything" && !isAllConditional(gate, place);
+    const canServerBegin = this.speaks === "anything" && mayStayUnread(gate, place, false);
     const first = canServerBegin ? await waitForFirst(stream, upstream, gate.limits.idleMs) : "client";
     if (first === "nobody") return this.#flow.stop(new Refusal("too-slow", "Neither side said anything in time."));
     const seen = first === "server" ? OTHER : await this.#look();
@@ -106,7 +106,7 @@ class Tunnel {
     const isTls = seen?.kind === "hello";
     const refusal = this.#judge(seen);
     if (refusal) return this.#refuseTls(refusal);
-    if (isTls ? gate.readsTls(place) : isAllConditional(gate, place)) {
+    if (!mayStayUnread(gate, place, isTls)) {
       upstream.destroy();
       return isTls ? void this.#decrypt() : this.#serveHttp(stream, "http");
     }
@@ -177,11 +177,7 @@ function expected(gate: Gate, place: Place): Tunnel["speaks"] {
   return place.port === 80 || (schemes.size === 1 && schemes.has("http")) ? "http" : "anything";
 }
 
-/** Returns true if every allowance has conditions, so that only readable traffic may pass. */
-function isAllConditional(gate: Gate, place: Place): boolean {
-  return gate.find(place).every(isConditional);
-}
-
+/** Returns true if a rule allows all traffic of this kind. Other traffic is read, so that each request is judged. */
 function mayStayUnread(gate: Gate, place: Place, isTls: boolean): boolean {
   if (isTls && gate.readsTls(place)) return false;
   return gate
