@@ -42,16 +42,21 @@ const MUTATORS = {
   Literal: mutateLiteral,
   ArrayExpression: ({ start, end, elements }) => (elements.length > 0 ? [[start, end, "[]"]] : []),
   ExpressionStatement: ({ start, end, expression, directive }) => (directive || !isAction(expression) ? [] : [[start, end, ";"]]),
-  ReturnStatement: ({ argument }) => (argument ? [[argument.start, argument.end, "undefined"]] : []),
+  ReturnStatement: ({ argument }) => (argument ? answers(argument) : []),
   ThrowStatement: ({ start, end }) => [[start, end, ";"]],
   CallExpression: mutateCall,
-  ArrowFunctionExpression: ({ body, expression }) => (expression ? [[body.start, body.end, "undefined"]] : []),
+  ArrowFunctionExpression: ({ body, expression }) => (expression ? answers(body) : []),
   SpreadElement: ({ start, end, parent }) => (parent.type === "ObjectExpression" ? [[start, end, "...{}"]] : []),
 };
 
 /** Types are erased, and texts for people are judged by people. */
 const IGNORED = new Set(["ImportDeclaration", "ExportAllDeclaration", "TSTypeAliasDeclaration", "TSInterfaceDeclaration"]);
 const SPEAKERS = new Set(["BelljarError", "TypeError", "Error", "report", "describe"]);
+const SPOKEN_KEYS = new Set(["detail", "remedy", "summary", "description", "title"]);
+/** Three words or more, and nothing that a protocol or a shell would read. */
+const SENTENCE = /^[\w,.'"()/]+(?: [\w,.'"()/]+){2,}$/;
+/** From here on a number is a size or a time: one more changes nothing that anybody can see, ten times as much does. */
+const LARGE = 64;
 
 /** In the order in which they stand in the text. Throws for a text that does not parse. */
 export function mutantsOf(path, text) {
@@ -103,10 +108,15 @@ function constants({ start, end }) {
   ];
 }
 
+/** A truth value is a literal, and changed as one. To a caller that asks for the truth, `undefined` is `false`. */
+function answers({ start, end, value }) {
+  return typeof value === "boolean" ? [] : [[start, end, "undefined"]];
+}
+
 function mutateLiteral({ start, end, value, parent, regex }) {
   if (typeof value === "boolean") return [[start, end, String(!value)]];
-  if (typeof value === "number") return [[start, end, value === 0 ? "1" : `(${value} + 1)`]];
-  if (typeof value !== "string" || regex || value === "" || isName(parent, start) || isSpoken(parent)) return [];
+  if (typeof value === "number") return [[start, end, value < LARGE ? String(value + 1) : String(value * 10)]];
+  if (typeof value !== "string" || regex || value === "" || isName(parent, start) || isSpoken(parent, value)) return [];
   return [[start, end, '""']];
 }
 
@@ -115,7 +125,8 @@ function isName(parent, start) {
   return (parent.key?.start === start && !parent.computed) || parent.source?.start === start || parent.type === "ImportExpression";
 }
 
-function isSpoken(node) {
+function isSpoken(node, text) {
+  if (SENTENCE.test(text) || SPOKEN_KEYS.has(node.key?.name)) return true;
   for (let at = node; at; at = at.parent) {
     const callee = at.callee?.property?.name ?? at.callee?.name;
     if (callee !== undefined && SPEAKERS.has(callee)) return true;
@@ -124,7 +135,9 @@ function isSpoken(node) {
   return false;
 }
 
-function isAction({ type, argument }) {
+/** A timer or a server that keeps the process alive is no fault that a test in the same process can see. */
+function isAction({ type, argument, callee }) {
+  if (callee?.property?.name === "unref") return false;
   return (
     type === "CallExpression" ||
     type === "AssignmentExpression" ||
