@@ -13,6 +13,14 @@ it("leaves out values that are named as secrets, at any depth", () => {
   expect(preview).not.toContain("planted");
 });
 
+it("shows values as they are, and of what is deep or long the beginning", () => {
+  const plain = { text: "a", list: [1, "b", [true, null]], map: { c: { d: 2 } } };
+  expect(previewOf(plain)).toBe(JSON.stringify(plain));
+  expect(previewOf({ a: { b: { c: { d: { e: 1 } } } } })).toBe('{"a":{"b":{"c":{"d":"..."}}}}');
+  expect(previewOf({ a: [[[{}]]] })).toBe('{"a":[[["..."]]]}');
+  expect(previewOf(undefined)).toBe("null");
+});
+
 it("leaves out the user and password of a URL, at any position", () => {
   const url = "https://ann:planted@example.org/x.git";
   expect(previewOf({ url })).toBe('{"url":"https://[redacted]@example.org/x.git"}');

@@ -25,6 +25,56 @@ it.each([
   expect(parseRule(canonical).text).toBe(canonical);
 });
 
+const WHOLE = { isWildcard: false, isExact: false };
+
+it.each([
+  [
+    "example.com",
+    [
+      { ...WHOLE, rule: "example.com", host: "example.com", scheme: "http", port: 80 },
+      { ...WHOLE, rule: "example.com", host: "example.com", scheme: "https", port: 443 },
+    ],
+  ],
+  ["http://example.com", [{ ...WHOLE, rule: "http://example.com", host: "example.com", scheme: "http", port: 80 }]],
+  ["1.1.1.1:53", [{ ...WHOLE, isExact: true, rule: "1.1.1.1:53", host: "1.1.1.1", scheme: "any", port: 53 }]],
+  ["*.example.com:8443", [{ ...WHOLE, isWildcard: true, rule: "*.example.com:8443", host: "example.com", scheme: "any", port: 8443 }]],
+  [
+    "head+GET https://example.com:81/v1/",
+    [
+      {
+        ...WHOLE,
+        isExact: true,
+        rule: "GET+HEAD https://example.com:81/v1",
+        host: "example.com",
+        scheme: "https",
+        port: 81,
+        methods: ["GET", "HEAD"],
+        path: "/v1",
+      },
+    ],
+  ],
+])("allows with the rule %s what it says, and no more", (rule, allowances) => {
+  expect(parseRule(rule).allowances).toEqual(allowances);
+});
+
+it("names a set as the rule of all that it allows", () => {
+  const { allowances } = parseRule("pypi");
+  expect(new Set(allowances.map(({ rule }) => rule))).toEqual(new Set(["pypi"]));
+  expect(allowances.map(({ host, scheme }) => `${scheme}://${host}`)).toEqual(["https://pypi.org", "https://files.pythonhosted.org"]);
+});
+
+it.each([
+  "example.com:1",
+  "example.com:65535",
+  "1.1.1.1",
+  "[2606:4700::1111]",
+  "localhost:80",
+  `example.com/${"a".repeat(500)}`,
+  "example.com/8",
+])("takes the rule %j", (written) => {
+  expect(parseRule(written).text).toBe(written);
+});
+
 it.each([
   "*",
   "*.com",
@@ -32,10 +82,14 @@ it.each([
   "*.github.io",
   "*.test",
   "*.10.0.0.1",
+  "*.1.1.1.1:53",
   "a.*.com",
   "",
   " ",
   `${"a".repeat(300)}.com`,
+  `example.com/${"a".repeat(501)}`,
+  "all",
+  "*.localhost",
   "example.com:0",
   "example.com:65536",
   "ftp://example.com",
@@ -85,6 +139,11 @@ it.each([
   expect(() => checkNetworkPolicy(value)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
 });
 
+it("takes 256 rules, and nothing that is no list of rules", () => {
+  const allow = Array.from({ length: 256 }, (_, index) => `h${index}.test`);
+  expect(checkNetworkPolicy({ allow })).toEqual({ allow });
+});
+
 it("has sets whose rules all parse, each with a reason", () => {
   for (const { name, rules } of describeSets()) {
     expect(parseRule(name).allowances.length).toBeGreaterThanOrEqual(rules.length);
@@ -105,6 +164,15 @@ it.each([
   [["https://example.com/ab"], ["https://example.com/a"], false],
   [["https://registry.npmjs.org"], ["npm"], true],
   [["npm", "pypi"], ["npm"], false],
+  [["https://example.com:81"], ["example.com:81"], true],
+  [["https://example.com:81"], ["http://example.com:81"], false],
+  [["example.com:81"], ["example.com:82"], false],
+  [["GET https://example.com"], ["POST https://example.com"], false],
+  [["GET+POST https://example.com"], ["GET https://example.com"], false],
+  [["https://example.com"], ["https://example.com/a"], false],
+  [["https://example.com/a"], ["https://example.com/a"], true],
+  [["*.example.com"], ["*.example.com"], true],
+  [["a.test"], ["b.test", "a.test"], true],
   [["example.com:8080"], ["example.com:8080"], true],
   [["example.com:8080"], ["*.example.com:8080"], false],
 ])("knows whether %j lies within %j: %j", (policy, ceiling, expected) => {

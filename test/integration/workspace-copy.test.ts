@@ -87,6 +87,11 @@ describe("copyIn", () => {
     await expect(copyIn(sandbox, { from: join(root, "none"), to: ".", signal })).rejects.toThrow(withCode("FILE_NOT_FOUND"));
   });
 
+  it("names a source that cannot be looked at", async () => {
+    writeFileSync(join(root, "file"), "x");
+    await expect(copyIn(sandbox, { from: join(root, "file/below"), to: ".", signal })).rejects.toThrow(withCode("FILE_IO"));
+  });
+
   it("leaves out and names a pipe", async () => {
     mkdirSync(join(root, "from"));
     spawnSync("sh", ["-c", "mkfifo from/pipe"], { cwd: root });

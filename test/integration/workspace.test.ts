@@ -19,6 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { BelljarError } from "../../src/errors.ts";
 import { createTestTexts } from "../support/test-texts.ts";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
 import type { FileInfo, GuestFiles } from "../../src/runtime/guest/guest.ts";
@@ -206,6 +207,33 @@ describe("diffWorkspace", () => {
     const sandbox = await openSandbox();
     const blind = withFiles(sandbox, listing(row("folder", { type: "directory", mode: 0o755 })));
     expect(await diffWorkspace(blind, { texts, signal })).toMatchObject({ changes: [], skipped: [{ path: "folder/file" }] });
+  });
+
+  it.each([
+    ["FILE_NOT_FOUND", { changes: [{ kind: "removed", path: "file" }], skipped: [] }],
+    ["FILE_NOT_DIRECTORY", { changes: [{ kind: "removed", path: "file" }], skipped: [] }],
+    ["FILE_DENIED", { changes: [], skipped: [{ path: "file" }] }],
+  ] as const)("asks for each file that the guest does not list, and takes %s for what it is", async (code, diff) => {
+    onHost("file", "x");
+    const sandbox = await openSandbox();
+    const stat = (): Promise<never> => Promise.reject(new BelljarError(code, "as the guest says"));
+    expect(await diffWorkspace(withFiles(sandbox, { ...listing(), stat }), { texts, signal })).toMatchObject(diff);
+  });
+
+  it("leaves out and names what the sandbox's user may not read", async () => {
+    onHost("same", "host");
+    const sandbox = await openSandbox();
+    const denied = (): Promise<never> => Promise.reject(new BelljarError("FILE_DENIED", "It may not be read"));
+    const blind = withFiles(sandbox, { ...listing(row("same"), row("new")), open: denied, read: denied });
+    const skipped = ["same", "new"].map((path) => ({ path, reason: "It may not be read" }));
+    expect(await diffWorkspace(blind, { texts, signal })).toMatchObject({ changes: [], skipped });
+  });
+
+  it("takes no failure of the guest for an answer", async () => {
+    onHost("file", "x");
+    const sandbox = await openSandbox();
+    const stat = (): Promise<never> => Promise.reject(new BelljarError("GUEST_PROTOCOL", "as the guest says"));
+    await expect(diffWorkspace(withFiles(sandbox, { ...listing(), stat }), { texts, signal })).rejects.toThrow(withCode("GUEST_PROTOCOL"));
   });
 
   it("compares names that are no UTF-8 byte by byte", async () => {

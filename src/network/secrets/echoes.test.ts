@@ -120,6 +120,18 @@ it("does not change any bytes without a value", () => {
   );
 });
 
+it("masks a value in any case, in scripts with cases", () => {
+  const value = "sk-École-Ñandú";
+  const escaped = (text: string): Buffer =>
+    Buffer.from(text.replaceAll(/./gsu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`));
+  const scanner = scannerFor(value);
+  for (const text of [value, value.toUpperCase(), value.toLowerCase()])
+    for (const bytes of [Buffer.from(text), escaped(text), Buffer.from(text, "utf16le")])
+      expect(maskWith(scanner, [bytes]).toString("latin1").replaceAll("\0", "")).toBe(PLACEHOLDER);
+  // A character whose small form is two characters stays as it is.
+  expect(maskWith(scannerFor("sk-İstanbul-9"), [escaped("sk-İstanbul-9")]).toString()).toBe(PLACEHOLDER);
+});
+
 it("masks values that overlap, and a value inside another", () => {
   const scanner = scannerFor("secret-key", "key-of-house", "my-secret-key-of-houses");
   const mask = (text: string): string => maskWith(scanner, [Buffer.from(text)]).toString();

@@ -32,4 +32,9 @@ it("refuses an invalid variable, secret name or list of hosts", () => {
   expect(() => parseSecretUses({ A: { secret: "a", hosts: [] } })).toThrow(invalid(/1 to 32 hosts/));
   const many = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`A${index}`, { secret: "a", hosts: ["a.example"] }]));
   expect(() => parseSecretUses(many)).toThrow(invalid(/at most 64/));
+  const { A64: _, ...most } = many;
+  expect(Object.keys(parseSecretUses(most))).toHaveLength(64);
+  const hosts = Array.from({ length: 33 }, (_, index) => `h${index}.example`);
+  expect(() => parseSecretUses({ A: { secret: "a", hosts } })).toThrow(invalid(/1 to 32 hosts/));
+  expect(parseSecretUses({ A: { secret: "a", hosts: hosts.slice(1) } })["A"]?.hosts).toHaveLength(32);
 });

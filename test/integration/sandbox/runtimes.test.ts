@@ -11,7 +11,7 @@ import { BelljarError } from "../../../src/errors.ts";
 import { createLocalSandboxes } from "../../../src/sandbox/local-sandboxes.ts";
 import type { RuntimeChoice } from "../../../src/sandbox/runtimes.ts";
 import type { Grants, Principal, Quotas } from "../../../src/sandbox/sandbox.ts";
-import { LOCAL } from "../../../src/sandbox/sandbox.ts";
+import { LIVE_STATES, LOCAL } from "../../../src/sandbox/sandbox.ts";
 import { listed } from "../../support/listed.ts";
 
 const signal = new AbortController().signal;
@@ -147,7 +147,8 @@ describe("a record whose runtime is not here", () => {
     await bare.serveNetworks();
     const stateReason = 'this Belljar does not have its runtime "strong"';
     expect(await bare.info(LOCAL, strong.id)).toMatchObject({ state: "unresponsive", stateReason, unenforced: ["pids"] });
-    expect((await listed(bare, LOCAL)).map(({ id }) => id).toSorted()).toEqual([strong.id, plain.id].toSorted());
+    for (const filter of [{}, { state: LIVE_STATES }])
+      expect((await listed(bare, LOCAL, filter)).map(({ id }) => id).toSorted()).toEqual([strong.id, plain.id].toSorted());
     await expect(bare.get(LOCAL, strong.id)).rejects.toThrow(withCode("RUNTIME_UNAVAILABLE", '"strong"'));
     expect(problems).toEqual([]);
     expect(await full.info(LOCAL, strong.id)).toMatchObject({ state: "running" });

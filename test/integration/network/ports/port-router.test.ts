@@ -173,7 +173,8 @@ describe("access to a port", () => {
     expect(await statusOf({ origin: "null" })).toEqual([401, 401]);
     expect(await statusOf({ "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" })).toEqual([401, 401]);
     expect(await statusOf({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }, "POST")).toEqual([401, 401]);
-    expect(await statusOf({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" })).toEqual([200, 200]);
+    for (const method of ["GET", "HEAD"])
+      expect(await statusOf({ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" }, method)).toEqual([200, 200]);
     expect(await statusOf({ "sec-fetch-site": "same-origin", origin: "null" }, "POST")).toEqual([200, 200]);
     expect((await statusOf({ origin: own }))[0]).toBe(200);
   });
@@ -354,6 +355,39 @@ describe("a hostile client", () => {
   });
 });
 
+describe("an upgrade", () => {
+  const upgrade = ({ link }: Inside, rest = ""): string =>
+    `GET /socket?x HTTP/1.1\r\nHost: ${hostOf(link)}\r\nBelljar-Port-Token: ${link.token}\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n${rest}`;
+
+  it("is asked of the program inside as such, and then carries bytes both ways, the first ones too", async () => {
+    const asked: IncomingMessage[] = [];
+    const server = createHttpServer().on("upgrade", (request, socket, head) => {
+      asked.push(request);
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Kept: yes\r\n\r\n");
+      socket.write(Buffer.concat([Buffer.from("seen "), head]));
+      socket.pipe(socket);
+    });
+    await using inside = await openInside(server);
+    const socket = connect({ port: Number(inside.ports.origin.port), host: "127.0.0.1" });
+    socket.write(upgrade(inside, "early"));
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      const text = Buffer.concat(chunks).toString();
+      if (text.includes("early") && !text.includes("late") && !socket.writableEnded) socket.end("late");
+    }
+    expect(Buffer.concat(chunks).toString()).toMatch(
+      /^HTTP\/1\.1 101 Switching Protocols\r\n[^]*x-kept: yes\r\n[^]*Upgrade: echo\r\n\r\nseen earlylate$/i,
+    );
+    expect(asked.map(({ url, headers }) => [url, headers.connection, headers.upgrade])).toEqual([["/socket?x", "Upgrade", "echo"]]);
+  });
+
+  it("is answered with 502 if the program inside ends without an answer", async () => {
+    await using inside = await openRaw("");
+    expect(await sayRaw(inside, upgrade(inside))).toMatch(/^HTTP\/1\.1 502 /);
+  });
+});
+
 describe("a hostile program inside", () => {
   it.each([
     ["nothing", ""],
@@ -374,6 +408,13 @@ describe("a hostile program inside", () => {
     answer.resume();
     await once(answer, "error");
     expect(inside.ports.failures).toEqual([]);
+  });
+
+  it("may refuse to switch protocols, and its answer ends with the connection", async () => {
+    await using inside = await openRaw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    const token = `Belljar-Port-Token: ${inside.link.token}`;
+    const said = `GET / HTTP/1.1\r\nHost: ${hostOf(inside.link)}\r\n${token}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    expect(await sayRaw(inside, said)).toMatch(/^HTTP\/1\.1 200 OK\r\nConnection: close\r\n[^]*\r\n\r\nok$/);
   });
 
   it("cannot add a header by its reason phrase", async () => {
@@ -407,6 +448,14 @@ describe("a kept connection", () => {
     const ask = async () => (await askPort(inside.ports.origin, byHost(inside))).text;
     expect([await ask(), await ask()]).toEqual(["ok", "ok"]);
     expect(connections).toBe(2);
+  });
+
+  it("carries one request after the other", async () => {
+    let connections = 0;
+    const server = createHttpServer(tell).on("connection", () => (connections += 1));
+    await using inside = await openInside(server);
+    for (let count = 0; count < 3; count += 1) expect((await askPort(inside.ports.origin, byHost(inside))).status).toBe(200);
+    expect(connections).toBe(1);
   });
 
   it("never carries a non-idempotent request twice", async () => {
