@@ -98,7 +98,7 @@ export async function assertNetworkGranted(policy: NetworkPolicy, { grants }: Pr
 /** Why a principal may not use a sandbox of its own, as another token of the same owner may have made it; undefined when it may. */
 export async function findUseRefusal(
   principal: Principal,
-  record: SandboxRecord,
+  record: Pick<SandboxRecord, "id" | "workspace">,
   network: NetworkState,
 ): Promise<BelljarError | undefined> {
   try {

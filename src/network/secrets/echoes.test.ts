@@ -132,6 +132,18 @@ it("masks a value in any case, in scripts with cases", () => {
   expect(maskWith(scannerFor("sk-İstanbul-9"), [escaped("sk-İstanbul-9")]).toString()).toBe(PLACEHOLDER);
 });
 
+it.each([
+  "sk-&#122ebra-0123",
+  "sk-&#x7az&#101bra-0123",
+  "sk-%7aebra-0123",
+  "sk-\\\\172ebra-0123",
+  "sk-\\\\u{7a}ebra-0123",
+  "sk-\\\\x7aebra-0123",
+])("knows where an escape ends that a digit of another base follows, in %s", (text) => {
+  const scanner = scannerFor(text.includes("x7az") ? "sk-zzebra-0123" : "sk-zebra-0123");
+  expect(maskWith(scanner, [Buffer.from(text)]).toString()).toBe(PLACEHOLDER);
+});
+
 it("masks values that overlap, and a value inside another", () => {
   const scanner = scannerFor("secret-key", "key-of-house", "my-secret-key-of-houses");
   const mask = (text: string): string => maskWith(scanner, [Buffer.from(text)]).toString();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { memoryHoldsLayers, openStorage, parseKind } from "./storage.ts";
+import { kindFor, memoryHoldsLayers, openStorage, parseKind } from "./storage.ts";
 
 const home = mkdtempSync(join(tmpdir(), "belljar-storage-"));
 afterAll(() => rmSync(home, { recursive: true }));
@@ -25,6 +25,18 @@ it.each([
   const opened = await openStorage({ storage, home, binary: "/no/binary" }, false);
   expect(opened.kind).toBe(kind);
   for (const diskBytes of [1, 2]) expect(opened.kindFor({ memoryBytes: 1, diskBytes })).toBe(kind);
+});
+
+it.each([
+  [{ memoryBytes: 2, diskBytes: 2 }, {}, "tmpfs"],
+  [{ memoryBytes: 2, diskBytes: 3 }, {}, "btrfs"],
+  [{ memoryBytes: 2 }, {}, "btrfs"],
+  [{ diskBytes: 2 }, {}, "btrfs"],
+  [{ memoryBytes: 2, diskBytes: 2 }, { inMemory: false }, "btrfs"],
+  [{ memoryBytes: 2, diskBytes: 2 }, { storage: "btrfs" }, "btrfs"],
+  [{ memoryBytes: 2, diskBytes: 2 }, { kind: "home" }, "home"],
+] as const)("keeps what fits in memory there, beside a pool: %j with %j in %s", (limits, choice, kind) => {
+  expect(kindFor(limits, { kind: "btrfs", storage: "auto", inMemory: true, ...choice })).toBe(kind);
 });
 
 it("has a pool's layers in the pool, and all others in the sandbox's folder", async () => {

@@ -41,10 +41,19 @@ export async function openStorage(options: Pick<RuntimeOptions, "storage" | "hom
   return {
     kind,
     detail: DETAILS[kind],
-    kindFor: (limits) => (kind === "btrfs" && options.storage === "auto" && inMemory && fitsInMemory(limits) ? "tmpfs" : kind),
+    kindFor: (limits) => kindFor(limits, { kind, storage: options.storage, inMemory }),
     layers: (one, id, folder) => (one === "btrfs" ? join(poolOf(options.home), id) : join(folder, "layers")),
     reach: async (one) => one !== "btrfs" || reopenPool(options),
   };
+}
+
+interface Choice extends Pick<RuntimeOptions, "storage"> {
+  readonly kind: StorageKind;
+  readonly inMemory: boolean;
+}
+
+export function kindFor(limits: Limits, { kind, storage, inMemory }: Choice): StorageKind {
+  return kind === "btrfs" && storage === "auto" && inMemory && fitsInMemory(limits) ? "tmpfs" : kind;
 }
 
 async function poolFor(

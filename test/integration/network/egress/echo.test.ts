@@ -97,6 +97,30 @@ it("refuses an answer in a transfer coding that it cannot decode", async () => {
   expect(lab.reason()).toBe("bad-response");
 });
 
+it.each([
+  ["a part of a page", 206, {}],
+  ["changes to a page", 226, {}],
+  ["an unknown coding", 200, { "content-encoding": "zstd" }],
+  ["two codings", 200, { "content-encoding": "gzip, br" }],
+])("refuses an answer with %s, in which no value could be found", async (_what, status, headers) => {
+  await using lab = await openSecretLab((_request, response) => void response.writeHead(status, headers).end("some"));
+  expect(await lab.ask("/", `Authorization: Bearer ${PLACEHOLDER}`)).toContain("x-belljar-error: bad-response");
+  expect(lab.reason()).toBe("bad-response");
+});
+
+it.each([
+  ["x-gzip", gzipSync],
+  ["GZIP", gzipSync],
+  ["identity", (text: string) => Buffer.from(text)],
+])("masks a value in an answer in the coding %s", async (coding, encode) => {
+  await using lab = await openSecretLab((_request, response) => {
+    response.writeHead(200, { "content-encoding": coding }).end(encode(`known: ${VALUE}.`));
+  });
+  const answer = await lab.ask("/", `Authorization: Bearer ${PLACEHOLDER}`);
+  expect(answer).toContain(`known: ${PLACEHOLDER}.`);
+  expect(answer).not.toMatch(/content-encoding/i);
+});
+
 it("keeps the Content-Length of an answer to HEAD", async () => {
   await using lab = await openSecretLab((_request, response) => response.writeHead(200, { "content-length": 7 }).end("a body!"));
   expect(await lab.ask("HEAD /")).toContain("content-length: 7");
