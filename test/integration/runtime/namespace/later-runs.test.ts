@@ -21,7 +21,7 @@ for file in /proc/[a-z]*; do [ -f "$file" ] && { head -c 1 "$file" > /dev/null 2
 for file in /proc/sys/kernel/core_pattern /proc/sysrq-trigger /opt/belljar/new /usr/new /etc/new; do (: > "$file") 2> /dev/null && echo "writes $file"; done
 cut -d : -f 1 /proc/net/dev
 cat /proc/sys/net/ipv4/ip_unprivileged_port_start /proc/sys/user/max_inotify_instances
-id; hostname | wc -c; ps -e -o comm= 2> /dev/null | sort -u`;
+id; hostname | wc -c; running=$(ps -e -o comm= 2> /dev/null); echo "$running" | sort -u`;
 const CHECKS = [/^Seccomp:\s*2$/m, /^NoNewPrivs:\s*1$/m, /^Max open files 512 512/m, / \/proc\/sys ro/m];
 
 async function facts(guest: Guest): Promise<Readonly<Record<string, readonly string[]>>> {
