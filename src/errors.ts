@@ -25,6 +25,7 @@ export const ERRORS = {
   SANDBOX_NOT_FOUND: { status: 404, retryable: false },
   SANDBOX_ENDED: { status: 410, retryable: false },
   SANDBOX_STOPPED: { status: 409, retryable: false },
+  SANDBOX_FILES_LOST: { status: 410, retryable: false },
   SANDBOX_PAUSED: { status: 409, retryable: true },
   SANDBOX_UNRESPONSIVE: { status: 504, retryable: true },
   QUOTA_EXCEEDED: { status: 429, retryable: true },

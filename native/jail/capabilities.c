@@ -27,18 +27,19 @@ static const struct {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CAPABILITY_LAST 63u
 
-/* The guest's mark is in no bounding set, so that no program gets it. It is permitted and never effective. */
-static bool set_capabilities(uint64_t effective, uint64_t permitted) {
+static bool set_exactly(uint64_t effective, uint64_t permitted) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   struct __user_cap_data_struct data[2];
-  uint64_t all = permitted | 1ull << GUEST_MARK;
   for (unsigned i = 0; i < 2; i++) {
     data[i].effective = (uint32_t)(effective >> (32 * i));
-    data[i].permitted = (uint32_t)(all >> (32 * i));
+    data[i].permitted = (uint32_t)(permitted >> (32 * i));
     data[i].inheritable = 0;
   }
   return syscall(SYS_capset, &header, data) == 0;
 }
+
+/* The guest's mark is in no bounding set, so that no program gets it. It is permitted and never effective. */
+static bool set_capabilities(uint64_t effective, uint64_t permitted) { return set_exactly(effective, permitted | 1ull << GUEST_MARK); }
 
 uint64_t permitted_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -49,13 +50,17 @@ uint64_t permitted_capabilities(void) {
 
 bool take_capabilities(uint64_t taken) { return set_capabilities(taken, taken); }
 
-static void limit_to(uint64_t kept) {
+static void limit_bounding_set(uint64_t kept) {
   for (unsigned long capability = 0; capability <= CAPABILITY_LAST; capability++) {
     if (prctl(PR_CAPBSET_READ, capability, 0, 0, 0) < 0) break; /* this kernel knows no more */
     if (kept & (1ull << capability)) continue;
     if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) die("drop a capability");
   }
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0) die("clear the ambient capabilities");
+}
+
+static void limit_to(uint64_t kept) {
+  limit_bounding_set(kept);
   if (!set_capabilities(kept, kept | 1ull << LENT_CAPABILITY)) die("set the capabilities");
 }
 
@@ -66,3 +71,13 @@ void keep_capabilities(void) {
 }
 
 void keep_no_capability(void) { limit_to(0); }
+
+void drop_capabilities(void) {
+  if (!set_exactly(0, 0)) die("drop the capabilities");
+}
+
+void keep_one_capability(unsigned capability) {
+  uint64_t kept = 1ull << capability;
+  limit_bounding_set(kept);
+  if (!set_exactly(kept, kept)) die("set the capabilities");
+}

@@ -118,7 +118,7 @@ static bool work_as_owner(const struct spec *spec, bool (*work)(const struct spe
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool remove_layers_as_owner(const struct spec *spec) { return work_as_owner(spec, remove_layers); }
+bool remove_layers_as_owner(const struct spec *spec) { return spec->storage == STORAGE_TMPFS ? drop_held_layers(spec) : work_as_owner(spec, remove_layers); }
 
 bool settle_layers_as_owner(const struct spec *spec) { return work_as_owner(spec, settle_layers); }
 

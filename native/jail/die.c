@@ -51,6 +51,7 @@ static _Noreturn void fail(uint16_t code, int error, const char *text) {
 void die(const char *step) { fail(GUEST_ERROR_IO, errno, step); }
 void die_with(int error, const char *step) { fail(GUEST_ERROR_IO, error, step); }
 void refuse(const char *what) { fail(GUEST_ERROR_BAD_REQUEST, 0, what); }
+void report_lost(const char *what) { fail(GUEST_ERROR_NOT_FOUND, 0, what); }
 
 void die_at(const char *action, const char *target) {
   int error = errno;

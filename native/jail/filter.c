@@ -1,9 +1,21 @@
 #include "filter.h"
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <stddef.h>
 
 #include "jail.h"
+
+#if defined(__x86_64__)
+#define THIS_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define THIS_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "belljar builds on x86_64 and aarch64"
+#endif
+
+/* Numbers from here on are the x32 ABI: the same calls with other numbers. */
+#define X32_BIT 0x40000000u
 
 void emit(struct filter *filter, unsigned short code, unsigned char if_true, unsigned char if_false, unsigned value) {
   if (filter->length == FILTER_MAX) refuse("the seccomp filter is longer than its room");
@@ -50,3 +62,14 @@ unsigned skip_unless(struct filter *filter, unsigned number) {
 }
 
 void land(struct filter *filter, unsigned from) { filter->at[from - 1].k = filter->length - from; }
+
+void refuse_other_tables(struct filter *filter) {
+  load(filter, offsetof(struct seccomp_data, arch));
+  emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, THIS_ARCH);
+  answer(filter, SECCOMP_RET_KILL_PROCESS);
+  load(filter, offsetof(struct seccomp_data, nr));
+#if defined(__x86_64__)
+  emit(filter, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
+  answer(filter, SECCOMP_RET_KILL_PROCESS);
+#endif
+}

@@ -18,6 +18,8 @@ struct filter {
 /* Every function below that reads an argument leaves the call's number loaded for the next one, unless it ends the filter. */
 void emit(struct filter *filter, unsigned short code, unsigned char if_true, unsigned char if_false, unsigned value);
 void load(struct filter *filter, size_t offset);
+/* Ends a process that calls through another architecture's table. Loads the call's number. */
+void refuse_other_tables(struct filter *filter);
 /* The low 32 bits of an argument. The kernel ignores the high bits, so a filter that compared them could be passed. */
 size_t argument(unsigned index);
 void answer(struct filter *filter, unsigned value);

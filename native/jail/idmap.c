@@ -95,6 +95,20 @@ void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id) {
   }
 }
 
+void copy_id_maps(const struct spec *spec, pid_t pid) {
+  char text[128];
+  if (spec->id_map == ID_MAP_SINGLE) {
+    write_proc(pid, "setgroups", "deny");
+    write_map(pid, INSIDE_USER_ID, INSIDE_USER_ID, INSIDE_USER_ID, 1);
+    return;
+  }
+  /* A part of a map lies within one part of the map above. */
+  const unsigned above = INSIDE_USER_ID + 1, user = INSIDE_USER_ID;
+  snprintf(text, sizeof text, "0 0 %u\n%u %u 1\n%u %u %u\n", user, user, user, above, above, SLOT_SIZE - above);
+  write_proc(pid, "uid_map", text);
+  write_proc(pid, "gid_map", text);
+}
+
 int open_user_namespace_of(pid_t pid) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);

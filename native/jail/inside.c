@@ -39,11 +39,10 @@ static void receive_sources(const struct spec *spec, int channel, struct receive
   unsigned at = 1;
   received->guest = received->fds[0];
   received->root = (struct root_sources){.sources = received->fds + at, .layers = -1, .devices = -1};
-  if (spec->id_map == ID_MAP_SLOT) {
-    at += spec->source_count;
-    if (spec->storage != STORAGE_TMPFS) received->root.layers = received->fds[at++];
-    received->root.devices = received->fds[at++];
-  }
+  bool is_root = spec->id_map == ID_MAP_SLOT;
+  if (is_root) at += spec->source_count;
+  if (is_root || spec->storage == STORAGE_TMPFS) received->root.layers = received->fds[at++];
+  if (is_root) received->root.devices = received->fds[at++];
   join_cgroups(received->fds + at, (unsigned)count - at);
 }
 

@@ -29,6 +29,7 @@ struct jail {
   int guest_fd;
   int channel;
   uint32_t first_id;
+  bool is_mapped; /* this process is in the holder's user namespace, where the ids are mapped already */
   pid_t holders[2]; /* of the namespaces of idmapped mounts; killed at once, waited for when the sandbox runs */
 };
 
@@ -41,7 +42,8 @@ static void clean_up_failure(void) {
     waitpid(jail.kept.pid, NULL, 0);
   }
   clean_kernel_objects(&jail.spec);
-  if (!jail.spec.has_layers) remove_layers_as_owner(&jail.spec);
+  if (jail.kept.hold.connection >= 0) close(jail.kept.hold.connection); /* the holder drops what nobody has said to keep */
+  else if (!jail.spec.has_layers && jail.spec.storage != STORAGE_TMPFS) remove_layers_as_owner(&jail.spec);
 }
 
 static int listen_at(const char *folder, const char *name) {
@@ -88,6 +90,29 @@ static void take_ids_back(void) {
   if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0) die("take root's ids back");
 }
 
+/*
+ * The sandbox of an ordinary user becomes a child of the holder's user namespace. The ids are mapped there once for all sandboxes, so this
+ * process maps the child's by itself, which newuidmap needs milliseconds for.
+ */
+static void join_holder(void) {
+  if (jail.spec.storage != STORAGE_TMPFS) return;
+  jail.kept.hold = hold_layers(&jail.spec, LEASH_FD);
+  int parent = jail.kept.hold.user_namespace;
+  jail.is_mapped = parent >= 0;
+  if (!jail.is_mapped) return;
+  if (setns(parent, CLONE_NEWUSER) < 0) die("join the user namespace of the holder");
+  close(parent);
+}
+
+static void map_ids(void) {
+  if (!jail.is_mapped) {
+    write_id_maps(&jail.spec, jail.kept.pid, jail.first_id);
+    return;
+  }
+  copy_id_maps(&jail.spec, jail.kept.pid);
+  drop_capabilities(); /* over the holder, and over the sandboxes beside this one */
+}
+
 static pid_t clone_inside(void) {
   int group = open_cgroup_v2(&jail.spec);
   struct clone_args args = {
@@ -121,10 +146,16 @@ static void start_inside(void) {
 }
 
 static bool needs(enum ids ids) {
-  if (ids == IDS_LAYER && jail.spec.storage != STORAGE_TMPFS) return true;
+  if (ids == IDS_LAYER) return true;
   for (unsigned i = 0; i < jail.spec.source_count; i++)
     if (jail.spec.sources[i].ids == ids) return true;
   return false;
+}
+
+static int take_held_layers(void) {
+  int layers = jail.kept.hold.layers;
+  jail.kept.hold.layers = -1;
+  return layers;
 }
 
 /* Only as root: opens each source as a detached mount whose ids are mapped into the sandbox's slot. */
@@ -139,7 +170,8 @@ static unsigned open_sources(int *fds) {
   };
   for (; count < spec->source_count; count++) fds[count] = open_source(spec, &spec->sources[count], namespaces[spec->sources[count].ids], false);
   struct source layers = {.path = spec->layers, .writable = true};
-  if (spec->storage != STORAGE_TMPFS) fds[count++] = open_source(spec, &layers, namespaces[IDS_LAYER], false);
+  if (spec->storage == STORAGE_TMPFS) map_layers(fds[count++] = take_held_layers(), namespaces[IDS_LAYER]);
+  else fds[count++] = open_source(spec, &layers, namespaces[IDS_LAYER], false);
   fds[count++] = open_devices(jail.first_id);
   for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
     if (namespaces[i] >= 0) close(namespaces[i]);
@@ -152,6 +184,7 @@ static void give_sources(void) {
   unsigned count = 0;
   fds[count++] = jail.guest_fd;
   if (jail.spec.id_map == ID_MAP_SLOT) count += open_sources(fds + count);
+  else if (jail.spec.storage == STORAGE_TMPFS) fds[count++] = take_held_layers();
   count += open_cgroup_joins(&jail.spec, fds + count);
   if (!send_word(jail.channel, WORD_SOURCES, fds, count)) die("hand the sources to the sandbox");
   for (unsigned i = 0; i < count; i++) close(fds[i]);
@@ -202,14 +235,12 @@ int jail_main(char **argv) {
   jail.argv = argv;
   umask(077);
   ignore_signals();
-  jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1};
+  jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1, .hold = {.connection = -1, .layers = -1, .user_namespace = -1}};
   set_failure_report(STATUS_FD, NULL, NULL);
   fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
   fcntl(LEASH_FD, F_SETFD, FD_CLOEXEC);
   struct spec_bytes record = read_and_parse();
   set_failure_report(STATUS_FD, &jail.spec, NULL);
-  if (jail.spec.ephemeral) jail.kept.leash = LEASH_FD;
-  else close(LEASH_FD);
   take_folders();
   set_failure_report(STATUS_FD, &jail.spec, clean_up_failure);
   int slot_lock = -1;
@@ -217,13 +248,16 @@ int jail_main(char **argv) {
     if (setgroups(0, NULL) < 0) die("drop the groups");
     jail.first_id = claim_slot(&jail.spec, &slot_lock);
   }
+  join_holder();
+  if (jail.spec.ephemeral) jail.kept.leash = LEASH_FD;
+  else close(LEASH_FD);
   /* The child is born into its v2 group, so the group must be there before. Without v2, the child makes its namespaces at the same time. */
   bool born_in_group = uses_cgroup_v2(&jail.spec);
   if (born_in_group) make_outside(record);
   start_inside();
   if (!born_in_group) make_outside(record);
   free(record.bytes);
-  write_id_maps(&jail.spec, jail.kept.pid, jail.first_id);
+  map_ids();
   give_sources();
   wait_until_ready();
   keep(&jail.kept);

@@ -22,7 +22,7 @@ enum id_map {
 
 enum storage {
   STORAGE_FOLDER = 1, /* the writable layers lie in a host folder */
-  STORAGE_TMPFS = 2,  /* ... in memory, of a fixed size */
+  STORAGE_TMPFS = 2,  /* ... in memory, of a fixed size, with the holder */
   STORAGE_BTRFS = 3,  /* ... in a btrfs subvolume of its own, with a quota */
 };
 
@@ -68,6 +68,7 @@ enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CP
 /* Six digits in the names of the run's control groups and sockets. */
 #define RUNS_MAX 999999u
 #define LAYER_NAME_MAX 32u
+#define ID_LENGTH 20u
 
 #define CGROUPS_MAX 6
 #define STEPS_MAX 64
@@ -128,6 +129,8 @@ _Noreturn void die_with(int error, const char *step);
 _Noreturn void die_at(const char *action, const char *target);
 /* Without errno: the request is wrong. */
 _Noreturn void refuse(const char *what);
+/* What the sandbox wrote is gone. */
+_Noreturn void report_lost(const char *what);
 
 /* spec.c */
 struct spec_bytes {
@@ -142,6 +145,8 @@ void parse_spec(struct spec_bytes raw, struct spec *spec);
 /* idmap.c */
 uint32_t claim_slot(const struct spec *spec, int *lock_fd);
 void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id);
+/* The same maps for a child namespace of one that has them. This process is in the namespace above, with all rights there. */
+void copy_id_maps(const struct spec *spec, pid_t pid);
 int open_user_namespace_of(pid_t pid);
 /* For idmapped mounts. `holder` was killed; the caller waits for it. */
 int open_layer_namespace(uint32_t first_id, pid_t *holder);
@@ -150,11 +155,13 @@ int open_workspace_namespace(const struct spec *spec, uint32_t first_id, pid_t *
 /* source.c */
 /* Returns a detached copy of the source's mount, without set-id, devices or propagation. It is read-only unless the source is writable. */
 int open_source(const struct spec *spec, const struct source *source, int id_namespace, bool recursive);
+/* The same for a detached mount of layers. */
+void map_layers(int tree, int id_namespace);
 
 /* mounts.c */
 struct root_sources {
   const int *sources;
-  int layers;  /* the tree of the writable layers, or -1 with tmpfs storage */
+  int layers;  /* the tree of the writable layers */
   int devices; /* from open_devices, or -1: the keeper is not root, and the host's own nodes are used */
 };
 /* Takes ownership of all descriptors. */
@@ -181,6 +188,10 @@ void keep_no_capability(void);
 #define LENT_CAPABILITY CAP_SYS_PTRACE
 /* What this process may take, without the mark. */
 uint64_t permitted_capabilities(void);
+/* Gives up every capability. */
+void drop_capabilities(void);
+/* Keeps one, and gives up the right to get others. */
+void keep_one_capability(unsigned capability);
 /* Takes these, and gives up all others but the mark. False with errno set. */
 bool take_capabilities(uint64_t taken);
 struct seccomp_options {
@@ -217,8 +228,23 @@ bool has_freezer(const struct spec *spec);
 /* A freeze is done when every process stands still. False with errno ENOTSUP: there is no freezer; ETIMEDOUT: some process does not stop. */
 bool freeze_cgroups(const struct spec *spec, bool frozen);
 
+/* hold.c: layers in memory, which the holder (hold.h) keeps. */
+struct hold {
+  int connection; /* -1: the layers are no holder's */
+  int layers;         /* a detached mount */
+  int user_namespace; /* of the holder, or -1: the holder is root's, which has no own */
+};
+/* Starts a holder if there is none. New layers go when the connection closes, unless they are kept. */
+struct hold hold_layers(const struct spec *spec, int leash);
+/* The holder lives, and has them. */
+bool are_layers_held(const struct hold *hold);
+/* From here on they stay until they are dropped. False: the holder is gone, and they go with the run. */
+bool keep_held_layers(const struct spec *spec, const struct hold *hold);
+/* False: a holder is there and does not do it. */
+bool drop_held_layers(const struct spec *spec);
+
 /* storage.c, remove-tree.c */
-/* Makes the layers of the first run, and those of a later one ready to be mounted again. Without a limit until `limit_layers`. */
+/* Makes the layers of the first run, and those of a later one ready to be mounted again. Without a limit until `limit_layers`. The holder makes those in memory. */
 void make_layers(const struct spec *spec);
 /* From here on the disk limit holds. Called before the sandbox runs anything. */
 void limit_layers(const struct spec *spec);
@@ -280,6 +306,7 @@ struct kept {
   pid_t pid;
   int control; /* listening */
   int timer;   /* goes off at the deadline */
+  struct hold hold;
   int leash;   /* closes when the process that made an ephemeral sandbox ends; -1 for others */
 };
 /* The deadline works without any other process. No sandbox starts without it. */
@@ -297,6 +324,7 @@ void open_program(struct program *program);
 void keep_executable(const struct program *program);
 
 int jail_main(char **argv);
+int holder_main(const char *path);
 int spawner_main(void);
 int clear_main(void);
 int pool_main(const char *image, const char *folder);

@@ -95,8 +95,13 @@ static void begin_stop(struct keeper *keeper, const char *reason) {
   begin_end(keeper, reason);
 }
 
-/* Layers in memory end with the run. */
-static bool can_stop(const struct keeper *keeper) { return keeper->kept->spec->storage != STORAGE_TMPFS; }
+/* Layers in memory end with the run if their holder was lost. */
+static bool can_stop(const struct keeper *keeper) { return keeper->kept->spec->storage != STORAGE_TMPFS || are_layers_held(&keeper->kept->hold); }
+
+/* The layers stay, whatever happens to this process from here on. */
+static bool keep_layers(const struct keeper *keeper) {
+  return keeper->kept->spec->storage != STORAGE_TMPFS || keep_held_layers(keeper->kept->spec, &keeper->kept->hold);
+}
 
 static void answer_status(struct keeper *keeper, struct client *client) {
   uint8_t bytes[STATUS_MAX];
@@ -163,8 +168,8 @@ static void answer_extend(struct keeper *keeper, struct client *client, const st
 }
 
 static void answer_stop(struct keeper *keeper, struct client *client) {
-  if (!can_stop(keeper)) {
-    refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "the sandbox's files lie in memory, and would be lost");
+  if (keeper->phase != KEEPER_ENDING && !keep_layers(keeper)) {
+    refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "the process that held its files in memory is gone, so a stop would lose them");
     return;
   }
   client_wait(&keeper->clients, client, WAITS_FOR_REMOVAL);
@@ -211,7 +216,7 @@ static _Noreturn void end(struct keeper *keeper) {
   if (!keeper->removes) close(keeper->kept->runs); /* whoever reads the end may start another run, or remove the layers */
   write_end(keeper->kept->folder, keeper->reason, kept);
   clients_tell(&keeper->clients, WAITS_FOR_END, keeper->reason);
-  if (keeper->removes) remove_layers_as_owner(keeper->kept->spec);
+  if (keeper->removes || (!kept && keeper->kept->spec->storage == STORAGE_TMPFS)) remove_layers_as_owner(keeper->kept->spec);
   if (keeper->removes) close(keeper->kept->runs);
   close(keeper->kept->folder); /* this releases the lock: a client that is told now may clear the folder or use it again */
   clients_tell(&keeper->clients, WAITS_FOR_REMOVAL, keeper->reason);
@@ -238,7 +243,7 @@ static bool pause_at_deadline(struct keeper *keeper) {
 static void meet_deadline(struct keeper *keeper) {
   if (keeper->phase == KEEPER_ENDING) return; /* a stop that takes long is no kill */
   if (keeper->action == DEADLINE_ACTION_PAUSE && pause_at_deadline(keeper)) return;
-  if (keeper->action != DEADLINE_ACTION_KILL && can_stop(keeper)) begin_stop(keeper, "deadline");
+  if (keeper->action != DEADLINE_ACTION_KILL && keep_layers(keeper)) begin_stop(keeper, "deadline");
   else begin_kill(keeper, "deadline");
 }
 

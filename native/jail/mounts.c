@@ -70,9 +70,20 @@ static void give_to(const struct build *build, const char *path, uint32_t owner)
   if (build->spec->id_map != ID_MAP_SINGLE && lchown(path, owner, owner) < 0) die_at("set the owner of", path);
 }
 
+/* The mark of a volatile overlay (storage.c). Layers on a disk were made ready outside. */
+static void settle_held_layer(const struct step *step) {
+  char path[SHORT_PATH];
+  snprintf(path, sizeof path, STORAGE "/%.32s", step->name);
+  int layer = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (layer < 0 && errno == ENOENT) return;
+  if (layer < 0 || !remove_tree(layer, "work")) die("make what the sandbox wrote ready for another run");
+  close(layer);
+}
+
 /* The upper and the work folder lie on one mount, so that a copy-up can rename between them. */
 static void make_writable_layer(const struct build *build, const struct step *step) {
   static const char *const PARTS[] = {"", "/upper", "/work"};
+  if (build->spec->storage == STORAGE_TMPFS && build->spec->has_layers) settle_held_layer(step);
   for (size_t i = 0; i < COUNT(PARTS); i++) {
     char path[SHORT_PATH];
     snprintf(path, sizeof path, STORAGE "/%.32s%s", step->name, PARTS[i]);
@@ -221,16 +232,6 @@ static void mount_stage(const struct spec *spec, const int *sources) {
   }
 }
 
-static void mount_storage(const struct spec *spec, int layers) {
-  if (spec->storage != STORAGE_TMPFS) {
-    attach_mount(layers, open_on_stage(STORAGE), "the stage");
-    return;
-  }
-  char options[SHORT_PATH];
-  snprintf(options, sizeof options, "size=%llu,mode=700", (unsigned long long)spec->disk);
-  if (mount("tmpfs", STORAGE, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0) die("mount the sandbox's disk");
-}
-
 static void enter_root(void) {
   if (chdir(NEW_ROOT) < 0) die("enter the new root");
   if (syscall(SYS_pivot_root, ".", ".") < 0) die("change the root");
@@ -242,7 +243,7 @@ void build_root(const struct spec *spec, struct root_sources given) {
   if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) die("make the mounts private");
   umask(0);
   mount_stage(spec, given.sources);
-  mount_storage(spec, given.layers);
+  attach_mount(given.layers, open_on_stage(STORAGE), "the stage");
   struct build build = {.spec = spec, .given = given, .root = -1, .by_descriptors = takes_layer_descriptors()};
   for (unsigned i = 0; i < spec->step_count; i++) walk(&build, &spec->steps[i]);
   if (build.root < 0) refuse("no step makes the root");

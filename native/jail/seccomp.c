@@ -1,7 +1,6 @@
 /* The filter of system calls. syscalls.table has the calls with their reasons. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/fs.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
@@ -43,17 +42,6 @@ struct socket_option {
 #define IPV6_FLOWLABEL_MGR 32
 
 #include "syscalls.h"
-
-#if defined(__x86_64__)
-#define THIS_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define THIS_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "belljar builds on x86_64 and aarch64"
-#endif
-
-/* Numbers from here on are the x32 ABI: the same calls with other numbers. */
-#define X32_BIT 0x40000000u
 
 #define NAMESPACE_FLAGS \
   (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | 0x80u /* CLONE_NEWTIME */)
@@ -165,17 +153,6 @@ static void forbid_by_number(struct filter *filter) {
     emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, REFUSED[i].number);
     answer(filter, fail_with(REFUSED[i].error));
   }
-}
-
-static void refuse_other_tables(struct filter *filter) {
-  load(filter, offsetof(struct seccomp_data, arch));
-  emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, THIS_ARCH);
-  answer(filter, SECCOMP_RET_KILL_PROCESS);
-  load(filter, offsetof(struct seccomp_data, nr));
-#if defined(__x86_64__)
-  emit(filter, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
-  answer(filter, SECCOMP_RET_KILL_PROCESS);
-#endif
 }
 
 static void write_filter(struct filter *filter, struct seccomp_options options, bool has_listener) {

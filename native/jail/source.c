@@ -40,17 +40,27 @@ static int open_workspace_tree(const struct spec *spec, const char *path, bool i
   return tree;
 }
 
-int open_source(const struct spec *spec, const struct source *source, int id_namespace, bool recursive) {
+static void set_attributes(int tree, const struct source *source, int id_namespace, bool recursive) {
   bool is_mapped = id_namespace >= 0;
-  unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | (recursive ? AT_RECURSIVE : 0u);
-  int fd = source->ids == IDS_WORKSPACE ? open_workspace_tree(spec, source->path, is_mapped, flags) : (int)syscall(SYS_open_tree, AT_FDCWD, source->path, flags);
-  if (fd < 0) die_at("open", source->path);
   struct mount_attr attributes = {
       .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (source->writable ? 0u : MOUNT_ATTR_RDONLY) | (is_mapped ? MOUNT_ATTR_IDMAP : 0u),
       .propagation = (uint64_t)MS_PRIVATE,
       .userns_fd = is_mapped ? (unsigned)id_namespace : 0u,
   };
-  if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &attributes, sizeof attributes) < 0)
+  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &attributes, sizeof attributes) < 0)
     die_at("set the ids and flags of", source->path);
+}
+
+void map_layers(int tree, int id_namespace) {
+  struct source layers = {.path = "the layers in memory", .writable = true};
+  set_attributes(tree, &layers, id_namespace, false);
+}
+
+int open_source(const struct spec *spec, const struct source *source, int id_namespace, bool recursive) {
+  bool is_mapped = id_namespace >= 0;
+  unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | (recursive ? AT_RECURSIVE : 0u);
+  int fd = source->ids == IDS_WORKSPACE ? open_workspace_tree(spec, source->path, is_mapped, flags) : (int)syscall(SYS_open_tree, AT_FDCWD, source->path, flags);
+  if (fd < 0) die_at("open", source->path);
+  set_attributes(fd, source, id_namespace, recursive);
   return fd;
 }

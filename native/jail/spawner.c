@@ -19,7 +19,6 @@
 #include "jail.h"
 
 #define SPEC_MAX (HEAD_BYTES + FIELDS_MAX_BYTES)
-#define ID_LENGTH 20u
 #define FIELD_HEADER_BYTES 5u
 
 /* A sandbox's next run may start while the keeper of the one before still exits. */

@@ -140,18 +140,16 @@ static void parse_field(struct spec *spec, const struct field *field) {
 }
 
 static bool is_id(const char *text) {
-  return text != NULL && strlen(text) == 20 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789") == 20;
+  return text != NULL && strlen(text) == ID_LENGTH && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789") == ID_LENGTH;
 }
 
 static void check_limits(const struct spec *spec) {
   if (spec->pids > PIDS_MAX || spec->memory > BYTES_MAX || spec->disk > BYTES_MAX) refuse("a limit of the specification is beyond any sense");
 }
 
-/* Layers in memory end with the run, so such a sandbox cannot be stopped. */
 static void check_action(struct spec *spec) {
   if (spec->action == 0) spec->action = DEADLINE_ACTION_KILL;
   if (spec->action < DEADLINE_ACTION_KILL || spec->action > DEADLINE_ACTION_STOP) refuse("a deadline with an unknown action");
-  if (spec->action == DEADLINE_ACTION_STOP && spec->storage == STORAGE_TMPFS) refuse("the sandbox's files lie in memory, so it cannot be stopped");
 }
 
 void parse_spec(struct spec_bytes raw, struct spec *spec) {

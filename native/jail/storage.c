@@ -61,7 +61,6 @@ static void reuse_layers(const struct spec *spec) {
 }
 
 void make_layers(const struct spec *spec) {
-  if (spec->storage == STORAGE_TMPFS && spec->has_layers) refuse("the sandbox's files are on a disk, and cannot be used in memory");
   if (spec->storage == STORAGE_TMPFS) return;
   if (spec->has_layers) {
     reuse_layers(spec);
@@ -93,7 +92,6 @@ bool settle_layers(const struct spec *spec) {
 
 bool remove_layers(const struct spec *spec) {
   struct location location;
-  if (spec->storage == STORAGE_TMPFS) return true;
   if (!open_location(spec->layers, &location)) return errno == ENOENT;
   bool removed;
   if (spec->storage == STORAGE_BTRFS) {

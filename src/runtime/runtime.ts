@@ -9,7 +9,7 @@ export interface Runtime {
   /**
    * Starts one run of a sandbox and resolves once its guest answers. `spec.folder` exists and belongs to this sandbox alone. The first
    * run makes the sandbox's layers; each later run finds them as the run before it left them. Rejects with `LIMIT_UNENFORCEABLE`,
-   * `NOT_SUPPORTED`, `TEMPLATE_NOT_FOUND`, `RUNTIME_UNAVAILABLE` or `RUNTIME_FAILED`. On rejection or abort nothing of the run is left,
+   * `NOT_SUPPORTED`, `TEMPLATE_NOT_FOUND`, `RUNTIME_UNAVAILABLE` or `RUNTIME_FAILED`; a later run also with `SANDBOX_FILES_LOST`. On rejection or abort nothing of the run is left,
    * and layers that were there before are as they were.
    */
   create(spec: SandboxSpec, signal: AbortSignal): Promise<RunningSandbox>;
@@ -113,8 +113,8 @@ export interface RunningSandbox extends AsyncDisposable {
   resume(): Promise<void>;
   /**
    * Ends the run and keeps all that the sandbox wrote for another run. Nothing is flushed: whatever process crashes, all of it is
-   * kept, but a power cut or a crash of the host's kernel may lose what was written in the last half minute or so. Rejects with `NOT_SUPPORTED` when its layers lie in
-   * memory; then it lives on. Of a stop and a kill at once, the kill holds.
+   * kept, but a power cut or a crash of the host's kernel may lose what was written in the last half minute or so, and loses layers in
+   * memory. Rejects with `NOT_SUPPORTED` when this run's files cannot be kept; then it lives on. Of a stop and a kill at once, the kill holds.
    */
   stop(): Promise<SandboxEnd>;
   /** Ends the sandbox and removes what it wrote, whether or not anybody in it answers; resolves when its processes are gone and the reason is written. Killing an ended one is no error. */
@@ -127,7 +127,7 @@ export interface RunningSandbox extends AsyncDisposable {
 
 /**
  * What the keeper does at the deadline: `kill` deletes the sandbox, `stop` keeps what it wrote. `pause` freezes it, or leaves it frozen, for
- * seven days: then it is stopped. Whatever cannot be paused is stopped. Layers in memory cannot be kept, so such a sandbox is deleted.
+ * seven days: then it is stopped. Whatever cannot be paused is stopped. A sandbox whose files cannot be kept is deleted.
  */
 export type DeadlineAction = "kill" | "pause" | "stop";
 
@@ -197,7 +197,7 @@ export interface Isolation {
   readonly users: "two" | "one";
   readonly terminals: boolean;
   readonly pause: boolean;
-  /** A sandbox whose writes lie on a disk can be stopped and started again. */
+  /** A sandbox can be stopped and started again. */
   readonly stop: boolean;
 }
 

@@ -138,14 +138,15 @@ export interface Sandbox {
   /** Moves the deadline to this time from now. `action` is what happens then. Without it the earlier action stays; at first it is `kill`. */
   extend(timeoutMs: number, action?: DeadlineAction): Promise<void>;
   /**
-   * Ends its processes and keeps its files. Changes nothing if it is stopped already. Rejects with `NOT_SUPPORTED` if its files lie in
-   * memory, and with `SANDBOX_ENDED` if somebody killed it meanwhile. Nothing is flushed: a power cut of the host may lose the writes of
-   * about the last half minute.
+   * Ends its processes and keeps its files. Changes nothing if it is stopped already. Rejects with `NOT_SUPPORTED` if its files
+   * cannot be kept, and with `SANDBOX_ENDED` if somebody killed it meanwhile. Nothing is flushed: a power cut of the host may lose the writes
+   * of about the last half minute, and loses files in memory.
    */
   stop(): Promise<void>;
   /**
    * Starts a stopped sandbox with its files, its network and its links, for its full lifetime. Changes nothing if it runs. If several
-   * processes start it at once, one does. The others may be rejected with `RUNTIME_UNAVAILABLE` until it runs.
+   * processes start it at once, one does. The others may be rejected with `RUNTIME_UNAVAILABLE` until it runs. Rejects with
+   * `SANDBOX_FILES_LOST` if its files lay in memory and are gone.
    */
   start(signal: AbortSignal): Promise<Sandbox>;
   /**

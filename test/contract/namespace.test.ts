@@ -28,11 +28,14 @@ const SETUPS: readonly Setup[] = isRoot
       { idMap: "slot", storage: "tmpfs", binary: "belljar-native" },
       { idMap: "slot", storage: "home", binary: "belljar-native-checked" },
       { idMap: "slot", storage: "btrfs", binary: "belljar-native", runsAlone: true },
+      { idMap: "slot", storage: "tmpfs", binary: "belljar-native-checked", runsAlone: true },
     ]
   : [
       { idMap: "single", storage: "tmpfs", binary: "belljar-native" },
-      { idMap: "subids", storage: "home", binary: "belljar-native" },
+      { idMap: "subids", storage: "tmpfs", binary: "belljar-native" },
       { idMap: "single", storage: "home", binary: "belljar-native", runsAlone: true },
+      { idMap: "subids", storage: "home", binary: "belljar-native" },
+      { idMap: "subids", storage: "tmpfs", binary: "belljar-native-checked", runsAlone: true },
     ];
 
 beforeAll(buildNativeTests, 120_000);
@@ -53,7 +56,7 @@ for (const { idMap, storage, binary, runsAlone } of SETUPS.filter((setup) => fin
     name: `namespace (${idMap}, ${storage}, ${binary})`,
     terminals: true,
     pause: isRoot,
-    stop: storage !== "tmpfs",
+    stop: true,
     resourceUsage: true,
     isolation: true,
     twoUsers: idMap !== "single",

@@ -11,7 +11,7 @@ import { guestOf, keeperOf, untilUnlocked } from "../support/home-traces.ts";
 import { startWorker } from "../support/home-worker.ts";
 import { runFolder } from "../support/run-of.ts";
 
-const STORAGES = process.getuid?.() === 0 ? (["home", "btrfs"] as const) : (["home"] as const);
+const STORAGES = process.getuid?.() === 0 ? (["home", "tmpfs", "btrfs"] as const) : (["home", "tmpfs"] as const);
 const ROUNDS = 24;
 const TIMEOUT_MS = 240_000;
 const STEPS = ["starting", "started", "wrote", "stopping", "stopped"] as const;

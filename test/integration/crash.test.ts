@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as moment } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { findIdMap, ID_MAP_KIND } from "../../src/runtime/namespace/id-map.ts";
 import { type CrashHome, openCrashHome, randomNumbers, readSeed } from "../support/crash-home.ts";
 import { findRemains, findTraces, NO_TRACES, untilGone, untilUnlocked } from "../support/home-traces.ts";
 import type { HomeWorker } from "../support/home-worker.ts";
@@ -14,6 +15,7 @@ const KILLS = process.getuid?.() === 0 ? 35 : 55;
 /** A create and an exec take less than this: kills fall in, between and after them. */
 const SPREAD_MS = 40;
 const START_MS = 250;
+const HOLDER = `holder-${ID_MAP_KIND[findIdMap().kind]}`;
 const TIMEOUT_MS = 240_000;
 
 function sandboxesOf({ home }: CrashHome): readonly string[] {
@@ -65,10 +67,7 @@ describe("a process that is killed with -9 at random moments", () => {
       const last = startWorker("settle", home);
       expect(await last.exit).toBe(0);
       checkFound(last, left);
-      await untilGone(
-        home.runtimeDirectory,
-        [...home.ids].map((id) => runName(id)),
-      );
+      await untilGone(home.runtimeDirectory, [...[...home.ids].map((id) => runName(id)), HOLDER]);
       for (const id of home.ids) await untilUnlocked(runFolder(join(home.home, "sandboxes", id)));
       expect(findTraces(home)).toEqual(NO_TRACES);
       expect(findRemains(home.home)).toEqual([]);

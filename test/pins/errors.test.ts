@@ -26,6 +26,7 @@ it("keeps every error code with its status", () => {
       "SANDBOX_NOT_FOUND 404",
       "SANDBOX_ENDED 410",
       "SANDBOX_STOPPED 409",
+      "SANDBOX_FILES_LOST 410",
       "SANDBOX_PAUSED 409 retryable",
       "SANDBOX_UNRESPONSIVE 504 retryable",
       "QUOTA_EXCEEDED 429 retryable",

@@ -42,6 +42,8 @@ export const GUARANTEES = {
     "Names with newlines or invalid UTF-8, long paths, many files and large sparse files are served or refused. They do no harm.",
 
   "sandboxes-apart": "A sandbox sees no file, process or socket of another sandbox.",
+  "held-layers-apart":
+    "Layers in memory are reached by their own sandbox alone. No program inside, and no other user of the host, reaches the process that holds them.",
   "shared-files-apart":
     "All sandboxes see the same files in /usr, /etc, /opt and /proc. A lock or a watch on such a file reaches no other sandbox.",
   "signals-stay-inside": "A signal reaches no process outside its sandbox, and kill(-1) does not end the sandbox.",

@@ -1,4 +1,5 @@
-import { mkdtemp } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -6,7 +7,7 @@ import type { IdMap } from "../../src/runtime/namespace/id-map.ts";
 import { findIdMap } from "../../src/runtime/namespace/id-map.ts";
 import type { Box } from "./support/lab.ts";
 import { openBox, openTestRuntime } from "./support/lab.ts";
-import { isRoot, removeFolder } from "./support/outside.ts";
+import { isRoot, newMark, processesOf, removeFolder } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
 verifies("no-host-root", async () => {
@@ -32,8 +33,16 @@ async function expectNoMapOfRoot(): Promise<void> {
   });
 }
 
+/** To the host's ids, and so read outside: inside, a map leads to the ids of the namespace above. */
 async function idMapOf(box: Box): Promise<readonly (readonly number[])[]> {
-  const { out } = await box.run(["cat", "/proc/self/uid_map"]);
+  const mark = newMark();
+  const signal = AbortSignal.timeout(30_000);
+  await using sleeper = await box.guest.exec({ argv: ["sh", "-c", 'echo up; exec sleep "$0"', mark], stdin: false, signal });
+  await once(sleeper.stdout, "data");
+  const pids = await processesOf(mark);
+  const out = await readFile(`/proc/${pids[0]}/uid_map`, "utf8");
+  sleeper.kill(9);
+  await sleeper.exited;
   return out
     .trim()
     .split("\n")

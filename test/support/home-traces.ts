@@ -61,6 +61,13 @@ export function keeperOf(folder: string): number {
   return pid;
 }
 
+/** The process that holds the layers in memory of all sandboxes with their sockets here. */
+export function holderOf(runtimeDirectory: string): number {
+  const [pid] = pids().filter((one) => commandLine(one).startsWith(`belljar-holder holder ${runtimeDirectory}/holder-`));
+  if (pid === undefined) throw new Error(`No holder serves ${runtimeDirectory}`);
+  return pid;
+}
+
 /** The first process inside. */
 export function guestOf(keeper: number): number {
   const [pid] = pids().filter((one) => / \d+ \(.*\) \S (\d+) /.exec(` ${read(`/proc/${one}/stat`)}`)?.[1] === String(keeper));

@@ -30,7 +30,6 @@ static void check_texts(const struct spec *spec) {
   check(strlen(spec->id) == 20 && strpbrk(spec->id, "/.") == NULL);
   check(spec->run > 0 && spec->run <= RUNS_MAX);
   check(spec->action >= DEADLINE_ACTION_KILL && spec->action <= DEADLINE_ACTION_STOP);
-  check(spec->action != DEADLINE_ACTION_STOP || spec->storage != STORAGE_TMPFS);
   check(spec->folder != NULL && spec->sockets != NULL && spec->layers != NULL);
   check(spec->id_map != ID_MAP_SLOT || spec->slots != NULL);
   check(spec->id_map != ID_MAP_SUBIDS || (spec->newuidmap != NULL && spec->newgidmap != NULL));

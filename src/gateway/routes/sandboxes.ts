@@ -110,7 +110,7 @@ function endingRoutes(sandboxes: Sandboxes): readonly Route[] {
       method: "POST",
       path: "/v1/sandboxes/:id/stop",
       access: CHANGES,
-      summary: "Ends its processes and keeps its files. `NOT_SUPPORTED` when they lie in memory",
+      summary: "Ends its processes and keeps its files. `NOT_SUPPORTED` when they cannot be kept",
       params: idParams,
       answers: { 204: null },
       handle: async (asked) => (await reachSandbox(sandboxes, asked)).stop(),

@@ -18,7 +18,7 @@ export async function probeIsolation(host: NamespaceHost, runtime: Runtime): Pro
     users: host.idMap.kind === "single" ? "one" : "two",
     terminals: true,
     pause: host.cgroups.freezer,
-    stop: host.storage.kind !== "tmpfs",
+    stop: true,
   } as const;
   try {
     const seen = await lookInside(runtime, host.options.home);

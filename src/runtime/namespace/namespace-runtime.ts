@@ -18,7 +18,7 @@ import type {
 } from "../runtime.ts";
 import { DEFAULT_BASE } from "../runtime.ts";
 import { findCgroups } from "./cgroups.ts";
-import { findIdMap } from "./id-map.ts";
+import { findIdMap, ID_MAP_KIND } from "./id-map.ts";
 import type { NamespaceHost, NamespaceRuntimeOptions } from "./namespace-host.ts";
 import { probeIsolation } from "./isolation.ts";
 import { clearFolder } from "./clear-folder.ts";
@@ -143,10 +143,18 @@ class NamespaceRuntime implements Runtime {
 
   async #remove(lastRun: Run): Promise<void> {
     const { storage, layers } = this.#place(lastRun);
-    const mayExist = storage !== "tmpfs" && (await this.#host.storage.reach(storage)) && existsSync(layers);
+    const mayExist = storage === "tmpfs" ? await this.#mayBeHeld(lastRun) : (await this.#host.storage.reach(storage)) && existsSync(layers);
     const isRemoved = !mayExist || (await this.#clear(lastRun, { keeper: "unknown", removesLayers: true })) !== undefined;
     if (!(isRemoved && (await this.#clearRuns(lastRun, lastRun.generation))))
       throw new BelljarError("RUNTIME_FAILED", `Sandbox ${lastRun.id} lives: what it wrote is removed after its end`);
+  }
+
+  /** Layers in memory go with their first run, unless it was stopped or nobody knows how it ended. */
+  async #mayBeHeld(lastRun: Run): Promise<boolean> {
+    const { options, idMap } = this.#host;
+    if (!existsSync(join(options.runtimeDirectory, `holder-${ID_MAP_KIND[idMap.kind]}`))) return false;
+    const end = await readEnd(lastRun);
+    return lastRun.generation > 1 || end === undefined || end.kept === true || end.reason === "keeper_lost";
   }
 
   /** What an earlier run has left does not stop a later one. It is tried again by the next start, and by the removal. */
@@ -230,11 +238,6 @@ class NamespaceRuntime implements Runtime {
 
   #needAction(spec: SandboxSpec): void {
     const { deadlineAction } = spec;
-    if (deadlineAction === "stop" && this.#storageOf(spec) === "tmpfs")
-      throw new BelljarError(
-        "NOT_SUPPORTED",
-        "The sandbox's files lie in memory, so it cannot be stopped: give it a disk limit above its memory, or storage home",
-      );
     if (deadlineAction === "pause" && !this.#host.cgroups.freezer)
       throw new BelljarError(
         "NOT_SUPPORTED",

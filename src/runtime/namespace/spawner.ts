@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { BelljarError } from "../../errors.ts";
 import { Fields } from "../../protocol/fields.ts";
 import { FrameDecoder } from "../../protocol/frames.ts";
-import { FRAME } from "../../protocol/wire.ts";
+import { FRAME, GUEST_ERROR } from "../../protocol/wire.ts";
 import type { Run } from "../runtime.ts";
 import { runName } from "./run-paths.ts";
 
@@ -32,8 +32,8 @@ export class Spawner {
   }
 
   /**
-   * Resolves when the sandbox's guest is up. Rejects with `RUNTIME_FAILED` and the step that failed, `RUNTIME_UNAVAILABLE`, or
-   * `SANDBOX_UNRESPONSIVE` for one that may still come.
+   * Resolves when the sandbox's guest is up. Rejects with `RUNTIME_FAILED` and the step that failed, `RUNTIME_UNAVAILABLE`,
+   * `SANDBOX_FILES_LOST`, or `SANDBOX_UNRESPONSIVE` for one that may still come.
    */
   start(run: Run, spec: Buffer): Promise<void> {
     const name = runName(run);
@@ -62,7 +62,7 @@ export class Spawner {
   #answer(channel: Socket, type: number, payload: Buffer): void {
     const fields = Fields.parse(payload);
     const id = fields.text("ID");
-    const error = type === FRAME.STARTED ? undefined : failed(fields.text("REASON") ?? "no reason was given");
+    const error = type === FRAME.STARTED ? undefined : refusal(fields);
     if (id === undefined) return this.#lose(channel, error ?? failed("an answer names no sandbox"));
     const waiting = this.#take(runName({ id, generation: fields.number("RUN") ?? 0 }));
     if (error) waiting?.reject(error);
@@ -84,6 +84,15 @@ export class Spawner {
     this.#process = undefined;
     for (const name of this.#waiting.keys()) this.#take(name)?.reject(error);
   }
+}
+
+function refusal(fields: Fields): BelljarError {
+  const reason = fields.text("REASON") ?? "no reason was given";
+  return fields.number("KIND") === GUEST_ERROR.NOT_FOUND ? lost(reason) : failed(reason);
+}
+
+function lost(text: string): BelljarError {
+  return new BelljarError("SANDBOX_FILES_LOST", `What the sandbox wrote is gone: ${text}. Delete it and make a new one`);
 }
 
 function failed(text: string, cause?: unknown): BelljarError {

@@ -33,9 +33,11 @@ async function openRun(running: RunningSandbox): Promise<Guest> {
   return createGuest((signal) => running.connect(signal), { ended: running.ended });
 }
 
-it.each(idMapKinds())("every run of a sandbox is hardened as the first one is, with the ids of %s", async (idMap) => {
+const SETUPS = idMapKinds().flatMap((idMap) => (["home", "tmpfs"] as const).map((storage) => ({ idMap, storage })));
+
+it.each(SETUPS)("every run of a sandbox is hardened as the first one is: $idMap, $storage", async ({ idMap, storage }) => {
   const home = await mkdtemp(join(tmpdir(), "bj-"));
-  const runtime = await openNamespaceRuntime({ home, runtimeDirectory: join(home, "run"), storage: "home", binary: BINARY, idMap });
+  const runtime = await openNamespaceRuntime({ home, runtimeDirectory: join(home, "run"), storage, binary: BINARY, idMap });
   const { limits: held } = await runtime.probe();
   const limits = Object.fromEntries(Object.entries(LIMITS).filter(([name]) => held.some((one) => one === name)));
   await using sandbox = await createSandbox(async () => runtime, { limits });

@@ -1,0 +1,23 @@
+/* The input is a message to the holder. It is no request, or all that the holder relies on holds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hold.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(int holds) {
+  if (!holds) abort();
+}
+
+/* The id becomes a folder's name. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct hold_request request;
+  if (!parse_hold_request(data, size, &request)) return 0;
+  check(size == sizeof request && request.version == HOLD_VERSION);
+  check(request.operation >= HOLD_MAKE && request.operation <= HOLD_DROP);
+  check(request.operation != HOLD_MAKE || request.bytes > 0);
+  check(request.bytes <= BYTES_MAX);
+  check(strnlen(request.id, sizeof request.id) == ID_LENGTH && strpbrk(request.id, "/.") == NULL);
+  return 0;
+}

@@ -1,0 +1,124 @@
+/* What keepers and `clear` ask the holder. */
+#include "hold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The holder does no slow work once it has started, for which newuidmap may ask a server of names. */
+#define PATIENCE_S 20
+/* A keeper that waits for the holder does nothing else meanwhile. */
+#define KEEPER_PATIENCE_S 2
+/* A holder that nobody uses ends, perhaps between a connect and the request. */
+#define TRIES 5
+
+void holder_path(const struct spec *spec, char path[HOLDER_PATH_MAX]) {
+  const char *last = strrchr(spec->sockets, '/');
+  int length = last == NULL ? 0 : (int)(last - spec->sockets) + 1;
+  if (length == 0 || length > HOLDER_PATH_MAX || snprintf(path, HOLDER_PATH_MAX, "%.*sholder-%u", length, spec->sockets, (unsigned)spec->id_map) >= HOLDER_PATH_MAX)
+    refuse("the folder of the sockets has too long a path; set a shorter runtimeDirectory");
+}
+
+static bool limit_waits(int connection, time_t seconds) {
+  struct timeval patience = {.tv_sec = seconds};
+  return setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+         setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0;
+}
+
+int connect_holder(const struct spec *spec) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  holder_path(spec, address.sun_path);
+  int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (connection < 0) return -1;
+  bool is_connected = limit_waits(connection, PATIENCE_S) && connect(connection, (struct sockaddr *)&address, sizeof address) == 0;
+  if (is_connected && is_own_peer(connection)) return connection;
+  int error = is_connected ? EPERM : errno;
+  close(connection);
+  errno = error;
+  return -1;
+}
+
+static bool is_absent(int error) { return error == ENOENT || error == ECONNREFUSED; }
+
+/* False with errno ECONNRESET: the holder has ended. */
+static bool ask(int connection, enum hold_operation operation, const struct spec *spec, const int *given, unsigned given_count, int fds[HOLD_FDS_MAX], unsigned *count) {
+  struct hold_request request = {.version = HOLD_VERSION, .operation = operation, .bytes = spec->disk};
+  struct hold_answer answer;
+  snprintf(request.id, sizeof request.id, "%s", spec->id);
+  *count = 0;
+  bool is_sent = send_hold(connection, &request, sizeof request, given, given_count);
+  ssize_t length = is_sent ? receive_hold(connection, &answer, sizeof answer, fds, count) : -1;
+  if (length == 0 || (length < 0 && errno == EPIPE)) errno = ECONNRESET;
+  if (length <= 0) return false;
+  errno = length != (ssize_t)sizeof answer || answer.version != HOLD_VERSION ? EPROTO : answer.error;
+  if (errno == 0) return true;
+  while (*count > 0) close(fds[--*count]);
+  return false;
+}
+
+static bool tell(int connection, enum hold_operation operation, const struct spec *spec) {
+  int fds[HOLD_FDS_MAX];
+  unsigned count;
+  bool is_done = ask(connection, operation, spec, NULL, 0, fds, &count);
+  while (count > 0) close(fds[--count]);
+  return is_done;
+}
+
+static int need_connection(const struct spec *spec) {
+  int connection = connect_holder(spec);
+  if (connection >= 0) return connection;
+  if (!is_absent(errno)) die("reach the holder of layers in memory");
+  if (spec->has_layers) report_lost("the process that held the sandbox's files in memory has ended, and they with it");
+  return start_holder(spec);
+}
+
+/* The holder watches the folder of the runs: layers go with it. The lock is another descriptor's. */
+static int open_runs_again(const struct spec *spec) {
+  char path[PATH_MAX];
+  int runs = -1;
+  if (snprintf(path, sizeof path, "%s/..", spec->folder) < (int)sizeof path) runs = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (runs < 0) die("open the folder of the sandbox's runs");
+  return runs;
+}
+
+struct hold hold_layers(const struct spec *spec, int leash) {
+  int given[] = {open_runs_again(spec), leash}, fds[HOLD_FDS_MAX];
+  unsigned count = 0;
+  struct hold hold = {.connection = -1, .layers = -1, .user_namespace = -1};
+  enum hold_operation operation = spec->has_layers ? HOLD_OPEN : HOLD_MAKE;
+  for (unsigned tries = 1; hold.connection < 0; tries++) {
+    hold.connection = need_connection(spec);
+    if (ask(hold.connection, operation, spec, given, 2, fds, &count)) break;
+    if (errno == ENOENT && spec->has_layers) report_lost("the holder of layers in memory does not have the sandbox's files any more");
+    if (errno == ECONNRESET && tries == TRIES) refuse("the holder of layers in memory closes the connection: it may be another release's; kill the sandboxes that it holds");
+    if (errno != ECONNRESET) die(spec->has_layers ? "get the layers in memory" : "make layers in memory");
+    close(hold.connection);
+    hold.connection = -1;
+  }
+  close(given[0]);
+  if (count != (spec->id_map == ID_MAP_SLOT ? 1u : 2u)) refuse("the holder of layers in memory has another kind of namespace");
+  if (!limit_waits(hold.connection, KEEPER_PATIENCE_S)) die("limit the waits for the holder");
+  hold.layers = fds[0];
+  if (count == 2) hold.user_namespace = fds[1];
+  return hold;
+}
+
+bool are_layers_held(const struct hold *hold) {
+  char byte;
+  return recv(hold->connection, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+bool keep_held_layers(const struct spec *spec, const struct hold *hold) { return tell(hold->connection, HOLD_KEEP, spec); }
+
+bool drop_held_layers(const struct spec *spec) {
+  int connection = connect_holder(spec);
+  if (connection < 0) return is_absent(errno);
+  bool is_dropped = limit_waits(connection, KEEPER_PATIENCE_S) && (tell(connection, HOLD_DROP, spec) || errno == ECONNRESET);
+  close(connection);
+  return is_dropped;
+}
