@@ -63,11 +63,16 @@ export class Runtimes {
     return { ...first, ...(rest.length > 0 && { others: rest }) };
   }
 
-  /** The templates of the runtimes that the principal was granted. Of one name, the first runtime's is told. A runtime that cannot be opened has none. */
+  /**
+   * The templates of the runtimes that the principal was granted. Of one name, the first runtime's is told. Rejects when the standard
+   * runtime cannot be opened; another one that cannot has none.
+   */
   async templates(principal: Principal): Promise<readonly TemplateInfo[]> {
     const runtimes = this.#grantedTo(principal).flatMap((name) => this.#byName.get(name) ?? []);
-    const lists = await Promise.allSettled(runtimes.map((runtime) => runtime.layers.templates()));
-    const all = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+    const lists = await Promise.all(
+      runtimes.map((runtime) => (runtime.name === this.#standard ? runtime.layers.templates() : templatesOf(runtime))),
+    );
+    const all = lists.flat();
     return all.filter(({ name }, at) => all.findIndex((other) => other.name === name) === at);
   }
 
@@ -108,6 +113,15 @@ export class Runtimes {
 /** Nothing holds: no sandbox of this runtime can be made here. */
 export function unavailable(runtime: string, checks: Isolation["checks"]): Isolation {
   return { runtime, available: false, checks, limits: [], users: "one", terminals: false, pause: false, stop: false };
+}
+
+async function templatesOf(runtime: Runtime): Promise<readonly TemplateInfo[]> {
+  try {
+    return await runtime.layers.templates();
+  } catch (cause) {
+    if (!(cause instanceof BelljarError)) throw cause;
+    return [];
+  }
 }
 
 async function probeOther(runtime: Runtime): Promise<Isolation> {

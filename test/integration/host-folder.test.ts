@@ -11,6 +11,7 @@ const RENAME_EXCHANGE = 2;
 const SWAP = `
 import ctypes, sys
 libc = ctypes.CDLL(None)
+libc.prctl(1, 9)  # PR_SET_PDEATHSIG: it ends with the test
 print("ready", flush=True)
 while True: libc.renameat2(-100, sys.argv[1].encode(), -100, sys.argv[2].encode(), ${RENAME_EXCHANGE})
 `;

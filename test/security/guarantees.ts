@@ -109,7 +109,7 @@ export const GUARANTEES = {
   "routes-need-their-scope":
     "Every route and every upgrade needs a scope, except those that are open to all. A token without that scope, an expired token and a missing token are refused. A token that only reads changes nothing. A route that declares no scope is not served.",
   "tokens-end-connections":
-    "When a token is revoked or expires, its open connections end within seconds: calls, events and streams to guests.",
+    "When a token is revoked or expires, what it has opened ends within seconds: calls, events and streams to guests. Connections of other tokens go on.",
   "tokens-see-their-toolsets":
     "Over MCP a token sees only what its toolsets cover. This holds for tools by any name, resources, completions, notices of changes, kept results and sessions.",
   "access-tokens-checked":

@@ -22,7 +22,7 @@ export interface AskedFor {
 /** Who sent the request, and may. Whoever is refused is told by the challenge, if there is one, what would let them in. */
 export async function admit({ request, reply, access }: AskedFor, callers: Callers, challenge: Challenge | undefined): Promise<Principal> {
   try {
-    const caller = await callers.admit(request.raw);
+    const caller = await callers.admit(request.raw, reply.raw);
     assertGranted(caller, access, `${request.method} ${request.routeOptions.url ?? ""}`);
     return caller;
   } catch (error) {

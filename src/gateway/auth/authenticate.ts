@@ -35,7 +35,7 @@ export function createAuthenticate({ verifiers, allowsLocal, tokenOf = bearerOf 
   };
 }
 
-function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
+export function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
   if (authorization === undefined) return undefined;
   const [, token = ""] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization.slice(0, TOKEN_MAX)) ?? [];
   return token;

@@ -1,29 +1,35 @@
+import type { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
-import type { Authenticate } from "./authenticate.ts";
+import type { AuthenticateOptions } from "./authenticate.ts";
+import { bearerOf, createAuthenticate } from "./authenticate.ts";
 import { createTokenWatch } from "./token-watch.ts";
 
 /** Who sent each request that is being served. */
 export interface Callers {
-  /** Rejects with `UNAUTHORIZED`; before anything else is done for a request. */
-  admit(request: IncomingMessage): Promise<Principal>;
+  /**
+   * Rejects with `UNAUTHORIZED`; before anything else is done for a request. `exchange` closes when it is served: its response, or the
+   * socket that leaves HTTP. Before that, the connection is ended if the token ends.
+   */
+  admit(request: IncomingMessage, exchange: EventEmitter): Promise<Principal>;
   /** Undefined for a request that was not admitted. */
   find(request: IncomingMessage): Principal | undefined;
   /** Of a request that was admitted. */
   of(request: IncomingMessage): Principal;
 }
 
-export function createCallers(authenticate: Authenticate): Callers {
+export function createCallers({ tokenOf = bearerOf, ...options }: AuthenticateOptions): Callers {
   const admitted = new WeakMap<IncomingMessage, Principal>();
-  const tokens = createTokenWatch(authenticate);
+  const authenticate = createAuthenticate({ ...options, tokenOf });
+  const tokens = createTokenWatch({ authenticate, tokenOf });
   return {
-    async admit(request) {
+    async admit(request, exchange) {
       const principal = await authenticate(onlyOnce(request));
       admitted.set(request, principal);
       // The local user has no token that could end.
-      if (principal !== LOCAL) tokens.add(request);
+      if (principal !== LOCAL) tokens.add(request, exchange);
       return principal;
     },
     find: (request) => admitted.get(request),

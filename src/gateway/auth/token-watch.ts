@@ -1,52 +1,79 @@
-import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
+import type { EventEmitter } from "node:events";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { mapLimit } from "../../async/map-limit.ts";
+import { BelljarError } from "../../errors.ts";
 import type { Authenticate } from "./authenticate.ts";
 
-/** How often the tokens of open connections are looked at. */
+/** How often the tokens of what is being served are looked at. */
 const LOOK_MS = 5_000;
+/** A token that cannot be checked for so many looks, as while its issuer does not answer, counts as ended. */
+const FAILED_LOOKS_MAX = 12;
+/** How many tokens are checked together: one that waits for its issuer must not hold the others up. */
+const PARALLEL = 16;
 
-/** Ends the connections of tokens that were revoked or have expired: calls and streams may last for hours. */
+/** Ends what a token has opened some seconds after it was revoked or has expired: calls and streams may last for hours. */
 export interface TokenWatch {
-  /** From now on the connection ends some seconds after the token of its last request, if not before. */
-  add(request: IncomingMessage): void;
+  /** `exchange` closes when the request is served: its response, or the socket that has left HTTP. */
+  add(request: IncomingMessage, exchange: EventEmitter): void;
 }
 
-/** The timer runs while there are connections. */
-export function createTokenWatch(authenticate: Authenticate): TokenWatch {
-  const open = new Map<Socket, IncomingMessage>();
+export interface TokenWatchOptions {
+  readonly authenticate: Authenticate;
+  readonly tokenOf: (headers: IncomingHttpHeaders) => string | undefined;
+}
+
+/** The timer runs while anything is being served. */
+export function createTokenWatch({ authenticate, tokenOf }: TokenWatchOptions): TokenWatch {
+  const served = new Map<string, Holder>();
   let timer: NodeJS.Timeout | undefined;
   let isLooking = false;
-  const forget = (socket: Socket): void => {
-    open.delete(socket);
-    if (open.size > 0) return;
+  const forget = (token: string, request: IncomingMessage): void => {
+    const holder = served.get(token);
+    holder?.requests.delete(request);
+    if (holder?.requests.size === 0) served.delete(token);
+    if (served.size > 0) return;
     clearInterval(timer);
     timer = undefined;
   };
   const look = async (): Promise<void> => {
     if (isLooking) return;
     isLooking = true;
-    for (const [socket, request] of open) {
-      const isValid = await isStillValid(authenticate, request);
-      // A proxy in front may have sent the request of another caller meanwhile.
-      if (!isValid && open.get(socket) === request) socket.destroy();
-    }
+    await mapLimit([...served.values()], PARALLEL, (holder) => endIfOver(holder, authenticate));
     isLooking = false;
   };
   return {
-    add(request) {
-      const { socket } = request;
-      if (socket.destroyed) return;
-      if (!open.has(socket)) socket.once("close", () => forget(socket));
-      open.set(socket, request);
+    add(request, exchange) {
+      // Its exchange has closed already, and says so to nobody any more.
+      if (request.socket.destroyed) return;
+      const token = tokenOf(request.headers) ?? "";
+      const holder = served.get(token) ?? { requests: new Set(), failedLooks: 0 };
+      served.set(token, holder);
+      holder.requests.add(request);
+      exchange.once("close", () => forget(token, request));
       timer ??= setInterval(() => void look(), LOOK_MS).unref();
     },
   };
 }
 
-/** As for a new request: a token that cannot be checked lets nobody in. */
-function isStillValid(authenticate: Authenticate, { headers }: IncomingMessage): Promise<boolean> {
+/** What one token has opened. */
+interface Holder {
+  readonly requests: Set<IncomingMessage>;
+  failedLooks: number;
+}
+
+async function endIfOver(holder: Holder, authenticate: Authenticate): Promise<void> {
+  const [request] = holder.requests;
+  if (!request) return;
+  const look = await lookAt(request, authenticate);
+  holder.failedLooks = look === "failed" ? holder.failedLooks + 1 : 0;
+  if (look === "good" || (look === "failed" && holder.failedLooks <= FAILED_LOOKS_MAX)) return;
+  for (const { socket } of holder.requests) socket.destroy();
+}
+
+function lookAt({ headers }: IncomingMessage, authenticate: Authenticate): Promise<"good" | "over" | "failed"> {
   return authenticate(headers).then(
-    () => true,
-    () => false,
+    () => "good",
+    (error: unknown) =>
+      error instanceof BelljarError && (error.code === "UNAUTHORIZED" || error.code === "FORBIDDEN") ? "over" : "failed",
   );
 }

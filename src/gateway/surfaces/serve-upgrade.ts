@@ -62,7 +62,7 @@ async function serve(options: UpgradeOptions, upgrade: Upgrade, attempt: Attempt
   assertOneHost(request.rawHeaders);
   assertOwnHost(request, host, surface.reach);
   if (surface.cors === "none") assertOwnPage(request.headers);
-  const { route, caller, params } = await admitCaller(options, request, attempt).catch((error: unknown) => {
+  const { route, caller, params } = await admitCaller(options, upgrade, attempt).catch((error: unknown) => {
     attempt.headers = challengeHeaders(error, request.headers, challenge);
     throw error;
   });
@@ -70,8 +70,8 @@ async function serve(options: UpgradeOptions, upgrade: Upgrade, attempt: Attempt
   await route.serve(upgrade, { caller, params, reached: (sandboxId) => (attempt.sandbox = sandboxId) });
 }
 
-async function admitCaller({ callers, routes }: UpgradeOptions, request: IncomingMessage, attempt: Attempt): Promise<Admitted> {
-  const caller = await callers.admit(request);
+async function admitCaller({ callers, routes }: UpgradeOptions, { request, socket }: Upgrade, attempt: Attempt): Promise<Admitted> {
+  const caller = await callers.admit(request, socket);
   const admitted = { caller, ...findRoute(routes, request) };
   attempt.admitted = admitted;
   assertGranted(caller, admitted.route.access, `GET ${admitted.route.path}`);

@@ -10,7 +10,6 @@ import { assertDeclared, DOOR } from "../auth/access.ts";
 import type { Challenge } from "../auth/admit.ts";
 import { admit } from "../auth/admit.ts";
 import type { TokenVerifier } from "../auth/authenticate.ts";
-import { createAuthenticate } from "../auth/authenticate.ts";
 import type { Callers } from "../auth/callers.ts";
 import { createCallers } from "../auth/callers.ts";
 import { answerErrors, answerUnreadablePath } from "../error-answer.ts";
@@ -76,7 +75,7 @@ export function createSurfaceApp(surface: RoutedSurface, options: SurfaceAppOpti
   assertSafe(surface);
   for (const { path, access } of surface.upgrades ?? []) assertDeclared(access, `GET ${path}`);
   const reached = new WeakMap<IncomingMessage, string>();
-  const callers = createCallers(createAuthenticate(authenticationOf(surface, options)));
+  const callers = createCallers(authenticationOf(surface, options));
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: requestIdOf,

@@ -22,6 +22,7 @@ export interface ProtectedResourceOptions {
   readonly resource?: string;
   readonly jwksUri?: string;
   readonly keysCooldownMs?: number;
+  readonly now?: () => Date;
 }
 
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
@@ -36,7 +37,7 @@ export function openProtectedResource(options: ProtectedResourceOptions): Protec
     ...(cooldownMs !== undefined && { cooldownMs }),
   });
   return {
-    verifier: createOAuthVerifier({ issuer, audience, keys }),
+    verifier: createOAuthVerifier({ issuer, audience, keys, ...(options.now && { now: options.now }) }),
     isOurs: (token) => issuerOf(token) === issuer,
     metadata: {
       resource: options.resource ?? audience,

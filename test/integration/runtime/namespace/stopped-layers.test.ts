@@ -1,15 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { readdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { BelljarError } from "../../../../src/errors.ts";
 import { findCgroups } from "../../../../src/runtime/namespace/cgroups.ts";
 import { clearFolder } from "../../../../src/runtime/namespace/clear-folder.ts";
 import { encodeClearSpec } from "../../../../src/runtime/namespace/jail-spec.ts";
 import { runName } from "../../../../src/runtime/namespace/run-paths.ts";
-import { createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
+import { type ContractSandbox, createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
 import { guestOf, keeperOf } from "../../../support/home-traces.ts";
 import { BINARY, guestIn, makeHome, placeOf, startRun, type StorageName } from "../../../support/namespace-home.ts";
 
@@ -121,6 +121,43 @@ it("no run starts beside one that lives, and the one that lives keeps its files"
   await sandbox.running.stop();
   await using again = await startRun(sandbox, 3);
   expect((await run(guestIn(again), "cat moved; rmdir folder")).stdout.toString()).toBe("xmore\n");
+});
+
+/** Another process's lock of the folder of all runs, as one that is ending has it. */
+async function lockRuns({ spec }: ContractSandbox): Promise<{ isAwaited(): boolean; release(): Promise<void> }> {
+  const runs = join(spec.folder, "runs");
+  const holder = spawn("flock", [runs, "sh", "-c", "echo locked; exec cat"], { stdio: ["pipe", "pipe", "inherit"] });
+  await once(holder.stdout, "data");
+  const { ino } = statSync(runs);
+  return {
+    isAwaited: () =>
+      readFileSync("/proc/locks", "utf8")
+        .split("\n")
+        .some((line) => line.includes("->") && line.includes(`:${ino} `)),
+    async release() {
+      holder.stdin.end();
+      await once(holder, "exit");
+    },
+  };
+}
+
+it("a run waits for one that is just ending, but not for ever", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("home");
+  await using sandbox = await createSandbox(async () => runtime);
+  await sandbox.running.stop();
+  const long = await lockRuns(sandbox);
+  await expect(startRun(sandbox, 2)).rejects.toMatchObject({
+    message: expect.stringContaining("another run of the sandbox uses its files"),
+  });
+  await expect(runtime.layers.remove({ ...sandbox.spec, generation: 2 })).rejects.toMatchObject({ code: "RUNTIME_FAILED" });
+  await long.release();
+  const short = await lockRuns(sandbox);
+  const starting = startRun(sandbox, 3);
+  await vi.waitUntil(() => short.isAwaited(), { timeout: 30_000, interval: 5 });
+  await short.release();
+  await using again = await starting;
+  expect(again.generation).toBe(3);
 });
 
 it("a first run is started once, and a second start of it touches nothing", async () => {
