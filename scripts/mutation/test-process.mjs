@@ -42,7 +42,8 @@ async function judge({ path, text, tests }) {
   stopAtFailures(path === undefined ? 0 : 1);
   const specifications = tests.flatMap((test) => vitest.getModuleSpecifications(join(ROOT, test)));
   const { testModules } = await vitest.runTestSpecifications(specifications);
-  const modules = testModules.map(describeModule);
+  // Vitest gives the modules of earlier runs too.
+  const modules = testModules.filter(({ relativeModuleId }) => tests.includes(relativeModuleId)).map(describeModule);
   process.send({ modules, passed: modules.every((module) => !module.failed) });
 }
 

@@ -145,6 +145,25 @@ describe("copyOut", () => {
     await expect(copyOut(sandbox, { from: "none", to: root, signal })).rejects.toThrow(withCode("FILE_NOT_FOUND"));
   });
 
+  it("looks at a folder, and reads its files, as the user that is named", async () => {
+    makeTree(home);
+    const users = new Set<string | undefined>();
+    const { files: real } = sandbox.guest;
+    const as = <Options extends { readonly user?: string }>(options: Options): Options => {
+      users.add(options.user);
+      return options;
+    };
+    const files: GuestFiles = {
+      ...real,
+      stat: (path, options) => real.stat(path, as(options)),
+      list: (path, options) => real.list(path, as(options)),
+      open: (path, options) => real.open(path, as(options)),
+    };
+    const watched: Sandbox = { ...sandbox, id: sandbox.id, guest: { ...sandbox.guest, files } };
+    expect(await copyOut(watched, { from: ".", to: join(root, "to"), user: "user", signal })).toMatchObject({ files: 3 });
+    expect([...users]).toEqual(["user"]);
+  });
+
   describe("from a guest that lies", () => {
     const row = (path: string, more: Partial<FileInfo> = {}): FileInfo => {
       const rawPath = Buffer.from(path);

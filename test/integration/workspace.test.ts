@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -352,6 +353,20 @@ describe("applyWorkspace", () => {
     await expect(failure).rejects.toThrow(/: b, c, new\./);
     expect(["a", "b", "c", "new"].map((name) => readFileSync(join(work, name), "utf8"))).toEqual(["a", "mine", "c", "mine too"]);
     expect(readdirSync(work)).toHaveLength(4);
+  });
+
+  it("writes nothing when a host folder is another one since the diff, or has another mode", async () => {
+    mkdirSync(join(work, "d"), { mode: 0o755 });
+    const sandbox = await openSandbox();
+    await inside(sandbox, "chmod 700 d");
+    const diff = await diffWorkspace(sandbox, { texts, signal });
+    renameSync(join(work, "d"), join(root, "old"));
+    mkdirSync(join(work, "d"), { mode: 0o755 });
+    await expect(applyWorkspace(sandbox, diff, signal)).rejects.toThrow(/: d\./);
+    const later = await diffWorkspace(sandbox, { texts, signal });
+    chmodSync(join(work, "d"), 0o711);
+    await expect(applyWorkspace(sandbox, later, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
+    expect(statSync(join(work, "d")).mode & 0o777).toBe(0o711);
   });
 
   it("writes nothing when a host file changes while the content is taken out", async () => {

@@ -29,6 +29,18 @@ it("refuses Belljar's own ports under every name and address of this machine", a
   for (const one of hosts) expect(await converse(await lab.proxy(), get(`${one}:${host.port}`)), one).toContain("own-listener");
 });
 
+it("refuses Belljar's own port to a name that has another address beside this machine's", async () => {
+  await using host = await openHost();
+  const names = { "both.test": ["10.255.255.1", "127.0.0.1"], "turned.test": ["127.0.0.1", "10.255.255.1"] };
+  const hosts = Object.keys(names);
+  const listeners = { has: async (port: number) => port === host.port };
+  let connections = 0;
+  host.server.on("connection", () => (connections += 1));
+  await using lab = await openEgressLab({ policy: { allow: hosts.map((one) => `${one}:${host.port}`) }, names, listeners });
+  for (const one of hosts) expect(await converse(await lab.proxy(), get(`${one}:${host.port}`)), one).toContain("own-listener");
+  expect(connections).toBe(0);
+});
+
 it("refuses a port if it cannot find out whether the port is Belljar's", async () => {
   await using host = await openHost();
   const listeners = { has: () => Promise.reject(new Error("no folder")) };
