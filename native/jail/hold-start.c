@@ -15,6 +15,8 @@
 #include "io.h"
 
 #define BACKLOG 4096
+/* Each takes two seconds. */
+#define LOCK_TRIES 10
 /* Below it lie the descriptors that the holder starts with. */
 #define FIRST_FREE_FD 16
 
@@ -24,9 +26,9 @@ static int lock_folder(const char *socket_path) {
   memcpy(path, socket_path, sizeof path);
   int folder = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) die("open the folder of the sockets");
-  while (flock(folder, LOCK_EX) < 0)
-    if (errno != EINTR) die("lock the folder of the sockets");
-  return folder;
+  for (int tries = 0; tries < LOCK_TRIES; tries++)
+    if (take_lock_soon(folder)) return folder;
+  refuse("another process holds the lock of the folder of the sockets, and starts no holder");
 }
 
 /* A socket that is there is a dead holder's. */
@@ -61,11 +63,10 @@ static _Noreturn void refuse_start(const char *path, const char *text) {
   refuse(text[0] == 0 ? "the holder of layers in memory ended while it started" : text);
 }
 
-static void await_ready(const char *path, int report) {
-  char text[ERROR_TEXT_BYTES] = "";
-  size_t length = 0;
+/* Reads until the holder is ready, or has failed and written why. */
+static void await_ready(const char *path, int report, size_t length, char text[ERROR_TEXT_BYTES]) {
   ssize_t count;
-  while (length < sizeof text - 1 && (count = read(report, text + length, sizeof text - 1 - length)) != 0) {
+  while (length < ERROR_TEXT_BYTES - 1 && (count = read(report, text + length, ERROR_TEXT_BYTES - 1 - length)) != 0) {
     if (count < 0 && errno != EINTR) break;
     if (count > 0) length += (size_t)count;
     if (length > 0 && text[0] == HOLDER_IS_READY) return;
@@ -76,11 +77,16 @@ static void await_ready(const char *path, int report) {
 
 /* The ids are mapped by a process of the namespace above, which this one is. */
 static void map_holder(const struct spec *spec, const char *path, int report) {
+  char text[ERROR_TEXT_BYTES] = "";
   pid_t pid;
   char byte = 0;
+  if (!read_whole(report, text, 1)) refuse_start(path, "");
+  if (text[0] != HOLDER_HAS_NAMESPACES) await_ready(path, report, 1, text);
   if (!read_whole(report, &pid, sizeof pid)) refuse_start(path, "");
   if (spec->id_map != ID_MAP_SLOT) write_id_maps(spec, pid, 0);
+  text[0] = 0;
   if (!write_whole(report, &byte, 1)) refuse_start(path, "");
+  await_ready(path, report, 0, text);
 }
 
 int start_holder(const struct spec *spec) {
@@ -98,8 +104,8 @@ int start_holder(const struct spec *spec) {
     if (starter == 0) exec_holder(path, listener, openat(folder, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), report[1]);
     close(report[1]);
     close(listener);
+    if (!limit_waits(report[0], HOLDER_PATIENCE_S)) die("limit the wait for the holder");
     map_holder(spec, path, report[0]);
-    await_ready(path, report[0]);
     while (waitpid(starter, NULL, 0) < 0 && errno == EINTR) continue;
     connection = connect_holder(spec);
   }

@@ -10,10 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The holder does no slow work once it has started, for which newuidmap may ask a server of names. */
-#define PATIENCE_S 20
-/* A keeper that waits for the holder does nothing else meanwhile. */
-#define KEEPER_PATIENCE_S 2
+/* Of a process that has nothing else to do: the holder may be removing what another sandbox wrote. */
+#define LAST_PATIENCE_S 60
 /* A holder that nobody uses ends, perhaps between a connect and the request. */
 #define TRIES 5
 
@@ -24,7 +22,7 @@ void holder_path(const struct spec *spec, char path[HOLDER_PATH_MAX]) {
     refuse("the folder of the sockets has too long a path; set a shorter runtimeDirectory");
 }
 
-static bool limit_waits(int connection, time_t seconds) {
+bool limit_waits(int connection, time_t seconds) {
   struct timeval patience = {.tv_sec = seconds};
   return setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
          setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0;
@@ -35,7 +33,7 @@ int connect_holder(const struct spec *spec) {
   holder_path(spec, address.sun_path);
   int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (connection < 0) return -1;
-  bool is_connected = limit_waits(connection, PATIENCE_S) && connect(connection, (struct sockaddr *)&address, sizeof address) == 0;
+  bool is_connected = limit_waits(connection, HOLDER_PATIENCE_S) && connect(connection, (struct sockaddr *)&address, sizeof address) == 0;
   if (is_connected && is_own_peer(connection)) return connection;
   int error = is_connected ? EPERM : errno;
   close(connection);
@@ -102,7 +100,7 @@ struct hold hold_layers(const struct spec *spec, int leash) {
   }
   close(given[0]);
   if (count != (spec->id_map == ID_MAP_SLOT ? 1u : 2u)) refuse("the holder of layers in memory has another kind of namespace");
-  if (!limit_waits(hold.connection, KEEPER_PATIENCE_S)) die("limit the waits for the holder");
+  if (!limit_waits(hold.connection, LAST_PATIENCE_S)) die("limit the waits for the holder");
   hold.layers = fds[0];
   if (count == 2) hold.user_namespace = fds[1];
   return hold;
@@ -118,7 +116,7 @@ bool keep_held_layers(const struct spec *spec, const struct hold *hold) { return
 bool drop_held_layers(const struct spec *spec) {
   int connection = connect_holder(spec);
   if (connection < 0) return is_absent(errno);
-  bool is_dropped = limit_waits(connection, KEEPER_PATIENCE_S) && (tell(connection, HOLD_DROP, spec) || errno == ECONNRESET);
+  bool is_dropped = limit_waits(connection, LAST_PATIENCE_S) && (tell(connection, HOLD_DROP, spec) || errno == ECONNRESET);
   close(connection);
   return is_dropped;
 }

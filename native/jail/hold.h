@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "jail.h"
 
@@ -43,12 +44,19 @@ struct hold_answer {
 /* Of an address of a unix socket. */
 #define HOLDER_PATH_MAX 108
 #define HOLDER_IS_READY '\1'
+/* Before its pid: it has made its namespaces, and waits until their ids are mapped. */
+#define HOLDER_HAS_NAMESPACES '\2'
 
 /* hold.c */
 /* The holder's socket, in the folder of the sockets of all sandboxes. Each way to map ids has a holder of its own. Refuses a path that is too long. */
 void holder_path(const struct spec *spec, char path[HOLDER_PATH_MAX]);
 /* -1 with errno ENOENT or ECONNREFUSED: there is no holder. */
 int connect_holder(const struct spec *spec);
+
+/* For the start, newuidmap may ask a server of names. */
+#define HOLDER_PATIENCE_S 20
+/* What takes longer fails with EAGAIN. */
+bool limit_waits(int connection, time_t seconds);
 
 /* hold-start.c: starts one, unless another process has just done so. Returns a connection. */
 int start_holder(const struct spec *spec);

@@ -26,6 +26,7 @@ static const struct {
     {SYS_inotify_add_watch, "watches the folder of a sandbox"},
     {SYS_inotify_rm_watch, "watches it no more"},
     {SYS_mount, "makes the file system of a sandbox"},
+    {SYS_statfs, "looks how many files fit into it"},
     {SYS_umount2, "removes it"},
     {SYS_open_tree, "hands it out"},
     {SYS_mkdirat, "makes what it is mounted on"},

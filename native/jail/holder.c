@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "hold.h"
@@ -31,6 +32,11 @@
 /* A folder that every Linux has. The holder's root is mounted there before it becomes the root. */
 #define STAGE "/tmp"
 #define OPTIONS_MAX 128
+/* Empty files take no space of the disk, but about a kilobyte of the kernel's memory each. */
+#define BYTES_PER_INODE 4096u
+#define INODES_MIN 1024u
+/* A run's overlays need some of their own, and whoever made too many files must be able to start and remove them. */
+#define INODES_SPARE 64u
 #define WATCH_BYTES 4096
 /* Nothing tells when a descriptor or memory becomes free again. */
 #define REST_MS 1000
@@ -123,13 +129,24 @@ static void drop(struct held *held) {
 static bool mount_layers(const char *id, uint64_t bytes) {
   char path[ID_LENGTH + 2], options[OPTIONS_MAX];
   path_of(id, path);
-  snprintf(options, sizeof options, "size=%llu,mode=700,uid=%u,gid=%u", (unsigned long long)bytes, holder.owner, holder.owner);
+  unsigned long long inodes = bytes / BYTES_PER_INODE + INODES_MIN;
+  snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=700,uid=%u,gid=%u", (unsigned long long)bytes, inodes, holder.owner, holder.owner);
   if (mkdirat(AT_FDCWD, path, 0700) < 0) return false;
   if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0) return true;
   int error = errno;
   unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
   errno = error;
   return false;
+}
+
+static bool spare_inodes(const char *id) {
+  char path[ID_LENGTH + 2], options[OPTIONS_MAX];
+  struct statfs status;
+  path_of(id, path);
+  if (statfs(path, &status) < 0) return false;
+  if (status.f_ffree >= INODES_SPARE) return true;
+  snprintf(options, sizeof options, "nr_inodes=%llu", (unsigned long long)(status.f_files - status.f_ffree) + INODES_SPARE);
+  return mount(NULL, path, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, options) == 0;
 }
 
 static bool make_room(void) {
@@ -224,7 +241,7 @@ static void give(struct waited *client, struct held *held, int layers) {
 static void serve_layers(struct waited *client, const struct hold_request *request, int runs) {
   errno = client->held != NULL ? EBUSY : ENOENT;
   struct held *held = client->held != NULL ? NULL : request->operation == HOLD_MAKE ? make(request) : find(request->id);
-  int layers = held != NULL && watch_runs(held, runs) ? open_layers(held) : -1;
+  int layers = held != NULL && watch_runs(held, runs) && spare_inodes(held->id) ? open_layers(held) : -1;
   if (layers >= 0) {
     give(client, held, layers);
     close(layers);
@@ -356,10 +373,11 @@ static void watch_socket(void) {
 
 /* The one who started it maps the ids. */
 static void enter_namespaces(bool is_root) {
+  const char tag = HOLDER_HAS_NAMESPACES;
   pid_t pid = getpid();
   char byte;
   if (unshare(CLONE_NEWNS | (is_root ? 0 : CLONE_NEWUSER)) < 0) die("make the holder's namespaces");
-  if (!write_whole(STDERR_FILENO, &pid, sizeof pid) || !read_whole(STDERR_FILENO, &byte, 1)) _exit(EXIT_FAILURE);
+  if (!write_whole(STDERR_FILENO, &tag, 1) || !write_whole(STDERR_FILENO, &pid, sizeof pid) || !read_whole(STDERR_FILENO, &byte, 1)) _exit(EXIT_FAILURE);
   holder.user_namespace = is_root ? -1 : open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
   if (!is_root && holder.user_namespace < 0) die("open the holder's user namespace");
   holder.owner = is_root ? CANONICAL_FIRST_ID : geteuid();

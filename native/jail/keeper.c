@@ -12,7 +12,7 @@
  *               ENDING
  *                  |  that process is gone (from RUNNING and PAUSED too: it exited, or the kernel killed it)
  *                  v
- *   groups and sockets removed; reason written -> WAIT is answered
+ *   groups and sockets removed; layers in memory kept by their holder; reason written -> WAIT is answered
  *   after KILL, layers removed; locks released -> KILL and STOP are answered, the keeper exits
  *
  * STOP keeps the layers for another run, KILL deletes the sandbox. A KILL that comes after a STOP deletes it too. A run that ends by
@@ -98,8 +98,12 @@ static void begin_stop(struct keeper *keeper, const char *reason) {
 /* Layers in memory end with the run if their holder was lost. */
 static bool can_stop(const struct keeper *keeper) { return keeper->kept->spec->storage != STORAGE_TMPFS || are_layers_held(&keeper->kept->hold); }
 
-/* The layers stay, whatever happens to this process from here on. */
+/*
+ * The layers stay, whatever happens to this process from here on. Asked when the run is over: then nothing is late if the holder takes its
+ * time, and until the answer the layers go with this process.
+ */
 static bool keep_layers(const struct keeper *keeper) {
+  if (keeper->removes || !(keeper->stops || keeper->kept->spec->has_layers)) return false;
   return keeper->kept->spec->storage != STORAGE_TMPFS || keep_held_layers(keeper->kept->spec, &keeper->kept->hold);
 }
 
@@ -168,7 +172,7 @@ static void answer_extend(struct keeper *keeper, struct client *client, const st
 }
 
 static void answer_stop(struct keeper *keeper, struct client *client) {
-  if (keeper->phase != KEEPER_ENDING && !keep_layers(keeper)) {
+  if (keeper->phase != KEEPER_ENDING && !can_stop(keeper)) {
     refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "the process that held its files in memory is gone, so a stop would lose them");
     return;
   }
@@ -212,7 +216,7 @@ static _Noreturn void end(struct keeper *keeper) {
   while (waitpid(keeper->kept->pid, &status, 0) < 0 && errno == EINTR) continue;
   name_end(keeper, status);
   clean_kernel_objects(keeper->kept->spec); /* what stays has its record, by which somebody clears it later */
-  bool kept = (keeper->stops || keeper->kept->spec->has_layers) && !keeper->removes;
+  bool kept = keep_layers(keeper);
   if (!keeper->removes) close(keeper->kept->runs); /* whoever reads the end may start another run, or remove the layers */
   write_end(keeper->kept->folder, keeper->reason, kept);
   clients_tell(&keeper->clients, WAITS_FOR_END, keeper->reason);
@@ -243,7 +247,7 @@ static bool pause_at_deadline(struct keeper *keeper) {
 static void meet_deadline(struct keeper *keeper) {
   if (keeper->phase == KEEPER_ENDING) return; /* a stop that takes long is no kill */
   if (keeper->action == DEADLINE_ACTION_PAUSE && pause_at_deadline(keeper)) return;
-  if (keeper->action != DEADLINE_ACTION_KILL && keep_layers(keeper)) begin_stop(keeper, "deadline");
+  if (keeper->action != DEADLINE_ACTION_KILL && can_stop(keeper)) begin_stop(keeper, "deadline");
   else begin_kill(keeper, "deadline");
 }
 

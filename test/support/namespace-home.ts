@@ -19,7 +19,8 @@ export type StorageName = "auto" | "btrfs" | "tmpfs" | "home";
 /** A home whose runtime is opened with any storage; disposing it leaves nothing. */
 export interface Home extends AsyncDisposable {
   readonly path: string;
-  open(storage: StorageName): Promise<Runtime>;
+  /** The sockets lie in the folder `sockets` of the home. */
+  open(storage: StorageName, sockets?: string): Promise<Runtime>;
   /** As after a reboot. */
   unmount(): Promise<void>;
 }
@@ -31,7 +32,8 @@ export async function makeHome(): Promise<Home> {
   };
   return {
     path,
-    open: (storage) => openNamespaceRuntime({ home: path, runtimeDirectory: join(path, "run"), storage, binary: BINARY }),
+    open: (storage, sockets = "run") =>
+      openNamespaceRuntime({ home: path, runtimeDirectory: join(path, sockets), storage, binary: BINARY }),
     unmount,
     [Symbol.asyncDispose]: async () => {
       await unmount();

@@ -5,6 +5,7 @@ import { BelljarError } from "../../errors.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 import type {
   Base,
+  EndReason,
   Inside,
   Isolation,
   LayerStore,
@@ -59,6 +60,9 @@ async function inspectHost(options: NamespaceRuntimeOptions): Promise<NamespaceH
   return { options, idMap, cgroups, storage, limits, bootId: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() };
 }
 
+/** Nobody saw the run's end, or wrote it down. */
+const UNKNOWN_ENDS: readonly EndReason[] = ["keeper_lost", "host_lost"];
+
 const STANDARD_FOLDERS = { home: INSIDE.userHome, workspace: INSIDE.userHome, cwd: INSIDE.userHome } as const;
 
 const TEMPLATES = [
@@ -96,7 +100,7 @@ class NamespaceRuntime implements Runtime {
     const template = await this.#need(spec.base);
     const { cgroups, bootId } = this.#host;
     claimRunFolder(spec);
-    if (spec.generation === 1) noteStorage(spec, this.#storageOf(spec));
+    if (spec.generation === 1) this.#noteStorage(spec);
     else await this.#prepareAgain(spec);
     const request = encodeJailSpec({
       place: this.#place(spec),
@@ -149,12 +153,28 @@ class NamespaceRuntime implements Runtime {
       throw new BelljarError("RUNTIME_FAILED", `Sandbox ${lastRun.id} lives: what it wrote is removed after its end`);
   }
 
-  /** Layers in memory go with their first run, unless it was stopped or nobody knows how it ended. */
+  /** Layers in memory go with their first run, unless it was stopped or nobody knows how it ended. Those of another holder go with the folder of the runs. */
   async #mayBeHeld(lastRun: Run): Promise<boolean> {
-    const { options, idMap } = this.#host;
-    if (!existsSync(join(options.runtimeDirectory, `holder-${ID_MAP_KIND[idMap.kind]}`))) return false;
+    if (!existsSync(this.#holder()) || this.#otherHolder(lastRun) !== undefined) return false;
     const end = await readEnd(lastRun);
-    return lastRun.generation > 1 || end === undefined || end.kept === true || end.reason === "keeper_lost";
+    return lastRun.generation > 1 || end === undefined || end.kept === true || UNKNOWN_ENDS.includes(end.reason);
+  }
+
+  /** The socket of the process that holds layers in memory. The jail makes the same name. */
+  #holder(): string {
+    const { options, idMap } = this.#host;
+    return join(options.runtimeDirectory, `holder-${ID_MAP_KIND[idMap.kind]}`);
+  }
+
+  /** The process that holds a sandbox's layers, if it is not this runtime's. */
+  #otherHolder(run: Run): string | undefined {
+    const { holder } = notedStorage(run) ?? {};
+    return holder === this.#holder() ? undefined : holder;
+  }
+
+  #noteStorage(spec: SandboxSpec): void {
+    const kind = this.#storageOf(spec);
+    noteStorage(spec, { kind, ...(kind === "tmpfs" && { holder: this.#holder() }) });
   }
 
   /** What an earlier run has left does not stop a later one. It is tried again by the next start, and by the removal. */
@@ -162,6 +182,12 @@ class NamespaceRuntime implements Runtime {
     const kind = this.#place(spec).storage;
     if (!(await this.#host.storage.reach(kind)))
       throw new BelljarError("RUNTIME_UNAVAILABLE", `The storage pool with the files of sandbox ${spec.id} is gone: bring back its image`);
+    const other = this.#otherHolder(spec);
+    if (other !== undefined)
+      throw new BelljarError(
+        "RUNTIME_UNAVAILABLE",
+        `The files of sandbox ${spec.id} are in memory, held by the process at ${other}: start it with that runtimeDirectory (it depends on XDG_RUNTIME_DIR), as the same user and with the same subordinate ids`,
+      );
     await this.#clearRuns(spec, spec.generation - 1).catch(() => undefined);
   }
 
@@ -207,7 +233,7 @@ class NamespaceRuntime implements Runtime {
   #place(run: Run): JailPaths {
     const { storage, idMap } = this.#host;
     const { id, generation, folder } = run;
-    const kind = parseKind(notedStorage(run)) ?? storage.kind;
+    const kind = parseKind(notedStorage(run)?.kind) ?? storage.kind;
     const layers = storage.layers(kind, id, folder);
     return { id, generation, folder: runFolder(run), sockets: this.#sockets(run), layers, slots: SLOTS, idMap, storage: kind };
   }

@@ -27,19 +27,27 @@ export function claimRunFolder(run: Run): void {
   throw new BelljarError("RUNTIME_FAILED", `The first run of sandbox ${run.id} was started or cleared before, so it cannot be started`);
 }
 
+/** Where a sandbox's layers lie. */
+export interface StorageNote {
+  readonly kind: string;
+  /** Of layers in memory: the socket of the process that holds them. */
+  readonly holder?: string;
+}
+
 /**
- * Where the sandbox's layers lie: a later run and the removal look there, whatever the configuration says by then. The text of a link, so it
- * is written whole. What was noted first stands. Rejects as `makeRunFolder`.
+ * A later run and the removal look there, whatever the configuration says by then. The text of a link, so it is written whole. What was
+ * noted first stands. Rejects as `makeRunFolder`.
  */
-export function noteStorage({ folder }: Run, kind: string): void {
+export function noteStorage({ folder }: Run, { kind, holder }: StorageNote): void {
   const path = storageNote(folder);
-  makeIfAbsent(path, () => symlinkSync(kind, path));
+  makeIfAbsent(path, () => symlinkSync(holder === undefined ? kind : `${kind}:${holder}`, path));
 }
 
 /** Undefined when nothing was noted, and so no run was started. */
-export function notedStorage({ folder }: Run): string | undefined {
+export function notedStorage({ folder }: Run): StorageNote | undefined {
   try {
-    return readlinkSync(storageNote(folder));
+    const [, kind = "", holder] = /^([^:]*)(?::([^]*))?$/.exec(readlinkSync(storageNote(folder))) ?? [];
+    return { kind, ...(holder !== undefined && { holder }) };
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new BelljarError("RUNTIME_FAILED", `The link ${storageNote(folder)} cannot be read: check that this user may`, { cause });

@@ -1,6 +1,8 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { errnoOf } from "../../../../src/files/file-error.ts";
 import { findIdMap, ID_MAP_KIND } from "../../../../src/runtime/namespace/id-map.ts";
 import { createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
 import { openCrashHome } from "../../../support/crash-home.ts";
@@ -16,6 +18,7 @@ const FILL =
   "head -c 64M /dev/urandom > filler; i=0; while [ $i -lt 20000 ] && echo y > small$i; do i=$((i + 1)); done; mkdir d; echo z > last";
 const LOST = { code: "SANDBOX_FILES_LOST" };
 
+const isRoot = process.getuid?.() === 0;
 const runsOf = (home: Home): string => join(home.path, "run");
 
 async function killHolder(home: Home): Promise<void> {
@@ -136,4 +139,72 @@ it("the holder ends when its socket is deleted, and another one serves the next 
   expect(holderOf(runsOf(home))).not.toBe(first);
   expect((await run(sandbox.guest, "exit 4")).exitCode).toBe(4);
   expect(await other.running.stop()).toMatchObject({ kept: true });
+});
+
+it("empty files stop at a limit too, in every run", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("tmpfs");
+  await using sandbox = await createSandbox(async () => runtime, { limits: { diskBytes: DISK_BYTES } });
+  const count = "i=0; while [ $i -lt 20000 ] && : > empty$i; do i=$((i + 1)); done; echo $i";
+  expect(Number((await run(sandbox.guest, count)).stdout.toString())).toBeLessThan(6_000);
+  await sandbox.running.stop();
+  await using again = await startRun(sandbox, 2);
+  // A few, so that it starts and files can be removed.
+  expect(Number((await run(guestIn(again), `mkdir more && cd more && ${count}`)).stdout.toString())).toBeLessThan(100);
+});
+
+it("a stop waits for a holder that takes its time", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("tmpfs");
+  await using sandbox = await createSandbox(async () => runtime);
+  await sandbox.guest.files.write("kept", "x", { signal: soon() });
+  const inside = guestOf(keeperOf(sandbox.spec.folder));
+  const holder = holderOf(runsOf(home));
+  process.kill(holder, "SIGSTOP");
+  const stopping = sandbox.running.stop();
+  await vi.waitUntil(() => !existsSync(`/proc/${inside}`), { timeout: 30_000 });
+  expect(existsSync(join(sandbox.spec.folder, "runs/1/end.json"))).toBe(false);
+  process.kill(holder, "SIGCONT");
+  expect(await stopping).toMatchObject({ reason: "stopped", kept: true });
+  await using again = await startRun(sandbox, 2);
+  expect((await guestIn(again).files.read("kept", { signal: soon() })).toString()).toBe("x");
+});
+
+it("a later run whose holder was killed says at its end that nothing is kept", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("tmpfs");
+  await using sandbox = await createSandbox(async () => runtime);
+  await sandbox.running.stop();
+  const second = await startRun(sandbox, 2);
+  await killHolder(home);
+  process.kill(guestOf(keeperOf(sandbox.spec.folder)), "SIGKILL");
+  expect((await second.ended).kept).toBeUndefined();
+});
+
+it("files that another holder has are not told as lost", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("tmpfs");
+  await using sandbox = await createSandbox(async () => runtime);
+  await sandbox.guest.files.write("kept", "x", { signal: soon() });
+  await sandbox.running.stop();
+  const elsewhere = await home.open("tmpfs", "elsewhere");
+  const start = elsewhere.create({ ...sandbox.spec, generation: 2 }, soon());
+  await expect(start).rejects.toMatchObject({ code: "RUNTIME_UNAVAILABLE", message: expect.stringContaining(join(runsOf(home), HOLDER)) });
+  await using again = await startRun(sandbox, 3);
+  expect((await guestIn(again).files.read("kept", { signal: soon() })).toString()).toBe("x");
+});
+
+it("the holder has nothing of the host mounted, and its own user cannot look into it", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("tmpfs");
+  await using sandbox = await createSandbox(async () => runtime);
+  const holder = `/proc/${holderOf(runsOf(home))}`;
+  const mounts = await readFile(join(holder, "mountinfo"), "utf8");
+  const places = mounts
+    .trim()
+    .split("\n")
+    .map((line) => line.split(" ")[4]);
+  expect(places).toEqual(["/", `/${sandbox.spec.id}`]);
+  // Root looks where it likes.
+  expect(await readdir(join(holder, "fd")).then(() => "open", errnoOf)).toBe(isRoot ? "open" : "EACCES");
 });
