@@ -17,6 +17,8 @@ export interface DefaultsHome {
   ): Promise<LocalSandbox>;
   /** Starts one that is stopped. Undefined when the owner has no sandbox of that id that has not ended. */
   find(request: DefaultRequest, id: string): Promise<LocalSandbox | undefined>;
+  /** Whether its end is written. Another process may have ended it, and this one has not heard of it yet. */
+  isBuried(id: string): boolean;
 }
 
 export interface DefaultRequest {
@@ -49,7 +51,7 @@ export class DefaultSandboxes {
   async get(request: DefaultRequest): Promise<DefaultResult> {
     assertName(request.name);
     const known = this.#known.get(keyOf(request));
-    const result = known && !known.end ? { sandbox: known, created: false } : await this.#inTurn(request);
+    const result = known && !known.end && !this.#home.isBuried(known.id) ? { sandbox: known, created: false } : await this.#inTurn(request);
     if (!result.created) assertAsWanted(result.sandbox, request);
     await result.sandbox.keepAlive();
     return result;

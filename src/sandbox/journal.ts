@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { readFile, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, fileError, ifPresent } from "../files/file-error.ts";
@@ -73,6 +73,11 @@ export class Journal {
     const entry = { record, ...(end && { end }) };
     this.#remember(id, entry);
     return entry;
+  }
+
+  /** Synchronous: it is asked before each call on a default sandbox, which another process may have ended a moment ago. */
+  isBuried(id: string): boolean {
+    return existsSync(join(this.folder(id), TOMBSTONE));
   }
 
   /** The ids of all folders, whatever is in them. */

@@ -127,6 +127,7 @@ class HomeSandboxes implements LocalSandboxes {
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
       find: (request, id) => this.#findLive(request, id),
+      isBuried: (id) => this.#journal.isBuried(id),
     });
   }
 

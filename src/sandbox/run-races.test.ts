@@ -218,6 +218,16 @@ describe("a start", () => {
     expect(problems).toEqual([]);
   });
 
+  it("of a default sandbox that another process has just ended makes a new one", async () => {
+    await using sandboxes = openHome();
+    const { sandbox } = await sandboxes.default(LOCAL, "work", {}, signal);
+    // Its end is written, and this process has not heard of it.
+    const end = { reason: "killed", at: new Date(), isCleared: true };
+    writeFileSync(join(home, "sandboxes", sandbox.id, "tombstone.json"), JSON.stringify(end));
+    const { created, sandbox: next } = await sandboxes.default(LOCAL, "work", {}, signal);
+    expect({ created, isSame: next.id === sandbox.id }).toEqual({ created: true, isSame: false });
+  });
+
   it("of a default sandbox lets no other one take its place", async () => {
     await using maker = openHome();
     const { sandbox } = await maker.default(LOCAL, "work", {}, signal);
