@@ -60,7 +60,7 @@ static _Noreturn void exec_holder(char *path, int listener, int folder, int repo
 /* Its text, if it fails, is the one line that it writes. */
 static _Noreturn void refuse_start(const char *path, const char *text) {
   unlink(path);
-  refuse(text[0] == 0 ? "the holder of layers in memory ended while it started" : text);
+  refuse(text[0] == 0 ? "the holder of layers in memory ended, or did not answer, while it started" : text);
 }
 
 /* Reads until the holder is ready, or has failed and written why. */

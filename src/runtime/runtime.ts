@@ -9,7 +9,8 @@ export interface Runtime {
   /**
    * Starts one run of a sandbox and resolves once its guest answers. `spec.folder` exists and belongs to this sandbox alone. The first
    * run makes the sandbox's layers; each later run finds them as the run before it left them. Rejects with `LIMIT_UNENFORCEABLE`,
-   * `NOT_SUPPORTED`, `TEMPLATE_NOT_FOUND`, `RUNTIME_UNAVAILABLE` or `RUNTIME_FAILED`; a later run also with `SANDBOX_FILES_LOST`. On rejection or abort nothing of the run is left,
+   * `NOT_SUPPORTED`, `TEMPLATE_NOT_FOUND`, `RUNTIME_UNAVAILABLE` or `RUNTIME_FAILED`; a later run also with
+   * `SANDBOX_FILES_LOST`. On rejection or abort nothing of the run is left,
    * and layers that were there before are as they were.
    */
   create(spec: SandboxSpec, signal: AbortSignal): Promise<RunningSandbox>;
@@ -117,7 +118,10 @@ export interface RunningSandbox extends AsyncDisposable {
    * memory. Rejects with `NOT_SUPPORTED` when this run's files cannot be kept; then it lives on. Of a stop and a kill at once, the kill holds.
    */
   stop(): Promise<SandboxEnd>;
-  /** Ends the sandbox and removes what it wrote, whether or not anybody in it answers; resolves when its processes are gone and the reason is written. Killing an ended one is no error. */
+  /**
+   * Ends the sandbox and removes what it wrote, whether or not anybody in it answers. Resolves when its processes are gone and the reason is
+   * written. Killing an ended one is no error.
+   */
   kill(reason: EndReason): Promise<SandboxEnd>;
   /** Settles once, when the run has ended; never rejects. */
   readonly ended: Promise<SandboxEnd>;

@@ -153,7 +153,10 @@ class NamespaceRuntime implements Runtime {
       throw new BelljarError("RUNTIME_FAILED", `Sandbox ${lastRun.id} lives: what it wrote is removed after its end`);
   }
 
-  /** Layers in memory go with their first run, unless it was stopped or nobody knows how it ended. Those of another holder go with the folder of the runs. */
+  /**
+   * Layers in memory go with their first run, unless it was stopped or nobody knows how it ended. Those of another holder go with the
+   * folder of the runs.
+   */
   async #mayBeHeld(lastRun: Run): Promise<boolean> {
     if (!existsSync(this.#holder()) || this.#otherHolder(lastRun) !== undefined) return false;
     const end = await readEnd(lastRun);
