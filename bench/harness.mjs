@@ -11,9 +11,14 @@ export const BELLJAR = join(ROOT, "bin/belljar.js");
 export const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
 export const MIB = 1024 * 1024;
+/** So much less is measured to see that every measurement still works; such figures say nothing. */
+const QUICK_PART = process.env.BELLJAR_BENCH_QUICK === "1" ? 100 : 1;
 /** So long the removal of a killed sandbox's files is given before the next reference is taken. */
 const SETTLE_MS = 40;
 const BTRFS_MAGIC = 0x91_23_68_3e;
+
+/** How often, or how much: all of it, or with `--quick` a hundredth, and at least one. */
+export const scaled = (count) => Math.ceil(count / QUICK_PART);
 
 export function summarise(samples) {
   const sorted = samples.toSorted((one, other) => one - other);
@@ -35,7 +40,7 @@ export async function compare({ reference, measured, blocks = 6, each = 10, gapM
   const samples = { reference: [], measured: [] };
   await reference();
   await measured();
-  for (let block = 0; block < blocks; block += 1) {
+  for (let block = 0; block < scaled(blocks); block += 1) {
     await pause(settleMs);
     await collect(samples.reference, reference, { each, gapMs });
     await collect(samples.measured, measured, { each, gapMs });
@@ -44,7 +49,7 @@ export async function compare({ reference, measured, blocks = 6, each = 10, gapM
 }
 
 async function collect(into, work, { each, gapMs }) {
-  for (let i = 0; i < each; i += 1) {
+  for (let i = 0; i < scaled(each); i += 1) {
     if (gapMs > 0) await pause(gapMs);
     const started = performance.now();
     const own = await work();
@@ -92,6 +97,12 @@ export async function openHome({ storage = "auto" } = {}) {
   };
 }
 
+/** What claims the ports on which a process of this home listens. */
+export async function openOwnListeners({ config }) {
+  const { openListeners } = await import("../dist/lib/cli/compose/open-listeners.js");
+  return openListeners(config);
+}
+
 /** The same home with a way out, for names that it knows by itself. Close it before the home. */
 export async function openEgressHome({ config }, { addresses, certificates }) {
   const [{ createLocalSandboxes, openRuntimes, LOCAL }, { createEgress }, { createSecretStore }] = await Promise.all(
@@ -99,10 +110,9 @@ export async function openEgressHome({ config }, { addresses, certificates }) {
   );
   const { home } = config;
   const { toLimits } = await import("../dist/lib/cli/compose/open-egress.js");
-  const { openListeners } = await import("../dist/lib/cli/compose/open-listeners.js");
   const egress = createEgress({
     record: () => {},
-    listeners: openListeners(config),
+    listeners: await openOwnListeners({ config }),
     limits: toLimits(config.network),
     resolver: { resolve: async (host) => addresses[host] ?? [] },
     upstreamCa: certificates,

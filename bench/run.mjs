@@ -1,4 +1,4 @@
-/** `npm run bench [-- --only NAME] [--json FILE] [--markdown FILE]`: the figures of docs/benchmarks.md on this machine, as the present user and, when that is root, as an ordinary one too. */
+/** `npm run bench [-- --only NAME] [--quick] [--json FILE] [--markdown FILE]`: the figures of docs/benchmarks.md on this machine, as the present user and, when that is root, as an ordinary one too. */
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -15,6 +15,8 @@ const OPTIONS = {
   markdown: { type: "string" },
   /** As the present user alone. */
   alone: { type: "boolean" },
+  /** A hundredth of all: does every measurement still work? The figures say nothing. */
+  quick: { type: "boolean", default: false },
   /** Another folder of measurements, in the checkout. */
   from: { type: "string", default: "bench/measurements" },
 };
@@ -30,10 +32,15 @@ async function measureAs(who, names, person) {
   return { who, rows };
 }
 
-async function measureAsUser(names, from) {
+async function measureAsUser(names, { from, extra }) {
   const user = await openTestUser();
   try {
-    return await measureAs("an ordinary user", names, { ...user, from });
+    return await measureAs("an ordinary user", names, {
+      ...user,
+      from,
+      isRoot: false,
+      options: { ...user.options, env: { ...user.options.env, ...extra } },
+    });
   } finally {
     await user.close();
   }
@@ -48,15 +55,17 @@ function report(result, { json, markdown }) {
 
 await main(async () => {
   const { values } = parseArgs({ options: OPTIONS });
-  const { from } = values;
+  const { from, quick, markdown } = values;
+  if (quick && markdown) throw new Problem("--quick gives no figures to keep: leave out --markdown");
   const known = readdirSync(join(ROOT, from)).map((file) => file.replace(/\.mjs$/, ""));
   const names = values.only ?? known;
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Problem(`No measurement ${unknown.join(", ")}; there are ${known.join(", ")}`);
   run([process.execPath, "scripts/build.mjs"], { what: "Build" });
   const isRoot = process.getuid?.() === 0;
-  const person = { from, checkout: ROOT, options: { env: cleanEnv() } };
+  const extra = quick ? { BELLJAR_BENCH_QUICK: "1" } : {};
+  const person = { from, checkout: ROOT, isRoot, options: { env: cleanEnv(extra) } };
   const suites = [await measureAs(isRoot ? "root" : "an ordinary user", names, person)];
-  if (isRoot && !values.alone) suites.push(await measureAsUser(names, from));
+  if (isRoot && !values.alone) suites.push(await measureAsUser(names, { from, extra }));
   report({ at: new Date().toISOString(), machine: describeMachine(), suites }, values);
 });

@@ -6,7 +6,7 @@ const REACHED = new Map([
 ]);
 
 /** What a row says in place of figures. */
-const failure = ({ failed }) => `**failed: ${failed}**`;
+const reason = ({ failed, omitted }) => (failed ? `**failed: ${failed}**` : omitted && `left out: ${omitted}`);
 
 /**
  * Adds what follows from the figures: the ratio of the medians, and whether the goal is reached, where there is one: a ratio
@@ -23,7 +23,7 @@ export function judge(row) {
 }
 
 function cells(row) {
-  if (row.failed) return [row.what, failure(row), ...HEAD.slice(2).map(() => "")];
+  if (reason(row)) return [row.what, reason(row), ...HEAD.slice(2).map(() => "")];
   const { what, measured, beside = "", reference, unit, ratio, isReached } = row;
   return [
     what,

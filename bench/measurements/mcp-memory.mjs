@@ -1,10 +1,10 @@
-import { MIB } from "../harness.mjs";
+import { MIB, scaled } from "../harness.mjs";
 import { openToolServer } from "../mcp-client.mjs";
 
 const AT_ONCE = 32;
-const WARM_CALLS = 10_000;
-const CALLS = 100_000;
-const SESSIONS = 1_000;
+const WARM_CALLS = scaled(10_000);
+const CALLS = scaled(100_000);
+const SESSIONS = scaled(1_000);
 
 /** For 100,000 calls on a busy machine. */
 export const limitMs = 240_000;

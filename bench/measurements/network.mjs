@@ -4,7 +4,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { MIB, NEVER, ROOT, compare, openEgressHome, summarise } from "../harness.mjs";
+import { MIB, NEVER, ROOT, compare, openEgressHome, scaled, summarise } from "../harness.mjs";
 
 /** Not in any DNS: the home's own resolver knows it. */
 const NAME = "origin.bench.test";
@@ -35,8 +35,8 @@ export async function measure(home) {
   const proxied = { proxy: PROXY };
   const small = { reference: () => get(straight, "/"), measured: () => get(inside, "/", proxied), blocks: 8, each: 15, settleMs: 0 };
   const large = (client, scheme) => ({
-    reference: () => get(straight, `/bytes/${GIGABYTE}`, { scheme }),
-    measured: () => get(client, `/bytes/${GIGABYTE}`, { scheme, ...proxied }),
+    reference: () => get(straight, `/bytes/${scaled(GIGABYTE)}`, { scheme }),
+    measured: () => get(client, `/bytes/${scaled(GIGABYTE)}`, { scheme, ...proxied }),
     blocks: 3,
     each: 1,
     settleMs: 0,
@@ -46,7 +46,7 @@ export async function measure(home) {
     { what: "download of 1 GB through the policy", goal: 2, beside: "straight", ...(await compare(large(inside, "http"))) },
     { what: "download of 1 GB, TLS passed through", goal: 2, beside: "straight", ...(await compare(large(inside, "https"))) },
     { what: "download of 1 GB, TLS read for a secret", goal: 3.33, beside: "straight", ...(await compare(large(readable, "https"))) },
-    await memoryRow(() => get(inside, `/bytes/${GIGABYTE}`, proxied)),
+    await memoryRow(() => get(inside, `/bytes/${scaled(GIGABYTE)}`, proxied)),
     await createRow(network, policy),
   ];
   await Promise.all([straight, inside, readable].map((client) => client.close()));

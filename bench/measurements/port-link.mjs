@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { join } from "node:path";
-import { NEVER, ROOT, compare } from "../harness.mjs";
+import { NEVER, ROOT, compare, openOwnListeners } from "../harness.mjs";
 
 const SERVER = join(ROOT, "bench/fixtures/page-server.mjs");
 const PORT = 8000;
@@ -18,7 +18,7 @@ export async function measure(home) {
   await once(inside.stdout, "data");
   const link = await sandbox.registerPort(PORT, "token");
   const find = async () => ({ dial: (port, signal) => sandbox.guest.dial(port, signal), links: () => sandbox.portLinks() });
-  const listener = await openPortListener({ find, onFailure: (error) => console.error(error) });
+  const listener = await openPortListener({ find, listeners: await openOwnListeners(home), onFailure: (error) => console.error(error) });
   const straight = spawn(process.execPath, [SERVER], { stdio: ["ignore", "pipe", "inherit"] });
   const [said] = await once(straight.stdout, "data");
   const agent = new Agent({ keepAlive: true });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { MIB, NEVER, summarise } from "../harness.mjs";
+import { MIB, NEVER, scaled, summarise } from "../harness.mjs";
 
-const BYTES = 1_000_000_000;
+const BYTES = scaled(1_000_000_000);
 const SAMPLE_MS = 20;
 
 /** How far this process's memory rises while 1 GB of a command's output runs through it. */

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { freemem } from "node:os";
-import { MIB, NEVER, childrenOf, isRoot, keepers, pssOf, summarise, time } from "../harness.mjs";
+import { MIB, NEVER, childrenOf, isRoot, keepers, pssOf, scaled, summarise, time } from "../harness.mjs";
 
-const COUNT = 1000;
+const COUNT = scaled(1000);
 const EDGE = 50;
 const PARALLEL = 8;
 const KEEP_FREE = 4096 * MIB;

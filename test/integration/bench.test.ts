@@ -7,23 +7,24 @@ import { expect, it } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** Runs the bench on measurements of the tests, as the present user alone. */
-async function bench(...names: readonly string[]) {
+const bench = (...names: readonly string[]) =>
+  runBench(["--from", "test/fixtures/measurements", ...names.flatMap((name) => ["--only", name])]);
+
+async function runBench(options: readonly string[]) {
   const folder = await mkdtemp(join(tmpdir(), "bj-bench-"));
   try {
     const [json, markdown] = [join(folder, "bench.json"), join(folder, "bench.md")];
-    const from = ["--alone", "--from", "test/fixtures/measurements"];
-    const argv = [
-      join(ROOT, "bench/run.mjs"),
-      ...from,
-      "--json",
-      json,
-      "--markdown",
-      markdown,
-      ...names.flatMap((name) => ["--only", name]),
-    ];
+    const files = ["--json", json, ...(options.includes("--quick") ? [] : ["--markdown", markdown])];
+    const argv = [join(ROOT, "bench/run.mjs"), "--alone", ...files, ...options];
     const { code, out, err } = await ended(argv);
     const { suites } = JSON.parse(await readFile(json, "utf8")) as { suites: { rows: { what: string; failed?: string }[] }[] };
-    return { code, out, err, rows: suites.flatMap((suite) => suite.rows), markdown: await readFile(markdown, "utf8") };
+    return {
+      code,
+      out,
+      err,
+      rows: suites.flatMap((suite) => suite.rows),
+      markdown: files.includes(markdown) ? await readFile(markdown, "utf8") : "",
+    };
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -57,4 +58,17 @@ it("has a row for each measurement that could not be made, and a non-zero exit",
   }
   expect(markdown).toMatch(/goals are reached\. Not measured: throws; endless; empty; a lost one\./);
   expect(code).toBe(1);
+});
+
+it("gives figures for every measurement of Belljar", async () => {
+  const { code, rows, err } = await runBench(["--quick"]);
+  expect(rows.filter((row) => row.failed !== undefined)).toEqual([]);
+  expect({ code, err }).toMatchObject({ code: 0 });
+  expect(rows.length).toBeGreaterThan(25);
+}, 300_000);
+
+it("keeps no figures of a quick run", async () => {
+  const { code, err } = await ended([join(ROOT, "bench/run.mjs"), "--alone", "--quick", "--markdown", "nowhere.md"]);
+  expect(code).toBe(1);
+  expect(err).toContain("leave out --markdown");
 });
