@@ -1,4 +1,5 @@
 import type { Caller } from "./caller.ts";
+import { tellLoss } from "./loss.ts";
 import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 
 const REMEMBERED_MAX = 10_000;
@@ -10,20 +11,21 @@ export interface DefaultChoice {
 }
 
 export interface CallerSandboxesOptions {
-  readonly sandboxes: Pick<Sandboxes, "default">;
+  readonly sandboxes: Pick<Sandboxes, "default" | "info">;
   readonly defaultSandbox: (principal: Principal, caller: Omit<Caller, "principal">) => DefaultChoice;
 }
 
 /** Resolves callers' default sandboxes, and knows when one that a caller used before is gone. */
 export class CallerSandboxes {
   readonly #options: CallerSandboxesOptions;
-  /** Owner and name of those used here, with the id, oldest first. */
+  /** By client, owner and name the id of the last one that was used here, oldest first. */
   readonly #used = new Map<string, string>();
 
   constructor(options: CallerSandboxesOptions) {
     this.#options = options;
   }
 
+  /** `notice`: what the model must know before the result. Each client is told once. */
   async resolve(
     principal: Principal,
     caller: Omit<Caller, "principal">,
@@ -31,10 +33,12 @@ export class CallerSandboxes {
   ): Promise<{ readonly sandbox: Sandbox; readonly notice?: string }> {
     const { sandboxes, defaultSandbox } = this.#options;
     const { name, options } = defaultSandbox(principal, caller);
-    const { sandbox } = await sandboxes.default(principal, name, options, signal);
-    const before = this.#remember(`${principal.id}\0${name}`, sandbox.id);
+    const { sandbox, earlier } = await sandboxes.default(principal, name, options, signal);
+    const before = this.#remember(`${caller.client?.id ?? ""}\0${principal.id}\0${name}`, sandbox.id) ?? earlier;
     if (before === undefined || before === sandbox.id) return { sandbox };
-    return { sandbox, notice: "Note: the earlier sandbox has ended; this is a new one, without its files and processes." };
+    // Its tombstone may be forgotten by now.
+    const lost = await sandboxes.info(principal, before).catch(() => undefined);
+    return { sandbox, notice: tellLoss(lost) };
   }
 
   #remember(key: string, id: string): string | undefined {

@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { createOwnedTools } from "../../test/support/owned-tools.ts";
 import { BelljarError } from "../errors.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Sandbox, SandboxInfo } from "../sandbox/sandbox.ts";
 import { LOCAL } from "../sandbox/sandbox.ts";
 import type { AuditedCall } from "../audit/audit.ts";
 import type { CatalogOptions } from "./catalog.ts";
@@ -34,15 +34,18 @@ function echo(work: (context: ToolContext) => unknown = () => undefined): Tool {
   });
 }
 
+const NO_SANDBOXES: CatalogOptions["sandboxes"] = {
+  get: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none")),
+  default: () => Promise.reject(new Error("unused")),
+  info: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "forgotten")),
+};
+
 function open(tool: Tool, options: Partial<CatalogOptions> = {}) {
   const calls: AuditedCall[] = [];
   const more = createOwnedTools();
   const catalog = createCatalog({
     sources: [fixedTools([tool]), more],
-    sandboxes: {
-      get: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none")),
-      default: () => Promise.reject(new Error("unused")),
-    },
+    sandboxes: NO_SANDBOXES,
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
     audit: { assertWritable: () => undefined, record: (call) => calls.push(call) },
     ...options,
@@ -225,7 +228,7 @@ it("says first that the default sandbox is a new one, only when an earlier one w
     echo((context) => context.sandbox()),
     {
       sandboxes: {
-        get: () => Promise.reject(new Error("unused")),
+        ...NO_SANDBOXES,
         default: () => Promise.resolve({ sandbox: { id } as Sandbox, created: true }),
       },
     },
@@ -234,8 +237,74 @@ it("says first that the default sandbox is a new one, only when an earlier one w
   expect((await call()).content).toHaveLength(1);
   expect((await call()).content).toHaveLength(1);
   id = "second";
-  expect((await call()).content[0]).toMatchObject({ text: expect.stringMatching(/^Note: the earlier sandbox has ended/) });
+  expect((await call()).content[0]).toMatchObject({ text: expect.stringMatching(/^Note: this is a new sandbox/) });
   expect((await call()).content).toHaveLength(1);
+});
+
+it("says at the first use what became of the sandbox before it, also in the result of a call that fails, and to each client once", async () => {
+  const endedAt = new Date("2026-01-02T03:04:05Z");
+  const infoOf = vi.fn(async () => ({ endReason: "deadline", endedAt }) as SandboxInfo);
+  let [id, earlier] = ["second", "first" as string | undefined];
+  const { catalog } = open(
+    echo(async (context) => {
+      await context.sandbox();
+      throw new BelljarError("FILE_NOT_FOUND", "No file");
+    }),
+    {
+      sandboxes: {
+        ...NO_SANDBOXES,
+        default: async () => ({ sandbox: { id } as Sandbox, created: earlier !== undefined, ...(earlier !== undefined && { earlier }) }),
+        info: infoOf,
+      },
+    },
+  );
+  const clients = ["one", "two"].map((name) => ({ id: name, ask: () => Promise.reject(new Error("unused")) }));
+  const texts = async (client = clients[0]) => {
+    const { content } = await catalog.call(LOCAL, "echo_text", { text: "hi" }, { signal, ...(client && { client }) });
+    return content.map((block) => (block.type === "text" ? block.text : ""));
+  };
+  expect(await texts()).toEqual([expect.stringContaining("ended at 2026-01-02T03:04:05Z: nobody"), "FILE_NOT_FOUND: No file"]);
+  expect(infoOf).toHaveBeenCalledWith(LOCAL, "first");
+  expect(await texts()).toEqual(["FILE_NOT_FOUND: No file"]);
+  earlier = undefined;
+  expect(await texts(clients[1])).toEqual(["FILE_NOT_FOUND: No file"]);
+  id = "third";
+  for (const client of clients) {
+    expect(await texts(client)).toHaveLength(2);
+    expect(await texts(client)).toHaveLength(1);
+  }
+});
+
+it("says it once, and in the structure too, where a nested call used the new sandbox", async () => {
+  const inner = echo((context) => context.sandbox());
+  const outer = defineTool({
+    name: "outer_tool",
+    title: "Outer",
+    description: "Calls the other one and answers by itself",
+    toolset: "test",
+    annotations: ANNOTATIONS,
+    input: z.strictObject({}),
+    output: z.object({ inner: z.unknown() }),
+    async run(context) {
+      const { content } = await context.call("echo_text", { text: "hi" });
+      return dataResult({ inner: content }, "done");
+    },
+  });
+  const { catalog } = open(inner, {
+    sources: [fixedTools([inner, outer])],
+    sandboxes: { ...NO_SANDBOXES, default: async () => ({ sandbox: { id: "second" } as Sandbox, created: true, earlier: "first" }) },
+  });
+  const note = expect.stringMatching(/^Note: this is a new sandbox/);
+  expect(await catalog.call(LOCAL, "outer_tool", {}, { signal })).toEqual({
+    value: { inner: [{ type: "text", text: "hi" }] },
+    content: [
+      { type: "text", text: note },
+      { type: "text", text: "done" },
+    ],
+    structured: { note, inner: [{ type: "text", text: "hi" }] },
+  });
+  const { outputSchema } = catalog.list(LOCAL).find(({ name }) => name === "outer_tool") ?? {};
+  expect(outputSchema).not.toHaveProperty("additionalProperties");
 });
 
 it("keeps the default sandboxes of two names apart", async () => {
@@ -244,7 +313,7 @@ it("keeps the default sandboxes of two names apart", async () => {
     echo((context) => context.sandbox()),
     {
       sandboxes: {
-        get: () => Promise.reject(new Error("unused")),
+        ...NO_SANDBOXES,
         default: (_principal, name) => (names.push(name), Promise.resolve({ sandbox: { id: name } as Sandbox, created: true })),
       },
     },
@@ -260,7 +329,7 @@ it("notes under each sandbox the calls that worked in it, without their secrets"
     echo((context) => context.sandbox()),
     {
       sandboxes: {
-        get: () => Promise.reject(new Error("unused")),
+        ...NO_SANDBOXES,
         default: () => Promise.resolve({ sandbox: { id: "box" } as Sandbox, created: true }),
       },
     },

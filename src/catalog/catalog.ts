@@ -58,7 +58,7 @@ export interface CallOptions extends Omit<Caller, "principal"> {
 export interface CatalogOptions {
   /** If two sources have a tool of one name, a principal gets the tool of the earlier source. */
   readonly sources: readonly ToolSource[];
-  readonly sandboxes: Pick<Sandboxes, "get" | "default">;
+  readonly sandboxes: Pick<Sandboxes, "get" | "default" | "info">;
   readonly defaultSandbox: (principal: Principal, caller: Omit<Caller, "principal">) => DefaultChoice;
   readonly audit?: Audit;
   /** Which tools a principal has. Absent: all. */
@@ -106,6 +106,7 @@ interface Keeping {
 
 /** What a call leaves beside its result. */
 interface Trail {
+  /** What the model must know first. A nested call leaves it to the outer call, whose result is the one that is shown. */
   readonly notices: string[];
   sandbox?: string;
 }
@@ -114,6 +115,7 @@ interface Trail {
 interface Nested {
   readonly parent: string;
   readonly depth: number;
+  readonly notices: string[];
 }
 
 class Door {
@@ -134,10 +136,11 @@ class Door {
   async call(principal: Principal, name: string, args: unknown, call: CallOptions & { readonly nested?: Nested }): Promise<ToolResult> {
     const { requestId = randomUUID(), nested } = call;
     const startedAt = performance.now();
-    const trail: Trail = { notices: [] };
+    const trail: Trail = { notices: nested?.notices ?? [] };
     const outcome = await this.#attempt(principal, name, args, { ...call, requestId, trail }).catch((error: unknown) =>
       this.#translate(error, { requestId, tool: name, signal: call.signal }),
     );
+    const shown = nested ? outcome.result : withNotice(trail.notices, outcome.result);
     const audited = {
       requestId,
       ...(nested && { parent: nested.parent }),
@@ -145,7 +148,7 @@ class Door {
       tool: name,
       arguments: args,
       outcome: outcome.code ?? (outcome.result.isError ? "error" : "ok"),
-      resultBytes: this.#passedOn.has(outcome.result) ? 0 : resultBytes(outcome.result),
+      resultBytes: this.#passedOn.has(outcome.result) ? 0 : resultBytes(shown),
       durationMs: performance.now() - startedAt,
       ...(trail.sandbox !== undefined && { sandbox: trail.sandbox }),
     };
@@ -153,14 +156,14 @@ class Door {
     if (trail.sandbox !== undefined) this.#keeping.sandboxLog.note(trail.sandbox, audited);
     // Of a name in its arguments a tool says so in its result.
     if (outcome.code === "TOOL_NOT_FOUND" && !this.#lists.has(callerOf(principal, call), name)) throw outcome.error;
-    return outcome.result;
+    return shown;
   }
 
   async #callInside(principal: Principal, name: string, args: unknown, outer: TrailedCall): Promise<ToolResult> {
-    const { trail: _, requestId: parent, nested, ...call } = outer;
+    const { trail, requestId: parent, nested, ...call } = outer;
     const depth = (nested?.depth ?? 0) + 1;
     if (depth > DEPTH_MAX) throw new BelljarError("FORBIDDEN", `Calls are nested deeper than ${DEPTH_MAX}; call the tool itself`);
-    const result = await this.call(principal, name, args, { ...call, nested: { parent, depth } });
+    const result = await this.call(principal, name, args, { ...call, nested: { parent, depth, notices: trail.notices } });
     this.#passedOn.add(result);
     return result;
   }
@@ -177,7 +180,7 @@ class Door {
     const result = await tool.run(this.#context(principal, call), parsed);
     if (this.#passedOn.has(result)) return { result };
     const keep = (text: string): string => this.#keeping.results.keep(principal, text);
-    const shaped = withNotice(call.trail.notices, shapeResult(result, { ...LIMITS, ...limits }, keep));
+    const shaped = shapeResult(result, { ...LIMITS, ...limits }, keep);
     place.count(resultBytes(shaped));
     return { result: shaped };
   }

@@ -123,10 +123,15 @@ function sizeOf(value: unknown, measure: (text: string) => number, most = Infini
   return count;
 }
 
-/** Says first what the caller must know before reading the result. */
+/** Says first what the model must know before it reads the result. Hosts show a model the content or the structure, so both say it. */
 export function withNotice(notices: readonly string[], result: ToolResult): ToolResult {
   if (notices.length === 0) return result;
-  return { ...result, content: [...notices.map((text): ToolContent => ({ type: "text", text })), ...result.content] };
+  const note = notices.join("\n");
+  return {
+    ...result,
+    content: [{ type: "text", text: note }, ...result.content],
+    ...(result.structured && { structured: { note, ...result.structured } }),
+  };
 }
 
 /** The longest beginning of whole lines in so many bytes; a first line that is longer is cut between two characters. */

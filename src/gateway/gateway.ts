@@ -1,5 +1,6 @@
 import type { HostIsolation } from "../sandbox/runtimes.ts";
 import { openOnce } from "../async/open-once.ts";
+import type { Caller } from "../catalog/caller.ts";
 import { BelljarError } from "../errors.ts";
 import type { McpHttp } from "../mcp/server/http.ts";
 import { createMcpHttp } from "../mcp/server/http.ts";
@@ -37,6 +38,8 @@ export interface GatewayOptions {
   readonly tools: ToolDoor;
   readonly resources?: ResourceDoor;
   readonly prompts?: PromptDoor;
+  /** Keeps the default sandbox of a connected MCP client alive until it is disposed. */
+  readonly connected?: (caller: Caller) => Disposable;
   readonly isolation: () => Promise<HostIsolation>;
   /** Tools over plain HTTP, and what callers told of their tool servers. Absent: not served. */
   readonly facade?: Pick<FacadeRouteOptions, "tools" | "settings" | "defaultSandbox">;
@@ -112,9 +115,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-function openMcp({ tools, resources, prompts, version, log }: GatewayOptions): McpHttp {
+function openMcp({ tools, resources, prompts, connected, version, log }: GatewayOptions): McpHttp {
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
-  return createMcpHttp({ tools, ...(resources && { resources }), ...(prompts && { prompts }), version, onError });
+  const optional = { ...(resources && { resources }), ...(prompts && { prompts }), ...(connected && { connected }) };
+  return createMcpHttp({ tools, ...optional, version, onError });
 }
 
 /** Who answers what: the table of roots in docs/architecture.md. */

@@ -17,6 +17,8 @@ export interface DefaultsHome {
   ): Promise<LocalSandbox>;
   /** Starts one that is stopped. Undefined when the owner has no sandbox of that id that has not ended. */
   find(request: DefaultRequest, id: string): Promise<LocalSandbox | undefined>;
+  /** Undefined when the owner has no sandbox of that id that runs. */
+  findRunning(principal: Principal, id: string): Promise<LocalSandbox | undefined>;
   /** Whether its end is written. Another process may have ended it, and this one has not heard of it yet. */
   isBuried(id: string): boolean;
 }
@@ -31,6 +33,7 @@ export interface DefaultRequest {
 export interface DefaultResult {
   readonly sandbox: LocalSandbox;
   readonly created: boolean;
+  readonly earlier?: string;
 }
 
 /**
@@ -50,11 +53,31 @@ export class DefaultSandboxes {
 
   async get(request: DefaultRequest): Promise<DefaultResult> {
     assertName(request.name);
-    const known = this.#known.get(keyOf(request));
-    const result = known && !known.end && !this.#home.isBuried(known.id) ? { sandbox: known, created: false } : await this.#inTurn(request);
+    const known = this.#knownAlive(keyOf(request));
+    const result = known ? { sandbox: known, created: false } : await this.#inTurn(request);
     if (!result.created) assertAsWanted(result.sandbox, request);
     await result.sandbox.keepAlive();
     return result;
+  }
+
+  /** Gives one that runs its full lifetime again. Makes and starts none. Resolves with the lifetime; undefined if none runs. */
+  async keep(principal: Principal, name: string): Promise<number | undefined> {
+    const key = keyOf({ principal, name });
+    const sandbox = this.#knownAlive(key) ?? (await this.#turns.run(key, () => this.#findRunning(principal, name)));
+    if (!sandbox) return undefined;
+    this.#remember(key, sandbox);
+    await sandbox.keepAlive(1);
+    return sandbox.record.timeoutMs;
+  }
+
+  #knownAlive(key: string): LocalSandbox | undefined {
+    const known = this.#known.get(key);
+    return known && !known.end && !this.#home.isBuried(known.id) ? known : undefined;
+  }
+
+  async #findRunning(principal: Principal, name: string): Promise<LocalSandbox | undefined> {
+    const { id } = await this.#claims.current(principal.id, name);
+    return id === "" ? undefined : this.#home.findRunning(principal, id);
   }
 
   /** One caller of this process at a time for a key: the others then find what it made. */
@@ -67,6 +90,7 @@ export class DefaultSandboxes {
 
   /** A server that runs for weeks keeps none of those that have ended. */
   #remember(key: string, sandbox: LocalSandbox): void {
+    if (this.#known.get(key) === sandbox) return;
     this.#known.set(key, sandbox);
     void sandbox.ended.then(() => this.#known.get(key) === sandbox && this.#known.delete(key));
   }
@@ -78,7 +102,7 @@ export class DefaultSandboxes {
       const found = claim.id !== "" ? await this.#home.find(request, claim.id) : undefined;
       if (found) return { sandbox: found, created: false };
       const made = await this.#make(request, claim);
-      if (made) return { sandbox: made, created: true };
+      if (made) return { sandbox: made, created: true, ...(claim.id !== "" && { earlier: claim.id }) };
     }
     throw new BelljarError(
       "RUNTIME_FAILED",
@@ -96,7 +120,7 @@ export class DefaultSandboxes {
   }
 }
 
-function keyOf({ principal, name }: DefaultRequest): string {
+function keyOf({ principal, name }: Pick<DefaultRequest, "principal" | "name">): string {
   return `${principal.id}\0${name}`;
 }
 

@@ -18,7 +18,7 @@ import type { OwnSandbox } from "./granted-sandbox.ts";
 import { ended } from "./refusals.ts";
 import type { Principal, SandboxInfo, SandboxPorts } from "./sandbox.ts";
 
-/** An extension is asked for only when less than this share of the time is left. */
+/** A call asks for an extension only when less than this share of the time is left. */
 const EXTEND_BELOW = 0.9;
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
@@ -171,10 +171,10 @@ export class LocalSandbox implements OwnSandbox {
     if (deadlineAction === "pause") await this.extend(this.record.timeoutMs);
   }
 
-  /** Gives a sandbox in use its full time again, never less than it has. */
-  async keepAlive(): Promise<void> {
+  /** Gives a sandbox in use its full time again, never less than it has, once less than this share of it is left. */
+  async keepAlive(below = EXTEND_BELOW): Promise<void> {
     const { timeoutMs } = this.record;
-    if (this.#deadlineMs - Date.now() >= timeoutMs * EXTEND_BELOW) return;
+    if (this.#deadlineMs - Date.now() >= timeoutMs * below) return;
     const { deadline } = await this.#running.usage();
     this.#deadlineMs = deadline?.getTime() ?? Number.POSITIVE_INFINITY;
     if (this.#deadlineMs < Date.now() + timeoutMs) await this.extend(timeoutMs);

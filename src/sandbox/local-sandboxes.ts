@@ -85,6 +85,11 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   isolation(): Promise<HostIsolation>;
   /** What the principal's sandboxes can start from. */
   templates(principal: Principal): Promise<readonly TemplateInfo[]>;
+  /**
+   * Gives the default sandbox of that name its full lifetime again if it runs. Makes and starts none. Resolves with the lifetime in
+   * milliseconds; undefined if none runs.
+   */
+  keepDefault(principal: Principal, name: string): Promise<number | undefined>;
   /** Live sandboxes that this process holds: all of the home once it serves their networks. */
   liveCount(): number;
 }
@@ -127,6 +132,7 @@ class HomeSandboxes implements LocalSandboxes {
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
       find: (request, id) => this.#findLive(request, id),
+      findRunning: (principal, id) => this.#findRunning(principal, id),
       isBuried: (id) => this.#journal.isBuried(id),
     });
   }
@@ -181,8 +187,12 @@ class HomeSandboxes implements LocalSandboxes {
 
   // eslint-disable-next-line max-params -- the contract's
   async default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<DefaultSandbox> {
-    const { sandbox, created } = await this.#defaults.get({ principal, name, options, signal });
-    return { sandbox: await grantedSandbox(sandbox, principal, this.#runtimes), created };
+    const { sandbox, ...made } = await this.#defaults.get({ principal, name, options, signal });
+    return { sandbox: await grantedSandbox(sandbox, principal, this.#runtimes), ...made };
+  }
+
+  keepDefault(principal: Principal, name: string): Promise<number | undefined> {
+    return this.#defaults.keep(principal, name);
   }
 
   sweep(): Promise<void> {
@@ -291,6 +301,11 @@ class HomeSandboxes implements LocalSandboxes {
     if (owned.length > 1)
       throw new BelljarError("ARGUMENTS_INVALID", `The short id ${shortId} names ${owned.length} sandboxes: use the full id`);
     return owned[0];
+  }
+
+  async #findRunning(principal: Principal, id: string): Promise<LocalSandbox | undefined> {
+    const entry = await this.#journal.read(id);
+    return entry && !entry.end && entry.record.owner === principal.id ? this.#live.open(entry.record) : undefined;
   }
 
   /** A stopped one is started again. Undefined once it has ended; as long as that is not known no other one takes its place. */

@@ -100,6 +100,8 @@ export interface DefaultSandbox {
   readonly sandbox: Sandbox;
   /** By this question. */
   readonly created: boolean;
+  /** Id of the default sandbox that it was made in place of. Absent if there was none, and if a server made it. */
+  readonly earlier?: string;
 }
 
 export interface SandboxPorts {

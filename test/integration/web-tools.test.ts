@@ -62,7 +62,11 @@ beforeAll(async () => {
   const get = async (_principal: unknown, id: string): Promise<Sandbox> => (id === closed.id ? closed : open);
   catalog = createCatalog({
     sources: [fixedTools([...webTools(), readResult])],
-    sandboxes: { get, default: async () => ({ sandbox: open, created: false }) },
+    sandboxes: {
+      get,
+      default: async () => ({ sandbox: open, created: false }),
+      info: async (_principal, id) => (await get(_principal, id)).info(),
+    },
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
 });

@@ -49,6 +49,7 @@ async function serve(defaultName: string, { context, config }: Opening): Promise
     tools: tools.catalog,
     resources: tools.resources,
     prompts: tools.prompts,
+    connected: tools.connected,
     version: readPackage().version,
     caller: { principal: LOCAL, defaultName },
     onError: (error, requestId) =>

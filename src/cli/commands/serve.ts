@@ -40,6 +40,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     tools: tools.catalog,
     resources: tools.resources,
     prompts: tools.prompts,
+    connected: tools.connected,
     isolation: () => stack.isolation(),
     metrics,
     liveSandboxes: () => stack.liveSandboxes(),

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
+import type { Caller } from "../../catalog/caller.ts";
 import type { Catalog, CatalogLog, CatalogOptions } from "../../catalog/catalog.ts";
 import { createCatalog } from "../../catalog/catalog.ts";
 import { createCallQuota } from "../../catalog/call-quota.ts";
@@ -12,6 +13,7 @@ import { composePrompts, composeResources } from "../../mcp/server/compose-doors
 import type { PromptDoor } from "../../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../../mcp/server/resource-door.ts";
 import { portUrls } from "../../network/ports/port-urls.ts";
+import { ConnectedDefaults } from "../../sandbox/connected-defaults.ts";
 import { workspaceWithin } from "../../sandbox/grants.ts";
 import { builtinTools } from "../../tools/builtin-tools.ts";
 import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
@@ -28,6 +30,8 @@ export interface ServedTools extends AsyncDisposable {
   readonly prompts: PromptDoor;
   /** Only the local user, and callers with a scope for it, get the workspace of the configuration, within that scope. */
   readonly defaultSandbox: DefaultSandboxOf;
+  /** Keeps the default sandbox of a connected client alive until it is disposed. */
+  readonly connected: (caller: Caller) => Disposable;
 }
 
 export interface OpenToolsOptions {
@@ -53,6 +57,11 @@ export async function openTools(stack: LocalStack, { defaultName, portOrigin, lo
     const shown = workspace && workspaceWithin(workspace, principal);
     return { name: caller.defaultName ?? defaultName, options: shown ? { workspace: shown } : {} };
   };
+  const connected = new ConnectedDefaults({
+    keep: (principal, name) => sandboxes.keepDefault(principal, name),
+    lifetimeMs: config.sandbox.timeoutMs,
+    report: (problem) => log.error({}, problem),
+  });
   const tools = builtinTools({
     interpreter,
     sandboxes,
@@ -80,11 +89,13 @@ export async function openTools(stack: LocalStack, { defaultName, portOrigin, lo
   return {
     catalog,
     defaultSandbox,
+    connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     prompts: composePrompts([createBelljarPrompts()]),
     resources: composeResources([
       createBelljarResources({ sandboxes, catalog, templates: (principal) => stack.sandboxes.templates(principal) }),
     ]),
     async [Symbol.asyncDispose]() {
+      await connected[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();

@@ -54,6 +54,8 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       }
       if (isLegacy(exchange)) return legacy.handle(exchange);
       const { caller, body } = exchange;
+      const connected = options.connected?.(caller);
+      exchange.response.once("close", () => connected?.[Symbol.dispose]());
       const lists = new StoredLists();
       const method = methodOf(body);
       const handler = method === "subscriptions/listen" ? listeners.open(caller.principal, exchange.response) : modern;

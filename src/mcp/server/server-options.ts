@@ -1,3 +1,4 @@
+import type { Caller } from "../../catalog/caller.ts";
 import type { PromptDoor } from "./prompt-door.ts";
 import type { ResourceDoor } from "./resource-door.ts";
 import type { ToolDoor } from "./tool-door.ts";
@@ -7,6 +8,8 @@ export interface McpServerOptions {
   readonly resources?: ResourceDoor;
   readonly prompts?: PromptDoor;
   readonly version: string;
+  /** Called when a client connects, or sends a request without a connection. What it returns is disposed when the client has gone. */
+  readonly connected?: (caller: Caller) => Disposable;
   /** Told of what is our own fault, under the request id that the caller was given. */
   readonly onError: (error: unknown, requestId?: string) => void;
 }

@@ -50,6 +50,7 @@ function serveTools(server: Server, options: McpServerOptions, exchange: McpConn
 export function createConnectionServer(options: McpServerOptions, exchange: McpConnection): Server {
   const server = createMcpServer(options, { ...exchange, id: randomUUID() });
   const { principal } = exchange.caller;
+  const connected = options.connected?.(exchange.caller);
   // A notification that cannot be sent has no reader any more.
   const stops = [
     options.tools.onChange((ownerId) => {
@@ -60,7 +61,10 @@ export function createConnectionServer(options: McpServerOptions, exchange: McpC
     }),
     announceResources(server, options, exchange.caller),
   ];
-  server.onclose = () => stops.forEach((stop) => stop?.());
+  server.onclose = () => {
+    stops.forEach((stop) => stop?.());
+    connected?.[Symbol.dispose]();
+  };
   return server;
 }
 

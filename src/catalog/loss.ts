@@ -1,0 +1,32 @@
+import type { SandboxInfo } from "../sandbox/sandbox.ts";
+
+type EndReason = NonNullable<SandboxInfo["endReason"]>;
+
+const REASONS: Readonly<Record<EndReason, string>> = {
+  deadline: "nobody was connected or used it until its deadline",
+  killed: "it was killed",
+  out_of_memory: "its memory was used up",
+  exited: "its processes ended by themselves",
+  keeper_lost: "the process that kept it was killed",
+  host_lost: "the machine was restarted",
+  stopped: "it was stopped, and then deleted",
+  create_failed: "it could not be made",
+};
+
+/** Says to a model what is lost with its earlier default sandbox, why, and since when. `earlier`: absent if nothing is known of it. */
+export function tellLoss(earlier: Pick<SandboxInfo, "endReason" | "endedAt" | "workspace"> | undefined): string {
+  return `Note: this is a new sandbox. The earlier one ended${whenAndWhy(earlier)}. ${whatIsLost(earlier?.workspace)}`;
+}
+
+function whenAndWhy({ endReason, endedAt }: Pick<SandboxInfo, "endReason" | "endedAt"> = {}): string {
+  const when = endedAt ? ` at ${endedAt.toISOString().replace(/\.\d+Z$/, "Z")}` : "";
+  return endReason ? `${when}: ${REASONS[endReason]}` : when;
+}
+
+function whatIsLost(workspace: SandboxInfo["workspace"]): string {
+  const rest = "its processes, variables of shells, installed packages and files are gone";
+  if (!workspace) return `All of it is lost: ${rest}.`;
+  const { path, mode } = workspace;
+  if (mode === "copy") return `All of it is lost: ${rest}, with all changes to its copy of ${path} that were not applied.`;
+  return `What lies in ${path} is still there. All else is lost: ${rest}.`;
+}
