@@ -25,6 +25,22 @@ describe("belljar sandbox", () => {
     expect(ended).toMatchObject([{ id, state: "ended", endReason: "killed" }]);
   });
 
+  it("moves a deadline further away and nearer", async () => {
+    await using cli = await openCliHome();
+    const id = await createSandbox(cli);
+    const extended = await cli.run(["sandbox", "extend", id, "4h"]);
+    expect(extended).toMatchObject({ code: 0, stdout: `${id} ends in 4h\n` });
+    const leftMs = async (): Promise<number> => {
+      const { deadline } = JSON.parse((await cli.run(["sandbox", "info", id, "--json"])).stdout) as { deadline: string };
+      return Date.parse(deadline) - Date.now();
+    };
+    expect(await leftMs()).toBeGreaterThan(3.9 * 3_600_000);
+    const answer = JSON.parse((await cli.run(["sandbox", "extend", id, "30m", "--json"])).stdout) as { id: string; deadline: string };
+    expect(answer.id).toBe(id);
+    expect(await leftMs()).toBeLessThanOrEqual(1_800_000);
+    expect(await cli.run(["sandbox", "extend", id, "30"])).toMatchObject({ code: 2, stderr: expect.stringContaining("30s, 5m or 1h") });
+  });
+
   it("prints the events of what other commands do, until it is stopped", async () => {
     await using cli = await openCliHome();
     const text = cli.start(["sandbox", "events"]);

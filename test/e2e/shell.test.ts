@@ -69,6 +69,19 @@ describe("belljar shell", () => {
     expect(await cli.run(["exec", id, "--", "cat", "a.txt"])).toMatchObject({ stdout: "mine\n" });
   });
 
+  it("keeps a sandbox alive while it is open", async () => {
+    await using cli = await openCliHome();
+    const id = (await cli.run(["sandbox", "create", "--timeout", "5m"])).stdout.trim();
+    const events = cli.start(["sandbox", "events"]);
+    await events.prints(/^resync\n/);
+    await using shell = openShell(cli, id);
+    await events.prints(new RegExp(`^changed ${id}$`, "m"));
+    expect((await cli.run(["sandbox", "list"])).stdout).toMatch(new RegExp(`^${id} .* in (60m|59m)`, "m"));
+    shell.type("exit\n");
+    await shell.end();
+    await events[Symbol.asyncDispose]();
+  });
+
   it("passes Ctrl+C to what runs inside", async () => {
     await using cli = await openCliHome();
     await using shell = openShell(cli);

@@ -20,6 +20,7 @@ it("keeps every command with its options", () => {
       "sandbox kill ID... --json",
       "sandbox stop ID... --json",
       "sandbox start ID... --json",
+      "sandbox extend ID TIME --json",
       "sandbox diff ID --json",
       "sandbox apply ID --yes --json",
       "sandbox ports ID --json",

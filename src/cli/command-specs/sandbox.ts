@@ -120,6 +120,15 @@ The first line is resync. It comes again if events were lost: list the sandboxes
     load: () => import("../commands/sandbox-start.ts"),
   },
   {
+    name: "sandbox extend",
+    summary: "Move a sandbox's deadline to a time from now",
+    usage: "ID TIME",
+    positionals: { min: 2, max: 2 },
+    options: { json: JSON_OPTION },
+    details: "TIME has a unit: 90s, 30m, 4h, 2d. A time that is shorter than what is left moves the deadline nearer.",
+    load: () => import("../commands/sandbox-extend.ts"),
+  },
+  {
     name: "sandbox diff",
     summary: "Show what a sandbox changed in its workspace",
     usage: "ID",

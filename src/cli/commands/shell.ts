@@ -7,6 +7,7 @@ import { openStack, workspaceOption } from "../compose/open-stack.ts";
 import type { Stack } from "../compose/open-stack.ts";
 import { networkOption } from "../compose/configured-policy.ts";
 import { toExitCode } from "../exit-code.ts";
+import { keepExtended } from "../keep-extended.ts";
 import { withProgress } from "../progress.ts";
 import { openTerminal } from "../terminal/terminal.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -20,6 +21,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   using terminal = openTerminal(context);
   await using stack = await openStack(call, context);
   await using place = await openShellSandbox(call, context, stack);
+  await using _kept = keepExtended(place.sandbox, stack.config.sandbox.timeoutMs);
   await using shell = await startShell(place.sandbox, { call, context, terminal });
   terminal.onResize((rows, cols) => shell.resize(rows, cols));
   await terminal.attach(shell, context.signal);
