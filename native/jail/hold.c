@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Of a process that has nothing else to do: the holder may be removing what another sandbox wrote. */
+/* Of a process that has nothing else to do. */
 #define LAST_PATIENCE_S 60
 /* A holder that nobody uses ends, perhaps between a connect and the request. */
 #define TRIES 5

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -23,29 +22,20 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "held.h"
 #include "hold.h"
 #include "io.h"
 
 /* A folder that every Linux has. The holder's root is mounted there before it becomes the root. */
 #define STAGE "/tmp"
-#define OPTIONS_MAX 128
-/* Empty files take no space of the disk, but about a kilobyte of the kernel's memory each. */
-#define BYTES_PER_INODE 4096u
-#define INODES_MIN 1024u
-/* A run's overlays need some of their own, and whoever made too many files must be able to start and remove them. */
-#define INODES_SPARE 64u
-#define WATCH_BYTES 4096
 /* Nothing tells when a descriptor or memory becomes free again. */
 #define REST_MS 1000
 /* More processes that make sandboxes than these do not keep an empty holder. */
 #define LEASHES_MAX 64
 
 enum waited_kind { WAITED_LISTENER, WAITED_WATCHES, WAITED_CLIENT, WAITED_LEASH };
-
-struct held;
 
 /* What the holder waits for. */
 struct waited {
@@ -55,21 +45,12 @@ struct waited {
   ino_t pipe;        /* of a leash */
 };
 
-struct held {
-  char id[ID_LENGTH + 1];
-  int watch;
-  bool is_kept;
-  struct waited *client; /* who made or opened them last, or NULL */
-};
-
 struct holder {
   const char *name; /* of its socket */
-  int epoll, watches, socket_watch, user_namespace;
+  int epoll, socket_watch, user_namespace;
   ino_t socket;
   uid_t owner; /* of new layers; root gives them to ids that nothing runs as */
   struct waited listener, inotify;
-  struct held **held;
-  size_t count, room;
   size_t client_count, leash_count;
   struct waited *leashes[LEASHES_MAX];
   bool rests;
@@ -100,98 +81,6 @@ static void forget(struct waited *waited) {
   free(waited);
 }
 
-/* ---- the layers ---- */
-
-static struct held *find(const char *id) {
-  for (size_t i = 0; i < holder.count; i++)
-    if (strcmp(holder.held[i]->id, id) == 0) return holder.held[i];
-  return NULL;
-}
-
-static void path_of(const char *id, char path[ID_LENGTH + 2]) { snprintf(path, ID_LENGTH + 2, "/%.20s", id); }
-
-static void unmount(const char *id) {
-  char path[ID_LENGTH + 2];
-  path_of(id, path);
-  umount2(path, MNT_DETACH);
-  unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
-}
-
-static void drop(struct held *held) {
-  unmount(held->id);
-  if (held->watch >= 0) inotify_rm_watch(holder.watches, held->watch);
-  if (held->client != NULL) held->client->held = NULL;
-  for (size_t i = 0; i < holder.count; i++)
-    if (holder.held[i] == held) holder.held[i] = holder.held[--holder.count];
-  free(held);
-}
-
-static bool mount_layers(const char *id, uint64_t bytes) {
-  char path[ID_LENGTH + 2], options[OPTIONS_MAX];
-  path_of(id, path);
-  unsigned long long inodes = bytes / BYTES_PER_INODE + INODES_MIN;
-  snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu,mode=700,uid=%u,gid=%u", (unsigned long long)bytes, inodes, holder.owner, holder.owner);
-  if (mkdirat(AT_FDCWD, path, 0700) < 0) return false;
-  if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0) return true;
-  int error = errno;
-  unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
-  errno = error;
-  return false;
-}
-
-static bool spare_inodes(const char *id) {
-  char path[ID_LENGTH + 2], options[OPTIONS_MAX];
-  struct statfs status;
-  path_of(id, path);
-  if (statfs(path, &status) < 0) return false;
-  if (status.f_ffree >= INODES_SPARE) return true;
-  snprintf(options, sizeof options, "nr_inodes=%llu", (unsigned long long)(status.f_files - status.f_ffree) + INODES_SPARE);
-  return mount(NULL, path, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, options) == 0;
-}
-
-static bool make_room(void) {
-  if (holder.count < holder.room) return true;
-  size_t room = holder.room == 0 ? 16 : holder.room * 2;
-  struct held **grown = realloc(holder.held, room * sizeof *grown);
-  if (grown == NULL) return false;
-  holder.held = grown;
-  holder.room = room;
-  return true;
-}
-
-static struct held *make(const struct hold_request *request) {
-  if (find(request->id) != NULL) {
-    errno = EEXIST;
-    return NULL;
-  }
-  struct held *held = make_room() ? calloc(1, sizeof *held) : NULL;
-  if (held == NULL || !mount_layers(request->id, request->bytes)) {
-    free(held);
-    return NULL;
-  }
-  held->watch = -1;
-  memcpy(held->id, request->id, sizeof held->id);
-  holder.held[holder.count++] = held;
-  return held;
-}
-
-/* Names of open descriptors lead to what they are open on: the working folder is the list of them. */
-static bool watch_runs(struct held *held, int runs) {
-  char name[16];
-  snprintf(name, sizeof name, "%d", runs);
-  int watch = inotify_add_watch(holder.watches, name, IN_DELETE_SELF | IN_ONLYDIR);
-  if (watch < 0) return false;
-  if (held->watch >= 0 && held->watch != watch) inotify_rm_watch(holder.watches, held->watch);
-  held->watch = watch;
-  return true;
-}
-
-static int open_layers(const struct held *held) {
-  char path[ID_LENGTH + 2];
-  path_of(held->id, path);
-  return (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-}
-
 /* ---- leashes ---- */
 
 /* A leash is the reading end of a pipe. All that one process of the host gives are one pipe's. Takes the descriptor. */
@@ -218,8 +107,8 @@ static void lose_leash(struct waited *leash) {
 
 static void lose_client(struct waited *client) {
   if (client->held != NULL) {
-    client->held->client = NULL;
-    if (!client->held->is_kept) drop(client->held);
+    client->held->user = NULL;
+    if (!client->held->is_kept) drop_held(client->held);
   }
   holder.client_count--;
   forget(client);
@@ -232,30 +121,30 @@ static void reply(const struct waited *client, int error, const int *fds, unsign
 
 static void give(struct waited *client, struct held *held, int layers) {
   int fds[HOLD_FDS_MAX] = {layers, holder.user_namespace};
-  if (held->client != NULL) held->client->held = NULL; /* a keeper that is dying: whoever asks has the lock of the sandbox */
-  held->client = client;
+  if (held->user != NULL) *held->user = NULL; /* a keeper that is dying: whoever asks has the lock of the sandbox */
+  held->user = &client->held;
   client->held = held;
   reply(client, 0, fds, holder.user_namespace < 0 ? 1u : 2u);
 }
 
 static void serve_layers(struct waited *client, const struct hold_request *request, int runs) {
   errno = client->held != NULL ? EBUSY : ENOENT;
-  struct held *held = client->held != NULL ? NULL : request->operation == HOLD_MAKE ? make(request) : find(request->id);
-  int layers = held != NULL && watch_runs(held, runs) && spare_inodes(held->id) ? open_layers(held) : -1;
+  struct held *held = client->held != NULL ? NULL : request->operation == HOLD_MAKE ? make_held(request->id, request->bytes, holder.owner) : find_held(request->id);
+  int layers = held != NULL && watch_runs(held, runs) ? open_held(held) : -1;
   if (layers >= 0) {
     give(client, held, layers);
     close(layers);
     return;
   }
   int error = errno;
-  if (held != NULL && request->operation == HOLD_MAKE) drop(held);
+  if (held != NULL && request->operation == HOLD_MAKE) drop_held(held);
   reply(client, error, NULL, 0);
 }
 
 static void serve_name(struct waited *client, const struct hold_request *request) {
-  struct held *held = find(request->id);
+  struct held *held = find_held(request->id);
   bool is_drop = request->operation == HOLD_DROP, is_own = held != NULL && client->held == held;
-  if (is_drop && held != NULL) drop(held);
+  if (is_drop && held != NULL) drop_held(held);
   else if (!is_drop && is_own) held->is_kept = true;
   reply(client, is_drop || is_own ? 0 : ENOENT, NULL, 0);
 }
@@ -288,35 +177,12 @@ static void take_client(void) {
   else close(fd);
 }
 
-/* ---- folders that are deleted ---- */
+/* ---- its life ---- */
 
 static bool is_reachable(void) {
   struct stat status;
   return fstatat(HOLDER_FOLDER_FD, holder.name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_ino == holder.socket;
 }
-
-static void lose_folder(int watch) {
-  for (size_t i = 0; i < holder.count; i++) {
-    if (holder.held[i]->watch != watch) continue;
-    holder.held[i]->watch = -1;
-    drop(holder.held[i]);
-    return;
-  }
-}
-
-static void read_watches(void) {
-  char bytes[WATCH_BYTES] __attribute__((aligned(__alignof__(struct inotify_event))));
-  ssize_t length = read(holder.watches, bytes, sizeof bytes);
-  for (ssize_t at = 0; at + (ssize_t)sizeof(struct inotify_event) <= length;) {
-    struct inotify_event event;
-    memcpy(&event, bytes + at, sizeof event);
-    if (event.wd == holder.socket_watch && !is_reachable()) _exit(EXIT_SUCCESS);
-    if ((event.mask & IN_DELETE_SELF) != 0) lose_folder(event.wd);
-    at += (ssize_t)(sizeof event + event.len);
-  }
-}
-
-/* ---- its life ---- */
 
 static void listen_or_rest(void) {
   struct epoll_event event = {.events = holder.rests ? 0 : EPOLLIN, .data.ptr = &holder.listener};
@@ -326,7 +192,9 @@ static void listen_or_rest(void) {
 static void serve_event(struct waited *waited) {
   switch (waited->kind) {
     case WAITED_LISTENER: take_client(); return;
-    case WAITED_WATCHES: read_watches(); return;
+    case WAITED_WATCHES:
+      if (read_watches(holder.socket_watch) && !is_reachable()) _exit(EXIT_SUCCESS);
+      return;
     case WAITED_LEASH: lose_leash(waited); return;
     case WAITED_CLIENT:
       if (!serve(waited)) lose_client(waited);
@@ -363,11 +231,10 @@ static void make_root(void) {
 
 static void watch_socket(void) {
   struct stat status;
-  holder.watches = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (holder.watches < 0) die("watch folders (fs.inotify.max_user_instances)");
+  holder.inotify = (struct waited){.kind = WAITED_WATCHES, .fd = open_watches()};
   if (fchdir(HOLDER_FOLDER_FD) < 0 || lstat(holder.name, &status) < 0) die("find the holder's socket");
   holder.socket = status.st_ino;
-  holder.socket_watch = inotify_add_watch(holder.watches, holder.name, IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW);
+  holder.socket_watch = inotify_add_watch(holder.inotify.fd, holder.name, IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW);
   if (holder.socket_watch < 0) die("watch the holder's socket (fs.inotify.max_user_watches)");
 }
 
@@ -392,7 +259,6 @@ static void replace_stdio(void) {
 static void open_events(void) {
   holder.epoll = epoll_create1(EPOLL_CLOEXEC);
   holder.listener = (struct waited){.kind = WAITED_LISTENER, .fd = HOLDER_LISTENER_FD};
-  holder.inotify = (struct waited){.kind = WAITED_WATCHES, .fd = holder.watches};
   if (holder.epoll < 0 || !wait_for(&holder.listener) || !wait_for(&holder.inotify)) die("wait for requests");
 }
 
@@ -412,7 +278,6 @@ static void leave_starter(void) {
   if (pid > 0) _exit(EXIT_SUCCESS);
   if (setsid() < 0) die("start a session of the holder's own");
   signal(SIGPIPE, SIG_IGN);
-  prctl(PR_SET_NAME, "belljar-holder", 0, 0, 0);
 }
 
 int holder_main(const char *path) {
@@ -426,8 +291,9 @@ int holder_main(const char *path) {
   enter_namespaces(is_root);
   replace_stdio();
   make_root();
+  start_remover();
   open_events();
   tell_ready();
-  while (holder.count > 0 || holder.client_count > 0 || holder.leash_count > 0) turn();
+  while (has_held() || holder.client_count > 0 || holder.leash_count > 0) turn();
   end();
 }

@@ -7,7 +7,7 @@ import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import { ID_MAP_KIND } from "../../src/runtime/namespace/id-map.ts";
 import { openNamespaceRuntime } from "../../src/runtime/namespace/namespace-runtime.ts";
 import { createSandbox, run, soon } from "../contract/contract-sandbox.ts";
-import { holderOf, keeperOf } from "../support/home-traces.ts";
+import { holderOf, keeperOf, removerOf } from "../support/home-traces.ts";
 import { BINARY, makeHome } from "../support/namespace-home.ts";
 import { idMapKinds } from "./support/id-maps.ts";
 import { isRoot, outside, statusOf } from "./support/outside.ts";
@@ -51,13 +51,14 @@ verifies("held-layers-apart", async () => {
       expect(seen.stdout.toString().replaceAll(/^tmpfs? \/(dev|proc)\S* .*\n/gm, "")).not.toMatch(/storage|holder|size=1048576k/);
     }
     expect(holderOf(runtimeDirectory)).toBe(holder);
-    expect(await facts(holder)).toEqual({
-      CapPrm: CAP_SYS_ADMIN,
-      CapEff: CAP_SYS_ADMIN,
-      CapBnd: CAP_SYS_ADMIN,
-      NoNewPrivs: "1",
-      Seccomp: "2",
-    });
+    for (const pid of [holder, removerOf(holder)])
+      expect(await facts(pid)).toEqual({
+        CapPrm: CAP_SYS_ADMIN,
+        CapEff: CAP_SYS_ADMIN,
+        CapBnd: CAP_SYS_ADMIN,
+        NoNewPrivs: "1",
+        Seccomp: "2",
+      });
 
     // Nobody has taken the files meanwhile.
     await using again = await runtime.create({ ...victim.spec, generation: 2 }, soon());

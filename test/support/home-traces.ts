@@ -63,15 +63,31 @@ export function keeperOf(folder: string): number {
 
 /** The process that holds the layers in memory of all sandboxes with their sockets here. */
 export function holderOf(runtimeDirectory: string): number {
-  const [pid] = pids().filter((one) => commandLine(one).startsWith(`belljar-holder holder ${runtimeDirectory}/holder-`));
+  const serves = (pid: number): boolean => commandLine(pid).startsWith(`belljar-holder holder ${runtimeDirectory}/holder-`);
+  const [pid] = pids().filter((one) => serves(one) && read(`/proc/${one}/comm`).trim() === "belljar-holder");
   if (pid === undefined) throw new Error(`No holder serves ${runtimeDirectory}`);
   return pid;
 }
 
+/** The child of a holder that removes what it has dropped. */
+export function removerOf(holder: number): number {
+  return childOf(holder);
+}
+
+/** Where something is mounted, as the process sees it. */
+export function mountsOf(pid: number): readonly (string | undefined)[] {
+  const rows = read(`/proc/${pid}/mountinfo`).trim().split("\n");
+  return rows.map((row) => row.split(" ")[4]);
+}
+
 /** The first process inside. */
 export function guestOf(keeper: number): number {
-  const [pid] = pids().filter((one) => / \d+ \(.*\) \S (\d+) /.exec(` ${read(`/proc/${one}/stat`)}`)?.[1] === String(keeper));
-  if (pid === undefined) throw new Error(`Keeper ${keeper} has no child`);
+  return childOf(keeper);
+}
+
+function childOf(parent: number): number {
+  const [pid] = pids().filter((one) => / \d+ \(.*\) \S (\d+) /.exec(` ${read(`/proc/${one}/stat`)}`)?.[1] === String(parent));
+  if (pid === undefined) throw new Error(`Process ${parent} has no child`);
   return pid;
 }
 

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { errnoOf } from "../../../../src/files/file-error.ts";
 import { findIdMap, ID_MAP_KIND } from "../../../../src/runtime/namespace/id-map.ts";
 import { createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
 import { openCrashHome } from "../../../support/crash-home.ts";
-import { guestOf, holderOf, keeperOf, untilGone } from "../../../support/home-traces.ts";
+import { guestOf, holderOf, keeperOf, mountsOf, removerOf, untilGone } from "../../../support/home-traces.ts";
 import { startWorker } from "../../../support/home-worker.ts";
 import { guestIn, type Home, makeHome, startRun } from "../../../support/namespace-home.ts";
 import { runName } from "../../../support/run-of.ts";
@@ -198,13 +198,10 @@ it("the holder has nothing of the host mounted, and its own user cannot look int
   await using home = await makeHome();
   const runtime = await home.open("tmpfs");
   await using sandbox = await createSandbox(async () => runtime);
-  const holder = `/proc/${holderOf(runsOf(home))}`;
-  const mounts = await readFile(join(holder, "mountinfo"), "utf8");
-  const places = mounts
-    .trim()
-    .split("\n")
-    .map((line) => line.split(" ")[4]);
-  expect(places).toEqual(["/", `/${sandbox.spec.id}`]);
-  // Root looks where it likes.
-  expect(await readdir(join(holder, "fd")).then(() => "open", errnoOf)).toBe(isRoot ? "open" : "EACCES");
+  const holder = holderOf(runsOf(home));
+  expect(mountsOf(holder)).toEqual(["/", `/${sandbox.spec.id}`]);
+  for (const pid of [holder, removerOf(holder)]) {
+    // Root looks where it likes.
+    expect(await readdir(`/proc/${pid}/fd`).then(() => "open", errnoOf)).toBe(isRoot ? "open" : "EACCES");
+  }
 });
