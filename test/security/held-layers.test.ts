@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { chmod, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
-import { ID_MAP_KIND } from "../../src/runtime/namespace/id-map.ts";
+import { ID_MAP_KIND, type IdMap } from "../../src/runtime/namespace/id-map.ts";
 import { openNamespaceRuntime } from "../../src/runtime/namespace/namespace-runtime.ts";
 import { createSandbox, run, soon } from "../contract/contract-sandbox.ts";
 import { holderOf, keeperOf, removerOf } from "../support/home-traces.ts";
@@ -18,6 +18,15 @@ const CAP_SYS_ADMIN = (1n << 21n).toString(16).padStart(16, "0");
 /** What a program may see of layers: an overlay names its own by the numbers of the stage, and nobody else's. */
 const LAYERS =
   "ls /storage /proc/[0-9]*/root/storage /holder; grep -c belljar-holder /proc/[0-9]*/comm | grep -v ':0$'; grep tmpfs /proc/mounts";
+
+const SERVE = `
+import socket, sys
+server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+server.bind(sys.argv[1])
+server.listen()
+print("ready", flush=True)
+while True: server.accept()[0].close()
+`;
 
 verifies("held-layers-apart", async () => {
   const program = await readFile(ATTACK);
@@ -38,8 +47,13 @@ verifies("held-layers-apart", async () => {
     ];
     // The user who owns the home, on the host: the layers are there, and the program that asks for them is right.
     expect(await outside(["sh", "-c", `exec "$@" < ${ATTACK}`, "sh", ...steal])).toMatchObject({ code: 0, out: "root usr\n" });
-    if (isRoot) expect(await asStranger(steal, program)).toContain("Permission denied");
+    if (isRoot) {
+      expect(await asStranger(steal, program)).toContain("Permission denied");
+      await openToAll(home.path, runtimeDirectory, victim.spec.folder, steal[2] ?? "");
+      expect(await asStranger(steal, program)).toMatch(/Connection reset by peer|Broken pipe/);
+    }
 
+    if (isRoot) await expectNoOtherHolder(home.path, idMap);
     await using attacker = await createSandbox(async () => runtime);
     // The keeper of an ordinary user's sandbox is in the holder's user namespace, where it had all rights.
     if (!isRoot) expect(await facts(keeperOf(attacker.spec.folder))).toMatchObject({ CapPrm: "0".repeat(16), CapEff: "0".repeat(16) });
@@ -67,9 +81,45 @@ verifies("held-layers-apart", async () => {
   }
 });
 
+/** Another user's process that has got hold of the holder's place is told nothing: it would be given the folder of the sandbox's runs. */
+async function expectNoOtherHolder(home: string, idMap: IdMap["kind"]): Promise<void> {
+  const runtimeDirectory = join(home, "other");
+  const socket = join(home, "socket");
+  await using _other = await serveAsStranger(socket);
+  const runtime = await openNamespaceRuntime({ home, runtimeDirectory, storage: "tmpfs", binary: BINARY, idMap });
+  await rename(socket, join(runtimeDirectory, `holder-${ID_MAP_KIND[idMap]}`));
+  const refused = {
+    code: "RUNTIME_FAILED",
+    message: expect.stringContaining("reach the holder of layers in memory: Operation not permitted"),
+  };
+  await expect(createSandbox(async () => runtime)).rejects.toMatchObject(refused);
+}
+
+/** So that the modes of folders and socket, which protect them too, stop nobody. */
+async function openToAll(...paths: readonly string[]): Promise<void> {
+  for (const path of paths) await chmod(path, 0o777);
+}
+
 async function facts(pid: number): Promise<Readonly<Record<string, string>>> {
   const names = ["CapPrm", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp"];
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await statusOf(pid, name)] as const)));
+}
+
+/** A socket of another user of the host, who closes what connects. */
+async function serveAsStranger(path: string): Promise<AsyncDisposable> {
+  const child = spawn("/usr/bin/python3", ["-c", SERVE, path], {
+    uid: 54_321,
+    gid: 54_321,
+    cwd: "/",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(child.stdout, "data");
+  return {
+    [Symbol.asyncDispose]: async () => {
+      child.kill();
+      await once(child, "close");
+    },
+  };
 }
 
 /** What the attack says as another user of the host, for whom all folders but Belljar's own are open. */
