@@ -1,26 +1,34 @@
 /**
- * `npm run mutate [-- --sample 500] [--seed N] [--minutes 60] [--only FOLDER] [--json FILE]`: makes small changes in the sources, one at a
- * time, and looks whether the unit and contract tests that import the source notice. docs/mutation.md has the score and says how to read it.
+ * `npm run mutate [-- --sample 500] [--seed N] [--minutes 60] [--only FOLDER] [--json FILE] [--again FILE]`: makes small changes in the
+ * sources, one at a time, and looks whether the tests that run the changed place notice. With `--again` the survivors of an earlier `--json`
+ * are judged anew, and its other outcomes are kept. docs/mutation.md has the score and says how to read it.
  */
 import { writeFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ROOT, Problem, main, say } from "./lib.mjs";
+import { chooseTests } from "./mutation/choose-tests.mjs";
+import { createCounterOf } from "./mutation/coverage.mjs";
+import { openJudge } from "./mutation/judge.mjs";
+import { learnTests } from "./mutation/learn.mjs";
 import { applyMutant, describeMutant, mutantsOf } from "./mutation/mutants.mjs";
-import { createRelatedTests, sourcesBelow } from "./mutation/related-tests.mjs";
-import { openTestRunner } from "./mutation/test-runner.mjs";
+import { compareNearness, createImports, roomPath, sourcesBelow } from "./mutation/related-tests.mjs";
 
 /** What a change of which must not pass unseen. */
 const ROOMS = ["src/sandbox", "src/catalog", "src/audit", "src/secrets", "src/network", "src/gateway/auth", "src/runtime/namespace"];
-/** What starts a whole Belljar or makes real sandboxes takes too long to be run for each mutant; of those the contract suite alone is. */
+const TESTS = ["src", "test/integration", "test/security", "test/contract"];
+/** Tests that start a whole Belljar or make real sandboxes are slow: they are run for the sources of their own room alone, and the contract. */
 const SLOW = ["src/runtime/namespace/namespace-runtime.ts", "test/support/belljar-cli.ts"];
-const CONTRACTS = ["test/contract/fake.test.ts", "test/contract/namespace.test.ts"];
+const CONTRACTS = "test/contract/";
+/** So many mutants are judged at a time. */
+const LANES = 2;
 const OPTIONS = {
   sample: { type: "string", default: "500" },
   seed: { type: "string", default: String(Date.now() % 1_000_000) },
   minutes: { type: "string", default: "60" },
   only: { type: "string", multiple: true, default: ROOMS },
   json: { type: "string" },
+  again: { type: "string" },
 };
 /** Of a hundred mutants, that many must be noticed. */
 const LEAST = 85;
@@ -62,7 +70,7 @@ function sampleOf(mutants, size, seed) {
 }
 
 function scoreOf(outcomes) {
-  const noticed = outcomes.filter(({ outcome }) => outcome === "killed" || outcome === "endless").length;
+  const noticed = outcomes.filter(isNoticed).length;
   return { noticed, of: outcomes.length, percent: outcomes.length === 0 ? 0 : (100 * noticed) / outcomes.length };
 }
 
@@ -72,40 +80,82 @@ function summarise(folders, outcomes) {
     process.stdout.write(`${name.padEnd(24)} ${String(noticed).padStart(4)} of ${String(of).padStart(4)}  ${percent.toFixed(1)} %\n`);
 }
 
-/** One after the other, as many as the time allows. */
-async function judgeAll(sample, { texts, relatedTests, until }) {
+/** The tests of each mutant, learnt once for all of them. */
+async function createTestChoice(sample, texts) {
+  const imports = createImports(ROOT);
+  const files = TESTS.flatMap((folder) => sourcesBelow(ROOT, folder).filter(isTest));
+  const isSlow = (file) => file.startsWith(CONTRACTS) || SLOW.some((path) => imports.reachedBy(file).has(path));
+  const related = ({ path }) => {
+    const room = ROOMS.find((each) => path.startsWith(`${each}/`)) ?? "";
+    return files
+      .filter((file) => imports.reachedBy(file).has(path))
+      .filter((file) => !isSlow(file) || file.startsWith(CONTRACTS) || roomPath(file).startsWith(`${room}/`))
+      .toSorted(compareNearness(path, imports));
+  };
+  const wanted = [...new Set(sample.flatMap(related))];
+  const learnt = await learnTests(ROOT, wanted, { rooms: ROOMS, digestOf: (file) => imports.digestOf(file) });
+  return (mutant) => {
+    const counter = createCounterOf(mutant.path, texts.get(mutant.path))(mutant);
+    const near = related(mutant).filter((file) => learnt.has(file));
+    return chooseTests(learnt, near, { source: mutant.path, counter, isSlow });
+  };
+}
+
+/** As many as the time allows, in `LANES` at a time. */
+async function judgeAll(sample, { texts, testsOf, until }) {
   const outcomes = [];
-  const runner = openTestRunner();
-  try {
-    for (const mutant of sample) {
-      if (performance.now() > until) break;
-      const { path } = mutant;
-      const text = texts.get(path);
-      const { outcome, by = [] } = await runner.judge({ path, text: applyMutant(text, mutant) }, relatedTests(path));
+  const waiting = [...sample];
+  const usable = new Set();
+  const judgeNext = async (judge) => {
+    while (waiting.length > 0 && performance.now() < until) {
+      const mutant = waiting.shift();
+      const text = texts.get(mutant.path);
+      const from = performance.now();
+      const { outcome, by } = await judge.judge({ path: mutant.path, text: applyMutant(text, mutant) }, testsOf(mutant));
       const what = describeMutant(text, mutant);
-      outcomes.push({ path, outcome, by, what });
-      say(`${outcomes.length} ${outcome}: ${what}${by.length > 0 ? ` (${by.join(", ")})` : ""}`);
+      const seconds = Number(((performance.now() - from) / 1000).toFixed(1));
+      outcomes.push({ path: mutant.path, outcome, what, seconds, by: by.map(({ file, name }) => `${file} > ${name}`).slice(0, 1) });
+      say(`${outcomes.length} ${outcome} in ${seconds} s: ${what}`);
     }
+  };
+  const judges = Array.from({ length: LANES }, () => openJudge(usable));
+  try {
+    await Promise.all(judges.map(judgeNext));
     return outcomes;
   } finally {
-    await runner.close();
+    await Promise.all(judges.map((judge) => judge.close()));
   }
+}
+
+const isNoticed = ({ outcome }) => outcome === "killed" || outcome === "endless";
+
+/** What is to be judged, and the outcomes of an earlier run that stay as they are. */
+function planOf(values, { mutants, texts }) {
+  const [size, seed] = [values.sample, values.seed].map(Number);
+  if (!values.again) return { seed, sample: sampleOf(mutants, size, seed), kept: [] };
+  const earlier = JSON.parse(readFileSync(values.again, "utf8"));
+  const survivors = new Set(earlier.outcomes.flatMap((each) => (isNoticed(each) ? [] : [each.what])));
+  const sample = mutants.filter((mutant) => survivors.has(describeMutant(texts.get(mutant.path), mutant)));
+  const found = new Set(sample.map((mutant) => describeMutant(texts.get(mutant.path), mutant)));
+  // Where a source has changed since, its mutants may be gone: they stay survivors.
+  return { seed: earlier.seed, sample, kept: earlier.outcomes.filter(({ what }) => !found.has(what)) };
 }
 
 await main(async () => {
   const { values } = parseArgs({ options: OPTIONS });
-  const [size, seed, minutes] = [values.sample, values.seed, values.minutes].map(Number);
-  const { mutants, texts } = allMutants(values.only);
-  const sample = sampleOf(mutants, size, seed);
-  say(`${sample.length} of ${mutants.length} mutants, seed ${seed}, at most ${minutes} minutes`);
-  const tests = ["src", "test/integration"].flatMap((folder) => sourcesBelow(ROOT, folder).filter(isTest));
-  const relatedTests = createRelatedTests(ROOT, { tests, never: SLOW, always: CONTRACTS });
-  const outcomes = await judgeAll(sample, { texts, relatedTests, until: performance.now() + minutes * 60_000 });
-  if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed, sample: size, of: mutants.length, outcomes }, null, 2)}\n`);
-  process.stdout.write(
-    `\nSurvivors:\n${outcomes.flatMap(({ outcome, what }) => (outcome === "survived" || outcome === "untested" ? [`${outcome}: ${what}\n`] : [])).join("")}\n`,
-  );
+  const minutes = Number(values.minutes);
+  const all = allMutants(values.only);
+  const { seed, sample, kept } = planOf(values, all);
+  say(`${sample.length} of ${all.mutants.length} mutants, seed ${seed}, at most ${minutes} minutes`);
+  const testsOf = await createTestChoice(sample, all.texts);
+  const from = performance.now();
+  const judged = await judgeAll(sample, { texts: all.texts, testsOf, until: from + minutes * 60_000 });
+  const outcomes = [...kept, ...judged];
+  if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed, of: all.mutants.length, outcomes }, null, 2)}\n`);
+  const survivors = outcomes.filter((each) => !isNoticed(each));
+  process.stdout.write(`\nSurvivors:\n${survivors.map(({ outcome, what }) => `${outcome}: ${what}\n`).join("")}\n`);
   summarise(values.only, outcomes);
-  if (outcomes.length < sample.length) throw new Problem(`The time ended after ${outcomes.length} of ${sample.length} mutants`);
+  say(`${((performance.now() - from) / 1000 / judged.length).toFixed(1)} seconds a mutant, ${LANES} at a time`);
+  if (judged.length < sample.length) throw new Problem(`The time ended after ${judged.length} of ${sample.length} mutants`);
   if (scoreOf(outcomes).percent < LEAST) throw new Problem(`Less than ${LEAST} % of the mutants were noticed`);
 });

@@ -1,10 +1,10 @@
-/** Which tests run which source: by their imports, the nearest first. */
+/** Which tests import which sources, and which of them lie nearest. */
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Imports of values; those of types are erased. */
 const IMPORTS = /^(?:import|export) (?!type\b)[^;]*?\bfrom "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
-const MOST = 12;
 
 /** All TypeScript files below a folder of the checkout. */
 export function sourcesBelow(root, folder) {
@@ -13,40 +13,56 @@ export function sourcesBelow(root, folder) {
     .map((name) => join(folder, name));
 }
 
-/** A function that gives the tests of a source: of `tests` those that import nothing of `never`, and of `always`. */
-export function createRelatedTests(root, { tests, never, always }) {
+/** What each file imports, over any number of steps, as a map of paths to steps. */
+export function createImports(root) {
+  const texts = new Map();
   const imports = new Map();
-  const importsOf = (path) => {
-    const known = imports.get(path) ?? readImports(root, path);
-    imports.set(path, known);
-    return known;
+  const textOf = (path) => remember(texts, path, () => readFileSync(join(root, path), "utf8"));
+  const importsOf = (path) => remember(imports, path, () => importedBy(path, textOf(path)));
+  const reaches = new Map();
+  const reach = (path) => {
+    const reached = new Map([[path, 0]]);
+    for (const [at, steps] of reached) for (const to of importsOf(at)) if (!reached.has(to)) reached.set(to, steps + 1);
+    return reached;
   };
-  const reach = (test) => [test, distancesFrom(test, importsOf)];
-  const quick = tests.map(reach).filter(([, reached]) => !never.some((path) => reached.has(path)));
-  const distances = [...quick, ...always.map(reach)];
-  return (source) =>
-    distances
-      .flatMap(([test, reached]) => (reached.has(source) ? [{ test, steps: reached.get(source), shared: sharedParts(test, source) }] : []))
-      .toSorted((one, other) => other.shared - one.shared || one.steps - other.steps)
-      .slice(0, MOST)
-      .map(({ test }) => test);
+  const reachedBy = (path) => remember(reaches, path, () => reach(path));
+  return {
+    reachedBy,
+    /** Changes when the file changes, or a file that it imports. */
+    digestOf(path) {
+      const hash = createHash("sha256");
+      for (const reached of reachedBy(path).keys()) hash.update(`${reached}\0${textOf(reached)}\0`);
+      return hash.digest("hex");
+    },
+  };
 }
 
-function readImports(root, path) {
-  const text = readFileSync(join(root, path), "utf8");
+/** The order of tests for a source: those of its folder and its nearest folders first, then by imports that lie between. */
+export function compareNearness(source, { reachedBy }) {
+  const rank = (test) => [-sharedParts(test, source), reachedBy(test).get(source) ?? Infinity];
+  return (one, other) => {
+    const [[shared, steps], [otherShared, otherSteps]] = [rank(one), rank(other)];
+    return shared - otherShared || steps - otherSteps;
+  };
+}
+
+/** The integration tests of a room lie in a folder of its name. */
+export function roomPath(test) {
+  return test.replace(/^test\/integration\//, "src/");
+}
+
+function importedBy(path, text) {
   return [...text.matchAll(IMPORTS)].map(([, from, lazily]) => join(dirname(path), from ?? lazily)).filter((to) => to.endsWith(".ts"));
 }
 
-/** How many imports lie between, for each file that is reached. */
-function distancesFrom(test, importsOf) {
-  const reached = new Map([[test, 0]]);
-  for (const [path, steps] of reached) for (const to of importsOf(path)) if (!reached.has(to)) reached.set(to, steps + 1);
-  return reached;
-}
-
-/** How much of their folders a test and a source have in common. The integration tests of a room lie in a folder of its name. */
+/** How much of their folders a test and a source have in common. */
 function sharedParts(test, source) {
-  const [left, right] = [test.replace(/^test\/integration\//, "src/").split("/"), source.split("/")];
+  const [left, right] = [roomPath(test).split("/"), source.split("/")];
   const differs = left.findIndex((part, at) => part !== right[at]);
   return differs < 0 ? left.length : differs;
+}
+
+function remember(map, key, make) {
+  if (!map.has(key)) map.set(key, make());
+  return map.get(key);
 }
