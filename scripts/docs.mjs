@@ -46,6 +46,13 @@ async function errorsPage() {
   );
 }
 
+function answerOf({ outputSchema, value }) {
+  const schema = outputSchema ?? value;
+  const names = Object.keys(schema?.properties ?? {}).map((key) => `\`${key}\``);
+  if (!schema) return [];
+  return [`${outputSchema ? "Data" : "Text, and for code"}: ${names.join(", ")}`];
+}
+
 async function toolsPage() {
   const [{ describeTool }, { builtinTools }, { loadConfig }] = await Promise.all([
     load("catalog/description.js"),
@@ -56,22 +63,21 @@ async function toolsPage() {
   const sandboxes = { create: interpreter.runProgram, list: interpreter.runProgram };
   const shells = { run: interpreter.runProgram };
   const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
-  const tools = builtinTools({ interpreter, sandboxes, shells, texts: shells, web: { search: {} }, config }).map(describeTool);
+  const tools = builtinTools({ interpreter, sandboxes, shells, texts: shells, web: { search: {} }, config }).map((tool) => ({
+    ...describeTool(tool),
+    value: tool.value?.schema,
+  }));
   const parts = tools.map((tool) =>
     [
       `## ${tool.name}`,
       tool.description,
       table(["argument", "type", "required", "what"], schemaRows(tool.inputSchema)),
-      ...(tool.outputSchema
-        ? [
-            `Result: ${Object.keys(tool.outputSchema.properties ?? {})
-              .map((key) => `\`${key}\``)
-              .join(", ")}`,
-          ]
-        : []),
+      ...answerOf(tool),
     ].join("\n\n"),
   );
-  return page("Tools", "The built-in MCP tools. Relative paths start at `/home/user`.", ...parts);
+  const intro =
+    "The built-in MCP tools. Relative paths start at `/home/user`. A tool answers a text, or data: then the structure and the text are the same JSON. Code that calls tools, and `POST /tools/call`, get a `value` in both cases.";
+  return page("Tools", intro, ...parts);
 }
 
 const PAGES = {

@@ -27,6 +27,7 @@ export type { Interpreter, InterpreterOptions } from "./interpreter/interpreter.
 export type { Program, ProgramResult, RunProgramOptions } from "./interpreter/program.ts";
 export { createCatalog } from "./catalog/catalog.ts";
 export type { Catalog, CatalogOptions } from "./catalog/catalog.ts";
-export { defineTool } from "./catalog/tool.ts";
-export type { Tool, ToolContext, ToolResult } from "./catalog/tool.ts";
+export { defineDataTool, defineTool } from "./catalog/tool.ts";
+export type { DataResult, TextResult, Tool, ToolContext, ToolResult } from "./catalog/tool.ts";
+export { dataResult, textResult } from "./catalog/tool-result.ts";
 export { builtinTools } from "./tools/builtin-tools.ts";

@@ -9,8 +9,8 @@ export async function measure(home) {
   const client = new Client({ name: "bench", version: "1" });
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [BELLJAR, "mcp"], env: home.env, stderr: "inherit" }));
   const measured = async () => {
-    const { structuredContent, isError } = await client.callTool(CALL);
-    if (isError || structuredContent.stdout !== "42\n") throw new Error(`It answered ${JSON.stringify(structuredContent)}`);
+    const { content, isError } = await client.callTool(CALL);
+    if (isError || !content[0].text.startsWith("--- stdout ---\n42\n")) throw new Error(`It answered ${JSON.stringify(content)}`);
   };
   const compared = await compare({ reference: PYTHON.run, measured, blocks: 5, each: 8 });
   await client.close();

@@ -12,14 +12,14 @@ import { createCallQuota } from "./call-quota.ts";
 import type { Quota } from "./policy.ts";
 import { UNCOUNTED } from "./policy.ts";
 import type { Tool, ToolContent, ToolContext, ToolResult } from "./tool.ts";
-import { defineTool } from "./tool.ts";
+import { defineDataTool } from "./tool.ts";
 import { dataResult, textResult } from "./tool-result.ts";
 
 const ANNOTATIONS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 /** Answers its `text`, after whatever `work` does. */
 function echo(work: (context: ToolContext) => unknown = () => undefined): Tool {
-  return defineTool({
+  return defineDataTool({
     name: "echo_text",
     title: "Echo",
     description: "Answers the text",
@@ -29,7 +29,7 @@ function echo(work: (context: ToolContext) => unknown = () => undefined): Tool {
     output: z.object({ text: z.string() }),
     async run(context, { text }) {
       await work(context);
-      return dataResult({ text }, text);
+      return dataResult({ text });
     },
   });
 }
@@ -58,8 +58,8 @@ const signal = new AbortController().signal;
 it("runs a tool with its own type of arguments", async () => {
   const { catalog, calls } = open(echo());
   const result = await catalog.call(LOCAL, "echo_text", { text: "hi" }, { signal });
-  expect(result).toEqual({ value: { text: "hi" }, content: [{ type: "text", text: "hi" }], structured: { text: "hi" } });
-  expect(calls).toMatchObject([{ tool: "echo_text", arguments: { text: "hi" }, outcome: "ok", resultBytes: 7, principal: "local" }]);
+  expect(result).toEqual({ value: { text: "hi" }, content: [{ type: "text", text: '{"text":"hi"}' }], structured: { text: "hi" } });
+  expect(calls).toMatchObject([{ tool: "echo_text", arguments: { text: "hi" }, outcome: "ok", resultBytes: 13, principal: "local" }]);
 });
 
 it("rejects an unknown tool, and records that it was asked for", async () => {
@@ -160,8 +160,9 @@ it("runs nothing while the audit cannot be written", async () => {
 });
 
 it("cuts a long text at a line's end and says so", async () => {
-  const { catalog } = open(echo(), { limits: { textBytes: 10 } });
-  const result = await catalog.call(LOCAL, "echo_text", { text: "1234\n5678\n9" }, { signal });
+  const tool = { ...echo(), run: () => Promise.resolve(textResult("1234\n5678\n9")) };
+  const { catalog } = open(tool, { limits: { textBytes: 10 } });
+  const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
   expect(result.content).toEqual([
     { type: "text", text: "1234\n5678\n" },
     { type: "text", text: expect.stringMatching(/^\[Cut: 10 of 11 bytes of text are shown\. .*belljar:\/\/results\/\w+\?offset=10\]$/) },
@@ -172,7 +173,7 @@ it("cuts a long text at a line's end and says so", async () => {
 
 it("keeps a structure that is too long to answer, and says that the call was made", async () => {
   const rows = { rows: Array.from({ length: 50 }, (_, index) => ({ index })) };
-  const tool = { ...echo(), run: () => Promise.resolve(dataResult(rows, "done")) };
+  const tool = { ...echo(), run: () => Promise.resolve(dataResult(rows)) };
   const { catalog, calls } = open(tool, { limits: { structureCharacters: 40 } });
   const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
   const [kept] = catalog.results.list(LOCAL);
@@ -195,7 +196,8 @@ it.each([
   ["an embedded text", { value: null, content: [{ type: "resource", resource: { uri: "file:///a", text: DATA } }] }, 1],
   ["embedded bytes", { value: null, content: [{ type: "resource", resource: { uri: "file:///a", blob: DATA } }] }, 1],
   ["a link", { value: null, content: [LINK] }, 1],
-  ["structure without content", dataResult({ rows: [DATA] }, []), 1],
+  ["data", dataResult({ rows: [DATA] }), 1],
+  ["structure without content", { value: null, content: [], structured: { rows: [DATA] } }, 1],
   ["a value that is shown to no model", { value: { rows: [DATA] }, content: [] }, 1],
 ] satisfies [string, ToolResult, number][])("counts %s against the caller's quota, and in the audit", async (_what, result, thousands) => {
   const tool = { ...echo(), run: () => Promise.resolve(result) };
@@ -237,7 +239,7 @@ it("says first that the default sandbox is a new one, only when an earlier one w
   expect((await call()).content).toHaveLength(1);
   expect((await call()).content).toHaveLength(1);
   id = "second";
-  expect((await call()).content[0]).toMatchObject({ text: expect.stringMatching(/^Note: this is a new sandbox/) });
+  expect((await call()).content[0]).toMatchObject({ text: expect.stringMatching(/^\{"note":"Note: this is a new sandbox/) });
   expect((await call()).content).toHaveLength(1);
 });
 
@@ -277,7 +279,7 @@ it("says at the first use what became of the sandbox before it, also in the resu
 
 it("says it once, and in the structure too, where a nested call used the new sandbox", async () => {
   const inner = echo((context) => context.sandbox());
-  const outer = defineTool({
+  const outer = defineDataTool({
     name: "outer_tool",
     title: "Outer",
     description: "Calls the other one and answers by itself",
@@ -287,7 +289,7 @@ it("says it once, and in the structure too, where a nested call used the new san
     output: z.object({ inner: z.unknown() }),
     async run(context) {
       const { content } = await context.call("echo_text", { text: "hi" });
-      return dataResult({ inner: content }, "done");
+      return dataResult({ inner: content });
     },
   });
   const { catalog } = open(inner, {
@@ -296,12 +298,9 @@ it("says it once, and in the structure too, where a nested call used the new san
   });
   const note = expect.stringMatching(/^Note: this is a new sandbox/);
   expect(await catalog.call(LOCAL, "outer_tool", {}, { signal })).toEqual({
-    value: { inner: [{ type: "text", text: "hi" }] },
-    content: [
-      { type: "text", text: note },
-      { type: "text", text: "done" },
-    ],
-    structured: { note, inner: [{ type: "text", text: "hi" }] },
+    value: { inner: [{ type: "text", text: '{"text":"hi"}' }] },
+    content: [{ type: "text", text: expect.stringMatching(/^\{"note":"Note: this is a new sandbox.*,"inner":\[/) }],
+    structured: { note, inner: [{ type: "text", text: '{"text":"hi"}' }] },
   });
   const { outputSchema } = catalog.list(LOCAL).find(({ name }) => name === "outer_tool") ?? {};
   expect(outputSchema).not.toHaveProperty("additionalProperties");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ToolContent } from "./tool.ts";
-import { textResult } from "./tool-result.ts";
+import { dataResult, textResult } from "./tool-result.ts";
 import { cutAtLine, resultBytes, shapeResult } from "./result.ts";
 
 const limits = (textBytes: number) => ({ textBytes, dataBytes: 100, structureCharacters: 4 * textBytes });
@@ -81,4 +81,11 @@ it("counts a number by its digits", () => {
   expect(resultBytes(numbers(100))).toBeGreaterThan(JSON.stringify(numbers(100).value).length * 0.9);
   expect(shapeResult(numbers(1), limits(10), keep)).toEqual(numbers(1));
   expect(() => shapeResult(numbers(10), limits(10), keep)).toThrowError(/more than 40 characters/);
+});
+
+it("refuses data whose text is too long, as no part of JSON can be read, and keeps it", () => {
+  const data = dataResult({ rows: ["1", "2"] });
+  expect(shapeResult(data, { ...limits(100), textBytes: 18 }, keep)).toEqual(data);
+  const refused = /more than 17 bytes: read it as JSON with read_result, uri uri:\{"rows":\["1","2"\]\}/;
+  expect(() => shapeResult(data, { ...limits(100), textBytes: 17 }, keep)).toThrowError(refused);
 });

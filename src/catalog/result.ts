@@ -1,4 +1,5 @@
 import { BelljarError } from "../errors.ts";
+import { jsonContent } from "./tool-result.ts";
 import type { ToolContent, ToolResult } from "./tool.ts";
 
 /** How large a result may be. */
@@ -24,10 +25,10 @@ export function errorResult(error: BelljarError): ToolResult {
 /**
  * The result within its limits. A long text is cut at the end of a line, and `keep` stores the whole text; a last block says where. A long
  * text as the value is cut in the same way, and its last line says where. A note replaces every other block that does not fit. Rejects
- * with `RESULT_TOO_LARGE` if the structure or another value is too long; all of it is kept.
+ * with `RESULT_TOO_LARGE` if the structure, its text or another value is too long; all of it is kept.
  */
 export function shapeResult(result: ToolResult, limits: ResultLimits, keep: (text: string) => string): ToolResult {
-  assertStructureFits(result, limits.structureCharacters, keep);
+  assertStructureFits(result, limits, keep);
   const uris = new Map<string, string>();
   // A value is most often the text of the content, which is kept once.
   const keepOnce = (text: string): string => {
@@ -89,12 +90,17 @@ function cutTexts(blocks: readonly ToolContent[], maxBytes: number, keep: (text:
   return [...content, { type: "text", text: cutNote({ kept, total, uri }) }];
 }
 
-function assertStructureFits({ structured, value }: ToolResult, maxCharacters: number, keep: (text: string) => string): void {
-  const large = [structured, typeof value === "string" ? undefined : value].find((face) => !hasAtMost(face, maxCharacters));
+/** Data is not cut: as JSON no part of it could be read. */
+function assertStructureFits({ structured, value, content }: ToolResult, limits: ResultLimits, keep: (text: string) => string): void {
+  const { structureCharacters: most, textBytes: room } = limits;
+  const shownBytes = structured ? content.reduce((sum, block) => sum + textBytes(block), 0) : 0;
+  const faces = [structured, typeof value === "string" ? undefined : value];
+  const large = shownBytes > room ? structured : faces.find((face) => !hasAtMost(face, most));
   if (large === undefined) return;
   const place = `read it as JSON with read_result, uri ${keep(JSON.stringify(large))}`;
   const advice = "The call was made, so do not make it again to see it; ask for less next time";
-  throw new BelljarError("RESULT_TOO_LARGE", `The result has more than ${maxCharacters} characters: ${place}. ${advice}`);
+  const size = shownBytes > room ? `${room} bytes` : `${most} characters`;
+  throw new BelljarError("RESULT_TOO_LARGE", `The result has more than ${size}: ${place}. ${advice}`);
 }
 
 /** Counts texts and numbers by their length, and everything else as one. So a small value need not be serialised. */
@@ -123,15 +129,13 @@ function sizeOf(value: unknown, measure: (text: string) => number, most = Infini
   return count;
 }
 
-/** Says first what the model must know before it reads the result. Hosts show a model the content or the structure, so both say it. */
+/** Says first what the model must know before it reads the result: in the first block of text, or in the first field of data. */
 export function withNotice(notices: readonly string[], result: ToolResult): ToolResult {
   if (notices.length === 0) return result;
   const note = notices.join("\n");
-  return {
-    ...result,
-    content: [{ type: "text", text: note }, ...result.content],
-    ...(result.structured && { structured: { note, ...result.structured } }),
-  };
+  if (!result.structured) return { ...result, content: [{ type: "text", text: note }, ...result.content] };
+  const structured = { note, ...result.structured };
+  return { ...result, structured, content: jsonContent(structured) };
 }
 
 /** The longest beginning of whole lines in so many bytes; a first line that is longer is cut between two characters. */

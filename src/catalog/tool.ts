@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Principal, Sandbox } from "../sandbox/sandbox.ts";
+import type { DeepReadonly } from "../sandbox/wire/create-schema.ts";
 import type { Answer, Question } from "./question.ts";
 import type { JsonSchema, ToolSchema } from "./tool-schema.ts";
 import { zodSchema } from "./tool-schema.ts";
@@ -28,8 +29,10 @@ export interface Tool<Arguments = unknown> {
   /** Set: it only lists or ends, so it runs also while the audit cannot be written, as on a full disk. */
   readonly listsOrEnds?: true;
   readonly input: ToolSchema<Arguments>;
-  /** Of the result's structure. */
+  /** Of a result that is data. Absent: the tool answers a text or pictures, and hosts are shown no schema of it. */
   readonly output?: ToolSchema;
+  /** Of the value of a result that is text; for people and programs, no host is shown it. */
+  readonly value?: ToolSchema;
   run(context: ToolContext, args: Arguments): Promise<ToolResult>;
   /**
    * If set, the tool only does what the tool does that it calls. Its own annotations then count only for callers that may call every tool.
@@ -125,15 +128,26 @@ export interface ToolDescription {
   readonly annotations: Tool["annotations"] & { readonly title: string };
 }
 
-/** The faces of one answer. */
+/** The faces of one answer. Built-in tools make one with `textResult` or `dataResult`. */
 export interface ToolResult {
   /** The answer as REST, code and other tools read it; of a failure its code, its message and whether the same call may succeed later. */
   readonly value: unknown;
-  /** The answer as a model is shown it; it says all that the structure says. */
+  /** The answer as a model is shown it. */
   readonly content: readonly ToolContent[];
-  /** Where the answer is data: as the tool's `output` describes it. */
+  /** Where the answer is data: as the tool's `output` describes it. The content is then the same as JSON. */
   readonly structured?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
+}
+
+/** Text or pictures. Some hosts show a model the structure alone, and others both: so there is none beside. */
+export interface TextResult extends ToolResult {
+  readonly structured?: undefined;
+}
+
+/** Data, which is value, structure and content at once. */
+export interface DataResult<Data> extends ToolResult {
+  readonly value: Data;
+  readonly structured: Data & Readonly<Record<string, unknown>>;
 }
 
 export type ToolContent =
@@ -156,13 +170,32 @@ export type ResourceContent = { readonly uri: string; readonly mimeType?: string
   | { readonly blob: string }
 );
 
-/** A tool whose schemas are zod's. */
-export interface ZodTool<Input extends z.ZodType> extends Omit<Tool<z.output<Input>>, "input" | "output"> {
+interface ZodTool<Input extends z.ZodType> extends Omit<Tool<z.output<Input>>, "input" | "output" | "value" | "run"> {
   readonly input: Input;
-  readonly output?: z.ZodObject;
+}
+
+/** A tool that answers a text or pictures. */
+export interface TextTool<Input extends z.ZodType> extends ZodTool<Input> {
+  readonly value?: z.ZodType;
+  run(context: ToolContext, args: z.output<Input>): Promise<TextResult>;
+}
+
+/** A tool that answers data: lists of records, or the ids of what it made. */
+export interface DataTool<Input extends z.ZodType, Output extends z.ZodObject> extends ZodTool<Input> {
+  readonly output: Output;
+  run(context: ToolContext, args: z.output<Input>): Promise<DataResult<DeepReadonly<z.output<Output>>>>;
 }
 
 /** Types `args` by `input`. */
-export function defineTool<Input extends z.ZodType>({ input, output, ...tool }: ZodTool<Input>): Tool<z.output<Input>> {
-  return { ...tool, input: zodSchema(input), ...(output && { output: zodSchema(output, "output") }) };
+export function defineTool<Input extends z.ZodType>({ input, value, ...tool }: TextTool<Input>): Tool<z.output<Input>> {
+  return { ...tool, input: zodSchema(input), ...(value && { value: zodSchema(value, "output") }) };
+}
+
+/** Types `args` by `input`, and the answer by `output`. */
+export function defineDataTool<Input extends z.ZodType, Output extends z.ZodObject>({
+  input,
+  output,
+  ...tool
+}: DataTool<Input, Output>): Tool<z.output<Input>> {
+  return { ...tool, input: zodSchema(input), output: zodSchema(output, "output") };
 }

@@ -1,16 +1,27 @@
+interface Streams {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
 /** Both output streams under their headings. */
-export function outputText({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
+export function outputText({ stdout, stderr }: Streams): string {
   return `--- stdout ---\n${closeLine(stdout)}--- stderr ---\n${closeLine(stderr)}`;
 }
 
-function closeLine(text: string): string {
-  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
+/** What a command printed, and its facts in the last line. */
+export function commandText({ stdout, stderr }: Streams, facts: Facts, ...notes: readonly string[]): string {
+  const errors = stderr === "" ? "" : `--- stderr ---\n${closeLine(stderr)}`;
+  return `${closeLine(stdout)}${errors}${factLine(facts, ...notes)}`;
 }
 
-/** `name: value` lines; what is null or false need not be read. */
-export function factLines(facts: Readonly<Record<string, unknown>>): string {
-  return Object.entries(facts)
-    .filter(([, value]) => value !== null && value !== false)
-    .map(([name, value]) => `${name}: ${String(value)}`)
-    .join("\n");
+/** `[name: value, ...]`; what is null or false need not be read. */
+export function factLine(facts: Facts, ...notes: readonly string[]): string {
+  const shown = Object.entries(facts).filter(([, value]) => value !== null && value !== false);
+  return `[${[...shown.map(([name, value]) => `${name}: ${String(value)}`), ...notes].join(", ")}]`;
+}
+
+export function closeLine(text: string): string {
+  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }

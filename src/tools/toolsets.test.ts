@@ -45,7 +45,7 @@ it("takes an id of a sandbox in every tool that works in one", () => {
 it("says of every tool's result what is in it, but of what another tool answers", () => {
   expect(
     openTools()
-      .filter(({ output }) => output === undefined)
+      .filter(({ output, value }) => (output === undefined) === (value === undefined))
       .map(({ name }) => name),
   ).toEqual(["call_tool"]);
 });
@@ -79,8 +79,8 @@ it("takes all together with others as all", () => {
 it("finds the tool of a task by the words that a model would use", async () => {
   await using caller = await openToolCaller();
   const first = async (query: string) => {
-    const { structured } = await caller.call("search_tools", { query, limit: 3 });
-    return (structured as { tools: { name: string }[] }).tools.map(({ name }) => name);
+    const { value } = await caller.call("search_tools", { query, limit: 3 });
+    return (value as { tools: { name: string }[] }).tools.map(({ name }) => name);
   };
   expect(await first("run a shell command")).toContain("run_command");
   expect(await first("read the content of a file")).toContain("read_file");

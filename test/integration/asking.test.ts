@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { AuditedCall } from "../../src/audit/audit.ts";
 import { createCatalog } from "../../src/catalog/catalog.ts";
-import type { Tool, ToolContext, ToolResult } from "../../src/catalog/tool.ts";
+import type { TextResult, Tool, ToolContext } from "../../src/catalog/tool.ts";
 import { defineTool } from "../../src/catalog/tool.ts";
 import { textResult } from "../../src/catalog/tool-result.ts";
 import { zodSchema } from "../../src/catalog/tool-schema.ts";
@@ -19,7 +19,12 @@ import { createNoSandboxes } from "../support/no-sandboxes.ts";
 
 const form = zodSchema(z.strictObject({ name: z.string().min(2) }));
 
-function tool(name: string, run: (context: ToolContext) => Promise<ToolResult>): Tool {
+async function passOn(context: ToolContext, name: string): Promise<TextResult> {
+  const { structured: _, ...result } = await context.call(name, {});
+  return result;
+}
+
+function tool(name: string, run: (context: ToolContext) => Promise<TextResult>): Tool {
   return defineTool({
     name,
     title: name,
@@ -52,8 +57,8 @@ function openCatalog() {
       return textResult(names.join(" and "));
     }),
     tool("delegate", async (context) => textResult(`It said: ${String((await context.call("greet", {})).value)}`)),
-    tool("endless", (context) => context.call("endless", {})),
-    tool("missing", (context) => context.call("no_such_tool", {})),
+    tool("endless", (context) => passOn(context, "endless")),
+    tool("missing", (context) => passOn(context, "no_such_tool")),
   ]);
   const find: typeof source.find = (caller, name) => (clients.push(caller.client?.id), source.find(caller, name));
   const catalog = createCatalog({

@@ -6,31 +6,34 @@ import type { Progress } from "../../src/catalog/tool.ts";
 import { openToolCaller, textOf } from "../support/tool-caller.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 
-it("answers both streams in one text, and as structure", async () => {
+it("answers both streams in one text, and as a value", async () => {
   await using tools = await openToolCaller();
   const result = await tools.call("execute_code", {
     language: "python",
     entrypoint_code: "import sys\nprint('hi')\nprint('oh', file=sys.stderr)",
   });
-  expect(result.content).toEqual([{ type: "text", text: "--- stdout ---\nhi\n--- stderr ---\noh\n" }]);
+  const text = /^--- stdout ---\nhi\n--- stderr ---\noh\n\[exit_code: 0, duration_ms: \d+\]$/;
+  expect(result.content).toEqual([{ type: "text", text: expect.stringMatching(text) }]);
   expect(result.isError).toBe(false);
-  expect(result.structured).toMatchObject({ status: "success", stdout: "hi\n", stderr: "oh\n", exit_code: 0, truncated: false });
-  expect(result.structured?.["duration_ms"]).toBeTypeOf("number");
+  expect(result.value).toMatchObject({ status: "success", stdout: "hi\n", stderr: "oh\n", exit_code: 0, truncated: false });
+  expect(result.value["duration_ms"]).toBeTypeOf("number");
 });
 
 it("reports a non-zero exit as an error, with all that was printed", async () => {
   await using tools = await openToolCaller();
   const result = await tools.call("execute_code", { lang: "bash", entrypoint_code: "echo a; exit 3" });
   expect(result.isError).toBe(true);
-  expect(textOf(result)).toBe("Execution Failed (error): The program exited with code 3\n\n--- stdout ---\na\n--- stderr ---\n");
-  expect(result.structured).toMatchObject({ status: "error", exit_code: 3 });
+  const text =
+    /^Execution Failed \(error\): The program exited with code 3\n\n--- stdout ---\na\n--- stderr ---\n\[exit_code: 3, duration_ms: \d+\]$/;
+  expect(textOf(result)).toMatch(text);
+  expect(result.value).toMatchObject({ status: "error", exit_code: 3 });
 });
 
 it("says by which signal a program ended", async () => {
   await using tools = await openToolCaller();
   const result = await tools.call("execute_code", { language: "bash", entrypoint_code: "kill -KILL $$" });
   expect(textOf(result)).toContain("Execution Failed (error): The program was ended by SIGKILL\n\n");
-  expect(result.structured).toMatchObject({ exit_code: null });
+  expect(result.value).toMatchObject({ exit_code: null });
 });
 
 it("runs with the entry's name and the additional files", async () => {
@@ -41,7 +44,7 @@ it("runs with the entry's name and the additional files", async () => {
     entrypoint_code: "import util\nprint(util.X, __file__.endswith('app.py'))",
     additional_files: [{ filename: "util.py", content: "X = 1" }],
   });
-  expect(result.structured).toMatchObject({ stdout: "1 True\n" });
+  expect(result.value).toMatchObject({ stdout: "1 True\n" });
 });
 
 it.each([
@@ -69,7 +72,7 @@ it("runs a snippet by its name, in the language of its extension", async () => {
   await using snippets = await openSnippets();
   await using tools = await openToolCaller({ snippetsDirectory: snippets.folder });
   const result = await tools.call("execute_code", { snippet_name: "hello_world" });
-  expect(result.structured).toMatchObject({ stdout: "hello\n" });
+  expect(result.value).toMatchObject({ stdout: "hello\n" });
 });
 
 it("lists the snippets there are, or says that there are none", async () => {
@@ -88,11 +91,11 @@ it("keeps nothing between calls, unless a sandbox is named", async () => {
   const look = "import os; print(os.path.exists('kept'))";
   await tools.call("execute_code", { language: "python", entrypoint_code: keep });
   expect(await tools.call("execute_code", { language: "python", entrypoint_code: look })).toMatchObject({
-    structured: { stdout: "False\n" },
+    value: { stdout: "False\n" },
   });
   const sandbox = await tools.sandboxes.create(LOCAL, { env: { WHO: "named" } }, new AbortController().signal);
   const result = await tools.call("execute_code", { language: "bash", entrypoint_code: "echo $WHO", sandbox: sandbox.id });
-  expect(result.structured).toMatchObject({ stdout: "named\n" });
+  expect(result.value).toMatchObject({ stdout: "named\n" });
 });
 
 it("tells of the output while the program runs", async () => {

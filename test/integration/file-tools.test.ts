@@ -68,7 +68,7 @@ it("takes back edits after a restart, out of reach of the sandbox's user", async
   const attempts = [`cat $level`, `rm -f $level`, `echo x > $level`, `ls /var/lib/belljar/undo`].join("; ");
   expect(await place.sh(`level=/var/lib/belljar/undo/${level}; (${attempts}) 2>/dev/null; echo done`)).toBe("done\n");
   place.restart();
-  expect((await place.call("undo_edit", { path: "a" })).structured).toMatchObject({ levels_left: 1 });
+  expect((await place.call("undo_edit", { path: "a" })).value).toMatchObject({ levels_left: 1 });
   expect(await place.sh("cat a; stat -c %U a")).toBe("one\nuser\n");
 });
 
@@ -83,7 +83,7 @@ it("edits on a disk that has no room for the old file, and keeps no half of it",
   await using place = await openPlace({ limits: { diskBytes: 16 * 1_048_576 } }, "tmpfs");
   await place.sh("head -c 7000000 /dev/zero > old; cat /dev/zero > filler 2>/dev/null; truncate -s -3000000 filler");
   const result = await place.call("write_file", { path: "old", content: "new\n".repeat(500_000) });
-  expect(result.structured).toMatchObject({ size: 2_000_000, undo_problem: expect.stringContaining("DISK_FULL") });
+  expect(result.value).toMatchObject({ size: 2_000_000, undo_problem: expect.stringContaining("DISK_FULL") });
   expect(await place.sh("ls -A /var/lib/belljar/undo | wc -l", "root")).toBe("0\n");
 });
 
@@ -133,8 +133,8 @@ it("waits for nothing that is no file", async () => {
   ] as const) {
     expect((await place.call(name, args)).isError, `${name} ${args.path}`).toBe(true);
   }
-  expect((await place.call("search_content", { pattern: "x" })).structured).toMatchObject({ matches: [] });
-  expect((await place.call("delete_file", { path: "pipe" })).structured).toMatchObject({ type: "other" });
+  expect((await place.call("search_content", { pattern: "x" })).value).toMatchObject({ matches: [] });
+  expect((await place.call("delete_file", { path: "pipe" })).value).toMatchObject({ type: "other" });
 });
 
 it("moves between file systems", async () => {
@@ -151,9 +151,9 @@ it("moves between file systems", async () => {
 it("searches with the programs that it brings along", async () => {
   await using place = await openPlace();
   await place.call("write_file", { path: "src/a.ts", content: "export const a = call(\n  1,\n);\n" });
-  expect((await place.call("search_files", { pattern: "**/*.ts" })).structured).toMatchObject({ files: ["src/a.ts"] });
-  expect((await place.call("search_content", { pattern: "call" })).structured).toMatchObject({ matches: [{ line: 1 }] });
-  expect((await place.call("search_code", { pattern: "call($$$A)" })).structured).toMatchObject({
+  expect((await place.call("search_files", { pattern: "**/*.ts" })).value).toMatchObject({ files: ["src/a.ts"] });
+  expect((await place.call("search_content", { pattern: "call" })).value).toMatchObject({ matches: [{ line: 1 }] });
+  expect((await place.call("search_code", { pattern: "call($$$A)" })).value).toMatchObject({
     matches: [{ line: 1, end_line: 3 }],
   });
   expect(
@@ -169,6 +169,6 @@ it("reads a PDF where the sandbox has pdftotext", async () => {
   await place.call("write_file", { path: "-a.pdf", content: "%PDF-1.7\n" });
   await place.call("write_file", { path: "b.pdf", content: "%PDF-1.7\n" });
   const result = await place.call("read_file", { path: "-a.pdf", start_line: 2, end_line: 3 });
-  expect(result.structured).toMatchObject({ content: "2\n3\n", start_line: 2, end_line: 3, mime_type: "application/pdf", size: 9 });
+  expect(result.value).toMatchObject({ content: "2\n3\n", start_line: 2, end_line: 3, mime_type: "application/pdf", size: 9 });
   expect(textOf(await place.call("read_file", { path: "b.pdf" }))).toBe('FILE_NOT_TEXT: The PDF "b.pdf" gives no text: broken');
 });

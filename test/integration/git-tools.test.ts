@@ -11,16 +11,16 @@ type Tools = Awaited<ReturnType<typeof openToolCaller>>;
 type Arguments = Readonly<Record<string, unknown>>;
 
 async function shell(tools: Tools, command: string): Promise<string> {
-  const { structured } = await tools.call("run_command", { command: `set -e\n${command}` });
-  expect(structured).toMatchObject({ exit_code: 0 });
-  return String(structured?.["stdout"]);
+  const { value } = await tools.call("run_command", { command: `set -e\n${command}` });
+  expect(value).toMatchObject({ exit_code: 0 });
+  return String(value["stdout"]);
 }
 
-/** The structured answer of a call that must succeed. */
+/** The value of a call that must succeed. */
 async function git(tools: Tools, name: string, args: Arguments = {}): Promise<Readonly<Record<string, unknown>>> {
   const result = await tools.call(`git_${name}`, args);
   expect(result.isError, textOf(result)).toBeUndefined();
-  return result.structured ?? {};
+  return result.value;
 }
 
 async function refusal(tools: Tools, name: string, args: Arguments): Promise<string> {
@@ -110,7 +110,7 @@ it("cuts a long diff at a line and says so", async () => {
   await using tools = await openRepository();
   await shell(tools, "cd work; seq 1 200000 > a.txt");
   const result = await tools.call("git_diff", { path: "work" });
-  const { patch, truncated } = result.structured as { patch: string; truncated: boolean };
+  const { patch, truncated } = result.value as { patch: string; truncated: boolean };
   expect(truncated).toBe(true);
   expect(patch).toMatch(/\n\+\d+\n$/);
   expect(patch.length).toBeLessThan(131_072);

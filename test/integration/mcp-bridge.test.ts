@@ -3,6 +3,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it } from "vitest";
 import { CLI, openTestHome, openTestServer } from "../support/served-home.ts";
 import type { TestHome } from "../support/served-home.ts";
+import { shownData } from "../support/shown-result.ts";
 
 interface Bridged {
   readonly url: string;
@@ -24,7 +25,7 @@ async function connect(home: TestHome, { url, token, mode = "auto" }: Bridged): 
 async function sandboxesOf(client: Client): Promise<readonly string[]> {
   await client.callTool({ name: "run_command", arguments: { command: "true" } });
   const listed = await client.callTool({ name: "sandbox_list", arguments: {} });
-  return (listed.structuredContent as { sandboxes: { sandboxID: string }[] }).sandboxes.map(({ sandboxID }) => sandboxID);
+  return (shownData(listed)["sandboxes"] as { sandboxID: string }[]).map(({ sandboxID }) => sandboxID);
 }
 
 describe("belljar mcp --gateway", () => {

@@ -3,6 +3,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestHome, TestServer } from "../support/served-home.ts";
 import { CLI, openTestHome, openTestServer } from "../support/served-home.ts";
+import { shownData, shownText } from "../support/shown-result.ts";
 
 /** The official client, both eras, both transports, against the built command line and real sandboxes. */
 const CASES = [
@@ -51,7 +52,7 @@ describe.each(CASES)("the official client over $transport, $era", ({ transport, 
 
   it("runs a program", async () => {
     const result = await client.callTool({ name: "execute_code", arguments: { language: "python", entrypoint_code: "print(6 * 7)" } });
-    expect(result).toMatchObject({ structuredContent: { stdout: "42\n", exit_code: 0 } });
+    expect(shownText(result)).toMatch(/^--- stdout ---\n42\n--- stderr ---\n\[exit_code: 0, duration_ms: \d+\]$/);
   });
 
   it("finds in a later call what an earlier one wrote", async () => {
@@ -59,7 +60,7 @@ describe.each(CASES)("the official client over $transport, $era", ({ transport, 
     const read = await client.callTool({ name: "read_file", arguments: { path: "note.txt" } });
     expect(read.content).toEqual([{ type: "text", text: "grüezi\n" }]);
     const ran = await client.callTool({ name: "run_command", arguments: { command: "cat note.txt; exit 3" } });
-    expect(ran).toMatchObject({ structuredContent: { stdout: "grüezi\n", exit_code: 3, signal: null } });
+    expect(shownText(ran)).toMatch(/^grüezi\n\[exit_code: 3, duration_ms: \d+\]$/);
   });
 
   it("sees progress of a command, and stops its processes by cancelling", async () => {
@@ -75,7 +76,7 @@ describe.each(CASES)("the official client over $transport, $era", ({ transport, 
     await expect(call).rejects.toThrow("changed my mind");
     expect(seen).toEqual(["under way"]);
     const after = await client.callTool({ name: "run_command", arguments: { command: "flock lock echo free" } });
-    expect(after).toMatchObject({ structuredContent: { stdout: "free\n" } });
+    expect(shownText(after)).toMatch(/^free\n/);
   });
 
   it("reads its sandbox and a file of it as resources", async () => {
@@ -93,7 +94,7 @@ describe.each(CASES)("the official client over $transport, $era", ({ transport, 
 
   it("hears that a sandbox which it follows has ended", async () => {
     const made = await client.callTool({ name: "sandbox_create", arguments: {} });
-    const id = String((made.structuredContent as { id?: unknown }).id);
+    const id = String(shownData(made)["id"]);
     const uri = `belljar://sandboxes/${id}`;
     const updated = new Promise<string>((resolve) =>
       client.setNotificationHandler("notifications/resources/updated", ({ params }) => resolve(params.uri)),
@@ -106,9 +107,9 @@ describe.each(CASES)("the official client over $transport, $era", ({ transport, 
   it("finds and calls a tool that its list does not show", async () => {
     expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain("sandbox_read_file");
     const found = await client.callTool({ name: "search_tools", arguments: { query: "bytes of a file of a sandbox" } });
-    expect(JSON.stringify(found.structuredContent)).toContain("sandbox_read_file");
+    expect(JSON.stringify(shownData(found))).toContain("sandbox_read_file");
     const called = await client.callTool({ name: "call_tool", arguments: { name: "sandbox_list", arguments: {} } });
-    expect(called.structuredContent).toMatchObject({ sandboxes: [{ state: "running" }] });
+    expect(shownData(called)).toMatchObject({ sandboxes: [{ state: "running" }] });
   });
 
   it("is given prompts to start with", async () => {

@@ -19,23 +19,23 @@ async function openPackage(): Promise<Tools> {
 it("adds packages, installs what is listed, and tells how many", async () => {
   await using tools = await openPackage();
   const added = await tools.call("npm_install", { path: "app", packages: ["../dep"], dev: true });
-  expect(added.structured, textOf(added)).toMatchObject({ added: 1, removed: 0, changed: 0, duration_ms: expect.any(Number) });
+  expect(added.value, textOf(added)).toMatchObject({ added: 1, removed: 0, changed: 0, duration_ms: expect.any(Number) });
   expect(textOf(await tools.call("read_file", { path: "app/package.json" }))).toMatch(
     /"devDependencies":\s*\{\s*"dep":\s*"file:\.\.\/dep"/,
   );
   await tools.call("run_command", { command: "rm -r app/node_modules" });
-  expect(await tools.call("npm_install", { path: "app", clean: true })).toMatchObject({ structured: { added: 1 } });
+  expect(await tools.call("npm_install", { path: "app", clean: true })).toMatchObject({ value: { added: 1 } });
 });
 
 it("runs scripts with arguments as they stand, and tells of their failure", async () => {
   await using tools = await openPackage();
   const run = await tools.call("npm_run", { path: "app", script: "greet", args: ["--flag", "a b", "$HOME"], env: { GREETING: "you" } });
-  expect(run.structured).toMatchObject({ exit_code: 0, stderr: "err\n", timed_out: false, truncated: false });
-  expect(String(run.structured?.["stdout"])).toMatch(/hello you\n\[ '--flag', 'a b', '\$HOME' \]\n$/);
+  expect(run.value).toMatchObject({ exit_code: 0, stderr: "err\n", timed_out: false, truncated: false });
+  expect(String(run.value["stdout"])).toMatch(/hello you\n\[ '--flag', 'a b', '\$HOME' \]\n$/);
   const test = await tools.call("npm_test", { path: "app" });
   expect(test.isError).toBeUndefined();
-  expect(test.structured).toMatchObject({ exit_code: 3, stdout: expect.stringContaining("ci: true\n") });
-  expect(textOf(test)).toMatch(/--- result ---\nexit_code: 3\nduration_ms: \d+$/);
+  expect(test.value).toMatchObject({ exit_code: 3, stdout: expect.stringContaining("ci: true\n") });
+  expect(textOf(test)).toMatch(/\n\[exit_code: 3, duration_ms: \d+\]$/);
 });
 
 it("tells what npm said when it fails", async () => {
@@ -46,7 +46,7 @@ it("tells what npm said when it fails", async () => {
   expect(textOf(await tools.call("npm_install", { path: "app", clean: true }))).toMatch(
     /^COMMAND_FAILED: npm ci exited with 1:\n[\s\S]*lock/,
   );
-  expect(await tools.call("npm_run", { path: "app", script: "missing" })).toMatchObject({ structured: { exit_code: 1 } });
+  expect(await tools.call("npm_run", { path: "app", script: "missing" })).toMatchObject({ value: { exit_code: 1 } });
 });
 
 it.each([

@@ -6,7 +6,7 @@ it("answers output and exit code, and takes a non-zero exit as a result", async 
   await using tools = await openToolCaller();
   const result = await tools.call("run_command", { command: "echo out; echo err >&2; exit 4" });
   expect(result.isError).toBeUndefined();
-  expect(result.structured).toMatchObject({
+  expect(result.value).toMatchObject({
     stdout: "out\n",
     stderr: "err\n",
     exit_code: 4,
@@ -14,20 +14,20 @@ it("answers output and exit code, and takes a non-zero exit as a result", async 
     timed_out: false,
     truncated: false,
   });
-  expect(textOf(result)).toMatch(/^--- stdout ---\nout\n--- stderr ---\nerr\n--- result ---\nexit_code: 4\nduration_ms: \d+$/);
+  expect(textOf(result)).toMatch(/^out\n--- stderr ---\nerr\n\[exit_code: 4, duration_ms: \d+\]$/);
 });
 
 it("keeps files between calls in the caller's default sandbox", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "echo kept > a.txt" });
-  expect(await tools.call("run_command", { command: "cat a.txt" })).toMatchObject({ structured: { stdout: "kept\n" } });
+  expect(await tools.call("run_command", { command: "cat a.txt" })).toMatchObject({ value: { stdout: "kept\n" } });
 });
 
 it("runs in the sandbox that is named", async () => {
   await using tools = await openToolCaller();
   const { id } = await tools.sandboxes.create(LOCAL, { env: { WHO: "other" } }, new AbortController().signal);
   expect(await tools.call("run_command", { command: "echo $WHO", sandbox: id })).toMatchObject({
-    structured: { stdout: "other\n" },
+    value: { stdout: "other\n" },
   });
   expect(textOf(await tools.call("run_command", { command: "true", sandbox: "unknown" }))).toMatch(/^SANDBOX_NOT_FOUND: /);
 });
@@ -36,31 +36,31 @@ it("starts where and with what the caller says", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "mkdir -p sub" });
   const result = await tools.call("run_command", { command: 'basename "$PWD"; echo "$A"', cwd: "sub", env: { A: "a b" } });
-  expect(result.structured).toMatchObject({ stdout: "sub\na b\n" });
+  expect(result.value).toMatchObject({ stdout: "sub\na b\n" });
 });
 
 it("stops a command at its time limit, and says so", async () => {
   await using tools = await openToolCaller();
   const result = await tools.call("run_command", { command: "echo before; sleep 600", timeout_ms: 300 });
-  expect(result.structured).toMatchObject({ stdout: "before\n", timed_out: true });
+  expect(result.value).toMatchObject({ stdout: "before\n", timed_out: true });
   expect(textOf(result)).toContain("timed_out: true");
 });
 
 it("gives the command no input", async () => {
   await using tools = await openToolCaller();
-  expect(await tools.call("run_command", { command: "cat; echo end" })).toMatchObject({ structured: { stdout: "end\n" } });
+  expect(await tools.call("run_command", { command: "cat; echo end" })).toMatchObject({ value: { stdout: "end\n" } });
 });
 
 it("does not wait for what it leaves in the background", async () => {
   await using tools = await openToolCaller();
   const result = await tools.call("run_command", { command: "sleep 600 & echo started" });
-  expect(result.structured).toMatchObject({ stdout: "started\n", exit_code: 0 });
+  expect(result.value).toMatchObject({ stdout: "started\n", exit_code: 0 });
 });
 
 it("keeps both ends of a long output", async () => {
   await using tools = await openToolCaller();
   const result = await tools.call("run_command", { command: "seq 1 100000" });
-  expect(result.structured).toMatchObject({
+  expect(result.value).toMatchObject({
     truncated: true,
     stdout: expect.stringMatching(/^1\n2\n[\s\S]*bytes cut[\s\S]*99999\n100000\n$/),
   });
@@ -87,7 +87,7 @@ it.each([
 it("takes the longest command that Linux takes", async () => {
   await using tools = await openToolCaller();
   const result = await tools.call("run_command", { command: `true ${"x".repeat(131_066)}` });
-  expect(result.structured).toMatchObject({ exit_code: 0 });
+  expect(result.value).toMatchObject({ exit_code: 0 });
 });
 
 it("tells of a missing folder", async () => {

@@ -13,13 +13,13 @@ it("finds files by a glob at any depth, or below a folder", async () => {
   await using tools = await openToolCaller();
   await write(tools, { "a.ts": "", "src/b.ts": "", "src/deep/c.ts": "", "src/d.js": "", "-x.ts": "" });
   const all = await tools.call("search_files", { pattern: "*.ts" });
-  expect(all.structured).toEqual({
+  expect(all.value).toEqual({
     path: "/home/user",
     files: ["-x.ts", "a.ts", "src/b.ts", "src/deep/c.ts"],
     truncated: false,
   });
   expect(textOf(all)).toBe('4 files match "*.ts" in /home/user\n-x.ts\na.ts\nsrc/b.ts\nsrc/deep/c.ts');
-  const below = (args: object) => tools.call("search_files", args).then(({ structured }) => structured?.["files"]);
+  const below = (args: object) => tools.call("search_files", args).then(({ value }) => value["files"]);
   expect(await below({ pattern: "src/*.ts" })).toEqual(["src/b.ts"]);
   expect(await below({ pattern: "*.{ts,js}", path: "src" })).toEqual(["src/b.ts", "src/d.js", "src/deep/c.ts"]);
   expect(await below({ pattern: "**/c.ts", path: "/home/user/src" })).toEqual(["/home/user/src/deep/c.ts"]);
@@ -31,7 +31,7 @@ it("finds files by a glob at any depth, or below a folder", async () => {
 it("leaves out what .gitignore does, until it is asked for", async () => {
   await using tools = await openToolCaller();
   await write(tools, { ".gitignore": "out/\n", "out/x.js": "needle", "src/x.js": "needle", ".env.js": "needle", ".git/x.js": "needle" });
-  const files = async (name: string, args: object) => (await tools.call(name, args)).structured?.["files"];
+  const files = async (name: string, args: object) => (await tools.call(name, args)).value["files"];
   expect(await files("search_files", { pattern: "x.js" })).toEqual(["src/x.js"]);
   expect(await files("search_files", { pattern: "x.js", include_ignored: true })).toEqual(["out/x.js", "src/x.js"]);
   const counts = [".env.js", "src/x.js"].map((path) => ({ path, count: 1 }));
@@ -42,7 +42,7 @@ it("shows each match with its line, and those around it", async () => {
   await using tools = await openToolCaller();
   await write(tools, { "a.txt": "one\ntwo needle\nthree\nfour\nfive\nsix needle needle\n", "b.txt": "needle\r\nlast" });
   const plain = await tools.call("search_content", { pattern: "needle" });
-  expect(plain.structured).toEqual({
+  expect(plain.value).toEqual({
     mode: "content",
     path: "/home/user",
     matches: [
@@ -54,7 +54,7 @@ it("shows each match with its line, and those around it", async () => {
   });
   expect(textOf(plain)).toBe("3 lines match\n\na.txt\n2: two needle\n6: six needle needle\n\nb.txt\n1: needle");
   const around = await tools.call("search_content", { pattern: "needle$", context: 1 });
-  expect(around.structured).toMatchObject({
+  expect(around.value).toMatchObject({
     matches: [
       { line: 2, before: ["one"], after: ["three"] },
       { line: 6, before: ["five"] },
@@ -75,7 +75,7 @@ it("counts lines and names files", async () => {
     { path: "new\nline", count: 1 },
     { path: "sub/b.md", count: 1 },
   ];
-  expect(count.structured).toMatchObject({ mode: "count", files });
+  expect(count.value).toMatchObject({ mode: "count", files });
   expect(textOf(count)).toBe('3 files have matches\n2\ta.txt\n1\t"new\\nline"\n1\tsub/b.md');
   const one = await tools.call("search_content", { pattern: "x", mode: "files", include: ["*.md", "*.txt"], exclude: "sub" });
   expect(textOf(one)).toBe("1 files have matches\na.txt");
@@ -85,7 +85,7 @@ it("searches one file, whatever it is called", async () => {
   await using tools = await openToolCaller();
   await write(tools, { "--help": "needle", "sub/-e": "needle" });
   for (const path of ["--help", "sub/-e"]) {
-    expect((await tools.call("search_content", { pattern: "needle", path })).structured).toMatchObject({
+    expect((await tools.call("search_content", { pattern: "needle", path })).value).toMatchObject({
       matches: [{ path, line: 1 }],
     });
   }
@@ -94,7 +94,7 @@ it("searches one file, whatever it is called", async () => {
 it("takes patterns as they are", async () => {
   await using tools = await openToolCaller();
   await write(tools, { a: "-v (x) A.B\n" });
-  const found = async (args: object) => (await tools.call("search_content", args)).structured?.["matches"];
+  const found = async (args: object) => (await tools.call("search_content", args)).value["matches"];
   expect(await found({ pattern: "-v" })).toHaveLength(1);
   expect(await found({ pattern: "(x)", literal: true })).toHaveLength(1);
   expect(await found({ pattern: "(x) a" })).toHaveLength(0);
@@ -109,20 +109,20 @@ it("bounds long lines, long records and long results, and says so", async () => 
       "head -c 3000 /dev/zero | tr '\\0' x > long; echo needle >> long; head -c 2000000 /dev/zero | tr '\\0' y > huge; echo needle >> huge; yes needle | head -100000 > many",
   });
   const long = await tools.call("search_content", { pattern: "needle", path: "long" });
-  expect(long.structured).toMatchObject({
+  expect(long.value).toMatchObject({
     matches: [{ line: 1, text: expect.stringMatching(/^\.\.\.x{100}needle$/) }],
     truncated: false,
   });
   const huge = await tools.call("search_content", { pattern: "needle", path: "huge" });
   expect(textOf(huge)).toContain("[1 matches on lines of more than 1048576 bytes are not shown]");
   const many = await tools.call("search_content", { pattern: "needle", path: "many" });
-  expect(many.structured).toMatchObject({ truncated: true, matches: { length: 200 } });
+  expect(many.value).toMatchObject({ truncated: true, matches: { length: 200 } });
   expect(textOf(many)).toMatch(
     /\n\[3800 more lines: read on with read_result, uri \S+\?offset=\d+\. There are still more; search a smaller/,
   );
   expect(await readRest(tools, many)).toEqual(Array.from({ length: 3_800 }, (_, index) => `${index + 201}: needle`));
   const more = await tools.call("search_content", { pattern: "needle", path: "many", limit: 300 });
-  expect(more.structured).toMatchObject({ matches: { length: 300 } });
+  expect(more.value).toMatchObject({ matches: { length: 300 } });
 });
 
 it("keeps what it does not show of other searches too", async () => {
@@ -130,11 +130,11 @@ it("keeps what it does not show of other searches too", async () => {
   await tools.call("run_command", { command: "mkdir src; cd src; for i in $(seq 100 130); do echo 'log(1);' > $i.ts; done" });
   for (const mode of ["files", "count"]) {
     const found = await tools.call("search_content", { pattern: "log", mode, limit: 30 });
-    expect(found.structured).toMatchObject({ truncated: true, files: { length: 30 } });
+    expect(found.value).toMatchObject({ truncated: true, files: { length: 30 } });
     expect(await readRest(tools, found)).toEqual([`${mode === "count" ? "1\t" : ""}src/130.ts`]);
   }
   const code = await tools.call("search_code", { pattern: "log($A)", limit: 30 });
-  expect(code.structured).toMatchObject({ truncated: true, matches: { length: 30 } });
+  expect(code.value).toMatchObject({ truncated: true, matches: { length: 30 } });
   expect(await readRest(tools, code)).toEqual(["", "src/130.ts:1 (column 1)", "log(1)"]);
 });
 
@@ -142,7 +142,7 @@ it("bounds the list of files", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "mkdir many; cd many; seq -f f%g 1 1500 | xargs touch" });
   const result = await tools.call("search_files", { pattern: "f*" });
-  expect(result.structured).toMatchObject({ truncated: true, files: { length: 1_000 } });
+  expect(result.value).toMatchObject({ truncated: true, files: { length: 1_000 } });
   const rest = await readRest(tools, result);
   expect(rest).toHaveLength(500);
   expect(rest.at(-1)).toBe("many/f999");
@@ -151,7 +151,7 @@ it("bounds the list of files", async () => {
 it("passes over binary files, and reads what is no UTF-8", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "printf 'needle\\0' > bin; printf 'needle \\377\\n' > latin" });
-  expect((await tools.call("search_content", { pattern: "needle" })).structured).toMatchObject({
+  expect((await tools.call("search_content", { pattern: "needle" })).value).toMatchObject({
     matches: [{ path: "latin", text: "needle \ufffd" }],
   });
 });
@@ -163,15 +163,15 @@ it("finds code by its structure", async () => {
     "b.py": "def f(x):\n    return log(x)\n",
   });
   const calls = await tools.call("search_code", { pattern: "foo.log($$$ARGS)" });
-  expect(calls.structured).toEqual({
+  expect(calls.value).toEqual({
     path: "/home/user",
     matches: [{ path: "a.ts", line: 2, end_line: 4, column: 1, text: "foo.log(\n  1,\n  'é')" }],
     truncated: false,
   });
   expect(textOf(calls)).toBe("1 places match\n\na.ts:2-4 (column 1)\nfoo.log(\n  1,\n  'é')");
   const python = await tools.call("search_code", { pattern: "log($X)", lang: "python" });
-  expect(python.structured).toMatchObject({ matches: [{ path: "b.py", line: 2 }] });
-  expect((await tools.call("search_code", { pattern: "nothing($X)" })).structured).toMatchObject({ matches: [] });
+  expect(python.value).toMatchObject({ matches: [{ path: "b.py", line: 2 }] });
+  expect((await tools.call("search_code", { pattern: "nothing($X)" })).value).toMatchObject({ matches: [] });
 });
 
 it.each([

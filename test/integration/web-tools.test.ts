@@ -80,8 +80,8 @@ const visit = (url: string, more: object = {}): Promise<ToolResult> => call("web
 
 describe("a page", () => {
   it.each(["/article", "/packed", "/moved"])("%s is read as Markdown of its main text, with whole links", async (path) => {
-    const { structured, isError } = await visit(`${origin.url}${path}`);
-    const { content, ...facts } = structured as { content: string };
+    const { value, isError } = await visit(`${origin.url}${path}`);
+    const { content, ...facts } = value as { content: string };
     expect(isError).toBeUndefined();
     expect(facts).toMatchObject({ status: 200, title: "On jars", content_type: "text/html", next_offset: null, incomplete: false });
     expect(content).toContain("A bell jar is a cover of glass");
@@ -99,17 +99,17 @@ describe("a page", () => {
   });
 
   it("is decoded as its server says", async () => {
-    expect((await visit(`${origin.url}/latin`)).structured).toMatchObject({ title: "caf\u00e9", content: "caf\u00e9" });
+    expect((await visit(`${origin.url}/latin`)).value).toMatchObject({ title: "caf\u00e9", content: "caf\u00e9" });
   });
 
   it("that is no HTML comes as it is, whatever its status", async () => {
-    expect((await visit(`${origin.url}/data.json`)).structured).toMatchObject({ content: '{"a": 1}', status: 200 });
-    expect((await visit(`${origin.url}/none`)).structured).toMatchObject({ content: "There is no such page", status: 404 });
+    expect((await visit(`${origin.url}/data.json`)).value).toMatchObject({ content: '{"a": 1}', status: 200 });
+    expect((await visit(`${origin.url}/none`)).value).toMatchObject({ content: "There is no such page", status: 404 });
   });
 
   it("that is long is cut at a line, and read on by range", async () => {
-    const { structured } = await visit(`${origin.url}/long`, { max_bytes: 1_000 });
-    const { content, next_offset: next, rest_uri: uri } = structured as { content: string; next_offset: number; rest_uri: string };
+    const { value } = await visit(`${origin.url}/long`, { max_bytes: 1_000 });
+    const { content, next_offset: next, rest_uri: uri } = value as { content: string; next_offset: number; rest_uri: string };
     expect(content).toMatch(/\nline \d+\n$/);
     const last = Number(/line (\d+)\n$/.exec(content)?.[1]);
     const rest = await call("read_result", { uri, offset: next, limit: 100 });
@@ -117,7 +117,7 @@ describe("a page", () => {
   });
 
   it("that grows as it is unpacked is read to a bound", async () => {
-    expect((await visit(`${origin.url}/bomb`)).structured).toMatchObject({ incomplete: true, total_bytes: 2 * 1_048_576 });
+    expect((await visit(`${origin.url}/bomb`)).value).toMatchObject({ incomplete: true, total_bytes: 2 * 1_048_576 });
   });
 });
 

@@ -16,12 +16,15 @@ it("keeps what the library exports", () => {
       "createLocalSandboxes",
       "createRemoteSandboxes",
       "createSecretStore",
+      "dataResult",
+      "defineDataTool",
       "defineTool",
       "loadConfig",
       "openOwnListeners",
       "openRuntime",
       "openRuntimes",
       "parseNetworkPolicy",
+      "textResult",
     ]
   `);
 });

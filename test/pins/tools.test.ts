@@ -14,77 +14,80 @@ const interpreter = {
 const search = { search: () => Promise.reject(new Error("nothing is searched here")) };
 const shells = createShellSessions(config);
 const texts = createTestTexts();
-const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), shells, texts, web: { search }, config }).map(describeTool);
+const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), shells, texts, web: { search }, config }).map((tool) => ({
+  ...describeTool(tool),
+  value: tool.value?.schema,
+}));
 
 /** Models and their prompts know these names and arguments. */
 it("keeps every built-in tool with its arguments and results", () => {
   const keys = (schema: unknown) => Object.keys((schema as { properties?: object } | undefined)?.properties ?? {}).join(" ");
-  expect(tools.map(({ name, inputSchema, outputSchema }) => `${name}: ${keys(inputSchema)} -> ${keys(outputSchema)}`))
-    .toMatchInlineSnapshot(`
-      [
-        "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name sandbox -> status stdout stderr exit_code duration_ms truncated",
-        "run_code: code lang language context_id sandbox -> stdout stderr results error",
-        "run_command: command cwd env timeout_ms sandbox -> stdout stderr exit_code signal duration_ms timed_out truncated",
-        "shell_run: session command timeout_ms sandbox -> session stdout stderr exit_code cwd duration_ms timed_out truncated created ended",
-        "run_background: command cwd env sandbox -> process_id state exit_code pid",
-        "process_list: sandbox -> processes",
-        "process_output: process_id offset max_bytes wait_ms sandbox -> process_id state exit_code pid output offset next_offset total_bytes lost_bytes",
-        "process_input: process_id text close sandbox -> process_id bytes_written closed",
-        "process_stop: process_id signal grace_ms sandbox -> process_id state exit_code pid killed",
-        "read_file: path start_line end_line line_numbers encoding sandbox -> path content encoding size start_line end_line truncated mime_type",
-        "write_file: path content encoding mode sandbox -> path size undo_problem",
-        "edit_file: path edits sandbox -> path replacements size diff truncated undo_problem",
-        "apply_patch: patch cwd sandbox -> files undo_problem",
-        "undo_edit: path force sandbox -> path existed levels_left diff truncated",
-        "list_directory: path depth ignore sandbox -> path entries truncated",
-        "create_directory: path sandbox -> path created",
-        "move_file: source destination overwrite sandbox -> source destination",
-        "delete_file: path recursive sandbox -> path type undo_problem",
-        "file_info: path sandbox -> path type size mode owner group modified_at links target resolved",
-        "search_files: pattern path include_ignored sandbox -> path files truncated",
-        "search_content: pattern path include exclude context mode ignore_case literal limit include_ignored sandbox -> mode path matches files truncated",
-        "search_code: pattern path language lang include limit include_ignored sandbox -> path matches truncated",
-        "sandbox_create: template runtime cpu memory_mb timeout_s metadata -> id short_id ip created_at",
-        "sandbox_exec: id cmd cwd env timeout_s -> stdout stderr exit_code signal timed_out truncated",
-        "sandbox_read_file: id path -> content_base64 size",
-        "sandbox_write_file: id path content_base64 mode -> ok",
-        "sandbox_run_code: id code lang language context_id -> stdout stderr results error",
-        "sandbox_snapshot: id description -> snapshot_id zfs_snapshot created_at",
-        "sandbox_fork: snapshot_id cpu memory_mb -> id short_id ip",
-        "sandbox_network: allow sandbox -> allow at_most",
-        "sandbox_kill: id -> ok",
-        "sandbox_list: state_filter cursor limit -> sandboxes next_cursor",
-        "register_port: port sandbox -> port url path_url listening",
-        "list_ports: sandbox -> ports truncated",
-        "read_result: uri offset limit -> text offset next_offset total_bytes",
-        "todo_read: sandbox -> todos",
-        "todo_write: todos sandbox -> todos",
-        "git_status: path sandbox -> branch commit upstream ahead behind clean entries truncated",
-        "git_diff: path staged from to paths context sandbox -> files patch truncated",
-        "git_log: path revision max_count skip author grep since until paths sandbox -> commits truncated",
-        "git_add: path paths all sandbox -> branch commit upstream ahead behind clean entries truncated",
-        "git_commit: path message all amend allow_empty no_verify author_name author_email sandbox -> commit branch subject author files insertions deletions",
-        "git_branch: path action name new_name start force remotes sandbox -> branches current truncated",
-        "git_checkout: path branch create revision paths sandbox -> branch commit upstream ahead behind clean entries truncated",
-        "git_clone: url path branch depth credential timeout_ms sandbox -> path branch commit url",
-        "git_push: path remote branch set_upstream force_with_lease tags credential timeout_ms sandbox -> remote updates",
-        "git_pull: path remote branch strategy credential timeout_ms sandbox -> before after updated files",
-        "npm_install: path packages dev exact clean ignore_scripts timeout_ms sandbox -> added removed changed duration_ms",
-        "npm_run: script args path env timeout_ms sandbox -> stdout stderr exit_code duration_ms timed_out truncated",
-        "npm_test: args path env timeout_ms sandbox -> stdout stderr exit_code duration_ms timed_out truncated",
-        "web_visit: url whole_page max_bytes sandbox -> url status content_type title content total_bytes next_offset rest_uri incomplete",
-        "web_search: query -> results answer",
-        "search_tools: query limit -> tools total",
-        "describe_tool: name -> name title description input_schema output_schema annotations",
-        "call_tool: name arguments -> ",
-      ]
-    `);
+  const answer = ({ outputSchema, value }: (typeof tools)[number]) => (outputSchema ? `data ${keys(outputSchema)}` : `text ${keys(value)}`);
+  expect(tools.map((tool) => `${tool.name}: ${keys(tool.inputSchema)} -> ${answer(tool)}`)).toMatchInlineSnapshot(`
+    [
+      "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name sandbox -> text status stdout stderr exit_code duration_ms truncated",
+      "run_code: code lang language context_id sandbox -> text stdout stderr results error",
+      "run_command: command cwd env timeout_ms sandbox -> text stdout stderr exit_code signal duration_ms timed_out truncated",
+      "shell_run: session command timeout_ms sandbox -> text session stdout stderr exit_code cwd duration_ms timed_out truncated created ended",
+      "run_background: command cwd env sandbox -> data process_id state exit_code pid",
+      "process_list: sandbox -> data processes",
+      "process_output: process_id offset max_bytes wait_ms sandbox -> text process_id state exit_code pid output offset next_offset total_bytes lost_bytes",
+      "process_input: process_id text close sandbox -> data process_id bytes_written closed",
+      "process_stop: process_id signal grace_ms sandbox -> data process_id state exit_code pid killed",
+      "read_file: path start_line end_line line_numbers encoding sandbox -> text path content encoding size start_line end_line truncated mime_type",
+      "write_file: path content encoding mode sandbox -> text path size undo_problem",
+      "edit_file: path edits sandbox -> text path replacements size diff truncated undo_problem",
+      "apply_patch: patch cwd sandbox -> text files undo_problem",
+      "undo_edit: path force sandbox -> text path existed levels_left diff truncated",
+      "list_directory: path depth ignore sandbox -> text path entries truncated",
+      "create_directory: path sandbox -> text path created",
+      "move_file: source destination overwrite sandbox -> text source destination",
+      "delete_file: path recursive sandbox -> text path type undo_problem",
+      "file_info: path sandbox -> data path type size mode owner group modified_at links target resolved",
+      "search_files: pattern path include_ignored sandbox -> text path files truncated",
+      "search_content: pattern path include exclude context mode ignore_case literal limit include_ignored sandbox -> text mode path matches files truncated",
+      "search_code: pattern path language lang include limit include_ignored sandbox -> text path matches truncated",
+      "sandbox_create: template runtime cpu memory_mb timeout_s metadata -> data id short_id ip created_at",
+      "sandbox_exec: id cmd cwd env timeout_s -> text stdout stderr exit_code signal timed_out truncated",
+      "sandbox_read_file: id path -> data content_base64 size",
+      "sandbox_write_file: id path content_base64 mode -> data ok",
+      "sandbox_run_code: id code lang language context_id -> text stdout stderr results error",
+      "sandbox_snapshot: id description -> data snapshot_id zfs_snapshot created_at",
+      "sandbox_fork: snapshot_id cpu memory_mb -> data id short_id ip",
+      "sandbox_network: allow sandbox -> data allow at_most",
+      "sandbox_kill: id -> data ok",
+      "sandbox_list: state_filter cursor limit -> data sandboxes next_cursor",
+      "register_port: port sandbox -> data port url path_url listening",
+      "list_ports: sandbox -> data ports truncated",
+      "read_result: uri offset limit -> text text offset next_offset total_bytes",
+      "todo_read: sandbox -> data todos",
+      "todo_write: todos sandbox -> data todos",
+      "git_status: path sandbox -> text branch commit upstream ahead behind clean entries truncated",
+      "git_diff: path staged from to paths context sandbox -> text files patch truncated",
+      "git_log: path revision max_count skip author grep since until paths sandbox -> text commits truncated",
+      "git_add: path paths all sandbox -> text branch commit upstream ahead behind clean entries truncated",
+      "git_commit: path message all amend allow_empty no_verify author_name author_email sandbox -> text commit branch subject author files insertions deletions",
+      "git_branch: path action name new_name start force remotes sandbox -> text branches current truncated",
+      "git_checkout: path branch create revision paths sandbox -> text branch commit upstream ahead behind clean entries truncated",
+      "git_clone: url path branch depth credential timeout_ms sandbox -> text path branch commit url",
+      "git_push: path remote branch set_upstream force_with_lease tags credential timeout_ms sandbox -> text remote updates",
+      "git_pull: path remote branch strategy credential timeout_ms sandbox -> text before after updated files",
+      "npm_install: path packages dev exact clean ignore_scripts timeout_ms sandbox -> text added removed changed duration_ms",
+      "npm_run: script args path env timeout_ms sandbox -> text stdout stderr exit_code duration_ms timed_out truncated",
+      "npm_test: args path env timeout_ms sandbox -> text stdout stderr exit_code duration_ms timed_out truncated",
+      "web_visit: url whole_page max_bytes sandbox -> text url status content_type title content total_bytes next_offset rest_uri incomplete",
+      "web_search: query -> text results answer",
+      "search_tools: query limit -> data tools total",
+      "describe_tool: name -> data name title description input_schema output_schema annotations",
+      "call_tool: name arguments -> text ",
+    ]
+  `);
 });
 
 /** What clients check arguments and results against: a bound, a type or a required field that changes breaks callers. */
 it("keeps every built-in tool's schemas and hints", async () => {
   const pinned = Object.fromEntries(
-    tools.map(({ name, inputSchema, outputSchema, annotations }) => [name, { annotations, inputSchema, outputSchema }]),
+    tools.map(({ name, inputSchema, outputSchema, value, annotations }) => [name, { annotations, inputSchema, outputSchema, value }]),
   );
   await expect(`${JSON.stringify(pinned, null, 2)}\n`).toMatchFileSnapshot("./tool-schemas.snap");
 });

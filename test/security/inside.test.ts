@@ -11,6 +11,7 @@ import type { CliHome } from "../support/belljar-cli.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
 import { CLI } from "../support/served-home.ts";
 import { verifies } from "./verifies.ts";
+import { shownData } from "../support/shown-result.ts";
 
 /** A program of the host on every address of it, which is not Belljar's. */
 async function openNeighbour(): Promise<{ readonly port: number } & AsyncDisposable> {
@@ -54,8 +55,8 @@ async function openMcpListener(cli: CliHome): Promise<{ readonly port: number } 
   const client = new Client({ name: "test", version: "1" });
   const env = { PATH: process.env["PATH"] ?? "", BELLJAR_HOME: cli.home, BELLJAR_STORAGE: "home" };
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp"], env, cwd: cli.folder }));
-  const { structuredContent } = await client.callTool({ name: "register_port", arguments: { port: 8000 } });
-  const { path_url: url } = structuredContent as { path_url: string };
+  const made = await client.callTool({ name: "register_port", arguments: { port: 8000 } });
+  const { path_url: url } = shownData(made) as { path_url: string };
   return { port: Number(new URL(url).port), [Symbol.asyncDispose]: () => client.close() };
 }
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { createCatalog } from "../../src/catalog/catalog.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { fixedTools } from "../../src/catalog/tool-source.ts";
-import { defineTool } from "../../src/catalog/tool.ts";
+import { defineDataTool, defineTool } from "../../src/catalog/tool.ts";
 import type { ToolContext } from "../../src/catalog/tool.ts";
 import { dataResult, textResult } from "../../src/catalog/tool-result.ts";
 import { createNoSandboxes } from "./no-sandboxes.ts";
@@ -39,7 +39,7 @@ export function createCallProbe(): CallProbe {
 
 const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-const echo = defineTool({
+const echo = defineDataTool({
   name: "echo",
   title: "Echo",
   description: "Answers the text that it is given",
@@ -48,7 +48,7 @@ const echo = defineTool({
   input: z.strictObject({ text: z.string() }),
   output: z.object({ text: z.string() }),
   async run(_context, { text }) {
-    return dataResult({ text }, text);
+    return dataResult({ text });
   },
 });
 

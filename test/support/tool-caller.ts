@@ -20,6 +20,15 @@ export interface ToolCallerOptions {
   readonly home?: Partial<LocalSandboxesOptions>;
 }
 
+/** A result whose value the built-in tools made: an object, of a failure its code and message. */
+export interface CalledResult extends ToolResult {
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+export function toCalled(result: ToolResult): CalledResult {
+  return { ...result, value: Object(result.value) as CalledResult["value"] };
+}
+
 /** One pool for all callers of a test process, with which its workers end: each costs a start of Node. */
 const texts = createTestTexts();
 
@@ -46,8 +55,8 @@ export async function openToolCaller({ snippetsDirectory, programs = findPackage
   return {
     catalog,
     sandboxes: place.sandboxes,
-    call: (name: string, args: unknown, options: Partial<CallOptions> = {}): Promise<ToolResult> =>
-      catalog.call(LOCAL, name, args, { signal: new AbortController().signal, ...options }),
+    call: (name: string, args: unknown, options: Partial<CallOptions> = {}): Promise<CalledResult> =>
+      catalog.call(LOCAL, name, args, { signal: new AbortController().signal, ...options }).then(toCalled),
     async [Symbol.asyncDispose]() {
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
@@ -65,9 +74,9 @@ export async function readRest(
   let text = "";
   let offset: unknown;
   do {
-    const part = (await caller.call("read_result", { uri, ...(offset !== undefined && { offset }) })).structured;
-    text += String(part?.["text"]);
-    offset = part?.["next_offset"];
+    const part = (await caller.call("read_result", { uri, ...(offset !== undefined && { offset }) })).value;
+    text += String(part["text"]);
+    offset = part["next_offset"];
   } while (typeof offset === "number");
   return text.replace(/\n$/, "").split("\n");
 }

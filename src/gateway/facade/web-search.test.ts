@@ -74,7 +74,7 @@ async function openSearch(status: number, answer: string) {
 it("searches through the caller's tool server, with the credential that was given for it", async () => {
   await using place = await openSearch(200, JSON.stringify(RESULTS));
   const result = await place.search("bell jars");
-  expect(result.structured).toEqual({
+  expect(result.value).toEqual({
     results: [{ title: "Jars", url: "http://jars.test/", snippet: "All of them" }],
     answer: null,
   });
@@ -119,7 +119,7 @@ it.each([
 
 it.each(["a plain text", JSON.stringify({ said: "no list" })])("answers %s as it is, without the key", async (answer) => {
   await using place = await openSearch(200, answer);
-  expect((await place.search("x")).structured).toEqual({ results: [], answer });
+  expect((await place.search("x")).value).toEqual({ results: [], answer });
   await using echo = await openSearch(200, JSON.stringify({ echo: `Bearer ${KEY}` }));
   expect(JSON.stringify(await echo.search("x"))).not.toContain(KEY);
 });

@@ -35,11 +35,11 @@ describe.each(ERAS)("a stdio client with version negotiation %s", (era) => {
     expect(tools[0]).toMatchObject({ title: "Echo", inputSchema: { type: "object", required: ["text"] } });
   });
 
-  it("gets text and structured content", async () => {
+  it("gets data as a text and as a structure", async () => {
     await using server = openServer();
     const client = await connect(server, era);
     const result = await client.callTool({ name: "echo", arguments: { text: "grüezi" } });
-    expect(result).toMatchObject({ content: [{ type: "text", text: "grüezi" }], structuredContent: { text: "grüezi" } });
+    expect(result).toMatchObject({ content: [{ type: "text", text: '{"text":"grüezi"}' }], structuredContent: { text: "grüezi" } });
   });
 
   it("gets bad arguments as a result that a model can act on", async () => {

@@ -45,4 +45,4 @@ export const createOptionsSchema = z.strictObject({
 
 export type CreateOptions = DeepReadonly<z.output<typeof createOptionsSchema>>;
 
-type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;
+export type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;

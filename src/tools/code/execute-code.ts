@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import { LANGUAGES } from "../../interpreter/language.ts";
@@ -9,7 +9,7 @@ import { heldBytes } from "../../interpreter/output-window.ts";
 import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { loadSnippet } from "../../interpreter/snippets.ts";
 import { openOutputProgress } from "../output-progress.ts";
-import { outputText } from "../output-text.ts";
+import { factLine, outputText } from "../output-text.ts";
 import { sandboxArgument } from "../sandbox-argument.ts";
 import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
@@ -85,7 +85,7 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
     toolset: "code",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     input: Input,
-    output: Output,
+    value: Output,
     async run(context, args) {
       const program = await toProgram(args, snippetsDirectory);
       using progress = openOutputProgress((told) => context.progress(told));
@@ -129,7 +129,7 @@ async function openSnippet(name: string, directory: string | undefined) {
   );
 }
 
-function toToolResult(context: ToolContext, result: ProgramResult): ToolResult {
+function toToolResult(context: ToolContext, result: ProgramResult): TextResult {
   const { status } = result;
   const { truncated, ...streams } = showOutput(context, result.windows);
   const failure = status === "success" ? "" : `Execution Failed (${status}): ${describeFailure(result)}\n\n`;
@@ -140,7 +140,9 @@ function toToolResult(context: ToolContext, result: ProgramResult): ToolResult {
     duration_ms: Math.round(result.durationMs),
     truncated,
   };
-  return { ...dataResult(facts, failure + outputText(streams)), isError: status !== "success" };
+  const { exit_code, duration_ms } = facts;
+  const text = `${failure}${outputText(streams)}${factLine({ exit_code, duration_ms, truncated })}`;
+  return { ...textResult(facts, text), isError: status !== "success" };
 }
 
 function describeFailure({ status, phase, exitCode, signal, outOfMemory, durationMs }: ProgramResult): string {

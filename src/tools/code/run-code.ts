@@ -30,7 +30,7 @@ export const runCode = defineTool({
   toolset: "code",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({ ...contextArguments, sandbox: sandboxArgument(DEFAULT_SANDBOX) }),
-  output: ContextResult,
+  value: ContextResult,
   async run(context, { sandbox: id }) {
     if (id !== undefined) await context.sandbox(id);
     throw noContexts();

@@ -1,12 +1,14 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import type { Tool } from "../../catalog/tool.ts";
+import { zodSchema } from "../../catalog/tool-schema.ts";
 
 const Input = z.strictObject({
   name: z.string().min(1).max(100).describe("Name of the tool to run"),
   arguments: z.record(z.string(), z.unknown()).optional().describe("Its arguments, as describe_tool shows them; default none"),
 });
 
-export const callTool = defineTool({
+/** It answers what the tool answers that it calls: text or data. */
+export const callTool: Tool<z.output<typeof Input>> = {
   name: "call_tool",
   title: "Call a tool",
   description:
@@ -14,7 +16,7 @@ export const callTool = defineTool({
   toolset: "discovery",
   role: "discovery",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  input: Input,
+  input: zodSchema(Input),
   delegates: true,
   run: (context, { name, arguments: args = {} }) => context.call(name, args),
-});
+};

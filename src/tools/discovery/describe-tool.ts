@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 
 const Input = z.strictObject({ name: z.string().min(1).max(100).describe("Name of the tool, as search_tools gives it") });
@@ -13,7 +13,7 @@ const Output = z.object({
   annotations: z.record(z.string(), z.unknown()),
 });
 
-export const describeToolTool = defineTool({
+export const describeToolTool = defineDataTool({
   name: "describe_tool",
   title: "Describe a tool",
   description: "Returns what a tool does and the JSON Schema of its arguments, so that you can run it with call_tool.",
@@ -25,7 +25,6 @@ export const describeToolTool = defineTool({
   output: Output,
   async run(context, { name }) {
     const { title, description, inputSchema, outputSchema, annotations } = context.tools.describe(name);
-    const facts = { name, title, description, input_schema: inputSchema, output_schema: outputSchema ?? null, annotations };
-    return dataResult(facts, JSON.stringify(facts, null, 2));
+    return dataResult({ name, title, description, input_schema: inputSchema, output_schema: outputSchema ?? null, annotations });
   },
 });

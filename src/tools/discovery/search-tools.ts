@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 
 const DEFAULT_LIMIT = 10;
@@ -14,7 +14,7 @@ const Output = z.object({
   total: z.number().int().describe("How many match in all"),
 });
 
-export const searchTools = defineTool({
+export const searchTools = defineDataTool({
   name: "search_tools",
   title: "Search tools",
   description: [
@@ -28,9 +28,6 @@ export const searchTools = defineTool({
   input: Input,
   output: Output,
   async run(context, { query, limit = DEFAULT_LIMIT }) {
-    const { tools, total } = await context.tools.search(query, limit);
-    const heading = total === 0 ? "No tool matches; use other words" : `${tools.length} of ${total} tools that match`;
-    const lines = tools.map(({ name, title, summary, toolset }) => `${name} (${toolset}): ${title}. ${summary}`);
-    return dataResult({ tools, total }, [heading, ...lines].join("\n"));
+    return dataResult({ ...(await context.tools.search(query, limit)) });
   },
 });

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import type { KnownFile } from "../../text/patch/plan-patch.ts";
 import type { Texts } from "../../text/texts.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -61,7 +61,7 @@ export function createApplyPatch(changer: FileChanger, texts: Texts): Tool {
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => applyPatch(context, args, { changer, texts }),
   });
 }
@@ -71,7 +71,7 @@ interface Means {
   readonly texts: Texts;
 }
 
-async function applyPatch(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<ToolResult> {
+async function applyPatch(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<TextResult> {
   const { signal } = context;
   const call = { owner: context.principal.id, signal };
   const request = { patch: args.patch, base: toAbsolute(args.cwd ?? ".") };
@@ -91,12 +91,12 @@ function stateOf(file: KnownFile | undefined): FileState {
   return file && "content" in file ? file : { content: undefined };
 }
 
-function toToolResult(changes: readonly PlannedChange[], change: ChangeResult): ToolResult {
+function toToolResult(changes: readonly PlannedChange[], change: ChangeResult): TextResult {
   const files = changes.map(toRow);
   const lines = files.map(({ path, status, size }) => `${status} ${showName(path)}${size === null ? "" : ` (${size} bytes now)`}`);
   const heading =
     files.length === 0 ? "The patch changes nothing: the files are so already" : `The patch is applied; files: ${files.length}`;
-  return dataResult({ files, ...undoField(change) }, [heading, ...lines].join("\n") + undoText(change));
+  return textResult({ files, ...undoField(change) }, [heading, ...lines].join("\n") + undoText(change));
 }
 
 function toRow({ path, before, after }: PlannedChange): Row {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { GuestFiles } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -20,14 +20,14 @@ export const createDirectory = defineTool({
   toolset: "files",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: Input,
-  output: Output,
+  value: Output,
   async run({ signal, ...context }, { path, sandbox: id }) {
     const { files } = (await context.sandbox(id)).guest;
     const target = toAbsolute(path);
     const created = !(await isDirectory(files, target, signal));
     if (created) await files.makeDirectory(target, { parents: true, signal });
     const text = created ? `Made the folder ${target}` : `The folder ${target} was there already`;
-    return dataResult({ path: target, created }, text);
+    return textResult({ path: target, created }, text);
   },
 });
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -31,12 +31,12 @@ export function createDeleteFile(changer: FileChanger): Tool {
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => deleteFile(context, args, changer),
   });
 }
 
-async function deleteFile(context: ToolContext, args: Arguments, changer: FileChanger): Promise<ToolResult> {
+async function deleteFile(context: ToolContext, args: Arguments, changer: FileChanger): Promise<TextResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
   const path = toAbsolute(args.path);
@@ -45,7 +45,7 @@ async function deleteFile(context: ToolContext, args: Arguments, changer: FileCh
     const { type } = await sandbox.guest.files.stat(path, { signal });
     const change = type === "file" ? await deleteKept(sandbox, path, signal) : await deleteOther(sandbox, { path, type, args, signal });
     const text = `Deleted the ${type === "directory" ? "folder" : type} ${path}${type === "file" ? undoText(change) : ""}`;
-    return dataResult({ path, type, ...undoField(change) }, text);
+    return textResult({ path, type, ...undoField(change) }, text);
   });
 }
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import type { Texts } from "../../text/texts.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
@@ -54,7 +54,7 @@ export function createEditFile(changer: FileChanger, texts: Texts): Tool {
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => editFile(context, args, { changer, texts }),
   });
 }
@@ -64,7 +64,7 @@ interface Means {
   readonly texts: Texts;
 }
 
-async function editFile(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<ToolResult> {
+async function editFile(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<TextResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
   const path = toAbsolute(args.path);
@@ -75,6 +75,6 @@ async function editFile(context: ToolContext, args: Arguments, { changer, texts 
     const change = await changeFile(sandbox, { path, before, after: content }, signal);
     const count = replacements === 1 ? "1 replacement" : `${replacements} replacements`;
     const text = `Edited ${path}: ${count}, ${content.length} bytes now${diffText(diff)}${undoText(change)}`;
-    return dataResult({ path, replacements, size: content.length, ...showDiff(diff), ...undoField(change) }, text);
+    return textResult({ path, replacements, size: content.length, ...showDiff(diff), ...undoField(change) }, text);
   });
 }

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import type { FileInfo } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
-import { showMode, showName, toIsoTime } from "./file-row.ts";
+import { showMode, toIsoTime } from "./file-row.ts";
 
 const Input = z.strictObject({
   path: pathArgument("File, folder or link to describe"),
@@ -24,7 +24,7 @@ const Output = z.object({
   resolved: z.string().optional().describe("Where a link ends; absent when it leads nowhere"),
 });
 
-export const fileInfo = defineTool({
+export const fileInfo = defineDataTool({
   name: "file_info",
   title: "Describe a file",
   description:
@@ -35,9 +35,7 @@ export const fileInfo = defineTool({
   output: Output,
   async run({ signal, ...context }, { path, sandbox: id }) {
     const sandbox = await context.sandbox(id);
-    const facts = toFacts(toAbsolute(path), await sandbox.guest.files.stat(path, { signal }));
-    const lines = Object.entries(facts).map(([name, value]) => `${name}: ${typeof value === "string" ? showName(value) : value}`);
-    return dataResult(facts, lines.join("\n"));
+    return dataResult(toFacts(toAbsolute(path), await sandbox.guest.files.stat(path, { signal })));
   },
 });
 

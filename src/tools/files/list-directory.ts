@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import type { FileInfo } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
@@ -73,12 +73,12 @@ export function createListDirectory(config: Pick<ToolLimits, "listMax">): Tool {
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => listDirectory(context, args, bounds),
   });
 }
 
-async function listDirectory(context: ToolContext, args: Arguments, bounds: RowBounds): Promise<ToolResult> {
+async function listDirectory(context: ToolContext, args: Arguments, bounds: RowBounds): Promise<TextResult> {
   const { path = ".", depth = 1 } = args;
   const sandbox = await context.sandbox(args.sandbox);
   const isIgnored = createIgnore(args.ignore ?? []);
@@ -91,7 +91,7 @@ async function listDirectory(context: ToolContext, args: Arguments, bounds: RowB
   const heading = `${showName(folder)} (${entries.length} entries${truncated ? ", and more that are not shown" : ""})`;
   const lines = all.map(showRow);
   const rest = describeRest(context, { lines, shown: entries.length, isFull }, "list a subfolder, or ignore more");
-  return dataResult({ path: folder, entries, truncated }, [heading, ...lines.slice(0, entries.length), ...rest].join("\n"));
+  return textResult({ path: folder, entries, truncated }, [heading, ...lines.slice(0, entries.length), ...rest].join("\n"));
 }
 
 interface Selection {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { posix } from "node:path";
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { GuestFiles } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -29,7 +29,7 @@ export const moveFile = defineTool({
   toolset: "files",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   input: Input,
-  output: Output,
+  value: Output,
   async run({ signal, ...context }, args) {
     const sandbox = await context.sandbox(args.sandbox);
     const { files } = sandbox.guest;
@@ -43,7 +43,7 @@ export const moveFile = defineTool({
     await files.stat(source, { signal });
     await files.makeDirectory(posix.dirname(destination), { parents: true, signal });
     await move(files, { source, destination, replace: args.overwrite === true, signal });
-    return dataResult({ source, destination }, `Moved ${source} to ${destination}`);
+    return textResult({ source, destination }, `Moved ${source} to ${destination}`);
   },
 });
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
@@ -73,12 +73,12 @@ export function createReadFile({ maxBytes = MAX_BYTES }: { readonly maxBytes?: n
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => readFile(context, args, maxBytes),
   });
 }
 
-async function readFile(context: ToolContext, args: Arguments, maxBytes: number): Promise<ToolResult> {
+async function readFile(context: ToolContext, args: Arguments, maxBytes: number): Promise<TextResult> {
   const sandbox = await context.sandbox(args.sandbox);
   const source = { sandbox, signal: context.signal, args, maxBytes };
   const opened = await openSource(source);
@@ -115,7 +115,7 @@ async function openSource({ sandbox, signal, args, maxBytes }: Source): Promise<
   return { ...(await peek(content)), size: info.size };
 }
 
-async function readText(source: Source, { all, size }: Opened): Promise<ToolResult> {
+async function readText(source: Source, { all, size }: Opened): Promise<TextResult> {
   const { args, maxBytes } = source;
   const { encoding = "utf-8", start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
   const isBase64 = encoding === "base64";
@@ -129,7 +129,7 @@ async function readText(source: Source, { all, size }: Opened): Promise<ToolResu
 }
 
 /** What nobody asked for as base64 comes in part: it costs a model much and tells it little. */
-async function readBytes(source: Source, note: string): Promise<ToolResult> {
+async function readBytes(source: Source, note: string): Promise<TextResult> {
   const { line_numbers: _none, start_line: _first, end_line: _last, ...args } = source.args;
   const asBytes = { ...source, args: { ...args, encoding: "base64" as const }, maxBytes: Math.min(source.maxBytes, UNASKED_MAX_BYTES) };
   const result = await readText(asBytes, await openSource(asBytes));
@@ -137,7 +137,7 @@ async function readBytes(source: Source, note: string): Promise<ToolResult> {
 }
 
 /** Undefined where the sandbox has no `pdftotext`. */
-async function readPdf({ sandbox, signal, args, maxBytes }: Source, size: number): Promise<ToolResult | undefined> {
+async function readPdf({ sandbox, signal, args, maxBytes }: Source, size: number): Promise<TextResult | undefined> {
   const { start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
   const argv = ["-layout", "-enc", "UTF-8", toAbsolute(args.path), "-"];
   await using program = await openInnerProgram(sandbox, { programs: ["pdftotext"], args: argv, timeoutMs: PDF_TIMEOUT_MS, signal });
@@ -163,10 +163,10 @@ interface Reading {
   readonly mimeType?: string;
 }
 
-function toToolResult({ args, slice, text, size, encoding, mimeType }: Reading): ToolResult {
+function toToolResult({ args, slice, text, size, encoding, mimeType }: Reading): TextResult {
   const startLine = args.start_line ?? 1;
   const isBase64 = encoding === "base64";
-  return dataResult(
+  return textResult(
     {
       path: toAbsolute(args.path),
       content: text,

@@ -1,5 +1,5 @@
-import type { ToolResult } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import type { TextResult } from "../../catalog/tool.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Guest, Sandbox } from "../../sandbox/sandbox.ts";
 import { toAbsolute } from "../sandbox-path.ts";
@@ -14,7 +14,7 @@ export interface ReadImageOptions {
 }
 
 /** The whole image as image content. Rejects with `FILE_TOO_LARGE` for one that no model takes. */
-export async function readImage({ guest }: Sandbox, { path, mimeType, signal }: ReadImageOptions): Promise<ToolResult> {
+export async function readImage({ guest }: Sandbox, { path, mimeType, signal }: ReadImageOptions): Promise<TextResult> {
   const bytes = await readBounded(guest, path, signal);
   const absolute = toAbsolute(path);
   const facts = {
@@ -27,7 +27,7 @@ export async function readImage({ guest }: Sandbox, { path, mimeType, signal }: 
     truncated: false,
     mime_type: mimeType,
   };
-  return dataResult(facts, [
+  return textResult(facts, [
     { type: "text", text: `${absolute}: ${mimeType}, ${bytes.length} bytes` },
     { type: "image", data: bytes.toString("base64"), mimeType },
   ]);

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { GuestFiles, Sandbox } from "../../sandbox/sandbox.ts";
 import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
@@ -48,7 +48,7 @@ export function createUndoEdit(changer: FileChanger, texts: Texts): Tool {
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => undoEdit(context, args, { changer, texts }),
   });
 }
@@ -58,7 +58,7 @@ interface Means {
   readonly texts: Texts;
 }
 
-async function undoEdit(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<ToolResult> {
+async function undoEdit(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<TextResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
   const path = toAbsolute(args.path);
@@ -109,13 +109,13 @@ async function restore({ guest }: Sandbox, { path, before, now }: Restored, sign
   else if (now === undefined || now.content) await guest.files.remove(path, { signal });
 }
 
-function toResult(path: string, { entry, levels }: Found, change: TextDiff | undefined): ToolResult {
+function toResult(path: string, { entry, levels }: Found, change: TextDiff | undefined): TextResult {
   // What is there now was too large to be read.
   const diff = change ?? { diff: undefined, isWhole: true, changedBytes: entry.before.content?.length ?? 0 };
   const existed = entry.before.content !== undefined;
   const left = levels - 1;
   const done = existed ? `${path} is as it was before its last change` : `${path} is gone, as it was before its last change`;
-  return dataResult({ path, existed, levels_left: left, ...showDiff(diff) }, `${done}; ${left} more can be taken back${diffText(diff)}`);
+  return textResult({ path, existed, levels_left: left, ...showDiff(diff) }, `${done}; ${left} more can be taken back${diffText(diff)}`);
 }
 
 function changedSince(path: string): BelljarError {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { FileChanger } from "./file-changer.ts";
@@ -41,7 +41,7 @@ export function createWriteFile(changer: FileChanger): Tool {
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     async run({ signal, ...context }, { path, content, encoding = "utf-8", mode, sandbox: id }) {
       const sandbox = await context.sandbox(id);
       const after = Buffer.from(content, encoding);
@@ -51,7 +51,7 @@ export function createWriteFile(changer: FileChanger): Tool {
         return changeFile(sandbox, { path: target, before, after, ...(mode !== undefined && { mode: Number.parseInt(mode, 8) }) }, signal);
       });
       const text = `Wrote ${after.length} bytes to ${target}${undoText(change)}`;
-      return dataResult({ path: target, size: after.length, ...undoField(change) }, text);
+      return textResult({ path: target, size: after.length, ...undoField(change) }, text);
     },
   });
 }

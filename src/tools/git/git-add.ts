@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathsArgument, repositoryArgument } from "./git-arguments.ts";
 import { readStatus, STATUS_SHAPE, statusText } from "./repository-status.ts";
@@ -23,11 +23,11 @@ export const gitAdd = defineTool({
       sandbox: sandboxArgument(DEFAULT_SANDBOX),
     })
     .refine(({ paths, all }) => (paths !== undefined) !== (all === true), "Give either paths or all"),
-  output: z.object(STATUS_SHAPE),
+  value: z.object(STATUS_SHAPE),
   async run(context, { path, paths, sandbox: id }) {
     const place = { sandbox: await context.sandbox(id), path, signal: context.signal };
     await runGit(place, ["add", ...(paths ? ["--", ...paths] : ["--all"])]);
     const status = await readStatus(place);
-    return dataResult(status, statusText(status));
+    return textResult(status, statusText(status));
   },
 });

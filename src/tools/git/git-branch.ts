@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { branchArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
 import type { GitFolder } from "./run-git.ts";
@@ -48,7 +48,7 @@ export const gitBranch = defineTool({
   toolset: "git",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   input: Input,
-  output: z.object({ branches: z.array(Branch), current: z.string().nullable(), truncated: z.boolean() }),
+  value: z.object({ branches: z.array(Branch), current: z.string().nullable(), truncated: z.boolean() }),
   async run(context, args) {
     const place = { sandbox: await context.sandbox(args.sandbox), path: args.path, signal: context.signal };
     const change = changeArguments(args);
@@ -57,7 +57,7 @@ export const gitBranch = defineTool({
     const branches = found.slice(0, BRANCHES_MAX);
     const current = found.find((branch) => branch.current)?.name ?? null;
     const text = branches.map(branchText).join("\n") || "No branches: there are no commits yet";
-    return dataResult({ branches, current, truncated: found.length > branches.length }, text);
+    return textResult({ branches, current, truncated: found.length > branches.length }, text);
   },
 });
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { branchArgument, pathsArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
 import { readStatus, STATUS_SHAPE, statusText } from "./repository-status.ts";
@@ -44,12 +44,12 @@ export const gitCheckout = defineTool({
   toolset: "git",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   input: Input,
-  output: z.object(STATUS_SHAPE),
+  value: z.object(STATUS_SHAPE),
   async run(context, args) {
     const place = { sandbox: await context.sandbox(args.sandbox), path: args.path, signal: context.signal };
     await runGit(place, checkoutArguments(args));
     const status = await readStatus(place);
-    return dataResult(status, statusText(status));
+    return textResult(status, statusText(status));
   },
 });
 

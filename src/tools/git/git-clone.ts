@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
@@ -37,7 +37,7 @@ export const gitClone = defineTool({
   toolset: "git",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: Input,
-  output: z.object({
+  value: z.object({
     path: z.string(),
     branch: z.string().nullable(),
     commit: z.string().nullable().describe("null when it is empty"),
@@ -64,7 +64,7 @@ export const gitClone = defineTool({
     const current = await runGit(place, ["branch", "--show-current"], { ...READ_ONLY, maxOutputBytes: LINE_BYTES });
     const cloned = { path: toAbsolute(path), branch: current.stdout.trim() || null, commit: head.stdout.trim() || null, url };
     const at = cloned.commit === null ? "It is empty" : `At ${cloned.commit}${cloned.branch === null ? "" : ` on ${cloned.branch}`}`;
-    return dataResult(cloned, `Cloned ${url} to ${cloned.path}\n${at}`);
+    return textResult(cloned, `Cloned ${url} to ${cloned.path}\n${at}`);
   },
 });
 

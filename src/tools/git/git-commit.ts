@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { Change, changeLines, FILES_MAX, parseChanges, sumLines } from "./change-list.ts";
 import { repositoryArgument } from "./git-arguments.ts";
@@ -54,7 +54,7 @@ export const gitCommit = defineTool({
     author_email: line("The author's address"),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   }),
-  output: Output,
+  value: Output,
   async run(context, args) {
     const place = { sandbox: await context.sandbox(args.sandbox), path: args.path, signal: context.signal };
     const flags = { all: args.all, amend: args.amend, "allow-empty": args.allow_empty, "no-verify": args.no_verify };
@@ -65,7 +65,7 @@ export const gitCommit = defineTool({
     const { commit, branch, subject, author, files, insertions, deletions } = made;
     const head = `Committed ${commit}${branch === null ? "" : ` on ${branch}`}\n${subject}\n${author}`;
     const text = `${head}\n${files.length} files, +${insertions} -${deletions}\n${changeLines(files).join("\n")}`.trimEnd();
-    return dataResult({ ...made, files: files.slice(0, FILES_MAX) }, text);
+    return textResult({ ...made, files: files.slice(0, FILES_MAX) }, text);
   },
 });
 

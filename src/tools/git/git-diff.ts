@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { cutAtLine } from "../../catalog/result.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { Change, changeText, FILES_MAX, parseChanges } from "./change-list.ts";
 import { pathsArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
@@ -40,7 +40,7 @@ export const gitDiff = defineTool({
   toolset: "git",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: Input,
-  output: Output,
+  value: Output,
   async run(context, args) {
     const place = { sandbox: await context.sandbox(args.sandbox), path: args.path, signal: context.signal };
     const list = await diff(place, args, ["--raw", "--numstat", "-z", "--abbrev=40"]);
@@ -53,7 +53,7 @@ export const gitDiff = defineTool({
     const rest = isCut ? `read on with read_result, uri ${context.results.keep(patch.stdout)}?offset=${Buffer.byteLength(text)}, or ` : "";
     const cut = truncated ? `[Cut: there is more; ${rest}ask for some paths alone]` : "";
     const lines = [...(files.length > 0 ? result.files.map(changeText) : ["No changes"]), "", text, cut];
-    return dataResult(result, lines.join("\n").trimEnd());
+    return textResult(result, lines.join("\n").trimEnd());
   },
 });
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathsArgument, repositoryArgument, revisionArgument } from "./git-arguments.ts";
 import { READ_ONLY, runGit } from "./run-git.ts";
@@ -51,7 +51,7 @@ export const gitLog = defineTool({
     paths: pathsArgument("Only commits that changed these").optional(),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   }),
-  output: z.object({ commits: z.array(Commit), truncated: z.boolean().describe("There may be more: go on with skip") }),
+  value: z.object({ commits: z.array(Commit), truncated: z.boolean().describe("There may be more: go on with skip") }),
   async run(context, { path, revision, max_count: maxCount = 20, skip = 0, paths = [], sandbox: id, ...filters }) {
     const place = { sandbox: await context.sandbox(id), path, signal: context.signal };
     const named = Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
@@ -71,7 +71,7 @@ export const gitLog = defineTool({
     const truncated = isCut || all.length > maxCount;
     const more = truncated ? [`[There are more: go on with skip ${skip + commits.length}]`] : [];
     const text = [...commits.map(commitText), ...more].join("\n") || "No commits";
-    return dataResult({ commits, truncated }, text);
+    return textResult({ commits, truncated }, text);
   },
 });
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -36,7 +36,7 @@ export const gitPull = defineTool({
       sandbox: sandboxArgument(DEFAULT_SANDBOX),
     })
     .refine(({ remote, branch }) => remote === undefined || branch !== undefined, { path: ["branch"], message: "is needed with remote" }),
-  output: z.object({ before: z.string().nullable(), after: z.string(), updated: z.boolean(), files: z.array(Change) }),
+  value: z.object({ before: z.string().nullable(), after: z.string(), updated: z.boolean(), files: z.array(Change) }),
   async run(context, args) {
     const place = { sandbox: await context.sandbox(args.sandbox), path: args.path, signal: context.signal };
     const { remote = "origin", branch, credential, strategy = "ff_only", timeout_ms: timeoutMs = NETWORK_TIMEOUT_MS } = args;
@@ -53,7 +53,7 @@ export const gitPull = defineTool({
     const files = before === null || before === after ? [] : await readFiles(place, before, after);
     const pulled = { before, after, updated: before !== after, files: files.slice(0, FILES_MAX) };
     const text = pulled.updated ? [`From ${before ?? "nothing"} to ${after}`, ...changeLines(files)].join("\n") : `Up to date at ${after}`;
-    return dataResult(pulled, text);
+    return textResult(pulled, text);
   },
 });
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { branchArgument, NETWORK_TIMEOUT_MS, networkTimeoutArgument, remoteArgument, repositoryArgument } from "./git-arguments.ts";
@@ -40,7 +40,7 @@ export const gitPush = defineTool({
     timeout_ms: networkTimeoutArgument(),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   }),
-  output: z.object({ remote: z.string(), updates: z.array(Update) }),
+  value: z.object({ remote: z.string(), updates: z.array(Update) }),
   async run(context, { path, remote = "origin", branch = "HEAD", credential, timeout_ms: timeoutMs = NETWORK_TIMEOUT_MS, ...args }) {
     const place = { sandbox: await context.sandbox(args.sandbox), path, signal: context.signal };
     const flags = { "set-upstream": args.set_upstream, "force-with-lease": args.force_with_lease, tags: args.tags };
@@ -52,7 +52,7 @@ export const gitPush = defineTool({
     const answer = await runGit(place, ["push", "--porcelain", "--progress", ...named, "--", remote, branch], options);
     const updates = parseUpdates(answer.stdout);
     const text = updates.map(({ from, to, status, summary }) => `${status}: ${from} -> ${to} ${summary}`).join("\n");
-    return dataResult({ remote, updates }, `Pushed to ${remote}\n${text}`);
+    return textResult({ remote, updates }, `Pushed to ${remote}\n${text}`);
   },
 });
 

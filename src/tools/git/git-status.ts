@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { repositoryArgument } from "./git-arguments.ts";
 import { readStatus, STATUS_SHAPE, statusText } from "./repository-status.ts";
@@ -15,9 +15,9 @@ export const gitStatus = defineTool({
   toolset: "git",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({ path: repositoryArgument(), sandbox: sandboxArgument(DEFAULT_SANDBOX) }),
-  output: z.object(STATUS_SHAPE),
+  value: z.object(STATUS_SHAPE),
   async run(context, { path, sandbox: id }) {
     const status = await readStatus({ sandbox: await context.sandbox(id), path, signal: context.signal });
-    return dataResult(status, statusText(status));
+    return textResult(status, statusText(status));
   },
 });

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
-import { factLines } from "../output-text.ts";
+import { factLine } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { NPM_TIMEOUT_MS, npmTimeoutArgument, packageFolderArgument, packagesArgument } from "./npm-arguments.ts";
 import type { NpmAnswer } from "./run-npm.ts";
@@ -41,7 +41,7 @@ export const npmInstall = defineTool({
   toolset: "npm",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
   input: Input,
-  output: z.object({ added: z.number().int(), removed: z.number().int(), changed: z.number().int(), duration_ms: z.number() }),
+  value: z.object({ added: z.number().int(), removed: z.number().int(), changed: z.number().int(), duration_ms: z.number() }),
   async run(context, { path, packages = [], timeout_ms: timeoutMs = NPM_TIMEOUT_MS, sandbox: id, ...options }) {
     const flags = { "save-dev": options.dev, "save-exact": options.exact, "ignore-scripts": options.ignore_scripts };
     const named = Object.entries(flags).flatMap(([name, isSet]) => (isSet ? [`--${name}`] : []));
@@ -51,7 +51,7 @@ export const npmInstall = defineTool({
     if (answer.exit_code !== 0) throw failure(command, answer);
     const { added, removed, changed } = parseAnswer(answer.stdout);
     const installed = { added, removed, changed, duration_ms: answer.duration_ms };
-    return dataResult(installed, factLines(installed));
+    return textResult(installed, factLine(installed));
   },
 });
 

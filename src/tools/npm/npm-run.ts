@@ -22,7 +22,7 @@ export const npmRun = defineTool({
     timeout_ms: npmTimeoutArgument(),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   }),
-  output: NPM_OUTPUT,
+  value: NPM_OUTPUT,
   async run(context, { script, args = [], path, env = {}, timeout_ms: timeoutMs = NPM_TIMEOUT_MS, sandbox: id }) {
     const sandbox = await context.sandbox(id);
     return npmResult(await runNpm(context, { sandbox, path, args: ["run", script, "--", ...args], env, timeoutMs }));

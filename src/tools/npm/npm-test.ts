@@ -21,7 +21,7 @@ export const npmTest = defineTool({
     timeout_ms: npmTimeoutArgument(),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   }),
-  output: NPM_OUTPUT,
+  value: NPM_OUTPUT,
   async run(context, { args = [], path, env = {}, timeout_ms: timeoutMs = NPM_TIMEOUT_MS, sandbox: id }) {
     const sandbox = await context.sandbox(id);
     return npmResult(await runNpm(context, { sandbox, path, args: ["test", "--", ...args], env: { CI: "true", ...env }, timeoutMs }));

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { ToolContext, ToolResult } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import type { ToolContext, TextResult } from "../../catalog/tool.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { openOutputWindows } from "../../interpreter/output-window.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { openOutputProgress } from "../output-progress.ts";
-import { factLines, outputText } from "../output-text.ts";
+import { commandText } from "../output-text.ts";
 import { showOutput } from "../shown-output.ts";
 
 export interface NpmCall {
@@ -57,7 +57,7 @@ export async function runNpm(context: ToolContext, { sandbox, path, args, timeou
 }
 
 /** A script's own exit code is a result. */
-export function npmResult(answer: NpmAnswer): ToolResult {
+export function npmResult(answer: NpmAnswer): TextResult {
   const { stdout, stderr, ...facts } = answer;
-  return dataResult(answer, `${outputText({ stdout, stderr })}--- result ---\n${factLines(facts)}`);
+  return textResult(answer, commandText({ stdout, stderr }, facts));
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { PortUrls } from "./port-urls.ts";
@@ -14,7 +14,7 @@ const Row = z.object({
 });
 
 export function createListPorts(urls: PortUrls): Tool {
-  return defineTool({
+  return defineDataTool({
     name: "list_ports",
     title: "List ports",
     description: `Lists what listens in your sandbox with TCP, and the links that register_port has made. At most ${ROWS_MAX} come back.`,
@@ -31,9 +31,7 @@ export function createListPorts(urls: PortUrls): Tool {
       const rows = [...open, ...idle.map(([port, url]) => ({ port, address: null, url }))];
       const ports = rows.slice(0, ROWS_MAX);
       const truncated = rows.length > ports.length;
-      const lines = ports.map(({ port, address, url }) => `${port} ${address ?? "nothing listens"}${url === null ? "" : ` ${url}`}`);
-      const text = lines.length === 0 ? "Nothing listens, and there are no links." : lines.join("\n");
-      return dataResult({ ports, truncated }, truncated ? `${text}\n... and ${rows.length - ports.length} more` : text);
+      return dataResult({ ports, truncated });
     },
   });
 }

@@ -1,13 +1,13 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { PortUrls } from "./port-urls.ts";
 
 /** A link is for who holds its token: a model makes none that is open to all. */
 export function createRegisterPort(urls: PortUrls): Tool {
-  return defineTool({
+  return defineDataTool({
     name: "register_port",
     title: "Make a link to a port",
     description: [
@@ -18,17 +18,17 @@ export function createRegisterPort(urls: PortUrls): Tool {
     toolset: "ports",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({ port: z.number().int().min(1).max(65_535), sandbox: sandboxArgument(DEFAULT_SANDBOX) }),
-    output: z.object({ port: z.number().int(), url: z.string(), path_url: z.string(), listening: z.boolean() }),
+    output: z.object({
+      port: z.number().int(),
+      url: z.string(),
+      path_url: z.string(),
+      listening: z.boolean().describe("false: start the server before the user opens the URL"),
+    }),
     async run(context, { port, sandbox: id }) {
       const sandbox = await context.sandbox(id);
       const link = await sandbox.registerPort(port, "token");
       const [{ url, pathUrl }, { listening }] = await Promise.all([urls(link), sandbox.ports()]);
-      const isListening = listening.some((one) => one.port === port);
-      const advice = isListening ? "" : `\nNothing listens on port ${port} yet: start the server before the user opens the URL.`;
-      return dataResult(
-        { port, url, path_url: pathUrl, listening: isListening },
-        `Port ${port} opens at ${url}\nBy path: ${pathUrl}${advice}`,
-      );
+      return dataResult({ port, url, path_url: pathUrl, listening: listening.some((one) => one.port === port) });
     },
   });
 }

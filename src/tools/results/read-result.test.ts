@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { toCalled } from "../../../test/support/tool-caller.ts";
 import { createNoSandboxes } from "../../../test/support/no-sandboxes.ts";
 import * as z from "zod";
 import { createCatalog } from "../../catalog/catalog.ts";
@@ -37,9 +38,9 @@ it("gives the rest of a cut result from where the cut result says", async () => 
   const uri = /belljar:\/\/\S+\d/.exec(note ?? "")?.[0];
   let text = shown ?? "";
   for (let args: object | undefined = { uri, limit: 1_500 }; args;) {
-    const { structured = {} } = await catalog.call(LOCAL, "read_result", args, { signal });
-    text += String(structured["text"]);
-    args = structured["next_offset"] === null ? undefined : { uri, limit: 1_500, offset: structured["next_offset"] };
+    const { value } = toCalled(await catalog.call(LOCAL, "read_result", args, { signal }));
+    text += String(value["text"]);
+    args = typeof value["next_offset"] === "number" ? { uri, limit: 1_500, offset: value["next_offset"] } : undefined;
   }
   expect(text).toBe(TEXT);
 });

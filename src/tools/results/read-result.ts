@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 
 const PART_MAX = 262_144;
 const DEFAULT_PART = 65_536;
@@ -37,7 +37,7 @@ export const readResult = defineTool({
   role: "support",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: Input,
-  output: Output,
+  value: Output,
   async run(context, { uri, offset, limit = DEFAULT_PART }) {
     const address = new URL(uri);
     const start = offset ?? (Number.parseInt(address.searchParams.get("offset") ?? "0", 10) || 0);
@@ -45,7 +45,7 @@ export const readResult = defineTool({
     const end = part.offset + part.bytes;
     const next = end < part.total ? end : null;
     const note = next === null ? `[End; ${part.total} bytes in all]` : `[Go on with offset ${next}; ${part.total} bytes in all]`;
-    return dataResult({ text: part.text, offset: part.offset, next_offset: next, total_bytes: part.total }, [
+    return textResult({ text: part.text, offset: part.offset, next_offset: next, total_bytes: part.total }, [
       { type: "text", text: part.text },
       { type: "text", text: note },
     ]);

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import { labelsSchema } from "../../sandbox/wire/texts-schema.ts";
-import { Created, jsonResult, limitArguments, toLimits } from "./sandbox-results.ts";
+import { Created, limitArguments, toLimits } from "./sandbox-results.ts";
 
 const Input = z.strictObject({
   template: z.string().min(1).max(63).optional().describe("What it starts from; default base"),
@@ -14,7 +15,7 @@ const Input = z.strictObject({
 });
 
 export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool {
-  return defineTool({
+  return defineDataTool({
     name: "sandbox_create",
     title: "Make a sandbox",
     description: [
@@ -36,7 +37,7 @@ export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool 
       };
       const sandbox = await sandboxes.create(context.principal, options, context.signal);
       const { id, shortId, createdAt } = await sandbox.info();
-      return jsonResult({ id, short_id: shortId, ip: null, created_at: createdAt.toISOString() });
+      return dataResult({ id, short_id: shortId, ip: null, created_at: createdAt.toISOString() });
     },
   });
 }

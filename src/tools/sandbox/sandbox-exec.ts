@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { heldBytes } from "../../interpreter/output-window.ts";
-import { outputText } from "../output-text.ts";
+import { commandText } from "../output-text.ts";
 import { runShell } from "../run-shell.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import { showOutput } from "../shown-output.ts";
@@ -39,7 +39,7 @@ export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "ma
     toolset: "sandbox",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     input: Input,
-    output: Output,
+    value: Output,
     async run(context, args) {
       const sandbox = await context.sandbox(args.id);
       const timeoutMs = args.timeout_s === undefined ? config.execTimeoutMs : Math.ceil(args.timeout_s * 1_000);
@@ -47,10 +47,7 @@ export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "ma
       const { exit, windows } = await runShell(sandbox, context, command);
       const { truncated, ...streams } = showOutput(context, windows);
       const facts = { exit_code: exit.exitCode ?? null, signal: exit.signal ?? null, timed_out: exit.timedOut };
-      return dataResult(
-        { ...streams, ...facts, truncated },
-        `${outputText(streams)}--- result ---\n${JSON.stringify({ ...facts, truncated })}`,
-      );
+      return textResult({ ...streams, ...facts, truncated }, commandText(streams, { ...facts, truncated }));
     },
   });
 }

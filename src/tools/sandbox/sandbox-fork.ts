@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { limitArguments } from "./sandbox-results.ts";
 
-export const sandboxFork = defineTool({
+export const sandboxFork = defineDataTool({
   name: "sandbox_fork",
   title: "Fork a sandbox from a snapshot",
   description: "Not supported yet. Make a sandbox with sandbox_create and copy what it needs.",

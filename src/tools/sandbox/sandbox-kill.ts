@@ -1,8 +1,9 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
-import { idArgument, jsonResult } from "./sandbox-results.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import { idArgument } from "./sandbox-results.ts";
 
-export const sandboxKill = defineTool({
+export const sandboxKill = defineDataTool({
   name: "sandbox_kill",
   title: "End a sandbox",
   description: "Ends one of your sandboxes at once, with its processes and all its files. Nothing of it can be had back.",
@@ -14,6 +15,6 @@ export const sandboxKill = defineTool({
   async run(context, { id }) {
     const sandbox = await context.sandbox(id);
     await sandbox.kill();
-    return jsonResult({ ok: true });
+    return dataResult({ ok: true });
   },
 });

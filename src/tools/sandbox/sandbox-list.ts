@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { Tool, ToolResult } from "../../catalog/tool.ts";
-import { defineTool } from "../../catalog/tool.ts";
+import type { Tool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { LIVE_STATES, type SandboxPage, SANDBOX_STATES, type Sandboxes } from "../../sandbox/sandbox.ts";
 import { fitRows } from "../shown-rows.ts";
@@ -20,11 +20,10 @@ const Input = z.strictObject({
 });
 
 export function createSandboxList(sandboxes: Pick<Sandboxes, "list">): Tool {
-  return defineTool({
+  return defineDataTool({
     name: "sandbox_list",
     title: "List sandboxes",
-    description:
-      "Lists your sandboxes, the newest first, your default one among them: a JSON array with each one's id, state, template, limits and labels.",
+    description: "Lists your sandboxes, the newest first, your default one among them: each one's id, state, template, limits and labels.",
     toolset: "sandbox",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     listsOrEnds: true,
@@ -37,14 +36,11 @@ export function createSandboxList(sandboxes: Pick<Sandboxes, "list">): Tool {
       const fitting = fitRows(page.sandboxes.map(toListed), { rows: limit, bytes: TEXT_MAX_BYTES }, (row) => JSON.stringify(row));
       // The cursor must stand behind the last one that is shown.
       const shown = fitting.length < page.sandboxes.length ? await ask(Math.max(1, fitting.length)) : page;
-      return toResult(shown);
+      return dataResult(toPage(shown));
     },
   });
 }
 
-function toResult({ sandboxes, nextCursor }: SandboxPage): ToolResult {
-  const listed = sandboxes.map(toListed);
-  const more = nextCursor === undefined ? [] : [{ type: "text" as const, text: `[There are more: ask with cursor ${nextCursor}]` }];
-  const page = { sandboxes: listed, ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
-  return dataResult(page, [{ type: "text", text: JSON.stringify(listed) }, ...more]);
+function toPage({ sandboxes, nextCursor }: SandboxPage) {
+  return { sandboxes: sandboxes.map(toListed), ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
 }

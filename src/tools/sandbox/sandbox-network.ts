@@ -1,8 +1,6 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
-import type { ToolResult } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
-import { formatPolicy } from "../../sandbox/network-ceiling.ts";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 
@@ -24,7 +22,7 @@ const Output = z.object({
   at_most: z.array(z.string()).describe("The most that this tool can allow"),
 });
 
-export const sandboxNetwork = defineTool({
+export const sandboxNetwork = defineDataTool({
   name: "sandbox_network",
   title: "Show or change what a sandbox may reach",
   description: [
@@ -39,20 +37,14 @@ export const sandboxNetwork = defineTool({
   async run(context, { allow, sandbox: id }) {
     const sandbox = await context.sandbox(id);
     if (allow) await sandbox.setNetwork(toPolicy(allow), { capped: true });
-    return toResult(await sandbox.info());
+    const { network, networkCeiling = network } = await sandbox.info();
+    return dataResult({ allow: rulesOf(network), at_most: rulesOf(networkCeiling) });
   },
 });
 
 function toPolicy(allow: readonly string[]): Policy {
   if (allow.length === 0) return "none";
   return allow.length === 1 && allow[0] === "all" ? "all" : { allow };
-}
-
-function toResult({ network, networkCeiling = network }: SandboxInfo): ToolResult {
-  return dataResult(
-    { allow: rulesOf(network), at_most: rulesOf(networkCeiling) },
-    `Allowed: ${formatPolicy(network)}\nAt most: ${formatPolicy(networkCeiling)}`,
-  );
 }
 
 function rulesOf(policy: Policy): readonly string[] {

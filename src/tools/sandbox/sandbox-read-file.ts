@@ -1,13 +1,14 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { pathArgument } from "../sandbox-path.ts";
-import { idArgument, jsonResult } from "./sandbox-results.ts";
+import { idArgument } from "./sandbox-results.ts";
 
 /** As base64 it must fit in the text of one result. */
 const MAX_BYTES = 262_144;
 
-export const sandboxReadFile = defineTool({
+export const sandboxReadFile = defineDataTool({
   name: "sandbox_read_file",
   title: "Read a file of a sandbox",
   description: [
@@ -26,6 +27,6 @@ export const sandboxReadFile = defineTool({
       throw new BelljarError("FILE_TOO_LARGE", `"${path}" has ${size} bytes, and at most ${MAX_BYTES} come back in one piece: ${advice}`);
     }
     const content = await sandbox.guest.files.read(path, { signal: context.signal, maxBytes: MAX_BYTES });
-    return jsonResult({ content_base64: content.toString("base64"), size: content.length });
+    return dataResult({ content_base64: content.toString("base64"), size: content.length });
   },
 });

@@ -1,6 +1,4 @@
 import * as z from "zod";
-import type { ToolResult } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
 
@@ -62,8 +60,3 @@ export const limitArguments = {
   cpu: z.number().min(0.01).max(4096).optional().describe("Cores, may be a fraction"),
   memory_mb: z.number().int().min(16).max(4_194_304).optional().describe("Memory in MiB"),
 };
-
-/** The structured result, and the same as JSON for the model. */
-export function jsonResult(value: Readonly<Record<string, unknown>>): ToolResult {
-  return dataResult(value, JSON.stringify(value));
-}

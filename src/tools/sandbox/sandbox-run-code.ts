@@ -10,7 +10,7 @@ export const sandboxRunCode = defineTool({
   toolset: "sandbox",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({ id: idArgument(), ...contextArguments }),
-  output: ContextResult,
+  value: ContextResult,
   async run(context, { id }) {
     await context.sandbox(id);
     throw noContexts();

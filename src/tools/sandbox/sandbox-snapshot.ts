@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { idArgument } from "./sandbox-results.ts";
 
-export const sandboxSnapshot = defineTool({
+export const sandboxSnapshot = defineDataTool({
   name: "sandbox_snapshot",
   title: "Snapshot a sandbox",
   description: "Not supported yet. Save files with run_command, as `tar`, or copy them out.",

@@ -1,7 +1,8 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
 import { pathArgument } from "../sandbox-path.ts";
-import { idArgument, jsonResult } from "./sandbox-results.ts";
+import { idArgument } from "./sandbox-results.ts";
 
 /** With the rest of the call it must fit in one HTTP request of 4 MiB. */
 const CONTENT_MAX = 4_000_000;
@@ -17,7 +18,7 @@ const Input = z.strictObject({
     .describe('Permissions as octal digits in text, as "755" for a script'),
 });
 
-export const sandboxWriteFile = defineTool({
+export const sandboxWriteFile = defineDataTool({
   name: "sandbox_write_file",
   title: "Write a file of a sandbox",
   description:
@@ -32,6 +33,6 @@ export const sandboxWriteFile = defineTool({
       signal: context.signal,
       ...(mode !== undefined && { mode: Number.parseInt(mode, 8) }),
     });
-    return jsonResult({ ok: true });
+    return dataResult({ ok: true });
   },
 });

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
@@ -68,12 +68,12 @@ export function createSearchCode(programs: SearchPrograms): Tool {
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => searchCode(context, args, programs),
   });
 }
 
-async function searchCode(context: ToolContext, args: Arguments, programs: SearchPrograms): Promise<ToolResult> {
+async function searchCode(context: ToolContext, args: Arguments, programs: SearchPrograms): Promise<TextResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
   const target = await findSearchTarget(sandbox, args.path, signal);
@@ -88,7 +88,7 @@ async function searchCode(context: ToolContext, args: Arguments, programs: Searc
     ...(isFull ? [] : describeEnd(await program.ended(), all.length)),
   ];
   const heading = matches.length === 0 ? `No code matches in ${showName(target.absolute)}` : `${matches.length} places match`;
-  return dataResult(
+  return textResult(
     { path: target.absolute, matches, truncated: notes.length > 0 },
     [heading, ...lines.slice(0, matches.length), ...notes].join("\n"),
   );

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { InnerProgram } from "../inner-program.ts";
@@ -69,12 +69,12 @@ export function createSearchContent(programs: SearchPrograms): Tool {
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => searchContent(context, args, programs),
   });
 }
 
-async function searchContent(context: ToolContext, args: Arguments, programs: SearchPrograms): Promise<ToolResult> {
+async function searchContent(context: ToolContext, args: Arguments, programs: SearchPrograms): Promise<TextResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
   const target = await findSearchTarget(sandbox, args.path, signal);
@@ -101,7 +101,7 @@ function toArguments(args: Arguments, target: SearchTarget): readonly string[] {
   ];
 }
 
-async function searchLines(context: ToolContext, program: InnerProgram, { target, args, bounds }: Search): Promise<ToolResult> {
+async function searchLines(context: ToolContext, program: InnerProgram, { target, args, bounds }: Search): Promise<TextResult> {
   const collector = new MatchCollector({ bounds: heldRows(bounds), context: args.context ?? 0, toPath: target.toPath });
   let isFull = false;
   for await (const record of readRecords(program.stdout, { separator: NEWLINE, maxBytes: RECORD_MAX_BYTES })) {
@@ -119,7 +119,7 @@ async function searchLines(context: ToolContext, program: InnerProgram, { target
     ...(dropped > 0 ? [`[${dropped} matches on lines of more than ${RECORD_MAX_BYTES} bytes are not shown]`] : []),
   ];
   const heading = matches.length === 0 ? `No line matches in ${showName(target.absolute)}` : `${matches.length} lines match`;
-  return dataResult(
+  return textResult(
     { mode: "content", path: target.absolute, matches, truncated: notes.length > 0 },
     [heading, ...shown, ...notes].join("\n"),
   );
@@ -146,7 +146,7 @@ async function searchCounts(
   context: ToolContext,
   program: InnerProgram,
   { target, bounds, mode }: Search & { readonly mode: "files" | "count" },
-): Promise<ToolResult> {
+): Promise<TextResult> {
   const { files: all, isFull } = await countFiles(program.stdout, { bounds: heldRows(bounds), toPath: target.toPath });
   const files = fitRows(all, bounds, ({ path }) => path);
   const lines = all.map(({ path, count }) => (mode === "count" ? `${count}\t${showName(path)}` : showName(path)));
@@ -155,7 +155,7 @@ async function searchCounts(
     ...(isFull ? [] : describeEnd(await program.ended(), all.length)),
   ];
   const heading = files.length === 0 ? `No file has a match in ${showName(target.absolute)}` : `${files.length} files have matches`;
-  return dataResult(
+  return textResult(
     { mode, path: target.absolute, files, truncated: notes.length > 0 },
     [heading, ...lines.slice(0, files.length), ...notes].join("\n"),
   );

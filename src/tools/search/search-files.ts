@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
@@ -50,7 +50,7 @@ export function createSearchFiles(config: Pick<ToolLimits, "listMax">, programs:
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => searchFiles(context, args, { bounds, programs }),
   });
 }
@@ -60,7 +60,7 @@ interface Limits {
   readonly programs: SearchPrograms;
 }
 
-async function searchFiles(context: ToolContext, args: Arguments, { bounds, programs }: Limits): Promise<ToolResult> {
+async function searchFiles(context: ToolContext, args: Arguments, { bounds, programs }: Limits): Promise<TextResult> {
   const { signal } = context;
   const { pattern, path } = splitPattern(args);
   const sandbox = await context.sandbox(args.sandbox);
@@ -77,7 +77,7 @@ async function searchFiles(context: ToolContext, args: Arguments, { bounds, prog
     ...(isFull ? [] : describeEnd(await program.ended(), files.length)),
   ];
   const heading = `${found.length} files match ${JSON.stringify(args.pattern)} in ${showName(target.absolute)}`;
-  return dataResult(
+  return textResult(
     { path: target.absolute, files: found, truncated: notes.length > 0 },
     [heading, ...lines.slice(0, found.length), ...notes].join("\n"),
   );

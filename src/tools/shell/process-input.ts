@@ -1,9 +1,8 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { BackgroundProcess } from "./background-processes.ts";
 import { closeInput, findBackground, folderOf } from "./background-processes.ts";
@@ -13,7 +12,7 @@ import { processArgument } from "./process-facts.ts";
 const INPUT_MAX_BYTES = 65_536;
 const TIMEOUT_MS = 2_000;
 
-export const processInput = defineTool({
+export const processInput = defineDataTool({
   name: "process_input",
   title: "Write to a background process",
   description: [
@@ -40,7 +39,7 @@ export const processInput = defineTool({
     if (text !== "") await write(sandbox, process, text, context.signal);
     if (close) await closeInput(sandbox, process, context.signal);
     const written = { process_id: id, bytes_written: Buffer.byteLength(text), closed: close };
-    return dataResult(written, factLines(written));
+    return dataResult(written);
   },
 });
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { listBackground } from "./background-processes.ts";
@@ -12,7 +12,7 @@ const Row = z.object({
   started_at: z.string(),
 });
 
-export const processList = defineTool({
+export const processList = defineDataTool({
   name: "process_list",
   title: "List background processes",
   description: [
@@ -27,11 +27,6 @@ export const processList = defineTool({
   async run(context, { sandbox: id }) {
     const known = await listBackground(await context.sandbox(id), context.signal);
     const processes = known.map((one) => ({ ...processFacts(one), command: one.command, cwd: one.cwd, started_at: one.startedAt }));
-    return dataResult({ processes }, processes.map(rowText).join("\n") || "No background processes");
+    return dataResult({ processes });
   },
 });
-
-function rowText({ process_id: id, state, exit_code: exitCode, pid, started_at: startedAt, cwd, command }: z.output<typeof Row>): string {
-  const how = state === "exited" ? `exited with ${exitCode}` : state;
-  return `${id}  ${how}  pid ${pid ?? "unknown"}  since ${startedAt}  in ${cwd}  ${JSON.stringify(command)}`;
-}

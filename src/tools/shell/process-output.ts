@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
-import { factLines } from "../output-text.ts";
+import { textResult } from "../../catalog/tool-result.ts";
+import { closeLine, factLine } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { MODEL_OUTPUT_BYTES } from "../shown-output.ts";
 import { readOutput } from "./background-output.ts";
@@ -39,7 +39,7 @@ export const processOutput = defineTool({
     wait_ms: z.number().int().min(0).max(WAIT_MAX_MS).optional().describe("Wait so long for new output or the end; default 0"),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   }),
-  output: Output,
+  value: Output,
   async run(context, { process_id: id, offset, max_bytes: maxBytes = 32_768, wait_ms: timeoutMs = 0, sandbox: sandboxId }) {
     const sandbox = await context.sandbox(sandboxId);
     const { signal } = context;
@@ -55,8 +55,7 @@ export const processOutput = defineTool({
       total_bytes: slice.total,
       lost_bytes: Math.max(0, slice.offset - (offset ?? slice.offset)),
     };
-    const lines = factLines({ ...facts, lost_bytes: facts.lost_bytes || null });
-    const text = `--- output ---\n${output}${output === "" || output.endsWith("\n") ? "" : "\n"}--- result ---\n${lines}`;
-    return dataResult({ ...facts, output }, text);
+    const line = factLine({ ...facts, lost_bytes: facts.lost_bytes || null });
+    return textResult({ ...facts, output }, `${closeLine(output)}${line}`);
   },
 });

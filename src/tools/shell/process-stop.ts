@@ -1,9 +1,8 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { BackgroundProcess } from "./background-processes.ts";
 import { findBackground, folderOf, signalBackground } from "./background-processes.ts";
@@ -14,7 +13,7 @@ const SIGNALS = { SIGTERM: 15, SIGINT: 2, SIGHUP: 1, SIGKILL: 9 } as const;
 const GRACE_MS = 5_000;
 const KILL_WAIT_MS = 10_000;
 
-export const processStop = defineTool({
+export const processStop = defineDataTool({
   name: "process_stop",
   title: "Stop a background process",
   description: [
@@ -39,7 +38,7 @@ export const processStop = defineTool({
     if (killed) process = await end(SIGNALS.SIGKILL, KILL_WAIT_MS);
     if (process.state === "running") throw new BelljarError("EXEC_TIMEOUT", `The background process "${id}" did not end; end its sandbox`);
     const facts = { ...processFacts(process), killed };
-    return dataResult(facts, factLines(facts));
+    return dataResult(facts);
   },
 });
 

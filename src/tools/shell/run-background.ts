@@ -1,14 +1,13 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
-import { factLines } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import { startBackground } from "./background-processes.ts";
 import { commandArgument, envArgument } from "./command-argument.ts";
 import { PROCESS_FACTS, processFacts } from "./process-facts.ts";
 
-export const runBackground = defineTool({
+export const runBackground = defineDataTool({
   name: "run_background",
   title: "Run a command in the background",
   description: [
@@ -29,6 +28,6 @@ export const runBackground = defineTool({
   async run(context, { command, cwd = ".", env = {}, sandbox: id }) {
     const sandbox = await context.sandbox(id);
     const facts = processFacts(await startBackground(sandbox, { command, cwd, env, signal: context.signal }));
-    return dataResult(facts, factLines(facts));
+    return dataResult(facts);
   },
 });

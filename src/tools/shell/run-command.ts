@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { heldBytes } from "../../interpreter/output-window.ts";
 import { ranOutOfMemory } from "../../sandbox/memory-watch.ts";
-import { factLines, outputText } from "../output-text.ts";
+import { commandText } from "../output-text.ts";
 import type { ShellResult } from "../run-shell.ts";
 import { runShell } from "../run-shell.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
@@ -44,7 +44,7 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
     toolset: "shell",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     input: Input,
-    output: Output,
+    value: Output,
     async run(context, args) {
       const sandbox = await context.sandbox(args.sandbox);
       const timeoutMs = args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS);
@@ -55,7 +55,7 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
   });
 }
 
-function toToolResult(context: ToolContext, { exit, windows }: ShellResult, outOfMemory: boolean): ToolResult {
+function toToolResult(context: ToolContext, { exit, windows }: ShellResult, outOfMemory: boolean): TextResult {
   const { truncated, ...streams } = showOutput(context, windows);
   const facts = {
     exit_code: exit.exitCode ?? null,
@@ -64,6 +64,6 @@ function toToolResult(context: ToolContext, { exit, windows }: ShellResult, outO
     timed_out: exit.timedOut,
     truncated,
   };
-  const memory = outOfMemory ? "\nkilled because the sandbox's memory was used up" : "";
-  return dataResult({ ...streams, ...facts }, `${outputText(streams)}--- result ---\n${factLines(facts)}${memory}`);
+  const memory = outOfMemory ? ["killed because the sandbox's memory was used up"] : [];
+  return textResult({ ...streams, ...facts }, commandText(streams, facts, ...memory));
 }

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import type { ShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import { openOutputProgress } from "../output-progress.ts";
-import { factLines, outputText } from "../output-text.ts";
+import { commandText } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
@@ -52,7 +52,7 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
     toolset: "shell",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     input: Input,
-    output: Output,
+    value: Output,
     async run(context, { session = "main", command, timeout_ms: given, sandbox: id }) {
       const sandbox = await context.sandbox(id);
       const timeoutMs = given ?? Math.min(config.execTimeoutMs, HOUR_MS);
@@ -71,7 +71,7 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
         created,
         ended: result.ended,
       };
-      return dataResult({ ...streams, ...facts }, `${outputText(streams)}--- result ---\n${factLines(facts)}`);
+      return textResult({ ...streams, ...facts }, commandText(streams, facts));
     },
   });
 }

@@ -57,12 +57,6 @@ export async function saveTodos(
   await sandbox.guest.files.write(pathOf(principal), JSON.stringify(todos), { mode: 0o600, signal });
 }
 
-export function todoText(todos: readonly TodoEntry[]): string {
-  const marks = { pending: "[ ]", in_progress: "[>]", completed: "[x]" } as const;
-  const lines = todos.map(({ id, content, status, priority }) => `${marks[status]} ${id} (${status}, ${priority}): ${content}`);
-  return lines.join("\n") || "The todo list is empty";
-}
-
 function parse(bytes: Buffer): readonly TodoEntry[] {
   const hint = "the todo list was changed by a program and cannot be read; write it anew with todo_write";
   try {

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
-import { loadTodos, TodoOutput, todoText } from "./todo-list.ts";
+import { loadTodos, TodoOutput } from "./todo-list.ts";
 
-export const todoRead = defineTool({
+export const todoRead = defineDataTool({
   name: "todo_read",
   title: "Read the todo list",
   description: [
@@ -17,6 +17,6 @@ export const todoRead = defineTool({
   output: TodoOutput,
   async run(context, { sandbox: id }) {
     const todos = await loadTodos(await context.sandbox(id), context.principal, context.signal);
-    return dataResult({ todos }, todoText(todos));
+    return dataResult({ todos });
   },
 });

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { defineTool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
-import { saveTodos, TodoOutput, Todos, todoText } from "./todo-list.ts";
+import { saveTodos, TodoOutput, Todos } from "./todo-list.ts";
 
-export const todoWrite = defineTool({
+export const todoWrite = defineDataTool({
   name: "todo_write",
   title: "Write the todo list",
   description: [
@@ -18,6 +18,6 @@ export const todoWrite = defineTool({
   output: TodoOutput,
   async run(context, { todos, sandbox: id }) {
     await saveTodos(await context.sandbox(id), context.principal, { todos, signal: context.signal });
-    return dataResult({ todos }, todoText(todos));
+    return dataResult({ todos });
   },
 });

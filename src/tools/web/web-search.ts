@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 
 /** Searches the web for a caller who has told where. */
@@ -32,17 +32,17 @@ export function createWebSearch(search: WebSearch): Tool {
     toolset: "web",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, { query }) => webSearch(context, query, search),
   });
 }
 
-async function webSearch({ principal, signal }: ToolContext, query: string, search: WebSearch): Promise<ToolResult> {
+async function webSearch({ principal, signal }: ToolContext, query: string, search: WebSearch): Promise<TextResult> {
   const answered = await search.search(principal, query, signal);
   const rows = findRows(answered);
   const results = rows?.slice(0, RESULTS_MAX).flatMap(toFound) ?? [];
   const answer = rows ? null : sayOther(answered);
-  return dataResult({ results, answer }, toText(results, answer));
+  return textResult({ results, answer }, toText(results, answer));
 }
 
 const LIST_KEYS = ["results", "organic_results", "data", "items"];

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { cutAtLine } from "../../catalog/result.ts";
-import type { Tool, ToolContext, ToolResult } from "../../catalog/tool.ts";
+import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
-import { dataResult } from "../../catalog/tool-result.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { Page } from "./visit-page.ts";
 import { visitPage } from "./visit-page.ts";
@@ -57,12 +57,12 @@ export function createWebVisit({ kernel = KERNEL }: WebVisitOptions = {}): Tool 
     toolset: "web",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     input: Input,
-    output: Output,
+    value: Output,
     run: (context, args) => webVisit(context, args, kernel),
   });
 }
 
-async function webVisit(context: ToolContext, args: z.output<typeof Input>, kernel: string): Promise<ToolResult> {
+async function webVisit(context: ToolContext, args: z.output<typeof Input>, kernel: string): Promise<TextResult> {
   const sandbox = await context.sandbox(args.sandbox);
   const page = await visitPage(sandbox, { url: args.url, whole: args.whole_page === true, kernel, signal: context.signal });
   const content = cutAtLine(page.text, args.max_bytes ?? DEFAULT_BYTES);
@@ -79,7 +79,7 @@ async function webVisit(context: ToolContext, args: z.output<typeof Input>, kern
     rest_uri: rest,
     incomplete: page.cut,
   };
-  return dataResult(answer, toText(page, answer));
+  return textResult(answer, toText(page, answer));
 }
 
 function toText(page: Page, answer: z.output<typeof Output>): string {

@@ -14,7 +14,7 @@ it.each([
 ])("%s keeps what it does not show of a long output", async (name, args) => {
   await using caller = await openToolCaller();
   const result = await caller.call(name, args);
-  expect(result.structured).toMatchObject({ truncated: true, stderr: "" });
+  expect(result.value).toMatchObject({ truncated: true, stderr: "" });
   expect(textOf(result)).toMatch(MARK);
   expect((await readRest(caller, result)).join("\n")).toBe(WHOLE);
 });
@@ -23,7 +23,7 @@ it("keeps it of a sandbox that is named too, and cuts between lines", async () =
   await using caller = await openToolCaller();
   const { id } = await caller.sandboxes.create(LOCAL, {}, new AbortController().signal);
   const result = await caller.call("sandbox_exec", { id, cmd: `${PRINT} >&2` });
-  const { stderr } = result.structured as { stderr: string };
+  const { stderr } = result.value as { stderr: string };
   expect(stderr.split("\n").every((line) => /^(line \d+|\[\.\.\. .* \.\.\.\]|)$/.test(line))).toBe(true);
   expect(textOf(result)).toMatch(MARK);
   expect((await readRest(caller, result)).join("\n")).toBe(WHOLE);
@@ -38,6 +38,6 @@ it("keeps both ends of what is too much to keep", async () => {
 
 it("keeps nothing of what is shown in full", async () => {
   await using caller = await openToolCaller();
-  expect((await caller.call("run_command", { command: "head -c 65536 /dev/zero" })).structured).toMatchObject({ truncated: false });
+  expect((await caller.call("run_command", { command: "head -c 65536 /dev/zero" })).value).toMatchObject({ truncated: false });
   expect(caller.catalog.results.list(LOCAL)).toEqual([]);
 });

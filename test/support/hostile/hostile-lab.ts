@@ -71,7 +71,7 @@ export async function openHostileLab(): Promise<HostileLab> {
   };
   await send("POST /credential", { user_api_key: "a", session_id: "a" }, soon());
   await send("POST /tool-server-url", { tool_server_url: upstream.url }, soon());
-  const sure: SureCall = async (tool, args) => structureOf(await call(tool, args, soon()));
+  const sure: SureCall = async (tool, args) => valueOf(await call(tool, args, soon()));
   const known = await prepare(sure).catch(async (error: unknown) => {
     await close();
     throw error;
@@ -96,8 +96,8 @@ export async function openHostileLab(): Promise<HostileLab> {
   }
 }
 
-type Structure = Readonly<Record<string, unknown>>;
-type SureCall = (tool: string, args: object) => Promise<Structure>;
+type Value = Readonly<Record<string, unknown>>;
+type SureCall = (tool: string, args: object) => Promise<Value>;
 
 /** Fills the default sandbox, and gives back what there is to be named. */
 async function prepare(call: SureCall): Promise<KnownValues> {
@@ -130,10 +130,10 @@ async function listSandboxes(call: SureCall): Promise<readonly string[]> {
   return (sandboxes as readonly { readonly id: string }[]).map(({ id }) => id);
 }
 
-function structureOf(answer: string): Structure {
-  const { structuredContent, isError } = JSON.parse(answer) as { structuredContent?: Structure; isError?: boolean };
-  if (isError || !structuredContent) throw new Error(`A call that prepares the corpus failed: ${answer.slice(0, 2_000)}`);
-  return structuredContent;
+function valueOf(answer: string): Value {
+  const { value, isError } = JSON.parse(answer) as { value?: Value; isError?: boolean };
+  if (isError || !value) throw new Error(`A call that prepares the corpus failed: ${answer.slice(0, 2_000)}`);
+  return value;
 }
 
 const soon = (): AbortSignal => AbortSignal.timeout(300_000);

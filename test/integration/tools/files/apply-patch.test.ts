@@ -9,7 +9,7 @@ async function write(tools: Tools, files: Readonly<Record<string, string>>): Pro
   }
 }
 
-const read = async (tools: Tools, path: string) => (await tools.call("read_file", { path })).structured?.["content"];
+const read = async (tools: Tools, path: string) => (await tools.call("read_file", { path })).value["content"];
 const apply = (tools: Tools, ...lines: string[]) => tools.call("apply_patch", { patch: `${lines.join("\n")}\n` });
 
 it("applies what git diff prints", async () => {
@@ -24,7 +24,7 @@ it("applies what git diff prints", async () => {
   });
   const patch = await read(tools, "../p");
   const result = await tools.call("apply_patch", { patch });
-  expect(result.structured).toEqual({
+  expect(result.value).toEqual({
     files: [
       { path: "/home/user/a b", status: "modified", size: 120 },
       { path: "/home/user/before", status: "deleted", size: null },
@@ -38,7 +38,7 @@ it("applies what git diff prints", async () => {
   });
   expect(textOf(result)).toContain("The patch is applied; files: 8\nmodified /home/user/a b (120 bytes now)\ndeleted /home/user/before\n");
   const same = await tools.call("run_command", { command: "git add -A; git diff --cached HEAD | cmp - ../p && echo same" });
-  expect(same.structured).toMatchObject({ stdout: "same\n" });
+  expect(same.value).toMatchObject({ stdout: "same\n" });
 });
 
 it("applies the other grammar: add, update, move and delete", async () => {
@@ -136,7 +136,7 @@ it("keeps bytes that are no UTF-8", async () => {
   await using tools = await openToolCaller();
   await tools.call("write_file", { path: "a", content: Buffer.from([0xff, 0x0a, 0x61, 0x0a]).toString("base64"), encoding: "base64" });
   await apply(tools, "--- a", "+++ a", "@@ -2,1 +2,1 @@", "-a", "+é");
-  expect((await tools.call("read_file", { path: "a" })).structured).toMatchObject({
+  expect((await tools.call("read_file", { path: "a" })).value).toMatchObject({
     content: Buffer.from([0xff, 0x0a, 0xc3, 0xa9, 0x0a]).toString("base64"),
   });
 });
@@ -145,7 +145,7 @@ it("starts relative paths where it is told to", async () => {
   await using tools = await openToolCaller();
   await write(tools, { "sub/a": "1\n" });
   const patch = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n";
-  expect((await tools.call("apply_patch", { patch, cwd: "sub" })).structured).toMatchObject({
+  expect((await tools.call("apply_patch", { patch, cwd: "sub" })).value).toMatchObject({
     files: [{ path: "/home/user/sub/a" }],
   });
 });
@@ -192,7 +192,7 @@ it("takes back what was written when a later file cannot be", async () => {
   );
   expect(result.isError).toBe(true);
   expect(await read(tools, "a")).toBe("one\n");
-  expect((await tools.call("undo_edit", { path: "a" })).structured).toMatchObject({ existed: false, levels_left: 0 });
+  expect((await tools.call("undo_edit", { path: "a" })).value).toMatchObject({ existed: false, levels_left: 0 });
 });
 
 it.each([

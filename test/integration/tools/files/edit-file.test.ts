@@ -7,8 +7,8 @@ async function write(tools: Tools, path: string, content: string, more: object =
   expect(await tools.call("write_file", { path, content, ...more })).not.toHaveProperty("isError");
 }
 
-const read = async (tools: Tools, path: string) => (await tools.call("read_file", { path })).structured?.["content"];
-const bytes = async (tools: Tools, path: string) => (await tools.call("read_file", { path, encoding: "base64" })).structured?.["content"];
+const read = async (tools: Tools, path: string) => (await tools.call("read_file", { path })).value["content"];
+const bytes = async (tools: Tools, path: string) => (await tools.call("read_file", { path, encoding: "base64" })).value["content"];
 const edit = (tools: Tools, path: string, ...edits: object[]) => tools.call("edit_file", { path, edits });
 
 it("replaces exact text and shows the change", async () => {
@@ -16,10 +16,10 @@ it("replaces exact text and shows the change", async () => {
   await write(tools, "a.txt", "one\ntwo\nthree\n", { mode: "750" });
   const result = await edit(tools, "a.txt", { old_string: "two", new_string: "2 €" });
   const diff = "--- a/home/user/a.txt\n+++ b/home/user/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2 €\n three\n";
-  expect(result.structured).toEqual({ path: "/home/user/a.txt", replacements: 1, size: 16, diff, truncated: false });
+  expect(result.value).toEqual({ path: "/home/user/a.txt", replacements: 1, size: 16, diff, truncated: false });
   expect(textOf(result)).toBe(`Edited /home/user/a.txt: 1 replacement, 16 bytes now\n${diff.trimEnd()}`);
   expect(await read(tools, "a.txt")).toBe("one\n2 €\nthree\n");
-  expect((await tools.call("file_info", { path: "a.txt" })).structured).toMatchObject({ mode: "0750" });
+  expect((await tools.call("file_info", { path: "a.txt" })).value).toMatchObject({ mode: "0750" });
 });
 
 it("makes several edits in their order, each in what the ones before it made", async () => {
@@ -32,7 +32,7 @@ it("makes several edits in their order, each in what the ones before it made", a
     { old_string: "x = 2", new_string: "x = 3" },
     { old_string: "; y = 2;", new_string: "" },
   );
-  expect(result.structured).toMatchObject({ replacements: 4 });
+  expect(result.value).toMatchObject({ replacements: 4 });
   expect(await read(tools, "a")).toBe("x = 3");
 });
 
@@ -96,7 +96,7 @@ it("edits what a link leads to, and leaves the link", async () => {
   await tools.call("run_command", { command: "ln -s real link" });
   await edit(tools, "link", { old_string: "one", new_string: "two" });
   expect(await read(tools, "real")).toBe("two");
-  expect((await tools.call("file_info", { path: "link" })).structured).toMatchObject({ type: "link", target: "real" });
+  expect((await tools.call("file_info", { path: "link" })).value).toMatchObject({ type: "link", target: "real" });
 });
 
 it("loses none of many edits that come at once", async () => {
@@ -111,7 +111,7 @@ it("cuts a long diff and says so", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "seq 1 50000 > many" });
   const result = await edit(tools, "many", { old_string: "1", new_string: "one", replace_all: true });
-  expect(result.structured).toMatchObject({ truncated: true });
+  expect(result.value).toMatchObject({ truncated: true });
   expect(textOf(result)).toContain("[The change is too large to show, or is no text: 637680 bytes; read the file]");
 });
 

@@ -11,11 +11,11 @@ it("reads back exactly what was written", async () => {
   await using tools = await openToolCaller();
   const content = "\ufeffgrüße\r\n\ttab €\n\nno newline at the end";
   const written = await tools.call("write_file", { path: "dir/a.txt", content });
-  expect(written.structured).toEqual({ path: "/home/user/dir/a.txt", size: Buffer.byteLength(content) });
+  expect(written.value).toEqual({ path: "/home/user/dir/a.txt", size: Buffer.byteLength(content) });
   expect(textOf(written)).toBe(`Wrote ${Buffer.byteLength(content)} bytes to /home/user/dir/a.txt`);
   const read = await tools.call("read_file", { path: "/home/user/dir/a.txt" });
   expect(read.content).toEqual([{ type: "text", text: content }]);
-  expect(read.structured).toEqual({
+  expect(read.value).toEqual({
     path: "/home/user/dir/a.txt",
     content,
     encoding: "utf-8",
@@ -32,7 +32,7 @@ it("reads some lines, with numbers when asked", async () => {
   expect(textOf(await tools.call("read_file", { path: "a", start_line: 2, end_line: 3 }))).toBe("two\nthree\n");
   const numbered = await tools.call("read_file", { path: "a", start_line: 3, line_numbers: true });
   expect(textOf(numbered)).toBe("     3\tthree\n     4\tfour\n");
-  expect(numbered.structured).toMatchObject({ content: "three\nfour\n", start_line: 3, end_line: 4 });
+  expect(numbered.value).toMatchObject({ content: "three\nfour\n", start_line: 3, end_line: 4 });
 });
 
 it("says that a line is past the file's end", async () => {
@@ -46,7 +46,7 @@ it("reads an empty file", async () => {
   await write(tools, "a", "");
   expect(await tools.call("read_file", { path: "a" })).toMatchObject({
     content: [{ text: "" }],
-    structured: { end_line: 0, truncated: false },
+    value: { end_line: 0, truncated: false },
   });
 });
 
@@ -54,8 +54,8 @@ it("cuts a long file after a whole line and says where to go on", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "seq 1 100000 > long" });
   const first = await tools.call("read_file", { path: "long" });
-  const end = Number(first.structured?.["end_line"]);
-  expect(first.structured).toMatchObject({ truncated: true, size: 588_895 });
+  const end = Number(first.value["end_line"]);
+  expect(first.value).toMatchObject({ truncated: true, size: 588_895 });
   expect(first.content.at(-1)).toEqual({
     type: "text",
     text: `[Cut after line ${end}; the file has 588895 bytes. Go on with start_line ${end + 1}]`,
@@ -78,7 +78,7 @@ it("carries any bytes as base64 and latin1", async () => {
   expect(textOf(await tools.call("read_file", { path: "bin", encoding: "latin1" }))).toBe(bytes.toString("latin1"));
   await write(tools, "latin", "é", { encoding: "latin1" });
   expect(await tools.call("read_file", { path: "latin", encoding: "base64" })).toMatchObject({
-    structured: { content: "6Q==", size: 1, start_line: null },
+    value: { content: "6Q==", size: 1, start_line: null },
   });
 });
 
@@ -91,21 +91,21 @@ it("refuses to show bytes as text that they are not", async () => {
     expect(textOf(result)).toBe('FILE_NOT_TEXT: "bin" is not UTF-8 text; read it with encoding base64 or latin1');
   }
   const bytes = await tools.call("read_file", { path: "bin" });
-  expect(bytes.structured).toMatchObject({ content: "/w==", encoding: "base64", size: 1, truncated: false });
+  expect(bytes.value).toMatchObject({ content: "/w==", encoding: "base64", size: 1, truncated: false });
   expect(textOf(bytes)).toMatch(/^\/w==\n\[Not UTF-8 text: these are its bytes as base64/);
 });
 
 it("gives a file the mode that is asked for", async () => {
   await using tools = await openToolCaller();
   await write(tools, "run.sh", "#!/bin/sh\necho ran\n", { mode: "755" });
-  expect(await tools.call("run_command", { command: "./run.sh" })).toMatchObject({ structured: { stdout: "ran\n" } });
+  expect(await tools.call("run_command", { command: "./run.sh" })).toMatchObject({ value: { stdout: "ran\n" } });
 });
 
 it("lists a folder, and its subfolders as deep as asked", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "mkdir -p p/sub; echo hi > p/b; echo x > p/sub/deep; ln -s b p/link; touch 'p/new\nline'" });
   const flat = await tools.call("list_directory", { path: "p" });
-  expect(flat.structured).toMatchObject({
+  expect(flat.value).toMatchObject({
     path: "/home/user/p",
     truncated: false,
     entries: [
@@ -133,7 +133,7 @@ it("bounds a listing and says that there is more", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "mkdir many; cd many; seq -f f%g 1 1500 | xargs touch" });
   const result = await tools.call("list_directory", { path: "many" });
-  expect(result.structured).toMatchObject({ truncated: true, entries: { length: 1_000 } });
+  expect(result.value).toMatchObject({ truncated: true, entries: { length: 1_000 } });
   expect(textOf(result)).toContain("(1000 entries, and more that are not shown)");
   const rest = await readRest(tools, result);
   expect(rest).toHaveLength(500);

@@ -12,9 +12,9 @@ it("shows images as images, by their bytes and not by their name", async () => {
     { type: "text", text: `/home/user/picture.txt: image/png, ${size} bytes` },
     { type: "image", data: PNG, mimeType: "image/png" },
   ]);
-  expect(result.structured).toMatchObject({ mime_type: "image/png", size, content: "", truncated: false });
+  expect(result.value).toMatchObject({ mime_type: "image/png", size, content: "", truncated: false });
   const asked = await tools.call("read_file", { path: "picture.txt", encoding: "base64" });
-  expect(asked.structured).toMatchObject({ content: PNG, encoding: "base64" });
+  expect(asked.value).toMatchObject({ content: PNG, encoding: "base64" });
 });
 
 it.each([
@@ -24,7 +24,7 @@ it.each([
 ])("knows %s as %s", async (content, mimeType) => {
   await using tools = await openToolCaller();
   await tools.call("write_file", { path: "a", content, encoding: "base64" });
-  expect((await tools.call("read_file", { path: "a" })).structured).toMatchObject({ mime_type: mimeType });
+  expect((await tools.call("read_file", { path: "a" })).value).toMatchObject({ mime_type: mimeType });
 });
 
 it("refuses an image that no model takes", async () => {
@@ -36,12 +36,12 @@ it("refuses an image that no model takes", async () => {
 it("takes a PDF for one by its bytes, and says what is missing or wrong", async () => {
   await using tools = await openToolCaller();
   await tools.call("write_file", { path: "a", content: "%PDF-1.4\nbroken\n" });
-  const { structured: which } = await tools.call("run_command", { command: "command -v pdftotext || true" });
+  const { value: which } = await tools.call("run_command", { command: "command -v pdftotext || true" });
   const hasProgram = which?.["stdout"] !== "";
   expect(textOf(await tools.call("read_file", { path: "a" }))).toMatch(
     hasProgram ? /^FILE_NOT_TEXT: The PDF "a" gives no text: / : /\[A PDF, and the sandbox has no pdftotext \(package poppler-utils\)/,
   );
-  expect((await tools.call("read_file", { path: "a", encoding: "utf-8", end_line: 1 })).structured).toMatchObject({
+  expect((await tools.call("read_file", { path: "a", encoding: "utf-8", end_line: 1 })).value).toMatchObject({
     content: "%PDF-1.4\n",
   });
 });
@@ -50,7 +50,7 @@ it("shows a part of a large binary file, and says so", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "head -c 50000000 /dev/zero | tr '\\0' '\\377' > a" });
   const result = await tools.call("read_file", { path: "a" });
-  expect(result.structured).toMatchObject({ encoding: "base64", size: 50_000_000, truncated: true });
-  expect(String(result.structured?.["content"]).length).toBe(65_536);
+  expect(result.value).toMatchObject({ encoding: "base64", size: 50_000_000, truncated: true });
+  expect(String(result.value["content"]).length).toBe(65_536);
   expect(textOf(result)).toContain("[Cut: 49152 of 50000000 bytes are shown");
 });

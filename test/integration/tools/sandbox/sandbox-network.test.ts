@@ -12,15 +12,15 @@ function openCaller() {
 it("shows what the default sandbox may reach", async () => {
   await using caller = await openCaller();
   const result = await caller.call("sandbox_network", {});
-  expect(result.structured).toEqual({ allow: ["npm", "pypi"], at_most: ["npm", "pypi"] });
-  expect(textOf(result)).toBe("Allowed: npm, pypi\nAt most: npm, pypi");
+  expect(result.value).toEqual({ allow: ["npm", "pypi"], at_most: ["npm", "pypi"] });
+  expect(textOf(result)).toBe('{"allow":["npm","pypi"],"at_most":["npm","pypi"]}');
 });
 
 it("changes it within the configured policy, and back", async () => {
   await using caller = await openCaller();
-  expect((await caller.call("sandbox_network", { allow: [] })).structured).toEqual({ allow: [], at_most: ["npm", "pypi"] });
+  expect((await caller.call("sandbox_network", { allow: [] })).value).toEqual({ allow: [], at_most: ["npm", "pypi"] });
   const wider = await caller.call("sandbox_network", { allow: ["https://pypi.org", "npm"] });
-  expect(wider.structured).toEqual({ allow: ["https://pypi.org", "npm"], at_most: ["npm", "pypi"] });
+  expect(wider.value).toEqual({ allow: ["https://pypi.org", "npm"], at_most: ["npm", "pypi"] });
 });
 
 it.each([[["all"]], [["github"]], [["npm", "registry.npmjs.org:8080"]]])("refuses %j, which is more than a person gave", async (allow) => {
@@ -28,7 +28,7 @@ it.each([[["all"]], [["github"]], [["npm", "registry.npmjs.org:8080"]]])("refuse
   const result = await caller.call("sandbox_network", { allow });
   expect(result.isError).toBe(true);
   expect(textOf(result)).toMatch(/^FORBIDDEN.*a person can widen it/s);
-  expect((await caller.call("sandbox_network", {})).structured).toMatchObject({ allow: ["npm", "pypi"] });
+  expect((await caller.call("sandbox_network", {})).value).toMatchObject({ allow: ["npm", "pypi"] });
 });
 
 it("does not undo what a person took away", async () => {

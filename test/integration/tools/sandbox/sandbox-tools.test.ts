@@ -1,34 +1,34 @@
 import { describe, expect, it } from "vitest";
+import type { CalledResult } from "../../../support/tool-caller.ts";
 import { openToolCaller, textOf } from "../../../support/tool-caller.ts";
 import { LOCAL } from "../../../../src/sandbox/sandbox.ts";
 import { listed } from "../../../support/listed.ts";
-import type { ToolResult } from "../../../../src/catalog/tool.ts";
 
 const OTHER = { id: "somebody-else", name: "other" };
 const signal = new AbortController().signal;
 
 async function create(caller: Awaited<ReturnType<typeof openToolCaller>>, args: object = {}): Promise<string> {
-  const { structured } = await caller.call("sandbox_create", args);
-  return String(structured?.["id"]);
+  const { value } = await caller.call("sandbox_create", args);
+  return String(value["id"]);
 }
 
 it("makes a sandbox with the document's result", async () => {
   await using caller = await openToolCaller();
   const result = await caller.call("sandbox_create", { template: "base", timeout_s: 60, metadata: { job: "a" } });
-  expect(result.structured).toEqual({
+  expect(result.value).toEqual({
     id: expect.stringMatching(/^[a-z0-9]{20}$/),
     short_id: expect.stringMatching(/^[a-z0-9]{8}$/),
     ip: null,
     created_at: expect.stringMatching(/^\d{4}-/),
   });
-  expect(JSON.parse(textOf(result))).toEqual(result.structured);
+  expect(JSON.parse(textOf(result))).toEqual(result.value);
 });
 
 it("runs a command in it, with the exit code as a result", async () => {
   await using caller = await openToolCaller();
   const id = await create(caller);
   const result = await caller.call("sandbox_exec", { id, cmd: 'echo "$A"; echo no >&2; exit 3', env: { A: "yes" } });
-  expect(result.structured).toMatchObject({ stdout: "yes\n", stderr: "no\n", exit_code: 3, timed_out: false });
+  expect(result.value).toMatchObject({ stdout: "yes\n", stderr: "no\n", exit_code: 3, timed_out: false });
   expect(textOf(result)).toContain("yes");
 });
 
@@ -36,17 +36,17 @@ it("stops a command after timeout_s", async () => {
   await using caller = await openToolCaller();
   const id = await create(caller);
   const result = await caller.call("sandbox_exec", { id, cmd: "sleep 100", timeout_s: 0.05 });
-  expect(result.structured).toMatchObject({ timed_out: true });
+  expect(result.value).toMatchObject({ timed_out: true });
 });
 
 it("writes and reads the bytes of a file", async () => {
   await using caller = await openToolCaller();
   const id = await create(caller);
   const content = Buffer.from([0, 1, 254, 255]).toString("base64");
-  expect((await caller.call("sandbox_write_file", { id, path: "a/b.bin", content_base64: content })).structured).toEqual({
+  expect((await caller.call("sandbox_write_file", { id, path: "a/b.bin", content_base64: content })).value).toEqual({
     ok: true,
   });
-  expect((await caller.call("sandbox_read_file", { id, path: "a/b.bin" })).structured).toEqual({ content_base64: content, size: 4 });
+  expect((await caller.call("sandbox_read_file", { id, path: "a/b.bin" })).value).toEqual({ content_base64: content, size: 4 });
 });
 
 it("refuses to read what does not fit in one result", async () => {
@@ -60,30 +60,30 @@ it("lists the bare array in its text, and by state", async () => {
   await using caller = await openToolCaller();
   const kept = await create(caller, { metadata: { job: "kept" } });
   const ended = await create(caller);
-  expect((await caller.call("sandbox_kill", { id: ended })).structured).toEqual({ ok: true });
+  expect((await caller.call("sandbox_kill", { id: ended })).value).toEqual({ ok: true });
   const result = await caller.call("sandbox_list", {});
-  expect(JSON.parse(textOf(result))).toEqual(result.structured?.["sandboxes"]);
-  expect(result.structured).toEqual({
+  expect(JSON.parse(textOf(result))).toEqual(result.value);
+  expect(result.value).toEqual({
     sandboxes: [expect.objectContaining({ sandboxID: kept, state: "running", templateID: "base", metadata: { job: "kept" } })],
   });
-  expect((await caller.call("sandbox_list", { state_filter: "ended" })).structured).toMatchObject({
+  expect((await caller.call("sandbox_list", { state_filter: "ended" })).value).toMatchObject({
     sandboxes: [{ sandboxID: ended }],
   });
-  expect((await caller.call("sandbox_list", { state_filter: ["running", "ended"], limit: 1 })).structured?.["sandboxes"]).toHaveLength(1);
+  expect((await caller.call("sandbox_list", { state_filter: ["running", "ended"], limit: 1 })).value["sandboxes"]).toHaveLength(1);
 });
 
-function idsOf({ structured = {} }: ToolResult): readonly string[] {
-  return (structured["sandboxes"] as readonly { readonly sandboxID: string }[]).map(({ sandboxID }) => sandboxID);
+function idsOf({ value }: CalledResult): readonly string[] {
+  return (value["sandboxes"] as readonly { readonly sandboxID: string }[]).map(({ sandboxID }) => sandboxID);
 }
 
 it("lists page by page", async () => {
   await using caller = await openToolCaller();
   const made = [await create(caller), await create(caller), await create(caller)];
   const first = await caller.call("sandbox_list", { limit: 2 });
-  const cursor = first.structured?.["next_cursor"];
-  expect(textOf(first)).toContain(`ask with cursor ${String(cursor)}`);
+  const cursor = first.value["next_cursor"];
+  expect(textOf(first)).toContain(JSON.stringify({ next_cursor: cursor }).slice(1));
   const second = await caller.call("sandbox_list", { limit: 2, cursor });
-  expect(second.structured).toEqual({ sandboxes: [expect.anything()] });
+  expect(second.value).toEqual({ sandboxes: [expect.anything()] });
   expect([...idsOf(first), ...idsOf(second)].toSorted()).toEqual(made.toSorted());
   expect(textOf(await caller.call("sandbox_list", { cursor: "nonsense" }))).toMatch(/^ARGUMENTS_INVALID/);
 });
@@ -99,7 +99,7 @@ it("lists page by page what does not fit in one text", async () => {
     const result = await caller.call("sandbox_list", { ...(cursor !== undefined && { cursor }) });
     expect(Buffer.byteLength(textOf(result))).toBeLessThan(263_000);
     seen.push(...idsOf(result));
-    cursor = result.structured?.["next_cursor"];
+    cursor = result.value["next_cursor"];
     expect(seen.length).toBeLessThanOrEqual(6);
   } while (cursor !== undefined);
   expect(new Set(seen)).toEqual(made);
@@ -151,7 +151,7 @@ describe("another owner's id", () => {
   it("is not in the list", async () => {
     await using caller = await openToolCaller();
     const theirs = await caller.sandboxes.create(OTHER, {}, signal);
-    expect((await caller.call("sandbox_list", {})).structured).toEqual({ sandboxes: [] });
+    expect((await caller.call("sandbox_list", {})).value).toEqual({ sandboxes: [] });
     expect(await listed(caller.sandboxes, LOCAL)).toEqual([]);
     await theirs.kill();
   });

@@ -8,15 +8,15 @@ const todo = (id: string, status = "pending") => ({ id, content: `do ${id}`, sta
 it("gives back the list that was written, and an empty one before", async () => {
   await using tools = await openToolCaller();
   const empty = await tools.call("todo_read", {});
-  expect(empty.structured).toEqual({ todos: [] });
-  expect(textOf(empty)).toBe("The todo list is empty");
+  expect(empty.value).toEqual({ todos: [] });
+  expect(textOf(empty)).toBe('{"todos":[]}');
   const todos = [todo("1", "completed"), todo("2", "in_progress"), todo("3")];
-  expect(await tools.call("todo_write", { todos })).toMatchObject({ structured: { todos } });
+  expect(await tools.call("todo_write", { todos })).toMatchObject({ value: { todos } });
   const result = await tools.call("todo_read", {});
-  expect(result.structured).toEqual({ todos });
-  expect(textOf(result)).toBe("[x] 1 (completed, high): do 1\n[>] 2 (in_progress, high): do 2\n[ ] 3 (pending, high): do 3");
+  expect(result.value).toEqual({ todos });
+  expect(textOf(result)).toBe(JSON.stringify({ todos }));
   await tools.call("todo_write", { todos: [] });
-  expect(await tools.call("todo_read", {})).toMatchObject({ structured: { todos: [] } });
+  expect(await tools.call("todo_read", {})).toMatchObject({ value: { todos: [] } });
 });
 
 it("keeps a list for each sandbox and each principal", async () => {
@@ -24,9 +24,9 @@ it("keeps a list for each sandbox and each principal", async () => {
   const other = await tools.sandboxes.create(LOCAL, {}, signal);
   await tools.call("todo_write", { todos: [todo("here")] });
   await tools.call("todo_write", { todos: [todo("there")], sandbox: other.id });
-  expect(await tools.call("todo_read", { sandbox: other.id })).toMatchObject({ structured: { todos: [todo("there")] } });
+  expect(await tools.call("todo_read", { sandbox: other.id })).toMatchObject({ value: { todos: [todo("there")] } });
   const somebody = { id: "somebody", name: "somebody" };
-  expect(await tools.catalog.call(somebody, "todo_read", {}, { signal })).toMatchObject({ structured: { todos: [] } });
+  expect(await tools.catalog.call(somebody, "todo_read", {}, { signal })).toMatchObject({ value: { todos: [] } });
   expect(textOf(await tools.catalog.call(somebody, "todo_read", { sandbox: other.id }, { signal }))).toMatch(/^SANDBOX_NOT_FOUND: /);
 });
 
