@@ -1,13 +1,13 @@
 import type { Caller } from "./caller.ts";
 import { tellLoss } from "./loss.ts";
-import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
+import type { DefaultOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 
 const REMEMBERED_MAX = 10_000;
 
 /** What the composition says about one caller's default sandbox. */
 export interface DefaultChoice {
   readonly name: string;
-  readonly options: CreateOptions;
+  readonly options: DefaultOptions;
 }
 
 export interface CallerSandboxesOptions {
@@ -25,20 +25,24 @@ export class CallerSandboxes {
     this.#options = options;
   }
 
-  /** `notice`: what the model must know before the result. Each client is told once. */
+  /** `notices`: what the model must know before the result. Each client is told once of each sandbox. */
   async resolve(
     principal: Principal,
     caller: Omit<Caller, "principal">,
     signal: AbortSignal,
-  ): Promise<{ readonly sandbox: Sandbox; readonly notice?: string }> {
+  ): Promise<{ readonly sandbox: Sandbox; readonly notices: readonly string[] }> {
     const { sandboxes, defaultSandbox } = this.#options;
     const { name, options } = defaultSandbox(principal, caller);
-    const { sandbox, earlier } = await sandboxes.default(principal, name, options, signal);
-    const before = this.#remember(`${caller.client?.id ?? ""}\0${principal.id}\0${name}`, sandbox.id) ?? earlier;
-    if (before === undefined || before === sandbox.id) return { sandbox };
+    const { sandbox, earlier, unmet = [] } = await sandboxes.default(principal, name, options, signal);
+    const used = this.#remember(`${caller.client?.id ?? ""}\0${principal.id}\0${name}`, sandbox.id);
+    if (used === sandbox.id) return { sandbox, notices: [] };
+    return { sandbox, notices: [...(await this.#tellLoss(principal, used ?? earlier)), ...unmet.map((text) => `Note: ${text}`)] };
+  }
+
+  async #tellLoss(principal: Principal, id: string | undefined): Promise<readonly string[]> {
+    if (id === undefined) return [];
     // Its tombstone may be forgotten by now.
-    const lost = await sandboxes.info(principal, before).catch(() => undefined);
-    return { sandbox, notice: tellLoss(lost) };
+    return [tellLoss(await this.#options.sandboxes.info(principal, id).catch(() => undefined))];
   }
 
   #remember(key: string, id: string): string | undefined {

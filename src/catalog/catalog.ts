@@ -212,11 +212,11 @@ class Door {
   }
 
   async #defaultSandbox(principal: Principal, call: TrailedCall): Promise<Sandbox> {
-    const { notices } = call.trail;
-    const { sandbox, notice } = await this.#defaults.resolve(principal, call, call.signal);
-    if (notice === undefined || notices.includes(notice)) return sandbox;
-    notices.push(notice);
-    call.log?.("notice", notice);
+    const { sandbox, notices } = await this.#defaults.resolve(principal, call, call.signal);
+    for (const notice of notices) {
+      call.trail.notices.push(notice);
+      call.log?.("notice", notice);
+    }
     return sandbox;
   }
 

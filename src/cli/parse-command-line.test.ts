@@ -52,7 +52,7 @@ describe("parseCommandLine", () => {
   it.each([
     [[], "No command given"],
     [["fly"], 'Unknown command "fly"'],
-    [["sandbox"], "needs one of: create, list, events, info, network, kill, stop, start, diff, apply, ports, port, forward"],
+    [["sandbox"], "needs one of: create, list, events, info, network, kill, stop, start, extend, diff, apply, ports, port, forward"],
     [["sandbox", "fly"], "expected one of: create"],
     [["run"], "Something is missing: belljar run FILE|-"],
     [["run", "a", "b"], 'Too much is given ("b")'],

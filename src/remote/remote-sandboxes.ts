@@ -43,7 +43,8 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
       return parseAnswer(sandboxPageSchema, await askServer(address, { method: "GET", path: `/v1/sandboxes${toQuery(options)}` }));
     },
     events: (_principal, signal) => readRemoteEvents(address, signal),
-    async default(_principal, name, options, signal) {
+    async default(_principal, name, wanted, signal) {
+      const { wishes: _, ...options } = wanted;
       const path = `/v1/default-sandboxes/${encodeURIComponent(name)}`;
       const answer = await askServer(address, { method: "POST", path, body: options, signal });
       const { created, sandbox } = parseAnswer(defaultSandboxSchema, answer);

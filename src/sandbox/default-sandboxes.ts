@@ -3,7 +3,9 @@ import { BelljarError } from "../errors.ts";
 import { DefaultClaims } from "./default-claims.ts";
 import type { Claim } from "./default-claims.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
-import type { CreateOptions, Principal } from "./sandbox.ts";
+import { toShortId } from "./sandbox-id.ts";
+import { AppliedWishes } from "./default-wishes.ts";
+import type { CreateOptions, DefaultOptions, Principal } from "./sandbox.ts";
 
 /** Losing a race means that somebody else has won it: more rounds than this need sandboxes that die as they are made. */
 const MAX_ROUNDS = 10;
@@ -26,15 +28,25 @@ export interface DefaultsHome {
 export interface DefaultRequest {
   readonly principal: Principal;
   readonly name: string;
-  readonly options: CreateOptions;
+  readonly options: DefaultOptions;
   readonly signal: AbortSignal;
+}
+
+export interface KeptDefault {
+  readonly lifetimeMs: number;
+  /** As of a `DefaultSandbox`. */
+  readonly unmet: readonly string[];
 }
 
 export interface DefaultResult {
   readonly sandbox: LocalSandbox;
   readonly created: boolean;
   readonly earlier?: string;
+  readonly unmet: readonly string[];
 }
+
+/** Before the wishes are applied. */
+type Found = Omit<DefaultResult, "unmet">;
 
 /**
  * Default sandboxes, keyed by (principal, name). A sandbox is claimed as the default one only after it is made,
@@ -45,6 +57,7 @@ export class DefaultSandboxes {
   readonly #claims: DefaultClaims;
   readonly #known = new Map<string, LocalSandbox>();
   readonly #turns = new TurnsByKey();
+  readonly #wishes = new AppliedWishes();
 
   constructor(path: string, home: DefaultsHome) {
     this.#home = home;
@@ -55,19 +68,28 @@ export class DefaultSandboxes {
     assertName(request.name);
     const known = this.#knownAlive(keyOf(request));
     const result = known ? { sandbox: known, created: false } : await this.#inTurn(request);
-    if (!result.created) assertAsWanted(result.sandbox, request);
+    const unmet = result.created ? [] : await this.#applyWishes(result.sandbox, request);
     await result.sandbox.keepAlive();
-    return result;
+    return { ...result, unmet };
   }
 
-  /** Gives one that runs its full lifetime again. Makes and starts none. Resolves with the lifetime; undefined if none runs. */
-  async keep(principal: Principal, name: string): Promise<number | undefined> {
-    const key = keyOf({ principal, name });
-    const sandbox = this.#knownAlive(key) ?? (await this.#turns.run(key, () => this.#findRunning(principal, name)));
+  /** Gives one that runs its full lifetime again, and applies the wishes. Makes and starts none. Undefined if none runs. */
+  async keep(request: Omit<DefaultRequest, "signal">): Promise<KeptDefault | undefined> {
+    const key = keyOf(request);
+    const sandbox = this.#knownAlive(key) ?? (await this.#turns.run(key, () => this.#findRunning(request)));
     if (!sandbox) return undefined;
     this.#remember(key, sandbox);
+    const unmet = await this.#applyWishes(sandbox, request);
     await sandbox.keepAlive(1);
-    return sandbox.record.timeoutMs;
+    return { lifetimeMs: sandbox.lifetimeMs, unmet };
+  }
+
+  /** A caller that names a runtime or a workspace must not work on another one. */
+  async #applyWishes(sandbox: LocalSandbox, request: Omit<DefaultRequest, "signal">): Promise<readonly string[]> {
+    assertSameRuntime(sandbox, request);
+    assertSameWorkspace(sandbox, request);
+    const { principal, options } = request;
+    return options.wishes ? this.#wishes.apply(sandbox, principal, options.wishes) : [];
   }
 
   #knownAlive(key: string): LocalSandbox | undefined {
@@ -75,13 +97,13 @@ export class DefaultSandboxes {
     return known && !known.end && !this.#home.isBuried(known.id) ? known : undefined;
   }
 
-  async #findRunning(principal: Principal, name: string): Promise<LocalSandbox | undefined> {
+  async #findRunning({ principal, name }: Omit<DefaultRequest, "signal">): Promise<LocalSandbox | undefined> {
     const { id } = await this.#claims.current(principal.id, name);
     return id === "" ? undefined : this.#home.findRunning(principal, id);
   }
 
   /** One caller of this process at a time for a key: the others then find what it made. */
-  async #inTurn(request: DefaultRequest): Promise<DefaultResult> {
+  async #inTurn(request: DefaultRequest): Promise<Found> {
     const key = keyOf(request);
     const result = await this.#turns.run(key, () => this.#findOrMake(request));
     this.#remember(key, result.sandbox);
@@ -95,7 +117,7 @@ export class DefaultSandboxes {
     void sandbox.ended.then(() => this.#known.get(key) === sandbox && this.#known.delete(key));
   }
 
-  async #findOrMake(request: DefaultRequest): Promise<DefaultResult> {
+  async #findOrMake(request: DefaultRequest): Promise<Found> {
     const { principal, name } = request;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const claim = await this.#claims.current(principal.id, name);
@@ -112,7 +134,9 @@ export class DefaultSandboxes {
 
   /** Undefined when another process was first. */
   async #make({ principal, name, options, signal }: DefaultRequest, before: Claim): Promise<LocalSandbox | undefined> {
-    const sandbox = await this.#home.make(principal, options, { defaultName: name, signal });
+    const { wishes: _, ...made } = options;
+    const sandbox = await this.#home.make(principal, made, { defaultName: name, signal });
+    this.#wishes.noteMade(sandbox);
     const claim = { number: before.number + 1, id: sandbox.id };
     if (await this.#claims.take(principal.id, name, claim)) return sandbox;
     await sandbox.kill();
@@ -129,27 +153,23 @@ function assertName(name: string): void {
   throw new BelljarError("ARGUMENTS_INVALID", "The name of a default sandbox has 1 to 200 characters");
 }
 
-/** A caller that names a runtime or a workspace must not work on another one. */
-function assertAsWanted(sandbox: LocalSandbox, request: DefaultRequest): void {
-  assertSameRuntime(sandbox, request);
-  assertSameWorkspace(sandbox, request);
-}
+type Wanted = Pick<DefaultRequest, "name" | "options">;
 
-function assertSameRuntime({ id, record }: LocalSandbox, { name, options: { runtime = record.runtime } }: DefaultRequest): void {
+function assertSameRuntime({ id, record }: LocalSandbox, { name, options: { runtime = record.runtime } }: Wanted): void {
   if (runtime === record.runtime) return;
   throw new BelljarError(
     "ARGUMENTS_INVALID",
-    `The default sandbox ${JSON.stringify(name)} (${id}) has the runtime "${record.runtime}": kill it, or choose another sandbox name`,
+    `The default sandbox ${JSON.stringify(name)} (${id}) has the runtime "${record.runtime}": end it with \`belljar sandbox kill ${toShortId(id)}\`, or choose another sandbox name`,
   );
 }
 
-function assertSameWorkspace(sandbox: LocalSandbox, { name, options }: DefaultRequest): void {
+function assertSameWorkspace(sandbox: LocalSandbox, { name, options }: Wanted): void {
   const wanted = options.workspace;
   const has = sandbox.record.workspace;
   if (!wanted || (has?.path === wanted.path && has.mode === wanted.mode)) return;
   const shown = has ? `${has.path}:${has.mode}` : "none";
   throw new BelljarError(
     "WORKSPACE_CONFLICT",
-    `The default sandbox ${JSON.stringify(name)} (${sandbox.id}) lives with another workspace (${shown}): kill it, or choose another sandbox name`,
+    `The default sandbox ${JSON.stringify(name)} (${sandbox.id}) lives with another workspace (${shown}), and a workspace cannot change: end it with \`belljar sandbox kill ${toShortId(sandbox.id)}\`, which loses its files, or choose another sandbox name`,
   );
 }

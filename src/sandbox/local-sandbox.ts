@@ -61,6 +61,7 @@ export class LocalSandbox implements OwnSandbox {
   readonly #keeping: SandboxKeeping;
   readonly #network: ServedNetwork;
   #deadlineMs: number;
+  #lifetimeMs: number;
   #end: SandboxEnd | undefined;
   #oomKills: number | undefined;
 
@@ -69,6 +70,7 @@ export class LocalSandbox implements OwnSandbox {
     this.#running = running;
     this.#keeping = keeping;
     this.#deadlineMs = record.deadline.getTime();
+    this.#lifetimeMs = record.timeoutMs;
     // Nothing has run yet in a new sandbox.
     this.#oomKills = network && 0;
     this.guest = createGuest((signal) => running.connect(signal), {
@@ -168,16 +170,27 @@ export class LocalSandbox implements OwnSandbox {
     const { deadlineAction } = await this.#running.usage();
     await this.#running.resume();
     this.#keeping.announce(this.record);
-    if (deadlineAction === "pause") await this.extend(this.record.timeoutMs);
+    if (deadlineAction === "pause") await this.extend(this.#lifetimeMs);
   }
 
   /** Gives a sandbox in use its full time again, never less than it has, once less than this share of it is left. */
   async keepAlive(below = EXTEND_BELOW): Promise<void> {
-    const { timeoutMs } = this.record;
-    if (this.#deadlineMs - Date.now() >= timeoutMs * below) return;
+    const lifetimeMs = this.#lifetimeMs;
+    if (this.#deadlineMs - Date.now() >= lifetimeMs * below) return;
     const { deadline } = await this.#running.usage();
     this.#deadlineMs = deadline?.getTime() ?? Number.POSITIVE_INFINITY;
-    if (this.#deadlineMs < Date.now() + timeoutMs) await this.extend(timeoutMs);
+    if (this.#deadlineMs < Date.now() + lifetimeMs) await this.extend(lifetimeMs);
+  }
+
+  /** How far this process extends it while it is in use. */
+  get lifetimeMs(): number {
+    return this.#lifetimeMs;
+  }
+
+  /** It lives so long from now, and each later extension by this process is as long. */
+  async liveFor(lifetimeMs: number): Promise<void> {
+    await this.extend(lifetimeMs);
+    this.#lifetimeMs = lifetimeMs;
   }
 
   async stop(): Promise<void> {

@@ -7,7 +7,7 @@ import type { SandboxDefaults } from "./create-request.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
 import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
-import { type DefaultRequest, DefaultSandboxes } from "./default-sandboxes.ts";
+import { type DefaultRequest, DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
 import { HomeEvents } from "./events/home-events.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
@@ -25,6 +25,7 @@ import { Runtimes } from "./runtimes.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type {
   CreateOptions,
+  DefaultOptions,
   DefaultSandbox,
   ListOptions,
   Principal,
@@ -85,11 +86,8 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   isolation(): Promise<HostIsolation>;
   /** What the principal's sandboxes can start from. */
   templates(principal: Principal): Promise<readonly TemplateInfo[]>;
-  /**
-   * Gives the default sandbox of that name its full lifetime again if it runs. Makes and starts none. Resolves with the lifetime in
-   * milliseconds; undefined if none runs.
-   */
-  keepDefault(principal: Principal, name: string): Promise<number | undefined>;
+  /** As `default` for one that runs, and gives it its full lifetime. Makes and starts none. Undefined if none runs. */
+  keepDefault(principal: Principal, name: string, options: DefaultOptions): Promise<KeptDefault | undefined>;
   /** Live sandboxes that this process holds: all of the home once it serves their networks. */
   liveCount(): number;
 }
@@ -186,13 +184,13 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   // eslint-disable-next-line max-params -- the contract's
-  async default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<DefaultSandbox> {
+  async default(principal: Principal, name: string, options: DefaultOptions, signal: AbortSignal): Promise<DefaultSandbox> {
     const { sandbox, ...made } = await this.#defaults.get({ principal, name, options, signal });
     return { sandbox: await grantedSandbox(sandbox, principal, this.#runtimes), ...made };
   }
 
-  keepDefault(principal: Principal, name: string): Promise<number | undefined> {
-    return this.#defaults.keep(principal, name);
+  keepDefault(principal: Principal, name: string, options: DefaultOptions): Promise<KeptDefault | undefined> {
+    return this.#defaults.keep({ principal, name, options });
   }
 
   sweep(): Promise<void> {

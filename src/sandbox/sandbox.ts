@@ -93,7 +93,20 @@ export interface Sandboxes {
    */
   events(principal: Principal, signal: AbortSignal): AsyncIterable<SandboxEvent>;
   /** The principal's default sandbox of that name, made on first use and made anew when it has ended. Its deadline moves with each call. */
-  default(principal: Principal, name: string, options: CreateOptions, signal: AbortSignal): Promise<DefaultSandbox>;
+  default(principal: Principal, name: string, options: DefaultOptions, signal: AbortSignal): Promise<DefaultSandbox>;
+}
+
+export interface DefaultOptions extends CreateOptions {
+  /** On `$BELLJAR_HOME`. A server has a command line of its own. */
+  readonly wishes?: DefaultWishes;
+}
+
+/** What the command line says. This process applies it once to each default sandbox that it did not make; new ones are made so anyway. */
+export interface DefaultWishes {
+  readonly network?: NetworkPolicy;
+  /** The lifetime, from now, and of each later extension. */
+  readonly timeoutMs?: number;
+  readonly limits?: Limits;
 }
 
 export interface DefaultSandbox {
@@ -102,6 +115,8 @@ export interface DefaultSandbox {
   readonly created: boolean;
   /** Id of the default sandbox that it was made in place of. Absent if there was none, and if a server made it. */
   readonly earlier?: string;
+  /** A sentence for each of the `wishes` that cannot be applied to a sandbox that lives, with what to do. */
+  readonly unmet?: readonly string[];
 }
 
 export interface SandboxPorts {

@@ -1,3 +1,5 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, it } from "vitest";
@@ -9,17 +11,20 @@ import { startBelljar } from "../support/started-belljar.ts";
 const LIFE_MS = 6_000;
 
 /** `belljar mcp` as a host starts it. */
-async function connect(home: TestHome, ...argv: string[]) {
+async function connect(home: TestHome, argv: readonly string[] = [], lifeMs = 3_600_000) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [CLI, "mcp", ...argv],
-    env: { ...home.env, BELLJAR_SANDBOX_TIMEOUT_MS: String(LIFE_MS) },
+    env: { ...home.env, BELLJAR_SANDBOX_TIMEOUT_MS: String(lifeMs) },
     cwd: home.path,
-    stderr: "inherit",
+    stderr: "pipe",
   });
+  let said = "";
+  transport.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const client = new Client({ name: "test", version: "1" });
   await client.connect(transport);
   return {
+    said: () => said,
     pid: transport.pid ?? 0,
     async call(name: string, args: Record<string, unknown>) {
       const { content, isError } = await client.callTool({ name, arguments: args });
@@ -34,8 +39,7 @@ it("a default sandbox lives as long as a host is connected, ends at its deadline
   await using home = await openTestHome();
   await using events = startBelljar(home, "sandbox", "events", "--json");
   await events.line(/"resync"/);
-  const host = await connect(home);
-  await using _host = host;
+  await using host = await connect(home, [], LIFE_MS);
   await host.call("run_command", { command: "echo kept > note.txt" });
   const { sandbox } = JSON.parse(await events.line(/"created"/)) as { sandbox: string };
   const { createdAt } = JSON.parse(await home.belljar("sandbox", "info", sandbox, "--json")) as { createdAt: string };
@@ -47,7 +51,7 @@ it("a default sandbox lives as long as a host is connected, ends at its deadline
   expect((await host.call("run_command", { command: "cat note.txt" })).texts.join("\n")).toContain("kept");
   process.kill(host.pid, "SIGKILL");
   expect(JSON.parse(await events.line(/"ended"/))).toMatchObject({ sandbox, reason: "deadline" });
-  await using next = await connect(home);
+  await using next = await connect(home, [], LIFE_MS);
   const { texts, isError } = await next.call("read_file", { path: "note.txt" });
   expect(isError).toBe(true);
   expect(texts[0]).toMatch(
@@ -55,4 +59,48 @@ it("a default sandbox lives as long as a host is connected, ends at its deadline
   );
   expect(texts.join("\n")).toContain("FILE_NOT_FOUND");
   expect((await next.call("run_command", { command: "true" })).texts.join("\n")).not.toContain("new sandbox");
+});
+
+it("the command line holds for a default sandbox that lives: the network at once, and what cannot change is said to both", async () => {
+  await using home = await openTestHome();
+  const first = await connect(home);
+  await first.call("run_command", { command: "echo kept > note.txt" });
+  await first[Symbol.asyncDispose]();
+  const network = async () => {
+    const [info] = JSON.parse(await home.belljar("sandbox", "list", "--json")) as { network: unknown; id: string }[];
+    return info?.network;
+  };
+  expect(await network()).toBe("none");
+
+  const wide = await connect(home, ["--network", "a.test", "--memory", "64m"]);
+  const { texts } = await wide.call("read_file", { path: "note.txt" });
+  expect(texts.join("\n")).toMatch(
+    /^Note: The default sandbox was made earlier, with memory of 2048 MiB, not 64 MiB.*belljar sandbox kill/,
+  );
+  expect(texts.at(-1)).toContain("kept");
+  expect((await wide.call("read_file", { path: "note.txt" })).texts.join("\n")).not.toContain("made earlier");
+  expect(await network()).toEqual({ allow: ["a.test"] });
+  await wide[Symbol.asyncDispose]();
+  expect(wide.said()).toMatch(/^belljar: The default sandbox was made earlier.*64 MiB/m);
+
+  await using events = startBelljar(home, "sandbox", "events", "--json");
+  await events.line(/"resync"/);
+  await using _narrow = await connect(home, ["--network", "none"]);
+  await events.line(/"changed"/);
+  expect(await network()).toBe("none");
+});
+
+it("a default sandbox that lives is not used with another workspace than the command line says", async () => {
+  await using home = await openTestHome();
+  const project = join(home.path, "project");
+  await mkdir(project);
+  const first = await connect(home, ["--workspace", `${project}:ro`]);
+  await first.call("run_command", { command: "true" });
+  await first[Symbol.asyncDispose]();
+  await using other = await connect(home, ["--workspace", `${project}:rw`]);
+  const { texts, isError } = await other.call("run_command", { command: "true" });
+  expect(isError).toBe(true);
+  expect(texts.join("\n")).toMatch(/WORKSPACE_CONFLICT: .*:ro\).*belljar sandbox kill/);
+  await other[Symbol.asyncDispose]();
+  expect(other.said()).toMatch(/^belljar: The default sandbox .* lives with another workspace/m);
 });

@@ -7,8 +7,8 @@ it("keeps every command with its options", () => {
   const lines = COMMANDS.map((spec) => [invocation(spec), ...Object.keys(spec.options).map((name) => `--${name}`)].join(" "));
   expect(lines).toMatchInlineSnapshot(`
     [
-      "serve --host --port --workspace --network --snippets --toolsets --read-only --legacy-sse",
-      "mcp --workspace --network --sandbox --gateway --snippets --toolsets --read-only",
+      "serve --host --port --workspace --network --memory --cpus --pids --disk --open-files --timeout --snippets --toolsets --read-only --legacy-sse",
+      "mcp --workspace --network --memory --cpus --pids --disk --open-files --timeout --sandbox --gateway --snippets --toolsets --read-only",
       "run FILE|- [-- ARGS...] --lang --workspace --network --env --timeout --json",
       "exec ID -- ARGV... --cwd --env --user --timeout",
       "shell [ID] --workspace --network --user",

@@ -1,18 +1,15 @@
 import type { CommandSpec, OptionSpec } from "../command.ts";
+import { LIFETIME, LIMIT_OPTIONS } from "../limit-options.ts";
 import { ENV, JSON_OPTION, NETWORK, NONE, ONE, WORKSPACE } from "./shared-options.ts";
 
 const CREATE_OPTIONS = {
   workspace: WORKSPACE,
   runtime: { type: "string", value: "NAME", description: "Runtime that creates the sandbox (default: the configured one)" },
   template: { type: "string", value: "NAME", description: "Template that the sandbox starts from (default base)" },
-  memory: { type: "string", value: "SIZE", description: "Memory limit: 512m, 2g" },
-  cpus: { type: "string", value: "N", description: "Cores, may be a fraction" },
-  pids: { type: "string", value: "N", description: "Maximum number of processes and threads" },
-  disk: { type: "string", value: "SIZE", description: "Maximum disk space" },
-  "open-files": { type: "string", value: "N", description: "Maximum number of open files of each process" },
+  ...LIMIT_OPTIONS,
   "best-effort": { type: "boolean", description: "Do not fail if a limit cannot be enforced here" },
   "nested-filters": { type: "boolean", description: "Let its programs install seccomp filters of their own, as browsers do" },
-  timeout: { type: "string", value: "TIME", description: "Lifetime of a sandbox that nobody extends: 90s, 1h" },
+  timeout: LIFETIME,
   network: NETWORK,
   secret: {
     type: "string",

@@ -1,5 +1,9 @@
 import type { CommandSpec } from "../command.ts";
+import { LIFETIME, LIMIT_OPTIONS } from "../limit-options.ts";
 import { NETWORK, NONE, READ_ONLY, SNIPPETS, TOOLSETS, WORKSPACE } from "./shared-options.ts";
+
+const DEFAULTS_THAT_LIVE = `--network and --timeout hold at once for a default sandbox that lives already. Its limits and its workspace cannot
+change: then a line on stderr and the first result say so. \`belljar sandbox kill ID\` makes room for a new one.`;
 
 /** Commands that serve tools to hosts. */
 export const SERVING: readonly CommandSpec[] = [
@@ -13,11 +17,14 @@ export const SERVING: readonly CommandSpec[] = [
       port: { type: "string", short: "p", value: "N", description: "Port to listen on (default 6060; 0 chooses a free one)" },
       workspace: WORKSPACE,
       network: NETWORK,
+      ...LIMIT_OPTIONS,
+      timeout: LIFETIME,
       snippets: SNIPPETS,
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
       "legacy-sse": { type: "boolean", description: "Serve old clients at /sse too (HTTP+SSE, which MCP has replaced)" },
     },
+    details: DEFAULTS_THAT_LIVE,
     load: () => import("../commands/serve.ts"),
   },
   {
@@ -28,12 +35,15 @@ export const SERVING: readonly CommandSpec[] = [
     options: {
       workspace: WORKSPACE,
       network: NETWORK,
+      ...LIMIT_OPTIONS,
+      timeout: LIFETIME,
       sandbox: { type: "string", value: "NAME", description: "Name of the default sandbox (default: made from the start folder)" },
       gateway: { type: "string", value: "URL", description: "Forward MCP to that server instead (BELLJAR_URL)" },
       snippets: SNIPPETS,
       toolsets: TOOLSETS,
       "read-only": READ_ONLY,
     },
+    details: DEFAULTS_THAT_LIVE,
     load: () => import("../commands/mcp.ts"),
   },
 ];

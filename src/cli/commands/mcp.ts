@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { serveMcpStdio } from "../../mcp/server/stdio.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { DefaultWishes } from "../../sandbox/sandbox.ts";
 import type { Config } from "../../config/config.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
@@ -11,18 +12,27 @@ import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { createLog } from "../log.ts";
 import { serverAddress } from "../compose/server-address.ts";
 import { readPackage } from "../compose/package-root.ts";
+import { namedWishes } from "../compose/named-wishes.ts";
 import { createPortOrigin } from "../compose/port-origin.ts";
 import { defaultNameOf, openTools } from "../compose/open-tools.ts";
+import { printLine } from "../print.ts";
+import { takeUpDefault } from "../take-up-default.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
   const defaultName = textOption(call, "sandbox") ?? defaultNameOf(process.cwd());
   const server = serverAddress(config, context);
-  return server ? bridge(server, defaultName, { context, config }) : serve(defaultName, { context, config });
+  const wishes = await namedWishes(call);
+  return server ? bridge(server, defaultName, { context, config, wishes }) : serve(defaultName, { context, config, wishes });
 }
 
 /** Forwards MCP messages to a server, which has the sandboxes, the tools and the policies. */
-async function bridge({ url, token }: ServerAddress, defaultName: string, { context, config }: Opening): Promise<number> {
+async function bridge({ url, token }: ServerAddress, defaultName: string, { context, config, wishes }: Opening): Promise<number> {
+  if (wishes || config.workspace !== undefined)
+    printLine(
+      context.stderr,
+      `belljar: the server at ${url} decides about networks, limits and workspaces; those named here have no effect`,
+    );
   const { bridgeStdio } = await import("../../mcp/bridge/stdio-bridge.ts");
   const log = createLog(context.stderr, config);
   const address = new URL(`${url.replace(/(?<!\/)\/+$/, "")}/mcp`);
@@ -37,27 +47,37 @@ async function bridge({ url, token }: ServerAddress, defaultName: string, { cont
 interface Opening {
   readonly context: CommandContext;
   readonly config: Config;
+  readonly wishes: DefaultWishes | undefined;
 }
 
-async function serve(defaultName: string, { context, config }: Opening): Promise<number> {
+async function serve(defaultName: string, { context, config, wishes }: Opening): Promise<number> {
   await using stack = await openLocalStack(config, context);
   const log = createLog(context.stderr, stack.config);
   await using ports = createPortOrigin(stack, log);
   const toolServers = createToolServerOwners(openFacadeSettings(stack.config));
-  await using tools = await openTools(stack, { defaultName, portOrigin: () => ports.origin(), log, toolServers });
+  await using tools = await openTools(stack, {
+    defaultName,
+    ...(wishes && { wishes }),
+    portOrigin: () => ports.origin(),
+    log,
+    toolServers,
+  });
+  const caller = { principal: LOCAL, defaultName };
   const server = serveMcpStdio({
     tools: tools.catalog,
     resources: tools.resources,
     prompts: tools.prompts,
     connected: tools.connected,
     version: readPackage().version,
-    caller: { principal: LOCAL, defaultName },
+    caller,
     onError: (error, requestId) =>
       log.error({ err: error, requestId }, requestId === undefined ? "A message could not be served" : "A call failed inside Belljar"),
   });
   stack.startUpkeep();
+  const takingUp = takeUpDefault(tools, caller, context);
   toolServers.load(LOCAL).catch((err: unknown) => log.error({ err }, "The tool server of this user cannot be looked up"));
   if (!context.signal.aborted) await Promise.race([server.closed, once(context.signal, "abort")]);
   await server.close();
+  await takingUp;
   return 0;
 }

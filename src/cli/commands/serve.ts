@@ -18,7 +18,10 @@ import { openHomeSecretStore } from "../compose/open-home-secret-store.ts";
 import { readPackage } from "../compose/package-root.ts";
 import { serverOrigin } from "../compose/port-origin.ts";
 import { printLine } from "../print.ts";
+import { namedWishes } from "../compose/named-wishes.ts";
 import { openTools } from "../compose/open-tools.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import { takeUpDefault } from "../take-up-default.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
@@ -28,7 +31,9 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   let served = serverOrigin(config);
   const secrets = openHomeSecretStore(config);
   const toolServers = createToolServerOwners(openFacadeSettings(config));
-  await using tools = await openTools(stack, { defaultName: "default", portOrigin: async () => served, log, toolServers });
+  const wishes = await namedWishes(call);
+  const defaults = { defaultName: "default", ...(wishes && { wishes }) };
+  await using tools = await openTools(stack, { ...defaults, portOrigin: async () => served, log, toolServers });
   const oauth = await openOAuth(config);
   const gateway = createGateway({
     config,
@@ -57,6 +62,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   try {
     announce(context, address, config);
     stack.startUpkeep();
+    await takeUpDefault(tools, { principal: LOCAL }, context);
     if (!context.signal.aborted) await once(context.signal, "abort");
     printLine(context.stderr, "Stopping. Sandboxes live on until their deadline.");
   } finally {

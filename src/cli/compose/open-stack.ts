@@ -18,6 +18,7 @@ import type { Texts } from "../../text/texts.ts";
 import { createTexts } from "../../text/texts.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
+import { namedLifetime, namedLimits } from "../limit-options.ts";
 import { configuredPolicy } from "./configured-policy.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
@@ -54,12 +55,26 @@ export function readConfig(call: CommandCall, { env }: CommandContext): Config {
       tokenFile: textOption(call, "token-file"),
       workspace: textOption(call, "workspace"),
       snippetsDirectory: textOption(call, "snippets"),
-      [call.spec.name === "run" ? "program" : "sandbox"]: { network: textOption(call, "network") },
+      ...sectionFlags(call),
       toolsets: textOption(call, "toolsets"),
       readOnly: isSet(call, "read-only") || undefined,
       legacySse: isSet(call, "legacy-sse") || undefined,
     },
   });
+}
+
+/** What a sandbox or a program has that was not told otherwise. A `create` has options of its own. */
+function sectionFlags(call: CommandCall): Readonly<Record<string, object>> {
+  const network = { network: textOption(call, "network") };
+  switch (call.spec.name) {
+    case "run":
+      return { program: network };
+    case "mcp":
+    case "serve":
+      return { sandbox: { ...network, ...namedLimits(call), timeoutMs: namedLifetime(call) } };
+    default:
+      return { sandbox: network };
+  }
 }
 
 /** Opens the server of BELLJAR_URL, or the home. */

@@ -14,7 +14,9 @@ import type { PromptDoor } from "../../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../../mcp/server/resource-door.ts";
 import { portUrls } from "../../network/ports/port-urls.ts";
 import { ConnectedDefaults } from "../../sandbox/connected-defaults.ts";
+import type { KeptDefault } from "../../sandbox/default-sandboxes.ts";
 import { workspaceWithin } from "../../sandbox/grants.ts";
+import type { DefaultWishes } from "../../sandbox/sandbox.ts";
 import { builtinTools } from "../../tools/builtin-tools.ts";
 import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
@@ -30,12 +32,19 @@ export interface ServedTools extends AsyncDisposable {
   readonly prompts: PromptDoor;
   /** Only the local user, and callers with a scope for it, get the workspace of the configuration, within that scope. */
   readonly defaultSandbox: DefaultSandboxOf;
+  /**
+   * Applies the command line to the caller's default sandbox if it lives. Resolves with a sentence for each wish that cannot be applied.
+   * Rejects if no call could use the sandbox, as with `WORKSPACE_CONFLICT`.
+   */
+  readonly takeUp: (caller: Caller) => Promise<readonly string[]>;
   /** Keeps the default sandbox of a connected client alive until it is disposed. */
   readonly connected: (caller: Caller) => Disposable;
 }
 
 export interface OpenToolsOptions {
   readonly defaultName: string;
+  /** What the command line says about default sandboxes. */
+  readonly wishes?: DefaultWishes;
   /** Returns the origin of links to ports. Called when a link is created. */
   readonly portOrigin: () => Promise<URL>;
   readonly log: CatalogLog;
@@ -47,18 +56,26 @@ export interface OpenToolsOptions {
 const NO_SEARCH = { web_search: "it searches through a tool server, and none is set for you with /credential and /tool-server-url" };
 
 /** Opens the catalog with the built-in tools, and with the stack's audit. */
-export async function openTools(stack: LocalStack, { defaultName, portOrigin, log, toolServers }: OpenToolsOptions): Promise<ServedTools> {
+export async function openTools(stack: LocalStack, options: OpenToolsOptions): Promise<ServedTools> {
   const { config, audit, sandboxes } = stack;
+  const { defaultName, wishes, portOrigin, log, toolServers } = options;
   const scope = parseToolScope(config);
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
   const shells = createShellSessions(config);
   const texts = openTexts();
   const defaultSandbox: DefaultSandboxOf = (principal, caller) => {
     const shown = workspace && workspaceWithin(workspace, principal);
-    return { name: caller.defaultName ?? defaultName, options: shown ? { workspace: shown } : {} };
+    // A caller with a token has its limits from the configuration, cut to its scopes.
+    const limits = principal.grants === undefined ? wishes?.limits : undefined;
+    const options = { ...(shown && { workspace: shown }), ...(limits && { limits }), ...(wishes && { wishes }) };
+    return { name: caller.defaultName ?? defaultName, options };
+  };
+  const keep = async (caller: Caller): Promise<KeptDefault | undefined> => {
+    const { name, options } = defaultSandbox(caller.principal, caller);
+    return sandboxes.keepDefault(caller.principal, name, options);
   };
   const connected = new ConnectedDefaults({
-    keep: (principal, name) => sandboxes.keepDefault(principal, name),
+    keep: async (principal, name) => (await keep({ principal, defaultName: name }))?.lifetimeMs,
     lifetimeMs: config.sandbox.timeoutMs,
     report: (problem) => log.error({}, problem),
   });
@@ -89,6 +106,7 @@ export async function openTools(stack: LocalStack, { defaultName, portOrigin, lo
   return {
     catalog,
     defaultSandbox,
+    takeUp: async (caller) => (await keep(caller))?.unmet ?? [],
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     prompts: composePrompts([createBelljarPrompts()]),
     resources: composeResources([

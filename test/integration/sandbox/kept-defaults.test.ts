@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { FakeHost } from "../../../src/runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../../../src/runtime/fake/fake-runtime.ts";
 import { createLocalSandboxes } from "../../../src/sandbox/local-sandboxes.ts";
 import type { Principal } from "../../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
 import { byName } from "../../support/by-name.ts";
+import { createRecordedEgress } from "../../support/recorded-egress.ts";
 
 const OTHER: Principal = { id: "other", name: "other" };
 const LIFE_MS = 3_600_000;
@@ -25,9 +26,14 @@ afterEach(async () => {
   rmSync(home, { recursive: true });
 });
 
-/** One process of Belljar on the home. */
+/** One process of Belljar on the home, with a way out that nobody uses. */
 function openHome() {
-  return createLocalSandboxes({ home, runtimes: byName(fakeRuntime({ host })), config });
+  return createLocalSandboxes({
+    home,
+    runtimes: byName(fakeRuntime({ host, limits: ["memoryBytes"] })),
+    config,
+    egress: createRecordedEgress(),
+  });
 }
 
 it("gives a default sandbox that another process made its full lifetime again", async () => {
@@ -35,7 +41,7 @@ it("gives a default sandbox that another process made its full lifetime again", 
   const { sandbox } = await one.default(LOCAL, "work", {}, signal);
   await sandbox.extend(LIFE_MS / 2);
   await using two = openHome();
-  expect(await two.keepDefault(LOCAL, "work")).toBe(LIFE_MS);
+  expect(await two.keepDefault(LOCAL, "work", {})).toEqual({ lifetimeMs: LIFE_MS, unmet: [] });
   expect((await sandbox.usage()).deadline?.getTime()).toBeGreaterThan(Date.now() + LIFE_MS - 60_000);
 });
 
@@ -43,17 +49,17 @@ it("takes no time from a default sandbox that was given more", async () => {
   await using sandboxes = openHome();
   const { sandbox } = await sandboxes.default(LOCAL, "work", {}, signal);
   await sandbox.extend(9 * LIFE_MS);
-  await sandboxes.keepDefault(LOCAL, "work");
+  await sandboxes.keepDefault(LOCAL, "work", {});
   expect((await sandbox.usage()).deadline?.getTime()).toBeGreaterThan(Date.now() + 8 * LIFE_MS);
 });
 
 it("makes none, starts none that is stopped, and touches nobody else's", async () => {
   await using sandboxes = openHome();
-  expect(await sandboxes.keepDefault(LOCAL, "work")).toBeUndefined();
+  expect(await sandboxes.keepDefault(LOCAL, "work", {})).toBeUndefined();
   const { sandbox } = await sandboxes.default(LOCAL, "work", {}, signal);
-  expect(await sandboxes.keepDefault(OTHER, "work")).toBeUndefined();
+  expect(await sandboxes.keepDefault(OTHER, "work", {})).toBeUndefined();
   await sandbox.stop();
-  expect(await sandboxes.keepDefault(LOCAL, "work")).toBeUndefined();
+  expect(await sandboxes.keepDefault(LOCAL, "work", {})).toBeUndefined();
   expect((await sandboxes.info(LOCAL, sandbox.id)).state).toBe("stopped");
   expect((await sandboxes.list(LOCAL)).sandboxes).toHaveLength(1);
 });
@@ -66,4 +72,60 @@ it("names the sandbox that it made another one in place of", async () => {
   await using two = openHome();
   expect(await two.default(LOCAL, "work", {}, signal)).toMatchObject({ created: true, earlier: first.sandbox.id });
   expect(await one.default(LOCAL, "work", {}, signal)).not.toHaveProperty("earlier");
+});
+
+describe("what the command line says", () => {
+  it("is applied to a default sandbox that another process made: its network, wider and narrower, and its lifetime", async () => {
+    await using maker = openHome();
+    const { sandbox } = await maker.default(LOCAL, "work", {}, signal);
+    await using wide = openHome();
+    expect(await wide.keepDefault(LOCAL, "work", { wishes: { network: { allow: ["a.test"] }, timeoutMs: 9 * LIFE_MS } })).toEqual({
+      lifetimeMs: 9 * LIFE_MS,
+      unmet: [],
+    });
+    expect(await sandbox.info()).toMatchObject({ network: { allow: ["a.test"] } });
+    expect((await sandbox.usage()).deadline?.getTime()).toBeGreaterThan(Date.now() + 8 * LIFE_MS);
+    await using narrow = openHome();
+    await narrow.default(LOCAL, "work", { wishes: { network: "none", timeoutMs: LIFE_MS / 2 } }, signal);
+    const info = await sandbox.info();
+    expect(info.network).toBe("none");
+    expect(info).not.toHaveProperty("networkCeiling");
+    expect(info.deadline?.getTime()).toBeLessThan(Date.now() + LIFE_MS);
+  });
+
+  it("is applied once, so that a person's later change stays", async () => {
+    await using maker = openHome();
+    const { sandbox } = await maker.default(LOCAL, "work", {}, signal);
+    await using later = openHome();
+    const options = { wishes: { network: { allow: ["a.test"] } } };
+    await later.default(LOCAL, "work", options, signal);
+    await sandbox.setNetwork({ allow: ["b.test"] });
+    await later.default(LOCAL, "work", options, signal);
+    await later.keepDefault(LOCAL, "work", options);
+    expect(await sandbox.info()).toMatchObject({ network: { allow: ["b.test"] } });
+  });
+
+  it("is said to be unmet where it cannot be applied, with what to do, each time that it is asked for", async () => {
+    await using maker = openHome();
+    const { sandbox } = await maker.default(LOCAL, "work", { limits: { memoryBytes: 2 ** 30 } }, signal);
+    await using later = openHome();
+    const wishes = { limits: { memoryBytes: 2 ** 31, cpus: 1 } };
+    for (let time = 0; time < 2; time += 1) {
+      const { unmet } = await later.default(LOCAL, "work", { wishes }, signal);
+      expect(unmet).toEqual([expect.stringContaining("memory of 1024 MiB, not 2048 MiB; CPU cores: no limit, not 1 as asked for now")]);
+      expect(unmet?.[0]).toContain(`belljar sandbox kill ${sandbox.id.slice(0, 8)}`);
+    }
+    const same = await later.default(LOCAL, "other", { limits: { memoryBytes: 2 ** 30 }, wishes }, signal);
+    expect(same).toMatchObject({ created: true, unmet: [] });
+    expect(await later.default(LOCAL, "other", { wishes }, signal)).toMatchObject({ created: false, unmet: [] });
+  });
+
+  it("gives a caller with a token no more network than its scopes", async () => {
+    await using maker = openHome();
+    const principal: Principal = { id: "ada", name: "ada", grants: { network: { allow: ["a.test"] } } };
+    const { sandbox } = await maker.default(principal, "work", {}, signal);
+    await using later = openHome();
+    await later.default(principal, "work", { wishes: { network: "all" } }, signal);
+    expect(await sandbox.info()).toMatchObject({ network: { allow: ["a.test"] } });
+  });
 });
