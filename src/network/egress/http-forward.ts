@@ -1,4 +1,4 @@
-import { type ClientRequest, type IncomingMessage, request as openRequest, type ServerResponse } from "node:http";
+import { type ClientRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Transform } from "node:stream";
 import { admitRequest, hasBody, type Outgoing, placeholderRefusal } from "./admit-request.ts";
 import { answerRefusal } from "./answer-refusal.ts";
@@ -102,7 +102,6 @@ export function openUpstream(
 ): ClientRequest {
   const { place, scheme } = outgoing.target;
   const options: UpstreamRequest = {
-    agent: visit.agentFor(outgoing.target),
     host: place.host,
     port: place.port,
     method: request.method ?? "GET",
@@ -114,7 +113,7 @@ export function openUpstream(
     isTls: scheme === "https",
     onRefused: (refusal) => flow.stop(refusal),
   };
-  const upstream = openRequest(options);
+  const upstream = visit.agentFor(outgoing.target).open(options);
   // A kept connection was dialled for an earlier request.
   upstream.once("socket", ({ remoteAddress }) => (flow.address ??= remoteAddress));
   return upstream;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { expect, it } from "vitest";
-import { converse, openEgressLab, openOrigin } from "../../../test/support/egress-lab.ts";
+import { converse, openEgressLab, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
 
 const hello = () => createServer((request, response) => response.end(`${request.method} ${request.url} ${request.headers.host}`));
 const get = (url: string, host: string, more = ""): string => `GET ${url} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${more}\r\n`;
@@ -100,6 +100,46 @@ it.each([
   const answer = await converse(await lab.proxy(), `POST http://good.test/ HTTP/1.1\r\nHost: good.test\r\n${header}\r\nabc`);
   expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
   expect(lab.records).toMatchObject([{ verdict: "refused" }]);
+});
+
+it("serves HTTP/1.0, which needs no Host", async () => {
+  await using origin = await openOrigin(hello());
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "good.test": ["127.0.0.1"] } });
+  expect(await converse(await lab.proxy(), `GET http://${host}/old HTTP/1.0\r\n\r\n`)).toContain(`GET /old ${host}`);
+});
+
+it.each(["GET", "HEAD", "OPTIONS"])("sends a %s again if the origin closed the kept connection meanwhile", async (method) => {
+  let connections = 0;
+  const origin = createTcpServer((socket) => {
+    connections += 1;
+    let requests = 0;
+    socket.on("data", () => {
+      requests += 1;
+      if (requests === 1) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+      else socket.destroy();
+    });
+  });
+  await using server = await openOrigin(origin);
+  const host = `good.test:${server.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "good.test": ["127.0.0.1"] } });
+  const client = await lab.proxy();
+  client.write(`${method} http://${host}/1 HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  expect(await readUntil(client, "\r\n\r\n")).toContain("200 OK");
+  expect(await converse(client, `${method} http://${host}/2 HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).toContain("200 OK");
+  expect(connections).toBe(2);
+});
+
+it("answers pipelined requests even if the origin closes after each answer", async () => {
+  let connections = 0;
+  const origin = createServer((request, response) => response.setHeader("Connection", "close").end(request.url));
+  await using server = await openOrigin(origin.on("connection", () => (connections += 1)));
+  const host = `good.test:${server.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "good.test": ["127.0.0.1"] } });
+  const lines = [1, 2, 3].map((number) => `GET http://${host}/${number} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  const answer = await converse(await lab.proxy(), `${lines.join("")}${get(`http://${host}/last`, host)}`);
+  expect(answer).toMatch(/\/1[^]*\/2[^]*\/3[^]*\/last/);
+  expect(connections).toBe(4);
 });
 
 it("refuses a second Host, and one that is not the host asked for", async () => {
@@ -219,7 +259,7 @@ it("judges the method and the path of a request, and sends the judged path", asy
   const host = `good.test:${origin.port}`;
   await using lab = await openEgressLab({ policy: { allow: [`GET http://${host}/v1`] }, names: { "good.test": ["127.0.0.1"] } });
   const ask = async (path: string): Promise<string> => converse(await lab.proxy(), get(`http://${host}${path}`, host));
-  expect(await ask("/v1/./a//b?q=../x")).toContain("GET /v1/a/b?q=../x");
+  expect(await ask("/v1/./a//b?q=../x")).toContain(`GET /v1/a/b?q=../x ${host}`);
   for (const path of ["/v2", "/v10", "/v1/../v2", "/v1/%2e%2e/v2", "//v2"]) expect(await ask(path)).toContain("x-belljar-error: no-rule");
   for (const path of ["/v1/%2f..", "/v1/a%5cb", "/v1/%252e", "/v1/..;/v2", "/v1/%2e%2e;a/v2", "/v1/..%3b/v2", "/v1/%c0%ae%c0%ae/v2"])
     expect(await ask(path)).toContain("x-belljar-error: ambiguous-path");

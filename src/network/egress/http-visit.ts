@@ -1,11 +1,10 @@
-import type { Agent } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ConnectionRecord } from "../connection-record.ts";
 import { refuseStream } from "./answer-refusal.ts";
 import type { Gate } from "./gate.ts";
 import type { HttpOrigin } from "./http-target.ts";
 import { Refusal } from "./refusal.ts";
-import { createUpstreamAgent, type UpstreamTrust } from "./upstream-agent.ts";
+import { UpstreamAgent, type UpstreamTrust } from "./upstream-agent.ts";
 
 export interface HttpVisitOptions {
   readonly gate: Gate;
@@ -32,7 +31,7 @@ export class HttpVisit {
   readonly #stream: Duplex;
   readonly #trust: UpstreamTrust;
   #timer: NodeJS.Timeout | undefined;
-  #agent: { readonly key: string; readonly agent: Agent } | undefined;
+  #agent: { readonly key: string; readonly agent: UpstreamAgent } | undefined;
   readonly #exchanges = new Set<PendingRequest>();
   #isFirst = true;
 
@@ -75,12 +74,12 @@ export class HttpVisit {
   }
 
   /** Keeps one connection to one place. While it is in use, requests to other places get connections of their own. */
-  agentFor({ place, scheme }: HttpOrigin): Agent {
+  agentFor({ place, scheme }: HttpOrigin): UpstreamAgent {
     const key = `${this.gate.generation} ${scheme}://${place.host} ${place.port}`;
     if (this.#agent?.key === key) return this.#agent.agent;
-    if (this.#agent && this.#exchanges.size > 1) return createUpstreamAgent(this.#trust, false);
+    if (this.#agent && this.#exchanges.size > 1) return new UpstreamAgent(this.#trust, false);
     this.#agent?.agent.destroy();
-    this.#agent = { key, agent: createUpstreamAgent(this.#trust, true) };
+    this.#agent = { key, agent: new UpstreamAgent(this.#trust, true) };
     return this.#agent.agent;
   }
 

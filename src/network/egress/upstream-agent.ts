@@ -1,4 +1,4 @@
-import { Agent, type ClientRequestArgs } from "node:http";
+import { Agent, type ClientRequest, type ClientRequestArgs, request as openRequest } from "node:http";
 import type { Duplex } from "node:stream";
 import { connect, type SecureContext } from "node:tls";
 import { isAddress } from "../host-name.ts";
@@ -20,14 +20,28 @@ export interface UpstreamRequest extends ClientRequestArgs {
   readonly onRefused: (refusal: Refusal) => void;
 }
 
-/** Creates an http.Agent that connects only through the gate. */
-export function createUpstreamAgent(trust: UpstreamTrust, keepAlive: boolean): Agent {
-  const agent = new Agent({ keepAlive, maxSockets: 1, maxFreeSockets: 1 });
-  agent.createConnection = (options, done) => {
-    void connectFor(options as UpstreamRequest, trust, done);
-    return undefined;
-  };
-  return agent;
+/** An http.Agent that connects only through the gate. */
+export class UpstreamAgent extends Agent {
+  /** Requests without a connection, oldest first. */
+  readonly #waiting = new Set<UpstreamRequest>();
+
+  constructor(trust: UpstreamTrust, keepAlive: boolean) {
+    super({ keepAlive, maxSockets: 1, maxFreeSockets: 1 });
+    this.createConnection = (options, done) => {
+      // For a request that waited, Node passes the options of the request whose connection has closed.
+      const [next = options as UpstreamRequest] = this.#waiting;
+      void connectFor(next, trust, done);
+      return undefined;
+    };
+  }
+
+  open(options: UpstreamRequest): ClientRequest {
+    const settle = (): void => void this.#waiting.delete(options);
+    this.#waiting.add(options);
+    return openRequest({ ...options, agent: this })
+      .once("socket", settle)
+      .once("close", settle);
+  }
 }
 
 async function connectFor(request: UpstreamRequest, trust: UpstreamTrust, done: Parameters<Agent["createConnection"]>[1]): Promise<void> {
@@ -46,7 +60,11 @@ async function open(request: UpstreamRequest, { secureContext }: UpstreamTrust):
     throw new TypeError(socket.text);
   }
   const { host } = request.flow.place;
-  if (request.flow.isOver) socket.destroy();
+  if (request.flow.isOver) {
+    socket.destroy();
+    // Node would replace a closed connection at once, and again.
+    throw new TypeError("The request was cut while it connected");
+  }
   if (!request.isTls) return socket;
   return connect({
     socket,
