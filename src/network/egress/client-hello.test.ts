@@ -56,6 +56,15 @@ it.each(["GET / HTTP/1.1\r\n", "SSH-2.0-OpenSSH", "\u0016\u0002\u0001", "\u0016\
   },
 );
 
+it.each([
+  ["another type", [23, 3, 1, 0, 1, 1]],
+  ["another version", [22, 2, 1, 0, 1, 1]],
+  ["no bytes", [22, 3, 1, 0, 0, 1]],
+  ["more bytes than TLS allows", [22, 3, 1, 0x48, 1, 1]],
+])("takes a record of %s for no TLS", (_what, bytes) => {
+  expect(parseClientHello(Buffer.from(bytes))).toEqual({ kind: "other" });
+});
+
 it("never throws and never waits for more than its bound", async () => {
   const hello = await helloOf({ servername: "good.test" });
   const changed = fc.array(fc.tuple(fc.nat(hello.length - 1), fc.nat(255)), { maxLength: 8 }).map((changes) => {

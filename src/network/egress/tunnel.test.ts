@@ -232,6 +232,13 @@ it("refuses a placeholder to any other host, in a head, a body or raw bytes", as
   expect(lab.records.map((row) => row.reason)).toEqual(["placeholder", "placeholder", "placeholder"]);
 });
 
+it("refuses a request in a tunnel whose path is none", async () => {
+  const host = "good.test:8080";
+  await using lab = await openEgressLab({ policy: { allow: [`GET http://${host}/a`] }, names: NAMES });
+  const answer = await converse(await openConnect(lab, host), `GET a HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  expect(answer).toContain("x-belljar-error: bad-request");
+});
+
 it("reports an internal error, which ends only its own connection", async () => {
   const faults: unknown[] = [];
   await using origin = await openOrigin(createHttpsServer(tlsOptions, (_request, response) => response.end()));

@@ -54,6 +54,16 @@ const SPELLINGS: readonly ((character: string) => string)[] = [
 ];
 const PLAIN_VALUES = ["sk-3f+Ab/c9=Z", "sk-Z9=b/Ac+3f"] as const;
 
+it("masks a value that repeats itself, wherever it begins", () => {
+  const letters = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 10, maxLength: 14 });
+  fc.assert(
+    fc.property(letters, fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 24 }), (value, before) => {
+      expect(maskWith(scannerFor(value), [Buffer.from(`${before}${value}`)]).toString()).not.toContain(value);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 it("masks a value whose characters are each encoded differently, in any context", () => {
   const piece = fc.constantFrom(
     "%",
