@@ -1,4 +1,6 @@
 import * as z from "zod";
+import type { Accept } from "./accept.ts";
+import { easeArguments } from "./ease.ts";
 
 /** JSON Schema 2020-12 of an object. */
 export type JsonSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
@@ -13,15 +15,29 @@ export interface ToolSchema<Value = unknown> {
 /** Each problem names its field; their texts are short, and there may be many. */
 export type Parsed<Value> = { readonly value: Value } | { readonly problems: readonly string[] };
 
-/** A schema that comes with the program. Its JSON Schema is made when it is first shown. */
-export function zodSchema<Schema extends z.ZodType>(zod: Schema, io: "input" | "output" = "input"): ToolSchema<z.output<Schema>> {
+export interface ZodSchemaOptions {
+  /** `input` is the default. */
+  readonly io?: "input" | "output";
+  readonly accept?: Accept | undefined;
+}
+
+/**
+ * A schema that comes with the program. Its JSON Schema is made when it is first shown. What does not fit is eased once, as clients of
+ * every vendor send arguments.
+ */
+export function zodSchema<Schema extends z.ZodType>(
+  zod: Schema,
+  { io = "input", accept = (args) => args }: ZodSchemaOptions = {},
+): ToolSchema<z.output<Schema>> {
   let shown: JsonSchema | undefined;
   return {
     get schema() {
       return (shown ??= toJsonSchema(zod, io));
     },
     parse(value) {
-      const parsed = zod.safeParse(value);
+      const given = isFields(value) ? accept(value) : value;
+      const strict = zod.safeParse(given);
+      const parsed = strict.success ? strict : zod.safeParse(easeArguments(this.schema, given));
       if (parsed.success) return { value: parsed.data };
       return { problems: parsed.error.issues.map(({ path, message }) => toProblem(path.map(String), message)) };
     },
@@ -36,6 +52,19 @@ export function toProblem(path: readonly string[], message: string): string {
 
 /** Without `$schema`: 2020-12 is the protocol's default, and clients whose validator only knows older drafts refuse the word. */
 function toJsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, target: "draft-2020-12" });
+  const override = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => widen(jsonSchema);
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, target: "draft-2020-12", override });
   return { ...rest, type: "object" };
+}
+
+/** Leaves out what some vendors' readers of schemas refuse; the check of the arguments has it all the same. */
+function widen(schema: Record<string, unknown>): void {
+  delete schema["propertyNames"];
+  delete schema["contentEncoding"];
+  const { pattern } = schema;
+  if (typeof pattern === "string") schema["pattern"] = pattern.replaceAll("\\0", "\\u0000");
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

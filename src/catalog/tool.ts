@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { Principal, Sandbox } from "../sandbox/sandbox.ts";
 import type { DeepReadonly } from "../sandbox/wire/create-schema.ts";
+import type { Accept } from "./accept.ts";
 import type { Answer, Question } from "./question.ts";
 import type { JsonSchema, ToolSchema } from "./tool-schema.ts";
 import { zodSchema } from "./tool-schema.ts";
@@ -172,6 +173,8 @@ export type ResourceContent = { readonly uri: string; readonly mimeType?: string
 
 interface ZodTool<Input extends z.ZodType> extends Omit<Tool<z.output<Input>>, "input" | "output" | "value" | "run"> {
   readonly input: Input;
+  /** Names that are taken beside those of `input`, and shown to nobody. */
+  readonly accept?: Accept;
 }
 
 /** A tool that answers a text or pictures. */
@@ -187,15 +190,16 @@ export interface DataTool<Input extends z.ZodType, Output extends z.ZodObject> e
 }
 
 /** Types `args` by `input`. */
-export function defineTool<Input extends z.ZodType>({ input, value, ...tool }: TextTool<Input>): Tool<z.output<Input>> {
-  return { ...tool, input: zodSchema(input), ...(value && { value: zodSchema(value, "output") }) };
+export function defineTool<Input extends z.ZodType>({ input, accept, value, ...tool }: TextTool<Input>): Tool<z.output<Input>> {
+  return { ...tool, input: zodSchema(input, { accept }), ...(value && { value: zodSchema(value, { io: "output" }) }) };
 }
 
 /** Types `args` by `input`, and the answer by `output`. */
 export function defineDataTool<Input extends z.ZodType, Output extends z.ZodObject>({
   input,
+  accept,
   output,
   ...tool
 }: DataTool<Input, Output>): Tool<z.output<Input>> {
-  return { ...tool, input: zodSchema(input), output: zodSchema(output, "output") };
+  return { ...tool, input: zodSchema(input, { accept }), output: zodSchema(output, { io: "output" }) };
 }

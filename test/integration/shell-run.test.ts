@@ -139,7 +139,7 @@ it.each([
   [{}, "command: "],
   [{ command: "x\0y" }, "command: must not hold a NUL byte"],
   [{ command: "true", session: "a/b" }, "session: "],
-  [{ command: "true", session: "" }, "session: "],
+  [{ command: "true", session: "a b" }, "session: "],
   [{ command: "true", timeout_ms: 0 }, "timeout_ms: "],
   [{ command: "true", sandbox: "unknown" }, "SANDBOX_NOT_FOUND"],
 ])("refuses %j", async (args, problem) => {

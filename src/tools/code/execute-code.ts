@@ -12,6 +12,7 @@ import { openOutputProgress } from "../output-progress.ts";
 import { factLine, outputText } from "../output-text.ts";
 import { sandboxArgument } from "../sandbox-argument.ts";
 import { showOutput } from "../shown-output.ts";
+import { otherNames } from "../../catalog/accept.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 
 export interface ExecuteCodeOptions {
@@ -31,6 +32,7 @@ const Input = z
     entrypoint_code: z.string().max(CODE_MAX).optional().describe("The program's main file, as text. Required without snippet_name"),
     entrypoint_filename: z
       .string()
+      .min(1)
       .max(1_024)
       .optional()
       .describe('Name of the main file, as "main.py". Absent: the usual one of the language'),
@@ -46,6 +48,7 @@ const Input = z
       .describe("More files, in the folder that the program starts in"),
     snippet_name: z
       .string()
+      .min(1)
       .max(200)
       .optional()
       .describe("Name of a stored snippet, without extension. Excludes language and entrypoint_code"),
@@ -84,6 +87,7 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
     ].join("\n"),
     toolset: "code",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    accept: otherNames({ code: "entrypoint_code", filename: "entrypoint_filename" }),
     input: Input,
     value: Output,
     async run(context, args) {

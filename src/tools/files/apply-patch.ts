@@ -4,6 +4,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { KnownFile } from "../../text/patch/plan-patch.ts";
 import type { Texts } from "../../text/texts.ts";
+import { otherNames } from "../../catalog/accept.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { ChangeResult, FileChanger } from "./file-changer.ts";
@@ -60,6 +61,7 @@ export function createApplyPatch(changer: FileChanger, texts: Texts): Tool {
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    accept: otherNames({ input: "patch", diff: "patch", patch_text: "patch" }),
     input: Input,
     value: Output,
     run: (context, args) => applyPatch(context, args, { changer, texts }),

@@ -3,6 +3,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { GuestFiles } from "../../sandbox/sandbox.ts";
+import { acceptFolder } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 
@@ -19,6 +20,7 @@ export const createDirectory = defineTool({
   description: "Makes a folder in your sandbox, and the folders above it that are missing. One that is there already is left as it is.",
   toolset: "files",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  accept: acceptFolder,
   input: Input,
   value: Output,
   async run({ signal, ...context }, { path, sandbox: id }) {

@@ -4,6 +4,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { acceptPath } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute, WORKSPACE } from "../sandbox-path.ts";
 import type { ChangeResult, FileChanger } from "./file-changer.ts";
@@ -30,6 +31,7 @@ export function createDeleteFile(changer: FileChanger): Tool {
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    accept: acceptPath,
     input: Input,
     value: Output,
     run: (context, args) => deleteFile(context, args, changer),

@@ -3,6 +3,7 @@ import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { Texts } from "../../text/texts.ts";
+import { acceptEdit } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { FileChanger } from "./file-changer.ts";
@@ -53,6 +54,7 @@ export function createEditFile(changer: FileChanger, texts: Texts): Tool {
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    accept: acceptEdit,
     input: Input,
     value: Output,
     run: (context, args) => editFile(context, args, { changer, texts }),

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import type { FileInfo } from "../../sandbox/sandbox.ts";
+import { acceptPath } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import { showMode, toIsoTime } from "./file-row.ts";
@@ -31,6 +32,7 @@ export const fileInfo = defineDataTool({
     "Answers the type, size, permissions, owner and time of change of one path in your sandbox. A link describes itself and says where it ends.",
   toolset: "files",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  accept: acceptPath,
   input: Input,
   output: Output,
   async run({ signal, ...context }, { path, sandbox: id }) {

@@ -4,6 +4,7 @@ import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { FileInfo } from "../../sandbox/sandbox.ts";
+import { acceptFolder } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
@@ -72,6 +73,7 @@ export function createListDirectory(config: Pick<ToolLimits, "listMax">): Tool {
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    accept: acceptFolder,
     input: Input,
     value: Output,
     run: (context, args) => listDirectory(context, args, bounds),

@@ -5,6 +5,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { GuestFiles } from "../../sandbox/sandbox.ts";
+import { acceptMove } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 
@@ -28,6 +29,7 @@ export const moveFile = defineTool({
   ].join("\n"),
   toolset: "files",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  accept: acceptMove,
   input: Input,
   value: Output,
   async run({ signal, ...context }, args) {

@@ -3,6 +3,7 @@ import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
+import { acceptLines } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { ProgramEnd } from "../inner-program.ts";
@@ -72,6 +73,7 @@ export function createReadFile({ maxBytes = MAX_BYTES }: { readonly maxBytes?: n
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    accept: acceptLines,
     input: Input,
     value: Output,
     run: (context, args) => readFile(context, args, maxBytes),

@@ -7,6 +7,7 @@ import type { GuestFiles, Sandbox } from "../../sandbox/sandbox.ts";
 import { EDIT_MAX_BYTES } from "../../text/text-limits.ts";
 import type { TextDiff } from "../../text/text-diff.ts";
 import type { Texts } from "../../text/texts.ts";
+import { acceptPath } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { FileChanger } from "./file-changer.ts";
@@ -47,6 +48,7 @@ export function createUndoEdit(changer: FileChanger, texts: Texts): Tool {
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    accept: acceptPath,
     input: Input,
     value: Output,
     run: (context, args) => undoEdit(context, args, { changer, texts }),

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
+import { acceptContent } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { FileChanger } from "./file-changer.ts";
@@ -40,6 +41,7 @@ export function createWriteFile(changer: FileChanger): Tool {
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    accept: acceptContent,
     input: Input,
     value: Output,
     async run({ signal, ...context }, { path, content, encoding = "utf-8", mode, sandbox: id }) {

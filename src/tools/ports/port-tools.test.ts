@@ -35,7 +35,7 @@ describe("the ports tools", () => {
 
   it("refuse what is no port, and sandboxes of others", async () => {
     await using ports = await openPorts();
-    for (const args of [{ port: 0 }, { port: 65_536 }, { port: "80" }, {}, { port: 80, public: true }]) {
+    for (const args of [{ port: 0 }, { port: 65_536 }, { port: "8o" }, {}, { port: 80, public: true }]) {
       expect(await ports.call("register_port", args)).toMatchObject({ isError: true });
     }
     expect(await ports.call("list_ports", { sandbox: "z".repeat(20) })).toMatchObject({ isError: true });

@@ -4,6 +4,7 @@ import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import { labelsSchema } from "../../sandbox/wire/texts-schema.ts";
+import { pairsArgument } from "../shell/command-argument.ts";
 import { Created, limitArguments, toLimits } from "./sandbox-results.ts";
 
 const Input = z.strictObject({
@@ -11,7 +12,7 @@ const Input = z.strictObject({
   runtime: z.string().min(1).max(40).optional().describe("Which of the server's runtimes makes it; default the server's choice"),
   ...limitArguments,
   timeout_s: z.number().int().min(1).max(31_536_000).optional().describe("How long it lives without being extended"),
-  metadata: labelsSchema.optional().describe("Labels to find it by"),
+  metadata: pairsArgument().pipe(labelsSchema).optional().describe('Labels to find it by, as ["NAME=value"]'),
 });
 
 export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool {

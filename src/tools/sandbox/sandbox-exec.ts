@@ -9,6 +9,7 @@ import { pathArgument } from "../sandbox-path.ts";
 import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { commandArgument, envArgument } from "../shell/command-argument.ts";
+import { otherNames } from "../../catalog/accept.ts";
 import { idArgument } from "./sandbox-results.ts";
 
 const Input = z.strictObject({
@@ -38,6 +39,7 @@ export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "ma
     ].join("\n"),
     toolset: "sandbox",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    accept: otherNames({ command: "cmd" }),
     input: Input,
     value: Output,
     async run(context, args) {

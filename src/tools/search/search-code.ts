@@ -3,6 +3,7 @@ import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
+import { acceptPattern } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
@@ -67,6 +68,7 @@ export function createSearchCode(programs: SearchPrograms): Tool {
     ].join("\n"),
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    accept: acceptPattern,
     input: Input,
     value: Output,
     run: (context, args) => searchCode(context, args, programs),

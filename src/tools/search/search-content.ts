@@ -3,6 +3,7 @@ import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
+import { acceptPattern } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { InnerProgram } from "../inner-program.ts";
 import { pathArgument } from "../sandbox-path.ts";
@@ -68,6 +69,7 @@ export function createSearchContent(programs: SearchPrograms): Tool {
     ].join("\n"),
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    accept: acceptPattern,
     input: Input,
     value: Output,
     run: (context, args) => searchContent(context, args, programs),

@@ -4,6 +4,7 @@ import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
+import { acceptFilePattern } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
@@ -49,6 +50,7 @@ export function createSearchFiles(config: Pick<ToolLimits, "listMax">, programs:
     ].join("\n"),
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    accept: acceptFilePattern,
     input: Input,
     value: Output,
     run: (context, args) => searchFiles(context, args, { bounds, programs }),

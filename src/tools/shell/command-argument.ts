@@ -2,6 +2,8 @@ import * as z from "zod";
 
 /** What Linux takes as one argument, without its closing NUL. */
 const ARGUMENT_MAX_BYTES = 131_071;
+const NAME_MAX = 256;
+const PAIR_MAX = 65_536 + NAME_MAX;
 export const HOUR_MS = 3_600_000;
 
 export function commandArgument(description: string) {
@@ -16,20 +18,26 @@ export function commandArgument(description: string) {
     .describe(description);
 }
 
+/**
+ * Names with values, as a list that every vendor's schemas know. An object of them is taken too (see `easeArguments`). Of two of one name
+ * the last one counts.
+ */
+export function pairsArgument() {
+  const pair = z
+    .string()
+    .max(PAIR_MAX)
+    .regex(/^[^=\0]+=[^\0]*$/, "must be NAME=value, with a name and without NUL")
+    .refine((text) => text.indexOf("=") <= NAME_MAX, `the name must have at most ${NAME_MAX} characters`);
+  return z.array(pair).transform((pairs) => Object.fromEntries(pairs.map(toEntry)));
+}
+
+function toEntry(pair: string): [string, string] {
+  const at = pair.indexOf("=");
+  return [pair.slice(0, at), pair.slice(at + 1)];
+}
+
 export function envArgument() {
-  return z
-    .record(
-      z
-        .string()
-        .max(256)
-        .regex(/^[^=\0]+$/, "a variable's name must not be empty or hold = or NUL"),
-      z
-        .string()
-        .max(65_536)
-        .regex(/^[^\0]*$/, "must not hold a NUL byte"),
-    )
-    .optional()
-    .describe("Environment variables to add");
+  return pairsArgument().optional().describe('Environment variables to add, as ["NAME=value"]');
 }
 
 export function timeoutArgument(description: string) {

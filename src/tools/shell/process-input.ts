@@ -3,6 +3,7 @@ import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { acceptProcess } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { BackgroundProcess } from "./background-processes.ts";
 import { closeInput, findBackground, folderOf } from "./background-processes.ts";
@@ -21,6 +22,7 @@ export const processInput = defineDataTool({
   ].join("\n"),
   toolset: "shell",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  accept: acceptProcess,
   input: z.strictObject({
     process_id: processArgument,
     text: z

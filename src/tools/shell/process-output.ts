@@ -2,6 +2,7 @@ import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { closeLine, factLine } from "../output-text.ts";
+import { acceptProcess } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { MODEL_OUTPUT_BYTES } from "../shown-output.ts";
 import { readOutput } from "./background-output.ts";
@@ -32,6 +33,7 @@ export const processOutput = defineTool({
   ].join("\n"),
   toolset: "shell",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  accept: acceptProcess,
   input: z.strictObject({
     process_id: processArgument,
     offset: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Where to begin, in bytes. Absent: the newest output"),

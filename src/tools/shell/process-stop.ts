@@ -3,6 +3,7 @@ import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { acceptProcess } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { BackgroundProcess } from "./background-processes.ts";
 import { findBackground, folderOf, signalBackground } from "./background-processes.ts";
@@ -23,6 +24,7 @@ export const processStop = defineDataTool({
   toolset: "shell",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   listsOrEnds: true,
+  accept: acceptProcess,
   input: z.strictObject({
     process_id: processArgument,
     signal: z.enum(["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"]).optional().describe("The first signal; default SIGTERM"),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
+import { acceptCommand } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import { startBackground } from "./background-processes.ts";
@@ -18,6 +19,7 @@ export const runBackground = defineDataTool({
   ].join("\n"),
   toolset: "shell",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  accept: acceptCommand,
   input: z.strictObject({
     command: commandArgument("Command line for bash"),
     cwd: pathArgument("Folder to start in, by default the workspace").optional(),

@@ -7,6 +7,7 @@ import { ranOutOfMemory } from "../../sandbox/memory-watch.ts";
 import { commandText } from "../output-text.ts";
 import type { ShellResult } from "../run-shell.ts";
 import { runShell } from "../run-shell.ts";
+import { acceptCommand } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import { showOutput } from "../shown-output.ts";
@@ -43,6 +44,7 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
     ].join("\n"),
     toolset: "shell",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    accept: acceptCommand,
     input: Input,
     value: Output,
     async run(context, args) {

@@ -5,6 +5,7 @@ import { textResult } from "../../catalog/tool-result.ts";
 import type { ShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { commandText } from "../output-text.ts";
+import { acceptCommand } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
@@ -51,6 +52,7 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
     ].join("\n"),
     toolset: "shell",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    accept: acceptCommand,
     input: Input,
     value: Output,
     async run(context, { session = "main", command, timeout_ms: given, sandbox: id }) {

@@ -67,7 +67,7 @@ describe.each(["", "/mcp"])("tools over plain HTTP at %s/", (prefix) => {
       expect.objectContaining({ name: "echo", inputSchema: expect.objectContaining({ type: "object" }) }),
     );
     const called = await server.ask(`${prefix}/tools/call`, { name: "echo", arguments: { text: "hi" } });
-    expect(called).toMatchObject({ status: 200, answer: { content: [{ type: "text", text: "hi" }] } });
+    expect(called).toMatchObject({ status: 200, answer: { value: { text: "hi" }, content: [{ type: "text", text: '{"text":"hi"}' }] } });
   });
 
   it("answers what a model can act on as a result, and an unknown tool with 404", async () => {
