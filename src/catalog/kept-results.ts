@@ -4,7 +4,7 @@ import type { Principal } from "../sandbox/sandbox.ts";
 import { characterStart } from "./result.ts";
 import type { ByteRange, KeptPart } from "./tool.ts";
 
-/** What is kept of results that were cut, for their owners alone, and of tokens of one owner for those that have no fewer toolsets. */
+/** What is kept of results that were cut, for their owners and projects alone, and of tokens of one owner for those that have no fewer toolsets. */
 export interface KeptResults {
   /** Answers the URI under which the text can be read. What no longer fits pushes the oldest out. */
   keep(principal: Principal, text: string): string;
@@ -29,6 +29,7 @@ const PART_BYTES = 262_144;
 
 interface Kept {
   readonly owner: string;
+  readonly project?: string;
   readonly toolsets?: readonly string[];
   readonly bytes: Buffer;
   readonly keptAt: Date;
@@ -50,12 +51,18 @@ class MemoryResults implements KeptResults {
     this.#now = now;
   }
 
-  keep({ id: owner, grants }: Principal, text: string): string {
+  keep({ id: owner, grants, project }: Principal, text: string): string {
     const whole = Buffer.from(text);
     const { textBytes } = this.#limits;
     const bytes = whole.length > textBytes ? Buffer.from(whole.subarray(0, characterStart(whole, textBytes))) : whole;
     const id = randomBytes(16).toString("hex");
-    this.#kept.set(id, { owner, bytes, keptAt: this.#now(), ...(grants?.toolsets && { toolsets: grants.toolsets }) });
+    this.#kept.set(id, {
+      owner,
+      bytes,
+      keptAt: this.#now(),
+      ...(project && { project: project.folder }),
+      ...(grants?.toolsets && { toolsets: grants.toolsets }),
+    });
     this.#dropOld(owner);
     return toUri(id);
   }
@@ -111,8 +118,9 @@ class MemoryResults implements KeptResults {
 }
 
 /** What another token's tools answered is not for one that may not call them. */
-function mayRead({ id, grants }: Principal, { owner, toolsets }: Kept): boolean {
-  if (id !== owner) return false;
+function mayRead(principal: Principal, { owner, project, toolsets }: Kept): boolean {
+  const { id, grants, project: of } = principal;
+  if (id !== owner || (of?.sees === "own" && of.folder !== project)) return false;
   return grants?.toolsets === undefined || (toolsets?.every((name) => grants.toolsets?.includes(name)) ?? false);
 }
 

@@ -23,7 +23,7 @@ export type SandboxDefaults = Limits & { readonly timeoutMs: number; readonly ne
 /** A caller's wish, checked and filled up with defaults. */
 export type CreateRequest = Pick<
   SandboxRecord,
-  "template" | "timeoutMs" | "limits" | "required" | "workspace" | "metadata" | "env" | "ephemeral" | "nestedFilters"
+  "template" | "timeoutMs" | "limits" | "required" | "workspace" | "project" | "metadata" | "env" | "ephemeral" | "nestedFilters"
 >;
 
 /** Rejects with `ARGUMENTS_INVALID` what no sandbox can have. */
@@ -35,6 +35,7 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
     limits: { ...namedLimits(defaults), ...named },
     required: options.bestEffort ? [] : LIMIT_NAMES.filter((name) => name in named),
     ...(options.workspace && { workspace: { ...options.workspace } }),
+    ...(options.project !== undefined && { project: options.project }),
     metadata: parseTexts("metadata", labelsSchema, options.metadata),
     env: parseTexts("env", variablesSchema, options.env),
     ephemeral: options.ephemeral ?? false,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { BelljarError } from "../errors.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import { reachOf } from "./reach.ts";
 import type { ListFilter, Principal } from "./sandbox.ts";
 
 /** A place in a list that goes from the newest sandbox to the oldest. */
@@ -38,6 +39,6 @@ export function parseCursor(cursor: string, kind: ListKind): Position {
 
 function digestOf({ principal, filter: { state, metadata = {} } }: ListKind): string {
   const labels = Object.entries(metadata).toSorted(([one], [other]) => Number(one > other) - Number(one < other));
-  const text = JSON.stringify([principal.id, state?.toSorted() ?? null, labels]);
+  const text = JSON.stringify([reachOf(principal), state?.toSorted() ?? null, labels]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

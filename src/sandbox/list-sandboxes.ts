@@ -3,6 +3,7 @@ import { BelljarError } from "../errors.ts";
 import type { Journal } from "./journal.ts";
 import { comparePositions, parseCursor, toCursor } from "./list-cursor.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
+import { mayReach } from "./reach.ts";
 import { matchesMetadata, matchesState } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { ListFilter, ListOptions, Principal, SandboxInfo, SandboxPage, Sandboxes } from "./sandbox.ts";
@@ -63,7 +64,7 @@ function parseLimit(limit: number): number {
 
 async function readRecords(home: ListedHome, principal: Principal): Promise<readonly SandboxRecord[]> {
   const entries = await mapLimit(await home.journal.ids(), PARALLEL, (id) => reported(home, id, () => home.journal.read(id)));
-  return entries.flatMap((entry) => (entry && entry.record.owner === principal.id ? [entry.record] : []));
+  return entries.flatMap((entry) => (entry && mayReach(principal, entry.record) ? [entry.record] : []));
 }
 
 interface Wanted {

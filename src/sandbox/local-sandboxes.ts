@@ -1,4 +1,3 @@
-import { BelljarError } from "../errors.ts";
 import type { Egress } from "../network/egress.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
@@ -8,18 +7,19 @@ import { parseCreateOptions } from "./create-request.ts";
 import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
 import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
 import { type DefaultRequest, DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
+import { findEntry, type Records } from "./find-entry.ts";
 import { HomeEvents } from "./events/home-events.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
 import { listSandboxes } from "./list-sandboxes.ts";
 import { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
-import { mapLimit } from "../async/map-limit.ts";
 import { HomeNetworks } from "./network/home-networks.ts";
 import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-network.ts";
 import { newRecord } from "./new-record.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
-import { isSandboxId, isShortId } from "./sandbox-id.ts";
+import { mayReach } from "./reach.ts";
+import { isSandboxId } from "./sandbox-id.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
 import { Runtimes } from "./runtimes.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
@@ -44,8 +44,6 @@ import { sweepHome } from "./sweep.ts";
 import { toSpec } from "./to-spec.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
 
-/** How many folders are looked at together. */
-const PARALLEL = 16;
 const SWEEP_EVERY_MS = 3_600_000;
 
 export interface LocalSandboxesOptions {
@@ -103,6 +101,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #networks: HomeNetworks;
   readonly #runtimes: Runtimes;
   readonly #live: LiveSandboxes;
+  readonly #records: Records;
   readonly #events: HomeEvents;
   readonly #defaults: DefaultSandboxes;
   readonly #quota: LiveQuota;
@@ -124,6 +123,7 @@ class HomeSandboxes implements LocalSandboxes {
       report: this.#report,
       startAgain: (...request) => this.#startAgain(...request),
     });
+    this.#records = { journal: this.#journal, live: this.#live };
     this.#events = new HomeEvents({ journal: this.#journal, report: this.#report, follow: (record) => this.#live.follow(record) });
     const { quotas: standard } = options;
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
@@ -140,7 +140,7 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
-    return grantedSandbox(await this.#open(await this.#find(principal, id)), principal, this.#runtimes);
+    return grantedSandbox(await this.#open(await findEntry(this.#records, principal, id)), principal, this.#runtimes);
   }
 
   async getLinked(id: string): Promise<Sandbox> {
@@ -170,7 +170,7 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   async info(principal: Principal, id: string): Promise<SandboxInfo> {
-    const { record } = await this.#find(principal, id);
+    const { record } = await findEntry(this.#records, principal, id);
     return this.#live.info(record);
   }
 
@@ -179,8 +179,8 @@ class HomeSandboxes implements LocalSandboxes {
     return listSandboxes(home, principal, options);
   }
 
-  events({ id }: Principal, signal: AbortSignal): AsyncIterable<SandboxEvent> {
-    return this.#events.read(id, signal);
+  events(principal: Principal, signal: AbortSignal): AsyncIterable<SandboxEvent> {
+    return this.#events.read(principal, signal);
   }
 
   // eslint-disable-next-line max-params -- the contract's
@@ -279,37 +279,15 @@ class HomeSandboxes implements LocalSandboxes {
     }
   }
 
-  /** Somebody else's sandbox and none are the same answer. */
-  async #find(principal: Principal, id: string): Promise<JournalEntry> {
-    const held = this.#live.held(id);
-    const entry = held ? { record: held.record } : await this.#read(principal, id);
-    if (entry?.record.owner === principal.id) return entry;
-    throw unknown(id);
-  }
-
-  #read(principal: Principal, id: string): Promise<JournalEntry | undefined> {
-    if (isSandboxId(id)) return this.#journal.read(id);
-    return isShortId(id) ? this.#readShort(principal, id) : Promise.resolve(undefined);
-  }
-
-  async #readShort(principal: Principal, shortId: string): Promise<JournalEntry | undefined> {
-    const ids = (await this.#journal.ids()).filter((id) => id.startsWith(shortId));
-    const entries = await mapLimit(ids, PARALLEL, (id) => this.#journal.read(id));
-    const owned = entries.filter((entry) => entry?.record.owner === principal.id);
-    if (owned.length > 1)
-      throw new BelljarError("ARGUMENTS_INVALID", `The short id ${shortId} names ${owned.length} sandboxes: use the full id`);
-    return owned[0];
-  }
-
   async #findRunning(principal: Principal, id: string): Promise<LocalSandbox | undefined> {
     const entry = await this.#journal.read(id);
-    return entry && !entry.end && entry.record.owner === principal.id ? this.#live.open(entry.record) : undefined;
+    return entry && !entry.end && mayReach(principal, entry.record) ? this.#live.open(entry.record) : undefined;
   }
 
   /** A stopped one is started again. Undefined once it has ended; as long as that is not known no other one takes its place. */
   async #findLive({ principal, signal }: Pick<DefaultRequest, "principal" | "signal">, id: string): Promise<LocalSandbox | undefined> {
     const entry = await this.#journal.read(id);
-    if (!entry || entry.end || entry.record.owner !== principal.id) return undefined;
+    if (!entry || entry.end || !mayReach(principal, entry.record)) return undefined;
     const sandbox = await this.#live.open(entry.record);
     if (sandbox) return sandbox;
     const end = await this.#live.ends.settle(entry.record);

@@ -8,7 +8,7 @@ import type { Principal } from "./sandbox.ts";
 type RecordRequest = CreateRequest & NetworkRecord & Pick<SandboxRecord, "runtime" | "inside">;
 
 /** The record of a sandbox that this process is about to make. */
-export function newRecord({ id: owner }: Principal, request: RecordRequest, defaultName?: string): SandboxRecord {
+export function newRecord({ id: owner, project }: Principal, request: RecordRequest, defaultName?: string): SandboxRecord {
   const createdAt = new Date();
   return {
     version: 1,
@@ -18,6 +18,8 @@ export function newRecord({ id: owner }: Principal, request: RecordRequest, defa
     creator: CREATOR,
     deadline: new Date(createdAt.getTime() + request.timeoutMs),
     ...request,
+    // An agent names no project but its own.
+    ...(project && { project: project.folder }),
     ...(defaultName !== undefined && { defaultName }),
   };
 }

@@ -25,6 +25,17 @@ export interface Principal {
   readonly name: string;
   /** What it is narrowed to; absent: all that the configuration allows. */
   readonly grants?: Grants;
+  /** The project that it works for. Absent: none, and it sees all of its owner's sandboxes. */
+  readonly project?: Project;
+}
+
+/** A project of the host, for which an agent works. */
+export interface Project {
+  /** The folder of the host. The sandboxes that the agent makes belong to it. */
+  readonly folder: string;
+  /** `own`: it sees the sandboxes of its project and the default sandbox of `defaultName`; `all`: those of other projects too. */
+  readonly sees: "own" | "all";
+  readonly defaultName?: string;
 }
 
 /** Parts of a server that no toolset covers: the caller's secrets, its tool servers, and what the server counts. */
@@ -68,7 +79,8 @@ export interface Quotas {
 export const LOCAL: Principal = { id: "local", name: "local" };
 
 /**
- * All sandboxes of a home, seen by one principal at a time. An id of another owner answers exactly as an unknown one.
+ * All sandboxes of a home, seen by one principal at a time. An id of another owner, or of another project for a principal that sees its
+ * own alone, answers exactly as an unknown one.
  * Two implementations: on `$BELLJAR_HOME`, and over HTTP against a server.
  */
 export interface Sandboxes {

@@ -8,7 +8,7 @@ it("keeps every command with its options", () => {
   expect(lines).toMatchInlineSnapshot(`
     [
       "serve --host --port --workspace --network --memory --cpus --pids --disk --open-files --timeout --snippets --toolsets --read-only --legacy-sse",
-      "mcp --workspace --network --memory --cpus --pids --disk --open-files --timeout --sandbox --gateway --snippets --toolsets --read-only",
+      "mcp --workspace --network --memory --cpus --pids --disk --open-files --timeout --sandbox --all-sandboxes --gateway --snippets --toolsets --read-only",
       "run FILE|- [-- ARGS...] --lang --workspace --network --env --timeout --json",
       "exec ID -- ARGV... --cwd --env --user --timeout",
       "shell [ID] --workspace --network --user",

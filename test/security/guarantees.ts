@@ -106,6 +106,8 @@ export const GUARANTEES = {
 
   "owners-apart":
     "Only its owner can see a sandbox, its processes and its results. For everybody else, every argument, route and resource answers as if the id did not exist.",
+  "projects-apart":
+    "An agent that `belljar mcp` serves sees, enters and ends the sandboxes of its project alone, unless `--all-sandboxes` says otherwise. For it every argument, resource, event and completion answers as if the id of another project's sandbox did not exist.",
   "routes-need-their-scope":
     "Every route and every upgrade needs a scope, except those that are open to all. A token without that scope, an expired token and a missing token are refused. A token that only reads changes nothing. A route that declares no scope is not served.",
   "tokens-end-connections":

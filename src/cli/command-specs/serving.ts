@@ -38,6 +38,7 @@ export const SERVING: readonly CommandSpec[] = [
       ...LIMIT_OPTIONS,
       timeout: LIFETIME,
       sandbox: { type: "string", value: "NAME", description: "Name of the default sandbox (default: made from the start folder)" },
+      "all-sandboxes": { type: "boolean", description: "Let the agent use sandboxes of other projects too (default: those of its own)" },
       gateway: { type: "string", value: "URL", description: "Forward MCP to that server instead (BELLJAR_URL)" },
       snippets: SNIPPETS,
       toolsets: TOOLSETS,

@@ -1,13 +1,14 @@
 import { once } from "node:events";
 import { serveMcpStdio } from "../../mcp/server/stdio.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
-import type { DefaultWishes } from "../../sandbox/sandbox.ts";
+import type { DefaultWishes, Project } from "../../sandbox/sandbox.ts";
 import type { Config } from "../../config/config.ts";
+import type { Workspace } from "../../runtime/runtime.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
-import { textOption } from "../command.ts";
-import { openLocalStack, readConfig } from "../compose/open-stack.ts";
+import { isSet, textOption } from "../command.ts";
+import { openLocalStack, readConfig, workspaceOption } from "../compose/open-stack.ts";
 import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { createLog } from "../log.ts";
 import { serverAddress } from "../compose/server-address.ts";
@@ -20,14 +21,26 @@ import { takeUpDefault } from "../take-up-default.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
-  const defaultName = textOption(call, "sandbox") ?? defaultNameOf(process.cwd());
   const server = serverAddress(config, context);
-  const wishes = await namedWishes(call);
-  return server ? bridge(server, defaultName, { context, config, wishes }) : serve(defaultName, { context, config, wishes });
+  const project = readProject(call, server ? undefined : await workspaceOption(config));
+  const opening = { context, config, project, wishes: await namedWishes(call) };
+  return server ? bridge(server, opening) : serve(opening);
+}
+
+type NamedProject = Required<Project>;
+
+/** The project is the workspace, else the folder in which the host starts Belljar. */
+function readProject(call: CommandCall, workspace: Workspace | undefined): NamedProject {
+  const folder = workspace?.path ?? process.cwd();
+  return {
+    folder,
+    sees: isSet(call, "all-sandboxes") ? "all" : "own",
+    defaultName: textOption(call, "sandbox") ?? defaultNameOf(folder),
+  };
 }
 
 /** Forwards MCP messages to a server, which has the sandboxes, the tools and the policies. */
-async function bridge({ url, token }: ServerAddress, defaultName: string, { context, config, wishes }: Opening): Promise<number> {
+async function bridge({ url, token }: ServerAddress, { context, config, project, wishes }: Opening): Promise<number> {
   if (wishes || config.workspace !== undefined)
     printLine(
       context.stderr,
@@ -36,7 +49,8 @@ async function bridge({ url, token }: ServerAddress, defaultName: string, { cont
   const { bridgeStdio } = await import("../../mcp/bridge/stdio-bridge.ts");
   const log = createLog(context.stderr, config);
   const address = new URL(`${url.replace(/(?<!\/)\/+$/, "")}/mcp`);
-  address.searchParams.set("sandbox", defaultName);
+  const { folder, sees, defaultName } = project;
+  for (const [name, value] of Object.entries({ sandbox: defaultName, project: folder, sees })) address.searchParams.set(name, value);
   const onError = (error: Error): void => log.error({ err: error }, "A message could not be carried");
   const bridged = bridgeStdio({ url: address, onError, ...(token !== undefined && { token }) });
   if (!context.signal.aborted) await Promise.race([bridged.closed, once(context.signal, "abort")]);
@@ -47,10 +61,12 @@ async function bridge({ url, token }: ServerAddress, defaultName: string, { cont
 interface Opening {
   readonly context: CommandContext;
   readonly config: Config;
+  readonly project: NamedProject;
   readonly wishes: DefaultWishes | undefined;
 }
 
-async function serve(defaultName: string, { context, config, wishes }: Opening): Promise<number> {
+async function serve({ context, config, project, wishes }: Opening): Promise<number> {
+  const { defaultName } = project;
   await using stack = await openLocalStack(config, context);
   const log = createLog(context.stderr, stack.config);
   await using ports = createPortOrigin(stack, log);
@@ -62,7 +78,7 @@ async function serve(defaultName: string, { context, config, wishes }: Opening):
     log,
     toolServers,
   });
-  const caller = { principal: LOCAL, defaultName };
+  const caller = { principal: { ...LOCAL, project }, defaultName };
   const server = serveMcpStdio({
     tools: tools.catalog,
     resources: tools.resources,

@@ -13,7 +13,8 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const options = { ...toCreateOptions(call, context), ...(await networkOption(call)) };
   await using stack = await openStack(call, context);
   const workspace = await workspaceOption(stack.config);
-  const made = stack.sandboxes.create(LOCAL, { ...options, ...(workspace && { workspace }) }, context.signal);
+  const project = workspace?.path ?? process.cwd();
+  const made = stack.sandboxes.create(LOCAL, { ...options, project, ...(workspace && { workspace }) }, context.signal);
   const sandbox = await withProgress(context.stderr, "Making a sandbox", made);
   if (isSet(call, "json")) printJson(context.stdout, { id: sandbox.id });
   else printLine(context.stdout, sandbox.id);

@@ -28,6 +28,7 @@ function toRows(info: SandboxInfo): readonly (readonly string[])[] {
     ["network", formatPolicy(info.network)],
     ["network at most", info.networkCeiling && formatPolicy(info.networkCeiling)],
     ["workspace", info.workspace ? `${info.workspace.path} (${info.workspace.mode})` : undefined],
+    ["project", info.project],
     ["default for", info.defaultName],
     ...Object.entries(info.secrets ?? {}).map(
       ([name, { secret, hosts }]) => [`secret ${name}`, `${secret} for ${hosts.join(", ")}`] as const,

@@ -16,7 +16,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   if (isSet(call, "json")) printJson(context.stdout, infos);
   else if (infos.length === 0)
     printLine(context.stderr, "No sandboxes. `belljar sandbox create` makes one; --all shows those that have ended.");
-  else printTable(context.stdout, [["ID", "STATE", "CREATED", "ENDS", "LABELS"], ...infos.map(toRow)]);
+  else printTable(context.stdout, [["ID", "STATE", "CREATED", "ENDS", "PROJECT", "LABELS"], ...infos.map(toRow)]);
   return 0;
 }
 
@@ -41,5 +41,5 @@ function toRow(info: SandboxInfo): readonly string[] {
       : "never";
   const labels = Object.entries(info.metadata).map(([key, value]) => `${key}=${value}`);
   const all = info.defaultName === undefined ? labels : [`default:${info.defaultName}`, ...labels];
-  return [info.id, info.state, formatWhen(info.createdAt), ends, all.join(" ")];
+  return [info.id, info.state, formatWhen(info.createdAt), ends, info.project ?? "-", all.join(" ")];
 }

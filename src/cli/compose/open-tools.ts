@@ -131,7 +131,7 @@ function lazySearch({ settings }: ToolServerOwners): WebSearch {
   };
 }
 
-/** Names the default sandbox after the start folder. Hosts start a server for each project, so a project finds its sandbox again. */
+/** Names the default sandbox after the project's folder. Hosts start a server for each project, so a project finds its sandbox again. */
 export function defaultNameOf(directory: string): string {
   return `dir-${createHash("sha256").update(directory).digest("hex").slice(0, 16)}`;
 }

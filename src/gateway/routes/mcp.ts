@@ -9,8 +9,15 @@ import { defineRoute } from "./route.ts";
 
 const DEFAULT_SANDBOX = "default";
 
+/** Of `belljar mcp` in front of a server: its host's project. A client can only narrow itself. */
+const project = {
+  project: z.string().max(4096).startsWith("/").optional().describe("Folder of the project that the client works for"),
+  sees: z.enum(["own", "all"]).default("own").describe("Whether it sees sandboxes of other projects of its owner too"),
+};
+
 /** `?sandbox=NAME` picks the default sandbox of a call. */
 export const callerQuery = z.object({
+  ...project,
   sandbox: z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/)
@@ -53,6 +60,7 @@ export function takeExchange(asked: Asked<unknown, CallerQuery>): HttpExchange {
   return { ...asked.takeOver(), body: asked.body ?? undefined, caller };
 }
 
-export function callerOf({ caller: principal, query: { sandbox } }: Asked<unknown, CallerQuery>): Caller {
-  return { principal, defaultName: sandbox };
+export function callerOf({ caller, query: { sandbox, project: folder, sees } }: Asked<unknown, CallerQuery>): Caller {
+  const project = folder === undefined ? undefined : { folder, sees, defaultName: sandbox };
+  return { principal: { ...caller, ...(project && { project }) }, defaultName: sandbox };
 }

@@ -2,6 +2,7 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import type { ResourceContent } from "../../catalog/tool.ts";
 import { BelljarError } from "../../errors.ts";
 import { hasToolset } from "../../sandbox/grants.ts";
+import { reachOf } from "../../sandbox/reach.ts";
 import type { Principal, SandboxEvent, Sandboxes, TemplateInfo } from "../../sandbox/sandbox.ts";
 import type { Concerns, ResourceDescription, ResourceDoor, ResourceTemplate, WantedValue } from "../server/resource-door.ts";
 import { parseUri, TEMPLATES } from "./belljar-uri.ts";
@@ -119,8 +120,8 @@ class BelljarResources implements ResourceDoor {
   }
 
   onUpdate(listener: (concerns: Concerns, uri: string) => void): () => void {
-    return this.#follower.onEvent((principalId, event) => {
-      const concerns = concernsOf(principalId);
+    return this.#follower.onEvent((reach, event) => {
+      const concerns = concernsOf(reach);
       listener(concerns, SANDBOXES);
       const changed = event.type === "resync" ? event.sandboxes : [event.sandbox];
       for (const id of changed) listener(concerns, `${SANDBOXES}${id}`);
@@ -128,8 +129,8 @@ class BelljarResources implements ResourceDoor {
   }
 
   onListChange(listener: (concerns: Concerns) => void): () => void {
-    return this.#follower.onEvent((principalId, { type }) => {
-      if (CHANGES_LIST[type]) listener(concernsOf(principalId));
+    return this.#follower.onEvent((reach, { type }) => {
+      if (CHANGES_LIST[type]) listener(concernsOf(reach));
     });
   }
 
@@ -224,8 +225,8 @@ function parseGranted(principal: Principal, uri: string): BelljarUri {
 }
 
 /** Other tokens of the owner may be narrower than the one that made the change. */
-function concernsOf(principalId: string): Concerns {
-  return (principal) => principal.id === principalId && isGranted(principal, "sandboxes");
+function concernsOf(reach: string): Concerns {
+  return (principal) => reachOf(principal) === reach && isGranted(principal, "sandboxes");
 }
 
 type Of<Kind> = Extract<BelljarUri, { readonly kind: Kind }>;

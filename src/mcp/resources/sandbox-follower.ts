@@ -1,8 +1,9 @@
 import { Turns } from "../../async/turns.ts";
 import { listAll } from "../../sandbox/list-sandboxes.ts";
+import { reachOf } from "../../sandbox/reach.ts";
 import type { Principal, SandboxEvent, Sandboxes } from "../../sandbox/sandbox.ts";
 
-/** The most owners that are followed at once. For one more, the owner that was followed first is let go. */
+/** The most owners and projects that are followed at once. For one more, the one that was followed first is let go. */
 const OWNERS_MAX = 1_000;
 
 /** After a `resync` any of the owner's sandboxes may have changed. */
@@ -10,7 +11,8 @@ export type FollowedEvent =
   | Exclude<SandboxEvent, { readonly type: "resync" }>
   | { readonly type: "resync"; readonly sandboxes: readonly string[] };
 
-type Listener = (principalId: string, event: FollowedEvent) => void;
+/** `reach`: that of the principals who may know of the event. */
+type Listener = (reach: string, event: FollowedEvent) => void;
 
 interface Following {
   readonly stop: AbortController;
@@ -31,11 +33,12 @@ export class SandboxFollower {
 
   /** Follows an owner. Resolves once the events have begun. If they fail, it resolves too, since the client can read the resource anyway. */
   follow(principal: Principal): Promise<void> {
-    const known = this.#following.get(principal.id);
+    const reach = reachOf(principal);
+    const known = this.#following.get(reach);
     if (known) return known.begun;
     const stop = new AbortController();
     const begun = new Promise<void>((resolve) => void this.#run(principal, stop.signal, resolve));
-    this.#following.set(principal.id, { stop, begun });
+    this.#following.set(reach, { stop, begun });
     this.#letGo();
     return begun;
   }
@@ -59,13 +62,13 @@ export class SandboxFollower {
       // The next call of `follow` tries again.
     }
     begun();
-    if (!signal.aborted) this.#following.delete(principal.id);
+    if (!signal.aborted) this.#following.delete(reachOf(principal));
   }
 
   /** The owner's sandboxes are listed once for all listeners, and one owner at a time. Meanwhile further events are joined. */
   async #tell(principal: Principal, event: SandboxEvent): Promise<void> {
     const followed = event.type === "resync" ? { ...event, sandboxes: await this.#lists.run(() => this.#list(principal)) } : event;
-    for (const listener of this.#listeners) listener(principal.id, followed);
+    for (const listener of this.#listeners) listener(reachOf(principal), followed);
   }
 
   /** If they cannot be listed, only the change of the list is told. */

@@ -1,7 +1,9 @@
 import { mapLimit } from "../../async/map-limit.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Journal } from "../journal.ts";
+import { type Belonging, mayReach } from "../reach.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
+import type { Principal } from "../sandbox.ts";
 import type { SandboxEvent } from "../wire/event-schema.ts";
 import { EventQueue } from "./event-queue.ts";
 import { HomeWatch } from "./home-watch.ts";
@@ -18,7 +20,7 @@ export interface HomeEventsOptions {
 }
 
 interface Readers {
-  readonly queues: Set<EventQueue>;
+  readonly queues: Map<EventQueue, Principal>;
   /** Resolves once it is known which sandboxes a list shows. Its first reader begins it. */
   settled?: Promise<void>;
 }
@@ -40,10 +42,11 @@ export class HomeEvents implements AsyncDisposable {
     this.#options = options;
   }
 
-  async *read(owner: string, signal: AbortSignal): AsyncGenerator<SandboxEvent, void, undefined> {
+  async *read(principal: Principal, signal: AbortSignal): AsyncGenerator<SandboxEvent, void, undefined> {
     if (this.#isOver || signal.aborted) return;
     const queue = new EventQueue();
-    const readers = this.#enter(owner, queue);
+    const owner = principal.id;
+    const readers = this.#enter(principal, queue);
     try {
       const watch = await this.#ready();
       await (readers.settled ??= this.#followAll(watch, owner));
@@ -76,7 +79,7 @@ export class HomeEvents implements AsyncDisposable {
       journal,
       report,
       follow: (record) => this.#follow(record),
-      tell: (owner, event) => this.#readers.get(owner)?.queues.forEach((queue) => queue.push(event)),
+      tell: (of, event) => this.#tell(of, event),
       lost: (watch) => void this.#lost(watch),
       failed: (cause) => this.#close(this.#problem(cause)),
     });
@@ -105,11 +108,16 @@ export class HomeEvents implements AsyncDisposable {
     });
   }
 
-  #enter(owner: string, queue: EventQueue): Readers {
-    const readers = this.#readers.get(owner) ?? { queues: new Set() };
+  #tell(of: Belonging, event: SandboxEvent): void {
+    for (const [queue, principal] of this.#readers.get(of.owner)?.queues ?? []) if (mayReach(principal, of)) queue.push(event);
+  }
+
+  #enter(principal: Principal, queue: EventQueue): Readers {
+    const owner = principal.id;
+    const readers = this.#readers.get(owner) ?? { queues: new Map() };
     if (readers.queues.size >= READERS_MAX)
       throw new BelljarError("QUOTA_EXCEEDED", `At most ${READERS_MAX} readers of events at once: close some of them first`);
-    readers.queues.add(queue);
+    readers.queues.set(queue, principal);
     this.#readers.set(owner, readers);
     return readers;
   }
@@ -130,7 +138,7 @@ export class HomeEvents implements AsyncDisposable {
   }
 
   #queues(): readonly EventQueue[] {
-    return [...this.#readers.values()].flatMap(({ queues }) => [...queues]);
+    return [...this.#readers.values()].flatMap(({ queues }) => [...queues.keys()]);
   }
 
   #followById(id: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { mapLimit } from "../../async/map-limit.ts";
 import { mayBeInTheMaking } from "../creator.ts";
 import type { Journal, JournalEntry } from "../journal.ts";
+import type { Belonging } from "../reach.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { SandboxEvent } from "../wire/event-schema.ts";
 
@@ -17,15 +18,15 @@ export interface HomeWatchOptions {
   readonly report: (problem: string) => void;
   /** Resolves with true once the sandbox is made; from then on this process hears of its end. Never rejects. */
   readonly follow: (record: SandboxRecord) => Promise<boolean>;
-  readonly tell: (owner: string, event: SandboxEvent) => void;
+  /** To those who may reach the sandbox. */
+  readonly tell: (of: Belonging, event: SandboxEvent) => void;
   /** Events of any owner may have been lost. */
   readonly lost: (watch: HomeWatch) => void;
   /** The watch has ended by itself. */
   readonly failed: (cause: unknown) => void;
 }
 
-interface Known {
-  readonly owner: string;
+interface Known extends Belonging {
   /** False if the sandbox was in the making at the last look. */
   readonly isMade: boolean;
 }
@@ -110,7 +111,7 @@ export class HomeWatch implements Disposable {
     const live = entries.flatMap((entry) => (entry && !entry.end ? [entry.record] : []));
     const now = Date.now();
     const isMade = (record: SandboxRecord) => this.#known.get(record.id)?.isMade === true || !mayBeInTheMaking(record, now);
-    this.#known = new Map(live.map((record) => [record.id, { owner: record.owner, isMade: isMade(record) }]));
+    this.#known = new Map(live.map((record) => [record.id, { ...belongingOf(record), isMade: isMade(record) }]));
   }
 
   async #lookNext(): Promise<void> {
@@ -123,10 +124,10 @@ export class HomeWatch implements Disposable {
   }
 
   #lives(record: SandboxRecord): void {
-    const { id, owner } = record;
-    const known = this.#known.get(id) ?? { owner, isMade: false };
+    const { id } = record;
+    const known = this.#known.get(id) ?? { ...belongingOf(record), isMade: false };
     this.#known.set(id, known);
-    if (known.isMade) this.#options.tell(owner, { type: "changed", sandbox: id });
+    if (known.isMade) this.#options.tell(known, { type: "changed", sandbox: id });
     void this.#options.follow(record).then((isMade) => isMade && this.#made(id));
   }
 
@@ -135,15 +136,15 @@ export class HomeWatch implements Disposable {
     const known = this.#known.get(id);
     if (this.#isOver || !known || known.isMade) return;
     this.#known.set(id, { ...known, isMade: true });
-    this.#options.tell(known.owner, { type: "created", sandbox: id });
+    this.#options.tell(known, { type: "created", sandbox: id });
   }
 
   #ended(id: string, entry: JournalEntry | undefined): void {
     const known = this.#known.get(id);
     this.#known.delete(id);
     if (!known) return;
-    if (entry?.end) this.#options.tell(known.owner, { type: "ended", sandbox: id, reason: entry.end.reason });
-    else if (known.isMade) this.#options.tell(known.owner, { type: "resync" }); // somebody removed the folder by hand
+    if (entry?.end) this.#options.tell(known, { type: "ended", sandbox: id, reason: entry.end.reason });
+    else if (known.isMade) this.#options.tell(known, { type: "resync" }); // somebody removed the folder by hand
   }
 
   /** A sandbox that cannot be read is reported and left out, as in a list. */
@@ -155,4 +156,8 @@ export class HomeWatch implements Disposable {
       return undefined;
     }
   }
+}
+
+function belongingOf({ owner, project, defaultName }: SandboxRecord): Belonging {
+  return { owner, project, defaultName };
 }

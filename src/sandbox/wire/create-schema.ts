@@ -31,6 +31,15 @@ export const createOptionsSchema = z.strictObject({
     .optional()
     .describe("Variables that hold placeholders for secrets of the owner. Needs a network policy that allows their hosts"),
   workspace: workspace.optional().describe("Host folder that it sees as its workspace"),
+  project: z
+    .string()
+    .min(1)
+    .max(4096)
+    .startsWith("/", "must be an absolute path")
+    .optional()
+    .describe(
+      "Folder of the host for whose work it is made. Agents of that project see it. An agent's own sandboxes are always of its project",
+    ),
   metadata: labelsSchema.optional().describe("Labels"),
   env: variablesSchema.optional().describe("Added to the environment of every command"),
   timeoutMs: positive.optional().describe("Lifetime unless it is extended, in milliseconds"),

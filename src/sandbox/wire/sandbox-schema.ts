@@ -17,6 +17,7 @@ export const madeFields = {
   workspace: workspaceSchema.optional(),
   nestedFilters: z.boolean().optional().describe("Whether its programs may install seccomp filters of their own. Absent: no"),
   metadata: textsSchema.describe("Labels"),
+  project: z.string().optional().describe("Folder of the host for whose work it was made"),
   defaultName: z.string().optional().describe("Name of the default sandbox that it is"),
 } as const;
 

@@ -30,13 +30,13 @@ it("reports a watch that cannot be opened, once until one is ready", async () =>
   await using home = await openHome();
   const reports: string[] = [];
   await using events = new HomeEvents({ journal: home.journal, follow: async () => false, report: (problem) => reports.push(problem) });
-  const refused = () => expect(events.read("somebody", NEVER).next()).rejects.toMatchObject({ code: "FILE_IO" });
+  const refused = () => expect(events.read({ id: "somebody", name: "somebody" }, NEVER).next()).rejects.toMatchObject({ code: "FILE_IO" });
   await home.hide();
   await refused();
   await refused();
   expect(reports).toEqual([expect.stringContaining("cannot be followed")]);
   await home.show();
-  const reader = events.read("somebody", NEVER);
+  const reader = events.read({ id: "somebody", name: "somebody" }, NEVER);
   await reader.next();
   await reader.return();
   await home.hide();
@@ -49,7 +49,7 @@ it("reports a watch that fails, and refuses its readers", async () => {
   const reports: string[] = [];
   const journal = breakDisk(home.journal);
   await using events = new HomeEvents({ journal, follow: async () => false, report: (problem) => reports.push(problem) });
-  await expect(events.read("somebody", NEVER).next()).rejects.toMatchObject({ code: "FILE_IO" });
+  await expect(events.read({ id: "somebody", name: "somebody" }, NEVER).next()).rejects.toMatchObject({ code: "FILE_IO" });
   expect(reports).toEqual([expect.stringContaining("EIO")]);
 });
 
