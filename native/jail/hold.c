@@ -43,15 +43,19 @@ int connect_holder(const struct spec *spec) {
 
 static bool is_absent(int error) { return error == ENOENT || error == ECONNREFUSED; }
 
-/* False with errno ECONNRESET: the holder has ended. */
-static bool ask(int connection, enum hold_operation operation, const struct spec *spec, const int *given, unsigned given_count, int fds[HOLD_FDS_MAX], unsigned *count) {
+/* Both: false with errno ECONNRESET if the holder has ended. */
+static bool send_request(int connection, enum hold_operation operation, const struct spec *spec, const int *given, unsigned given_count) {
   struct hold_request request = {.version = HOLD_VERSION, .operation = operation, .bytes = spec->disk};
-  struct hold_answer answer;
   snprintf(request.id, sizeof request.id, "%s", spec->id);
-  *count = 0;
-  bool is_sent = send_hold(connection, &request, sizeof request, given, given_count);
-  ssize_t length = is_sent ? receive_hold(connection, &answer, sizeof answer, fds, count) : -1;
-  if (length == 0 || (length < 0 && errno == EPIPE)) errno = ECONNRESET;
+  if (send_hold(connection, &request, sizeof request, given, given_count)) return true;
+  if (errno == EPIPE) errno = ECONNRESET;
+  return false;
+}
+
+static bool receive_answer(int connection, int fds[HOLD_FDS_MAX], unsigned *count) {
+  struct hold_answer answer;
+  ssize_t length = receive_hold(connection, &answer, sizeof answer, fds, count);
+  if (length == 0) errno = ECONNRESET;
   if (length <= 0) return false;
   errno = length != (ssize_t)sizeof answer || answer.version != HOLD_VERSION ? EPROTO : answer.error;
   if (errno == 0) return true;
@@ -61,8 +65,8 @@ static bool ask(int connection, enum hold_operation operation, const struct spec
 
 static bool tell(int connection, enum hold_operation operation, const struct spec *spec) {
   int fds[HOLD_FDS_MAX];
-  unsigned count;
-  bool is_done = ask(connection, operation, spec, NULL, 0, fds, &count);
+  unsigned count = 0;
+  bool is_done = send_request(connection, operation, spec, NULL, 0) && receive_answer(connection, fds, &count);
   while (count > 0) close(fds[--count]);
   return is_done;
 }
@@ -84,26 +88,33 @@ static int open_runs_again(const struct spec *spec) {
   return runs;
 }
 
-struct hold hold_layers(const struct spec *spec, int leash) {
-  int given[] = {open_runs_again(spec), leash}, fds[HOLD_FDS_MAX];
+void ask_for_layers(const struct spec *spec, int leash, struct hold *hold) {
+  int given[] = {open_runs_again(spec), leash};
+  hold->connection = need_connection(spec);
+  bool is_sent = send_request(hold->connection, spec->has_layers ? HOLD_OPEN : HOLD_MAKE, spec, given, 2);
+  if (!is_sent && errno != ECONNRESET) die("ask the holder of layers in memory");
+  close(given[0]);
+}
+
+static void ask_again(const struct spec *spec, int leash, struct hold *hold) {
+  close(hold->connection);
+  hold->connection = -1;
+  ask_for_layers(spec, leash, hold);
+}
+
+void await_layers(const struct spec *spec, int leash, struct hold *hold) {
+  int fds[HOLD_FDS_MAX];
   unsigned count = 0;
-  struct hold hold = {.connection = -1, .layers = -1, .user_namespace = -1};
-  enum hold_operation operation = spec->has_layers ? HOLD_OPEN : HOLD_MAKE;
-  for (unsigned tries = 1; hold.connection < 0; tries++) {
-    hold.connection = need_connection(spec);
-    if (ask(hold.connection, operation, spec, given, 2, fds, &count)) break;
+  for (unsigned tries = 1; !receive_answer(hold->connection, fds, &count); tries++) {
     if (errno == ENOENT && spec->has_layers) report_lost("the holder of layers in memory does not have the sandbox's files any more");
     if (errno == ECONNRESET && tries == TRIES) refuse("the holder of layers in memory closes the connection: it may be another release's; kill the sandboxes that it holds");
     if (errno != ECONNRESET) die(spec->has_layers ? "get the layers in memory" : "make layers in memory");
-    close(hold.connection);
-    hold.connection = -1;
+    ask_again(spec, leash, hold);
   }
-  close(given[0]);
   if (count != (spec->id_map == ID_MAP_SLOT ? 1u : 2u)) refuse("the holder of layers in memory has another kind of namespace");
-  if (!limit_waits(hold.connection, LAST_PATIENCE_S)) die("limit the waits for the holder");
-  hold.layers = fds[0];
-  if (count == 2) hold.user_namespace = fds[1];
-  return hold;
+  if (!limit_waits(hold->connection, LAST_PATIENCE_S)) die("limit the waits for the holder");
+  hold->layers = fds[0];
+  if (count == 2) hold->user_namespace = fds[1];
 }
 
 bool are_layers_held(const struct hold *hold) {

@@ -26,30 +26,32 @@
 #define NAMES_MASK 0xfffe0000u
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
-/* The descriptors from the channel, in this order: the guest's socket, the sources, the writable layers, the devices, the groups to join. */
+/* The descriptors that come first: the layers, the devices, the sources. Sources that only this process may open take the same places. */
 struct received {
   int fds[CHANNEL_FDS_MAX];
   struct root_sources root;
-  int guest;
 };
 
 static void receive_sources(const struct spec *spec, int channel, struct received *received) {
-  int count = receive_word(channel, WORD_SOURCES, received->fds, CHANNEL_FDS_MAX);
-  if (count < 1) _exit(1); /* the keeper has ended and has told the reason */
-  unsigned at = 1;
-  received->guest = received->fds[0];
-  received->root = (struct root_sources){.sources = received->fds + at, .layers = -1, .devices = -1};
-  bool is_root = spec->id_map == ID_MAP_SLOT;
-  if (is_root) at += spec->source_count;
-  if (is_root || spec->storage == STORAGE_TMPFS) received->root.layers = received->fds[at++];
-  if (is_root) received->root.devices = received->fds[at++];
-  join_cgroups(received->fds + at, (unsigned)count - at);
+  bool is_root = spec->id_map == ID_MAP_SLOT, has_layers = is_root || spec->storage == STORAGE_TMPFS;
+  int expected = is_root ? (int)spec->source_count + 2 : has_layers ? 1 : 0;
+  if (receive_word(channel, WORD_SOURCES, received->fds, CHANNEL_FDS_MAX) != expected) _exit(1); /* the keeper has ended and has told the reason */
+  received->root = (struct root_sources){.sources = received->fds + 2, .layers = has_layers ? received->fds[0] : -1, .devices = is_root ? received->fds[1] : -1};
+}
+
+/* Joins the groups, and returns the guest's socket. */
+static int receive_doors(int channel) {
+  int fds[1 + CGROUPS_MAX];
+  int count = receive_word(channel, WORD_DOORS, fds, 1 + CGROUPS_MAX);
+  if (count < 1) _exit(1);
+  join_cgroups(fds + 1, (unsigned)count - 1);
+  return fds[0];
 }
 
 /* If the keeper is not root, only this process may copy mounts: it has that right in its own namespace. */
 static void open_own_sources(const struct spec *spec, struct received *received) {
   struct source layers = {.path = spec->layers, .writable = true};
-  for (unsigned i = 0; i < spec->source_count; i++) received->fds[1 + i] = open_source(spec, &spec->sources[i], -1, true);
+  for (unsigned i = 0; i < spec->source_count; i++) received->fds[2 + i] = open_source(spec, &spec->sources[i], -1, true);
   if (spec->storage != STORAGE_TMPFS) received->root.layers = open_source(spec, &layers, -1, true);
 }
 
@@ -174,10 +176,6 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   struct received received;
   hide_command_line(argv);
   if (unshare(NAMESPACES) < 0) die("make the mount, network, IPC and UTS namespaces");
-  receive_sources(spec, channel, &received);
-  if (spec->id_map == ID_MAP_SLOT) become_inner_root();
-  else open_own_sources(spec, &received);
-  if (unshare(CLONE_NEWCGROUP) < 0) die("make the cgroup namespace");
   /* A session is also a scheduling group (autogroup), and each process in it can set the group's weight. */
   if (setsid() < 0) die("start a session of the sandbox's own");
   if (spec->hostname == NULL) refuse("the specification has no host name");
@@ -185,17 +183,22 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   bring_up_loopback();
   free_low_ports();
   limit_socket_options();
+  receive_sources(spec, channel, &received);
+  if (spec->id_map == ID_MAP_SLOT) become_inner_root();
+  else open_own_sources(spec, &received);
   limit_watches(spec);
   build_root(spec, received.root);
+  int guest = receive_doors(channel);
+  if (unshare(CLONE_NEWCGROUP) < 0) die("make the cgroup namespace");
   open_stdio();
   set_limits(spec);
   drop_privileges(spec);
   follow_keeper(channel);
   set_failure_report(-1, NULL, NULL);
-  close_all_but(received.guest);
+  close_all_but(guest);
   bool single_id = spec->id_map == ID_MAP_SINGLE, shared = shares_folder(spec);
   int listener = install_seccomp((struct seccomp_options){.shares_folder = shared, .single_id = single_id, .nested_filters = spec->nested_filters});
   start_modes(listener, single_id);
-  struct guest_options options = {.listen_fd = received.guest, .is_init = true, .single_id = single_id, .drops_setid = shared};
+  struct guest_options options = {.listen_fd = guest, .is_init = true, .single_id = single_id, .drops_setid = shared};
   _exit(guest_main(&options));
 }

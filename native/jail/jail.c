@@ -29,6 +29,7 @@ struct jail {
   int guest_fd;
   int channel;
   uint32_t first_id;
+  bool is_noted;
   bool is_mapped; /* this process is in the holder's user namespace, where the ids are mapped already */
   pid_t holders[2]; /* of the namespaces of idmapped mounts; killed at once, waited for when the sandbox runs */
 };
@@ -63,18 +64,30 @@ static void take_folders(void) {
   if (!take_lock(jail.kept.folder)) refuse("the sandbox's folder is in use");
   if (!take_lock_soon(jail.kept.runs)) refuse("another run of the sandbox uses its files");
   if (has_ended(jail.kept.folder)) refuse("the sandbox was cleared away before it was made: whoever asked for it has gone");
-  reserve_end(jail.kept.folder);
 }
 
-/* The record names what `clear` must remove, so it is written before any of it is made. */
-static void make_outside(struct spec_bytes record) {
+/* The record names what `clear` must remove, so it is written before any of it is made. Layers in memory are the connection's. */
+static void note(struct spec_bytes record) {
+  if (jail.is_noted) return;
+  jail.is_noted = true;
   if (mkdir(jail.spec.sockets, 0700) < 0) die("make the folder of the sockets");
   write_record(&jail.spec, record);
+}
+
+static void make_groups(struct spec_bytes record) {
+  note(record);
+  make_cgroups(&jail.spec);
+}
+
+static void make_disk_layers(struct spec_bytes record) {
+  note(record);
+  make_layers(&jail.spec);
+}
+
+static void open_doors(void) {
   jail.guest_fd = listen_at(jail.spec.sockets, GUEST_SOCKET);
   jail.kept.control = listen_at(jail.spec.sockets, KEEPER_SOCKET);
   jail.kept.timer = open_deadline(&jail.spec);
-  make_cgroups(&jail.spec);
-  make_layers(&jail.spec);
 }
 
 /*
@@ -95,8 +108,7 @@ static void take_ids_back(void) {
  * process maps the child's by itself, which newuidmap needs milliseconds for.
  */
 static void join_holder(void) {
-  if (jail.spec.storage != STORAGE_TMPFS) return;
-  jail.kept.hold = hold_layers(&jail.spec, LEASH_FD);
+  await_layers(&jail.spec, LEASH_FD, &jail.kept.hold);
   int parent = jail.kept.hold.user_namespace;
   jail.is_mapped = parent >= 0;
   if (!jail.is_mapped) return;
@@ -158,6 +170,14 @@ static int take_held_layers(void) {
   return layers;
 }
 
+static int open_layers(int id_namespace) {
+  struct source layers = {.path = jail.spec.layers, .writable = true};
+  if (jail.spec.storage != STORAGE_TMPFS) return open_source(&jail.spec, &layers, id_namespace, false);
+  int held = take_held_layers();
+  map_layers(held, id_namespace);
+  return held;
+}
+
 /* Only as root: opens each source as a detached mount whose ids are mapped into the sandbox's slot. */
 static unsigned open_sources(int *fds) {
   const struct spec *spec = &jail.spec;
@@ -168,26 +188,33 @@ static unsigned open_sources(int *fds) {
       [IDS_WORKSPACE] = needs(IDS_WORKSPACE) ? open_workspace_namespace(spec, jail.first_id, &jail.holders[1]) : -1,
       [IDS_NONE] = -1,
   };
-  for (; count < spec->source_count; count++) fds[count] = open_source(spec, &spec->sources[count], namespaces[spec->sources[count].ids], false);
-  struct source layers = {.path = spec->layers, .writable = true};
-  if (spec->storage == STORAGE_TMPFS) map_layers(fds[count++] = take_held_layers(), namespaces[IDS_LAYER]);
-  else fds[count++] = open_source(spec, &layers, namespaces[IDS_LAYER], false);
+  fds[count++] = open_layers(namespaces[IDS_LAYER]);
   fds[count++] = open_devices(jail.first_id);
+  for (unsigned i = 0; i < spec->source_count; i++) fds[count++] = open_source(spec, &spec->sources[i], namespaces[spec->sources[i].ids], false);
   for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
     if (namespaces[i] >= 0) close(namespaces[i]);
   return count;
 }
 
-/* receive_sources reads them in this order: the guest's socket, the sources, the layers, the devices, the groups. */
+static void give(enum word word, const int *fds, unsigned count) {
+  if (!send_word(jail.channel, word, fds, count)) die("hand descriptors to the sandbox");
+  for (unsigned i = 0; i < count; i++) close(fds[i]);
+}
+
+/* receive_sources reads them in this order: the layers, the devices, the sources. */
 static void give_sources(void) {
   int fds[CHANNEL_FDS_MAX];
   unsigned count = 0;
-  fds[count++] = jail.guest_fd;
-  if (jail.spec.id_map == ID_MAP_SLOT) count += open_sources(fds + count);
+  if (jail.spec.id_map == ID_MAP_SLOT) count = open_sources(fds);
   else if (jail.spec.storage == STORAGE_TMPFS) fds[count++] = take_held_layers();
-  count += open_cgroup_joins(&jail.spec, fds + count);
-  if (!send_word(jail.channel, WORD_SOURCES, fds, count)) die("hand the sources to the sandbox");
-  for (unsigned i = 0; i < count; i++) close(fds[i]);
+  give(WORD_SOURCES, fds, count);
+}
+
+/* receive_doors reads them in this order: the guest's socket, the groups. */
+static void give_doors(void) {
+  int fds[1 + CGROUPS_MAX];
+  fds[0] = jail.guest_fd;
+  give(WORD_DOORS, fds, 1 + open_cgroup_joins(&jail.spec, fds + 1));
 }
 
 static bool tell_started(void) {
@@ -244,21 +271,29 @@ int jail_main(char **argv) {
   take_folders();
   set_failure_report(STATUS_FD, &jail.spec, clean_up_failure);
   int slot_lock = -1;
-  if (jail.spec.id_map == ID_MAP_SLOT) {
+  bool is_root = jail.spec.id_map == ID_MAP_SLOT, is_held = jail.spec.storage == STORAGE_TMPFS;
+  if (is_root) {
     if (setgroups(0, NULL) < 0) die("drop the groups");
     jail.first_id = claim_slot(&jail.spec, &slot_lock);
   }
-  join_holder();
+  if (is_held) ask_for_layers(&jail.spec, LEASH_FD, &jail.kept.hold);
+  reserve_end(jail.kept.folder);
+  if (is_held && !is_root) join_holder();
+  /* The child is born into its v2 group, so the group must be there before. */
+  bool born_in_group = uses_cgroup_v2(&jail.spec);
+  if (born_in_group) make_groups(record);
+  start_inside();
+  if (is_held && is_root) await_layers(&jail.spec, LEASH_FD, &jail.kept.hold);
+  map_ids();
+  if (!is_held) make_disk_layers(record);
+  give_sources();
+  /* From here on the child builds the root meanwhile. */
+  if (!born_in_group) make_groups(record);
+  open_doors();
+  give_doors();
   if (jail.spec.ephemeral) jail.kept.leash = LEASH_FD;
   else close(LEASH_FD);
-  /* The child is born into its v2 group, so the group must be there before. Without v2, the child makes its namespaces at the same time. */
-  bool born_in_group = uses_cgroup_v2(&jail.spec);
-  if (born_in_group) make_outside(record);
-  start_inside();
-  if (!born_in_group) make_outside(record);
   free(record.bytes);
-  map_ids();
-  give_sources();
   wait_until_ready();
   keep(&jail.kept);
 }

@@ -234,8 +234,10 @@ struct hold {
   int layers;         /* a detached mount */
   int user_namespace; /* of the holder, or -1: the holder is root's, which has no own */
 };
-/* Starts a holder if there is none. New layers go when the connection closes, unless they are kept. */
-struct hold hold_layers(const struct spec *spec, int leash);
+/* Starts a holder if there is none, and sends it the request. New layers go when the connection closes, unless they are kept. */
+void ask_for_layers(const struct spec *spec, int leash, struct hold *hold);
+/* Takes the answer. If the holder has ended meanwhile, asks again. */
+void await_layers(const struct spec *spec, int leash, struct hold *hold);
 /* The holder lives, and has them. */
 bool are_layers_held(const struct hold *hold);
 /* From here on they stay until they are dropped. False: the holder is gone, and they go with the run. */
@@ -291,8 +293,8 @@ bool name_guest_socket(const struct spec *spec, bool running);
 _Noreturn void run_inside(const struct spec *spec, int channel, char **argv);
 
 /* words.c: the words between the keeper and the sandbox's first process during the set-up. */
-enum word { WORD_SOURCES = 1, WORD_READY = 2, WORD_GO = 3, WORD_MORE = 4 };
-#define CHANNEL_FDS_MAX (SOURCES_MAX + CGROUPS_MAX + 3)
+enum word { WORD_SOURCES = 1, WORD_DOORS = 2, WORD_READY = 3, WORD_GO = 4, WORD_MORE = 5 };
+#define CHANNEL_FDS_MAX (SOURCES_MAX + 2)
 bool send_word(int channel, enum word word, const int *fds, unsigned count);
 /* Returns the number of descriptors. -1: the other side has gone or has sent another word. */
 int receive_word(int channel, enum word word, int *fds, unsigned capacity);
