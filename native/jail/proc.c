@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "jail.h"
@@ -47,13 +49,19 @@ static _Noreturn void die_over(const char *name) {
   die_with(error, step);
 }
 
-/* A link needs no cover: its target is covered or shown. */
-static void cover(int proc, const char *name, const char *file, const char *folder) {
-  int target = openat(proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+static bool is_folder(int proc, const char *name) {
   struct stat status;
-  if (target < 0 || fstat(target, &status) < 0) die_over(name);
-  if (S_ISLNK(status.st_mode)) close(target);
-  else attach_mount(clone_mount(AT_FDCWD, S_ISDIR(status.st_mode) ? folder : file, 0), target, name);
+  if (fstatat(proc, name, &status, AT_SYMLINK_NOFOLLOW) < 0) die_over(name);
+  return S_ISDIR(status.st_mode);
+}
+
+/* One call an entry less than usual: there are dozens. The last part of a path is not followed if it is a link. */
+static void cover(int proc, const struct dirent *entry, const char *file, const char *folder) {
+  if (entry->d_type == DT_LNK) return; /* a link needs no cover: its target is covered or shown */
+  bool covers_folder = entry->d_type == DT_DIR || (entry->d_type == DT_UNKNOWN && is_folder(proc, entry->d_name));
+  int tree = clone_mount(AT_FDCWD, covers_folder ? folder : file, 0);
+  if (syscall(SYS_move_mount, tree, "", proc, entry->d_name, MOVE_MOUNT_F_EMPTY_PATH) < 0) die_over(entry->d_name);
+  close(tree);
 }
 
 void cover_proc(int proc, const char *file, const char *folder) {
@@ -62,7 +70,7 @@ void cover_proc(int proc, const char *file, const char *folder) {
   if (entries == NULL) die("list /proc");
   struct dirent *entry;
   for (errno = 0; (entry = readdir(entries)) != NULL; errno = 0)
-    if (!is_shown(entry->d_name)) cover(proc, entry->d_name, file, folder);
+    if (!is_shown(entry->d_name)) cover(proc, entry, file, folder);
   if (errno != 0) die("list /proc");
   closedir(entries);
   close(proc);
