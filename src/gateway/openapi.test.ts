@@ -1,5 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, it } from "vitest";
+import * as z from "zod";
 import { createCallProbe } from "../../test/support/call-probe.ts";
 import { createNoSandboxes } from "../../test/support/no-sandboxes.ts";
 import { createNoSettings } from "../../test/support/no-settings.ts";
@@ -98,5 +99,32 @@ it("describes what goes out: dates as texts, nothing where nothing comes, text w
   expect(sandbox).toMatchObject({ properties: { createdAt: { type: "string", format: "date-time" } } });
   expect(server.describedAs("delete", "/v1/sandboxes/{id}").responses["204"]?.content).toBeUndefined();
   expect(Object.keys(server.describedAs("get", "/metrics").responses["200"]?.content ?? {})).toEqual(["text/plain"]);
-  expect(Object.keys(server.describedAs("delete", "/v1/sandboxes/{id}").responses)).toEqual(["204", "400", "401", "403", "default"]);
+  expect(Object.keys(server.describedAs("delete", "/v1/sandboxes/{id}").responses)).toEqual(["204", "400", "401", "403", "429", "default"]);
+});
+
+const SENT = {
+  413: { type: "application/json", body: JSON.stringify("x".repeat(5 * 1024 * 1024)) },
+  415: { type: "text/plain", body: "{}" },
+};
+
+it.each([413, 415] as const)("describes the status %i of every route with a body, and answers it as described", async (status) => {
+  await using server = await openServer();
+  const withBody = Object.entries(server.document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, described]) => (described.requestBody ? [{ path, method, described }] : [])),
+  );
+  expect(withBody.length).toBeGreaterThan(10);
+  for (const { path, method, described } of withBody) {
+    const { type, body } = SENT[status];
+    const url = new URL(path.replaceAll(/\{\w+\}/g, "a"), server.url);
+    const answer = await fetch(url, { method: method.toUpperCase(), headers: { "content-type": type }, body });
+    expect(`${method} ${path}: ${answer.status}`).toBe(`${method} ${path}: ${status}`);
+    const schema = described.responses[status]?.content?.["application/json"]?.schema;
+    expect(z.fromJSONSchema(schema as z.core.JSONSchema.JSONSchema).safeParse(await answer.json())).toMatchObject({ success: true });
+  }
+});
+
+it("describes the refusal of a quota wherever a caller is known, and nowhere else", async () => {
+  await using server = await openServer();
+  expect(Object.keys(server.describedAs("post", "/tools/call").responses)).toContain("429");
+  expect(Object.keys(server.describedAs("get", "/health").responses)).not.toContain("429");
 });

@@ -20,9 +20,11 @@ export interface FacadeRouteOptions {
 }
 
 const SUCCESS = { status: "success" };
+const STORED = { ...SUCCESS, message: "The servers are stored. Belljar does not serve their tools yet" };
 const CODEX = { command: "codex", args: ["mcp-server"] };
 
 const success = z.object({ status: z.literal("success") });
+const storedOnly = success.extend({ message: z.string().describe("That nothing of it is served yet") });
 const tool = z.looseObject({ name: z.string(), title: z.string(), description: z.string(), inputSchema: z.looseObject({}) });
 const content = z.looseObject({ type: z.string() });
 const result = z.object({
@@ -105,10 +107,10 @@ function settingRoutes({ settings }: FacadeRouteOptions, prefix: string): readon
       access,
       summary: "MCP servers of the caller's own: stored; not served yet",
       body: customMcpBody,
-      answers,
+      answers: { 200: storedOnly },
       async handle({ caller, body: { mcpServers } }) {
         await settings.addServers(caller, mcpServers);
-        return SUCCESS;
+        return STORED;
       },
     }),
   ];

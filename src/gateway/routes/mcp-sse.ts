@@ -30,6 +30,7 @@ export function mcpSseRoutes({ sse }: Pick<McpHttp, "sse">, log: GatewayLog): re
       access: DOOR,
       summary: "With `serve --legacy-sse`: a message of such a client",
       query: callerQuery.extend({ sessionId: z.string().max(100) }),
+      body: z.unknown(),
       answers: { 202: z.unknown() },
       handle: async (asked) => sse.deliver(takeExchange(asked), asked.query.sessionId),
     }),

@@ -42,6 +42,7 @@ export function mcpRoutes(mcp: Pick<McpHttp, "handle">, log: GatewayLog): readon
       access: DOOR,
       summary,
       query: callerQuery,
+      ...(method === "POST" && { body: z.unknown() }),
       answers: { 200: z.unknown() },
       async handle(asked) {
         const exchange = takeExchange(asked);

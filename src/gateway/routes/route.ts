@@ -42,6 +42,7 @@ export interface Route<Params = unknown, Query = unknown, Body = unknown> {
   /** What comes in is checked by these, and described by them. */
   readonly params?: z.ZodType<Params>;
   readonly query?: z.ZodType<Query>;
+  /** Absent: the route takes none, and may be asked without a content type. */
   readonly body?: z.ZodType<Body>;
   readonly takes?: TakenBody;
   /** By status. The first one is that of a success; `null`: without a body. */

@@ -4,18 +4,31 @@ import type { FastifyInstance } from "fastify";
 import { VALUES_MAX } from "../../catalog/value-count.ts";
 import { BelljarError } from "../../errors.ts";
 import { jsonHasMoreValues } from "../json-values.ts";
-import type { TakenBody } from "../routes/route.ts";
+import type { Route } from "../routes/route.ts";
 import type { Arrivals } from "./arrivals.ts";
 
 /** What a request may hold, unless its route says otherwise. */
 export const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 const JSON_TYPE = "application/json";
 
-/** A page can send other types without asking first. Throws `MEDIA_TYPE_UNSUPPORTED`. */
-export function assertTaken(headers: IncomingHttpHeaders, { types = [JSON_TYPE] }: TakenBody = {}): void {
+/**
+ * A page can send other types without asking first. A route that takes no body may be asked without one, and then without a type.
+ * Throws `MEDIA_TYPE_UNSUPPORTED`.
+ */
+export function assertTaken(headers: IncomingHttpHeaders, route: Route | undefined): void {
+  const { types = [JSON_TYPE] } = route?.takes ?? {};
+  if (takesNoBody(route) && !hasBody(headers)) return;
   const type = headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   if (type !== undefined && types.includes(type)) return;
   throw new BelljarError("MEDIA_TYPE_UNSUPPORTED", `Send the body with content-type: ${types.join(" or ")}`);
+}
+
+function takesNoBody(route: Route | undefined): boolean {
+  return route !== undefined && route.body === undefined && route.takes === undefined;
+}
+
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
 /** JSON is parsed; of another type, which its route must name, the bytes are given as they come, up to the route's limit, in any time. */
@@ -23,15 +36,14 @@ export function readBodies(app: FastifyInstance, arrivals: Pick<Arrivals, "pace"
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(JSON_TYPE, { parseAs: "string" }, (request, body, done) => {
-    // A GET or DELETE that names a type without sending a body is served.
-    if (body === "" && request.method !== "POST") return done(null, undefined);
+    // Some clients name a type without sending a body.
+    if (body === "" && takesNoBody(request.routeOptions.config.route)) return done(null, undefined);
     if (jsonHasMoreValues(String(body), VALUES_MAX)) return done(tooManyValues());
     return parse(request, String(body), done);
   });
   app.addContentTypeParser("*", (request, payload, done) => {
-    const types = request.routeOptions.config.route?.takes?.types;
     try {
-      assertTaken(request.headers, types === undefined ? {} : { types });
+      assertTaken(request.headers, request.routeOptions.config.route);
       const counted = countBytes(request.routeOptions.bodyLimit ?? BODY_LIMIT_BYTES, arrivals.pace(request.raw));
       done(
         null,

@@ -54,11 +54,13 @@ function asRoute({ path, access, summary }: UpgradeRoute): Route {
   return { method: "GET", path, access, summary, answers: { 101: null }, handle: async () => undefined };
 }
 
-function responsesOf({ answers, access, params, query, body }: Route): Readonly<Record<string, unknown>> {
+function responsesOf({ answers, access, params, query, body, takes }: Route): Readonly<Record<string, unknown>> {
   const failures = {
     ...((params ?? query ?? body) && { 400: "The request is not as described" }),
     ...(access.kind !== "open" && { 401: "The token is missing or not valid" }),
     ...(access.kind === "scoped" && { 403: "The caller may not" }),
+    ...((body ?? takes) && { 413: "The body is too large", 415: "The body is of a type that this route does not take" }),
+    ...(access.kind !== "open" && { 429: "A quota of the caller is used up; `Retry-After` says when to ask again, where that is known" }),
     default: "Refused or failed",
   };
   return {

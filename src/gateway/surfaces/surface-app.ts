@@ -145,7 +145,7 @@ function guardRequests(app: FastifyInstance, { surface, callers, options }: Guar
     if (surface.cors === "none") assertOwnPage(headers);
     else allowPages(request, reply);
     if (surface.cors === "any" && isPreflight(request.raw)) return reply.code(204).send();
-    if (method === "POST" || method === "PUT") assertTaken(headers, routeOptions.config.route?.takes);
+    if (method === "POST" || method === "PUT") assertTaken(headers, routeOptions.config.route);
     if (access.kind === "open") return;
     const caller = await admit({ request, reply, access }, callers, challenge);
     await prepare?.(caller);

@@ -43,7 +43,7 @@ async function openServer() {
     const response = await fetch(new URL(path, url), init);
     return { status: response.status, answer: (await response.json()) as Record<string, unknown> };
   };
-  return { ask, settings, [Symbol.asyncDispose]: () => gateway.close(0) };
+  return { ask, settings, url, [Symbol.asyncDispose]: () => gateway.close(0) };
 }
 
 /** An outside tool server, well or not. */
@@ -113,10 +113,12 @@ describe.each(["", "/mcp"])("tools over plain HTTP at %s/", (prefix) => {
     expect(told.every((file) => file.startsWith("settings/"))).toBe(true);
   });
 
-  it("stores the caller's MCP servers", async () => {
+  it("stores the caller's MCP servers, and says that none is served yet", async () => {
     await using server = await openServer();
     const servers = { "claude-code": { command: "npx", args: ["-y", "a-server"] } };
-    expect(await server.ask(`${prefix}/custom-mcp`, { mcpServers: servers })).toMatchObject({ status: 200, answer: { status: "success" } });
+    const { status, answer } = await server.ask(`${prefix}/custom-mcp`, { mcpServers: servers });
+    expect({ status, answer }).toMatchObject({ status: 200, answer: { status: "success" } });
+    expect(answer["message"]).toContain("does not serve their tools yet");
     expect(await server.settings.servers(LOCAL)).toEqual(servers);
     for (const mcpServers of [
       undefined,
@@ -127,6 +129,35 @@ describe.each(["", "/mcp"])("tools over plain HTTP at %s/", (prefix) => {
     ]) {
       expect(await server.ask(`${prefix}/custom-mcp`, { mcpServers })).toMatchObject({ status: 400 });
     }
+  });
+});
+
+describe("a route that takes no body", () => {
+  const asked = (server: Awaited<ReturnType<typeof openServer>>, init: RequestInit) =>
+    fetch(new URL("/register-codex", server.url), { method: "POST", ...init });
+
+  it.each([
+    ["without a type", {}],
+    ["with a type alone", { headers: { "content-type": "application/json" } }],
+    ["with an empty body", { headers: { "content-type": "application/json" }, body: "" }],
+    ["with an object", { headers: { "content-type": "application/json" }, body: "{}" }],
+  ])("is asked %s", async (_, init) => {
+    await using server = await openServer();
+    const answer = await asked(server, init);
+    // It got as far as the sandbox, of which there is none here.
+    expect(await answer.json()).toMatchObject({ error: { code: "SANDBOX_NOT_FOUND" } });
+  });
+
+  it("refuses what a page of another site can send, with a body or without", async () => {
+    await using server = await openServer();
+    expect((await asked(server, { body: "{}" })).status).toBe(415);
+    expect((await asked(server, { headers: { origin: "http://elsewhere.example" } })).status).toBe(403);
+  });
+
+  it("is the only one: elsewhere a body must come", async () => {
+    await using server = await openServer();
+    for (const path of ["/tools/call", "/credential", "/mcp"])
+      expect(`${path} ${(await fetch(new URL(path, server.url), { method: "POST" })).status}`).toBe(`${path} 415`);
   });
 });
 
