@@ -68,11 +68,20 @@ export class Journal {
   async read(id: string): Promise<JournalEntry | undefined> {
     const known = this.#entries.get(id);
     if (known?.end?.isCleared) return known;
-    const [record, end] = await Promise.all([known?.record ?? this.#readRecord(id), this.#readEnd(id)]);
+    const [record, end] = await Promise.all([known?.record ?? this.#loadRecord(id), this.#readEnd(id)]);
     if (!record) return undefined;
     const entry = { record, ...(end && { end }) };
     this.#remember(id, entry);
     return entry;
+  }
+
+  /** The same without the end, which may have come. Records never change: each is read once. */
+  async readRecord(id: string): Promise<SandboxRecord | undefined> {
+    const known = this.#entries.get(id);
+    if (known) return known.record;
+    const record = await this.#loadRecord(id);
+    if (record && !this.#entries.has(id)) this.#remember(id, { record });
+    return record;
   }
 
   /** Synchronous: it is asked before each call on a default sandbox, which another process may have ended a moment ago. */
@@ -163,7 +172,7 @@ export class Journal {
     if (oldest !== undefined) this.#entries.delete(oldest);
   }
 
-  async #readRecord(id: string): Promise<SandboxRecord | undefined> {
+  async #loadRecord(id: string): Promise<SandboxRecord | undefined> {
     const path = join(this.folder(id), RECORD);
     const text = await ifPresent(path, readFile(path, "utf8"));
     const record = text === undefined ? undefined : parseRecord(id, text);

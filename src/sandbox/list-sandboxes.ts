@@ -63,8 +63,8 @@ function parseLimit(limit: number): number {
 }
 
 async function readRecords(home: ListedHome, principal: Principal): Promise<readonly SandboxRecord[]> {
-  const entries = await mapLimit(await home.journal.ids(), PARALLEL, (id) => reported(home, id, () => home.journal.read(id)));
-  return entries.flatMap((entry) => (entry && mayReach(principal, entry.record) ? [entry.record] : []));
+  const records = await mapLimit(await home.journal.ids(), PARALLEL, (id) => reported(home, id, () => home.journal.readRecord(id)));
+  return records.flatMap((record) => (record && mayReach(principal, record) ? [record] : []));
 }
 
 interface Wanted {

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -27,9 +27,9 @@ afterEach(async () => {
   rmSync(home, { recursive: true });
 });
 
-function openHome(runtime: Runtime = fakeRuntime({ host }), listMax = 100): LocalSandboxes {
+function openHome(runtime: Runtime = fakeRuntime({ host }), listMax = 100, report?: (problem: string) => void): LocalSandboxes {
   const config = { sandbox: { timeoutMs: 600_000 }, listMax, tombstoneRetentionMs: 60_000 };
-  return createLocalSandboxes({ home, runtimes: byName(runtime), config });
+  return createLocalSandboxes({ home, runtimes: byName(runtime), config, ...(report && { report }) });
 }
 
 /** Ids, the newest first; `ages` are the seconds since each was made. */
@@ -57,6 +57,20 @@ describe("pages of a list", () => {
     const third = await reader.list(LOCAL, { limit: 2, cursor: second.nextCursor });
     expect([idsOf(first), idsOf(second), idsOf(third)]).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
     expect(third.nextCursor).toBeUndefined();
+  });
+
+  it("read the ends of their own sandboxes alone", async () => {
+    await using maker = openHome();
+    const [, , , last = ""] = await makeAll(maker, [1, 2, 3, 4]);
+    await (await maker.get(LOCAL, last)).kill();
+    rmSync(join(home, "sandboxes", last, "tombstone.json"));
+    mkdirSync(join(home, "sandboxes", last, "tombstone.json")); // nobody can read this
+    const problems: string[] = [];
+    await using reader = openHome(undefined, undefined, (problem) => void problems.push(problem));
+    const first = await reader.list(LOCAL, { limit: 2 });
+    expect([first.sandboxes.length, problems]).toEqual([2, []]);
+    await reader.list(LOCAL, { limit: 2, cursor: first.nextCursor });
+    expect(problems).toEqual([expect.stringContaining(last)]);
   });
 
   it("miss none and show none twice while others are made and removed", async () => {
