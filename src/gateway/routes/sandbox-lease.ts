@@ -13,28 +13,32 @@ export async function leaseSandbox(
   { signal, setType }: Pick<Asked, "signal" | "setType">,
   log: GatewayLog,
 ): Promise<PassThrough> {
-  const end = (): void => {
-    sandbox.kill().catch((error: unknown) => {
-      if (isEnded(error)) return;
-      log.error({ err: error, sandbox: sandbox.id }, "An ephemeral sandbox could not be killed; it lives until its deadline");
-    });
-  };
+  const end = (): void => void endSandbox(sandbox, log);
   // The client may have gone while the sandbox was made.
   if (signal.aborted) end();
   else signal.addEventListener("abort", end, { once: true });
   const body = new PassThrough();
-  body.write(`${JSON.stringify(await infoOrEnd(sandbox, end))}\n`);
+  body.write(`${JSON.stringify(await infoOrEnd(sandbox, log))}\n`);
   setType("application/x-ndjson");
   return body;
 }
 
-/** A client that is answered with a failure holds no lease. */
-async function infoOrEnd(sandbox: Pick<Sandbox, "info">, end: () => void): Promise<SandboxInfo> {
+/** The info of a sandbox that was just made. A client that is answered with a failure knows no id, so the sandbox is killed before. */
+export async function infoOrEnd(sandbox: Pick<Sandbox, "id" | "info" | "kill">, log: GatewayLog): Promise<SandboxInfo> {
   try {
     return await sandbox.info();
   } catch (error) {
-    end();
+    await endSandbox(sandbox, log);
     throw error;
+  }
+}
+
+async function endSandbox(sandbox: Pick<Sandbox, "id" | "kill">, log: GatewayLog): Promise<void> {
+  try {
+    await sandbox.kill();
+  } catch (error) {
+    if (isEnded(error)) return;
+    log.error({ err: error, sandbox: sandbox.id }, "A sandbox that nobody holds could not be killed; it lives until its deadline");
   }
 }
 

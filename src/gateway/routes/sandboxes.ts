@@ -6,7 +6,7 @@ import { changes, reads } from "../auth/access.ts";
 import type { GatewayLog } from "../gateway-log.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
-import { leaseSandbox } from "./sandbox-lease.ts";
+import { infoOrEnd, leaseSandbox } from "./sandbox-lease.ts";
 import { reachSandbox } from "./reach-sandbox.ts";
 import { createBody, defaultBody, extendBody, idParams, listQuery, nameParams } from "./sandbox-schemas.ts";
 
@@ -32,7 +32,7 @@ function makingRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
         const options = assertMayShow(asked.caller, asked.body);
         const sandbox = await sandboxes.create(asked.caller, options, asked.signal);
         asked.reached(sandbox.id);
-        return options.ephemeral ? leaseSandbox(sandbox, asked, log) : sandbox.info();
+        return options.ephemeral ? leaseSandbox(sandbox, asked, log) : infoOrEnd(sandbox, log);
       },
     }),
     defineRoute({
