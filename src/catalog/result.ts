@@ -51,7 +51,7 @@ function cutValue(value: string, maxBytes: number, keep: (text: string) => strin
 }
 
 function cutNote({ kept, total, uri }: { readonly kept: number; readonly total: number; readonly uri: string }): string {
-  return `[Cut: ${kept} of ${total} bytes of text are shown. Read on with read_result, or at ${uri}?offset=${kept}]`;
+  return `[Cut: ${kept} of ${total} bytes of text are shown. Read on with read_result ${JSON.stringify({ uri: `${uri}?offset=${kept}` })}]`;
 }
 
 /** What a result counts against a quota: its content, or its structure or value when that holds more. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { OutputWindow } from "./output-window.ts";
+import { excerpt, OutputWindow } from "./output-window.ts";
 
 function windowOf(maxBytes: number, ...chunks: (string | Buffer)[]): OutputWindow {
   const window = new OutputWindow(maxBytes);
@@ -25,16 +25,10 @@ it("cuts between lines, unless most of the text would be removed", () => {
   expect(windowOf(20, "a\nbcdefghijkl", "mnopqrstuvw\nx").text()).toBe("a\nbcdefghi\n[... 6 bytes cut ...]\npqrstuvw\nx");
 });
 
-it("shows a part of the kept text, and where the rest is", () => {
-  const window = windowOf(100, "12345xx", "xxxxxabcde");
-  expect(window.truncated).toBe(false);
-  expect(window.holdsMoreThan(16)).toBe(true);
-  expect(window.holdsMoreThan(17)).toBe(false);
-  expect(window.excerpt(10, "; here")).toBe("12345\n[... 7 bytes cut; here ...]\nabcde");
-  expect(window.excerpt(17)).toBe("12345xxxxxxxabcde");
-  const longer = windowOf(10, "12345xx", "xxxxxabcde");
-  expect(longer.excerpt(4)).toBe("12\n[... 13 bytes cut ...]\nde");
-  expect(longer.excerpt(100)).toBe(longer.text());
+it("shows both ends of a text, and what stands before the cut", () => {
+  expect(excerpt("12345xxxxxxxabcde", 10)).toEqual({ text: "12345\n[... 7 bytes cut ...]\nabcde", head: "12345" });
+  expect(excerpt("12345xxxxxxxabcde", 17)).toEqual({ text: "12345xxxxxxxabcde", head: "12345xxxxxxxabcde" });
+  expect(excerpt("abc\ndef\nghi\njkl\n", 8)).toEqual({ text: "abc\n[... 8 bytes cut ...]\njkl\n", head: "abc\n" });
 });
 
 it("joins a character that lies in two chunks", () => {

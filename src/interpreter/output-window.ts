@@ -29,25 +29,10 @@ export class OutputWindow {
     if (chunk.length > room) this.#pushTail(chunk.subarray(room));
   }
 
-  /** Returns true if it keeps more than so many bytes. */
-  holdsMoreThan(bytes: number): boolean {
-    return Math.min(this.#total, this.#headBytes + this.#tailBytes) > bytes;
-  }
-
   /** Returns the kept text. A cut is marked on a line of its own. */
   text(): string {
-    return this.excerpt(this.#headBytes + this.#tailBytes);
-  }
-
-  /** Returns both ends in at most `maxBytes`, cut between lines unless a line is very long. `hint` is put into the mark of the cut. */
-  excerpt(maxBytes: number, hint = ""): string {
     const kept = Buffer.concat([this.#head.view(), this.#lastBytes()]);
-    if (!this.truncated && kept.length <= maxBytes) return kept.toString("utf8");
-    const half = Math.min(maxBytes, kept.length) / 2;
-    const head = endAtLine(kept.subarray(0, Math.ceil(half)));
-    const tail = startAtLine(kept.subarray(kept.length - Math.floor(half)));
-    const cut = this.#total - Buffer.byteLength(head) - Buffer.byteLength(tail);
-    return `${head}${head.endsWith("\n") ? "" : "\n"}[... ${Math.max(cut, 1)} bytes cut${hint} ...]\n${tail}`;
+    return this.truncated ? cutMiddle(kept, kept.length, this.#total).text : kept.toString("utf8");
   }
 
   #pushTail(chunk: Buffer): void {
@@ -65,6 +50,26 @@ export class OutputWindow {
     const all = Buffer.concat(this.#tail);
     return Buffer.from(all.subarray(Math.max(0, all.length - this.#tailBytes)));
   }
+}
+
+export interface Excerpt {
+  readonly text: string;
+  /** What stands before the cut; all of a text that was not cut. */
+  readonly head: string;
+}
+
+/** Both ends of a text in at most `maxBytes`, cut between lines unless a line is very long. */
+export function excerpt(text: string, maxBytes: number): Excerpt {
+  const bytes = Buffer.from(text);
+  return bytes.length <= maxBytes ? { text, head: text } : cutMiddle(bytes, maxBytes, bytes.length);
+}
+
+function cutMiddle(kept: Buffer, maxBytes: number, total: number): Excerpt {
+  const half = maxBytes / 2;
+  const head = endAtLine(kept.subarray(0, Math.ceil(half)));
+  const tail = startAtLine(kept.subarray(kept.length - Math.floor(half)));
+  const cut = total - Buffer.byteLength(head) - Buffer.byteLength(tail);
+  return { text: `${head}${head.endsWith("\n") ? "" : "\n"}[... ${Math.max(cut, 1)} bytes cut ...]\n${tail}`, head };
 }
 
 /** Both output streams, held for one call. */

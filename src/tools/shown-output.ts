@@ -1,19 +1,67 @@
 import type { ToolContext } from "../catalog/tool.ts";
 import type { OutputWindow, OutputWindows } from "../interpreter/output-window.ts";
+import { excerpt } from "../interpreter/output-window.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { keepOutput } from "./kept-output.ts";
+import { SHOWN_BYTES } from "./max-bytes.ts";
+import { closeLine } from "./output-text.ts";
+import { plainText } from "./plain-text.ts";
 
-/** What a model is given of each output stream. */
-export const MODEL_OUTPUT_BYTES = 65_536;
-
-/** As a model is given them. Of a long one it gets both ends; the mark between them says where to read all that is held of it. */
-export function showOutput(context: Pick<ToolContext, "results">, { stdout, stderr }: OutputWindows) {
-  return {
-    stdout: showStream(context, stdout),
-    stderr: showStream(context, stderr),
-    truncated: [stdout, stderr].some((stream) => stream.truncated || stream.holdsMoreThan(MODEL_OUTPUT_BYTES)),
-  };
+export interface ShowOptions {
+  /** Where all of a long output is kept as a file; absent: it ends with the call. */
+  readonly sandbox?: Sandbox | undefined;
+  readonly maxBytes?: number | undefined;
+  /** As it was printed, with the controls of a terminal. */
+  readonly raw?: boolean | undefined;
 }
 
-function showStream({ results }: Pick<ToolContext, "results">, stream: OutputWindow): string {
-  if (!stream.holdsMoreThan(MODEL_OUTPUT_BYTES)) return stream.text();
-  return stream.excerpt(MODEL_OUTPUT_BYTES, `; read it with read_result, uri ${results.keep(stream.text())}`);
+export interface ShownOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+  /** Of a cut output, for the last line: where all of it lies, and the call that reads on. */
+  readonly rest: readonly string[];
+}
+
+type Shower = Pick<ToolContext, "results" | "signal">;
+
+/** As a model is given them: of a long one both ends, and how to read on. */
+export async function showOutput(context: Shower, windows: OutputWindows, options: ShowOptions = {}): Promise<ShownOutput> {
+  const { maxBytes = SHOWN_BYTES, raw = false } = options;
+  const read = (window: OutputWindow): string => (raw ? window.text() : plainText(window.text()));
+  const [stdout, stderr] = [read(windows.stdout), read(windows.stderr)];
+  const sizes = [Buffer.byteLength(stdout), Buffer.byteLength(stderr)] as const;
+  const wasCut = windows.stdout.truncated || windows.stderr.truncated;
+  if (sizes[0] + sizes[1] <= maxBytes) return { stdout, stderr, truncated: wasCut, rest: [] };
+  const rooms = shareRoom(sizes, maxBytes);
+  const [out, err] = [excerpt(stdout, rooms[0]), excerpt(stderr, rooms[1])];
+  const isErrors = sizes[0] <= rooms[0];
+  const above = isErrors ? `${closeLine(stdout)}--- stderr ---\n` : "";
+  const all = isErrors ? above + stderr : `${closeLine(stdout)}${stderr === "" ? "" : `--- stderr ---\n${stderr}`}`;
+  const shown = above + (isErrors ? err : out).head;
+  return { stdout: out.text, stderr: err.text, truncated: true, rest: await describeRest(context, options, { all, shown }) };
+}
+
+/** A short stream is shown whole; two long ones get a half each. */
+function shareRoom([first, second]: readonly [number, number], maxBytes: number): readonly [number, number] {
+  const half = Math.floor(maxBytes / 2);
+  if (second <= half) return [maxBytes - second, second];
+  return first <= half ? [first, maxBytes - first] : [half, half];
+}
+
+interface Cut {
+  readonly all: string;
+  /** Its beginning, up to the first cut. */
+  readonly shown: string;
+}
+
+async function describeRest({ results, signal }: Shower, { sandbox }: ShowOptions, { all, shown }: Cut): Promise<readonly string[]> {
+  const path = sandbox && (await keepOutput(sandbox, all, signal));
+  const bytes = Buffer.byteLength(all);
+  if (path === undefined) {
+    const uri = `${results.keep(all)}?offset=${Buffer.byteLength(shown)}`;
+    return [`${bytes} bytes in all`, `read on with read_result ${JSON.stringify({ uri })}`];
+  }
+  const line = shown.split("\n").length;
+  return [`all ${bytes} bytes are in ${path}`, `read on with read_file ${JSON.stringify({ path, start_line: line })}`];
 }

@@ -42,6 +42,7 @@ export function describeRest(
   const left = lines.length - shown;
   if (left <= 0) return isFull ? [`[There are more; ${advice}]`] : [];
   const offset = lines.slice(0, shown).reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
-  const place = `read on with read_result, uri ${results.keep(`${lines.join("\n")}\n`)}?offset=${offset}`;
+  const uri = `${results.keep(`${lines.join("\n")}\n`)}?offset=${offset}`;
+  const place = `read on with read_result ${JSON.stringify({ uri })}`;
   return [isFull ? `[${left} more lines: ${place}. There are still more; ${advice}]` : `[${left} more lines: ${place}]`];
 }

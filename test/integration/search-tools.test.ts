@@ -118,7 +118,7 @@ it("bounds long lines, long records and long results, and says so", async () => 
   const many = await tools.call("search_content", { pattern: "needle", path: "many" });
   expect(many.value).toMatchObject({ truncated: true, matches: { length: 200 } });
   expect(textOf(many)).toMatch(
-    /\n\[3800 more lines: read on with read_result, uri \S+\?offset=\d+\. There are still more; search a smaller/,
+    /\n\[3800 more lines: read on with read_result \{"uri":"\S+\?offset=\d+"\}\. There are still more; search a smaller/,
   );
   expect(await readRest(tools, many)).toEqual(Array.from({ length: 3_800 }, (_, index) => `${index + 201}: needle`));
   const more = await tools.call("search_content", { pattern: "needle", path: "many", limit: 300 });

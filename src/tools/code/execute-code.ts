@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
+import type { TextResult, Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
@@ -10,7 +10,9 @@ import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { loadSnippet } from "../../interpreter/snippets.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { factLine, outputText } from "../output-text.ts";
+import { maxBytesArgument, rawArgument } from "../max-bytes.ts";
 import { sandboxArgument } from "../sandbox-argument.ts";
+import type { ShownOutput } from "../shown-output.ts";
 import { showOutput } from "../shown-output.ts";
 import { otherNames } from "../../catalog/accept.ts";
 import type { ToolLimits } from "../tool-limits.ts";
@@ -52,6 +54,8 @@ const Input = z
       .max(200)
       .optional()
       .describe("Name of a stored snippet, without extension. Excludes language and entrypoint_code"),
+    max_bytes: maxBytesArgument(),
+    raw: rawArgument(),
     sandbox: sandboxArgument("a fresh sandbox, which is gone when the program has ended"),
   })
   .superRefine((args, context) => {
@@ -100,7 +104,7 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
         onOutput: (_stream, chunk) => progress.push(chunk),
         ...(sandbox && { sandbox }),
       });
-      return toToolResult(context, result);
+      return toToolResult(result, await showOutput(context, result.windows, { sandbox, maxBytes: args.max_bytes, raw: args.raw }));
     },
   });
 }
@@ -133,9 +137,8 @@ async function openSnippet(name: string, directory: string | undefined) {
   );
 }
 
-function toToolResult(context: ToolContext, result: ProgramResult): TextResult {
+function toToolResult(result: ProgramResult, { truncated, rest, ...streams }: ShownOutput): TextResult {
   const { status } = result;
-  const { truncated, ...streams } = showOutput(context, result.windows);
   const failure = status === "success" ? "" : `Execution Failed (${status}): ${describeFailure(result)}\n\n`;
   const facts = {
     status,
@@ -145,7 +148,7 @@ function toToolResult(context: ToolContext, result: ProgramResult): TextResult {
     truncated,
   };
   const { exit_code, duration_ms } = facts;
-  const text = `${failure}${outputText(streams)}${factLine({ exit_code, duration_ms, truncated })}`;
+  const text = `${failure}${outputText(streams)}${factLine({ exit_code, duration_ms, truncated }, ...rest)}`;
   return { ...textResult(facts, text), isError: status !== "success" };
 }
 

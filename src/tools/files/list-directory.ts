@@ -5,17 +5,18 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { FileInfo } from "../../sandbox/sandbox.ts";
 import { acceptFolder } from "../other-names.ts";
+import { maxBytesArgument, SHOWN_BYTES } from "../max-bytes.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
 import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { showMode, showName, toIsoTime } from "./file-row.ts";
+import { findIgnored } from "./ignored-files.ts";
 import { countParts, parseGlob } from "./glob.ts";
 import { GlobMatcher } from "./glob-matcher.ts";
 
 const ENTRIES_MAX = 1_000;
-const TEXT_MAX_BYTES = 131_072;
 /** Of entries that are looked at, those that are left out too. */
 const SCANNED_MAX = 100_000;
 /** After so many, others have their turn: a frame of the guest has hundreds of entries, and several frames may wait. */
@@ -32,6 +33,8 @@ const Input = z.strictObject({
     .superRefine(checkGlobs)
     .optional()
     .describe('Globs of what to leave out, with all below it: ["node_modules", ".git", "*.pyc", "build/**/*.o"]'),
+  include_ignored: z.boolean().optional().describe("Also .git and what .gitignore leaves out; default false"),
+  max_bytes: maxBytesArgument(),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
 
@@ -62,28 +65,30 @@ type Arguments = z.output<typeof Input>;
 type Row = z.output<typeof Entry>;
 
 export function createListDirectory(config: Pick<ToolLimits, "listMax">): Tool {
-  const bounds = { rows: Math.min(config.listMax, ENTRIES_MAX), bytes: TEXT_MAX_BYTES };
+  const rows = Math.min(config.listMax, ENTRIES_MAX);
   return defineTool({
     name: "list_directory",
     title: "List a folder",
     description: [
-      "Lists a folder in your sandbox: each entry's path, type, size, permissions and time of change. Links are shown, not followed.",
+      "Lists a folder in your sandbox: each entry's permissions, size, time of change and path. Links are shown, not followed; .git and ignored files are left out.",
       "With depth it lists a whole tree, each folder before what it holds; ignore leaves out what matches its globs. To find files by name use search_files.",
-      `At most ${bounds.rows} entries come back; the result says when there are more, and where to read them.`,
+      `At most ${rows} entries come back; the result says when there are more, and where to read them.`,
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     accept: acceptFolder,
     input: Input,
     value: Output,
-    run: (context, args) => listDirectory(context, args, bounds),
+    run: (context, args) => listDirectory(context, args, { rows, bytes: args.max_bytes ?? SHOWN_BYTES }),
   });
 }
 
 async function listDirectory(context: ToolContext, args: Arguments, bounds: RowBounds): Promise<TextResult> {
   const { path = ".", depth = 1 } = args;
   const sandbox = await context.sandbox(args.sandbox);
-  const isIgnored = createIgnore(args.ignore ?? []);
+  const isNamed = createIgnore(args.ignore ?? []);
+  const isLeftOut = args.include_ignored ? () => false : await findIgnored(sandbox, { path, signal: context.signal });
+  const isIgnored = (one: string): boolean => isNamed(one) || isLeftOut(one);
   const infos = sandbox.guest.files.list(path, { depth, signal: context.signal });
   const { rows, isFull } = await collectRows(infos, { bounds: heldRows(bounds), isIgnored });
   const folder = toAbsolute(path);
@@ -142,7 +147,7 @@ function toRow({ path, type, size, mode, mtimeNs, target }: FileInfo): Row {
 function showRow({ path, type, size, mode, modified_at: modifiedAt, target }: Row): string {
   const name = type === "directory" ? `${showName(path)}/` : showName(path);
   const link = target === undefined ? "" : ` -> ${showName(target)}`;
-  return `${mode} ${String(size).padStart(10)} ${modifiedAt} ${name}${link}`;
+  return `${mode} ${String(size).padStart(8)} ${modifiedAt.slice(0, 16).replace("T", " ")} ${name}${link}`;
 }
 
 /** Whether a relative path, or a folder above it, matches one of the globs. */

@@ -4,6 +4,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { acceptLines } from "../other-names.ts";
+import { maxBytesArgument, SHOWN_BYTES } from "../max-bytes.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { ProgramEnd } from "../inner-program.ts";
@@ -14,11 +15,8 @@ import { readImage } from "./read-image.ts";
 import type { LineSlice } from "./read-lines.ts";
 import { readLines } from "./read-lines.ts";
 
-const MAX_BYTES = 262_144;
 const LAST_LINE = Number.MAX_SAFE_INTEGER;
-const UNASKED_MAX_BYTES = 65_536;
 const PDF_TIMEOUT_MS = 60_000;
-const AS_BASE64 = "these are its bytes as base64";
 const OTHER = { kind: "other" } as const;
 
 const Input = z
@@ -30,7 +28,8 @@ const Input = z
     encoding: z
       .enum(["utf-8", "latin1", "base64"])
       .optional()
-      .describe("Absent: text, an image, the text of a PDF, or base64 for other bytes. Present: the bytes in that encoding"),
+      .describe("Absent: text, an image, the text of a PDF, or what other bytes are. Present: the bytes in that encoding"),
+    max_bytes: maxBytesArgument(),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   })
   .superRefine((args, context) => {
@@ -61,28 +60,28 @@ const Output = z.object({
 type Arguments = z.output<typeof Input>;
 type Encoding = z.output<typeof Output>["encoding"];
 
-export function createReadFile({ maxBytes = MAX_BYTES }: { readonly maxBytes?: number } = {}): Tool {
+export function createReadFile(): Tool {
   return defineTool({
     name: "read_file",
     title: "Read a file",
     description: [
       "Returns the exact text of a file in your sandbox, or some of its lines with start_line and end_line.",
-      `At most ${maxBytes} bytes come back; a longer file is cut after a whole line, and the result says where to go on.`,
+      `Of a file of more than max_bytes the first lines come back, and the last line says the call that reads on.`,
       "Files of any size can be read in parts. Images (PNG, JPEG, GIF, WebP) come as images, PDFs as their text where the sandbox has",
-      "pdftotext, other binary files as base64. Line ends are kept as they are.",
+      "pdftotext; of other binary files it says what they are. Line ends are kept as they are.",
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     accept: acceptLines,
     input: Input,
     value: Output,
-    run: (context, args) => readFile(context, args, maxBytes),
+    run: readFile,
   });
 }
 
-async function readFile(context: ToolContext, args: Arguments, maxBytes: number): Promise<TextResult> {
+async function readFile(context: ToolContext, args: Arguments): Promise<TextResult> {
   const sandbox = await context.sandbox(args.sandbox);
-  const source = { sandbox, signal: context.signal, args, maxBytes };
+  const source = { sandbox, signal: context.signal, args, maxBytes: args.max_bytes ?? SHOWN_BYTES };
   const opened = await openSource(source);
   const kind = args.encoding === undefined ? detectKind(opened.head) : OTHER;
   if (kind.kind === "image") {
@@ -92,7 +91,7 @@ async function readFile(context: ToolContext, args: Arguments, maxBytes: number)
   if (kind.kind === "pdf") {
     opened.close();
     const result = await readPdf(source, opened.size);
-    return result ?? readBytes(source, `[A PDF, and the sandbox has no pdftotext (package poppler-utils): ${AS_BASE64}]`);
+    return result ?? describeBytes(source, opened, "a PDF, and the sandbox has no pdftotext (package poppler-utils)");
   }
   return readText(source, opened);
 }
@@ -117,25 +116,30 @@ async function openSource({ sandbox, signal, args, maxBytes }: Source): Promise<
   return { ...(await peek(content)), size: info.size };
 }
 
-async function readText(source: Source, { all, size }: Opened): Promise<TextResult> {
+async function readText(source: Source, { head, all, size }: Opened): Promise<TextResult> {
   const { args, maxBytes } = source;
   const { encoding = "utf-8", start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
   const isBase64 = encoding === "base64";
   const room = isBase64 ? Math.floor(maxBytes / 4) * 3 : maxBytes;
   const slice = await readLines(all, { startLine, endLine: isBase64 ? LAST_LINE : endLine, maxBytes: room, wholeLines: !isBase64 });
   const text = encoding === "utf-8" ? decodeUtf8(slice) : slice.bytes.toString(encoding);
-  if (text !== undefined) return toToolResult({ args, slice, text, size, encoding });
+  const isAsked = args.encoding !== undefined;
+  if (text !== undefined && (isAsked || !text.includes("\0"))) return toToolResult({ args, slice, text, size, encoding });
   const wantsText = args.encoding !== undefined || args.start_line !== undefined || args.end_line !== undefined;
   if (wantsText) throw new BelljarError("FILE_NOT_TEXT", `"${args.path}" is not UTF-8 text; read it with encoding base64 or latin1`);
-  return readBytes(source, `[Not UTF-8 text: ${AS_BASE64}. Text of an older encoding can be read with encoding latin1]`);
+  return describeBytes(source, { head, size }, "not UTF-8 text");
 }
 
-/** What nobody asked for as base64 comes in part: it costs a model much and tells it little. */
-async function readBytes(source: Source, note: string): Promise<TextResult> {
-  const { line_numbers: _none, start_line: _first, end_line: _last, ...args } = source.args;
-  const asBytes = { ...source, args: { ...args, encoding: "base64" as const }, maxBytes: Math.min(source.maxBytes, UNASKED_MAX_BYTES) };
-  const result = await readText(asBytes, await openSource(asBytes));
-  return { ...result, content: [...result.content, { type: "text", text: note }] };
+/** What nobody asked for as bytes is described: printed it costs a model much and tells it little. */
+function describeBytes({ args }: Source, { head, size }: Pick<Opened, "head" | "size">, what: string): TextResult {
+  const path = toAbsolute(args.path);
+  const start = head
+    .subarray(0, 16)
+    .toString("hex")
+    .replaceAll(/(..)(?=.)/g, "$1 ");
+  const advice = 'read its bytes with encoding "base64", or text of an older encoding with "latin1"';
+  const value = { path, content: "", encoding: "base64" as const, size, start_line: null, end_line: null, truncated: true };
+  return textResult(value, `[${path}: binary, ${size} bytes, ${what}; it begins with ${start}; ${advice}]`);
 }
 
 /** Undefined where the sandbox has no `pdftotext`. */
@@ -215,5 +219,6 @@ function describeRest(slice: LineSlice, args: Arguments, size: number): readonly
       `[Cut: ${slice.bytes.length} of ${size} bytes are shown; take other parts with run_command, as: tail -c +${slice.bytes.length + 1} FILE | head -c 100000]`,
     ];
   }
-  return [`[Cut after line ${slice.lastLine}; the file has ${size} bytes. Go on with start_line ${slice.lastLine + 1}]`];
+  const call = JSON.stringify({ path: args.path, start_line: slice.lastLine + 1 });
+  return [`[Cut after line ${slice.lastLine}; the file has ${size} bytes; read on with read_file ${call}]`];
 }

@@ -3,9 +3,10 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { factLine } from "../output-text.ts";
+import { plainText } from "../plain-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { NPM_TIMEOUT_MS, npmTimeoutArgument, packageFolderArgument, packagesArgument } from "./npm-arguments.ts";
-import type { NpmAnswer } from "./run-npm.ts";
+import type { NpmRun } from "./run-npm.ts";
 import { runNpm } from "./run-npm.ts";
 
 const SHOWN_MAX = 4_000;
@@ -47,10 +48,10 @@ export const npmInstall = defineTool({
     const named = Object.entries(flags).flatMap(([name, isSet]) => (isSet ? [`--${name}`] : []));
     const command = options.clean ? "ci" : "install";
     const args = [command, "--json", "--loglevel=http", ...named, ...(packages.length > 0 ? ["--", ...packages] : [])];
-    const answer = await runNpm(context, { sandbox: await context.sandbox(id), path, args, timeoutMs });
-    if (answer.exit_code !== 0) throw failure(command, answer);
-    const { added, removed, changed } = parseAnswer(answer.stdout);
-    const installed = { added, removed, changed, duration_ms: answer.duration_ms };
+    const { exit, windows } = await runNpm(context, { sandbox: await context.sandbox(id), path, args, timeoutMs });
+    if (exit.exitCode !== 0) throw failure(command, { exit, windows });
+    const { added, removed, changed } = parseAnswer(windows.stdout.text());
+    const installed = { added, removed, changed, duration_ms: Math.round(exit.durationMs) };
     return textResult(installed, factLine(installed));
   },
 });
@@ -66,14 +67,14 @@ function parseAnswer(stdout: string): z.output<typeof Answer> {
   }
 }
 
-function failure(
-  command: string,
-  { exit_code: exitCode, timed_out: timedOut, stdout, stderr, duration_ms: durationMs }: NpmAnswer,
-): BelljarError {
-  if (timedOut) return new BelljarError("EXEC_TIMEOUT", `npm ${command} was stopped after ${durationMs} ms; give a larger timeout_ms`);
-  const { error } = parseAnswer(stdout);
-  const lines = stderr.split("\n").filter((line) => !line.startsWith("npm http "));
+function failure(command: string, { exit: { exitCode, timedOut, durationMs }, windows }: NpmRun): BelljarError {
+  const time = Math.round(durationMs);
+  if (timedOut) return new BelljarError("EXEC_TIMEOUT", `npm ${command} was stopped after ${time} ms; give a larger timeout_ms`);
+  const { error } = parseAnswer(windows.stdout.text());
+  const lines = plainText(windows.stderr.text())
+    .split("\n")
+    .filter((line) => !line.startsWith("npm http "));
   const said = error ? `${error.summary}\n${error.detail}` : lines.join("\n");
-  const how = exitCode === null ? "was ended by a signal" : `exited with ${exitCode}`;
+  const how = exitCode === undefined ? "was ended by a signal" : `exited with ${exitCode}`;
   return new BelljarError("COMMAND_FAILED", `npm ${command} ${how}:\n${said.trim().slice(0, SHOWN_MAX)}`);
 }

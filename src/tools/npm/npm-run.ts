@@ -3,7 +3,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { envArgument } from "../shell/command-argument.ts";
 import { NPM_TIMEOUT_MS, npmTimeoutArgument, packageFolderArgument, scriptArgument, scriptArgumentsArgument } from "./npm-arguments.ts";
-import { NPM_OUTPUT, npmResult, runNpm } from "./run-npm.ts";
+import { NPM_OUTPUT, npmResult } from "./run-npm.ts";
 
 export const npmRun = defineTool({
   name: "npm_run",
@@ -25,6 +25,6 @@ export const npmRun = defineTool({
   value: NPM_OUTPUT,
   async run(context, { script, args = [], path, env = {}, timeout_ms: timeoutMs = NPM_TIMEOUT_MS, sandbox: id }) {
     const sandbox = await context.sandbox(id);
-    return npmResult(await runNpm(context, { sandbox, path, args: ["run", script, "--", ...args], env, timeoutMs }));
+    return npmResult(context, { sandbox, path, args: ["run", script, "--", ...args], env, timeoutMs });
   },
 });

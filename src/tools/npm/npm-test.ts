@@ -3,7 +3,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { envArgument } from "../shell/command-argument.ts";
 import { NPM_TIMEOUT_MS, npmTimeoutArgument, packageFolderArgument, scriptArgumentsArgument } from "./npm-arguments.ts";
-import { NPM_OUTPUT, npmResult, runNpm } from "./run-npm.ts";
+import { NPM_OUTPUT, npmResult } from "./run-npm.ts";
 
 export const npmTest = defineTool({
   name: "npm_test",
@@ -24,6 +24,6 @@ export const npmTest = defineTool({
   value: NPM_OUTPUT,
   async run(context, { args = [], path, env = {}, timeout_ms: timeoutMs = NPM_TIMEOUT_MS, sandbox: id }) {
     const sandbox = await context.sandbox(id);
-    return npmResult(await runNpm(context, { sandbox, path, args: ["test", "--", ...args], env: { CI: "true", ...env }, timeoutMs }));
+    return npmResult(context, { sandbox, path, args: ["test", "--", ...args], env: { CI: "true", ...env }, timeoutMs });
   },
 });

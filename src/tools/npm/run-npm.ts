@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type { ToolContext, TextResult } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
+import type { OutputWindows } from "../../interpreter/output-window.ts";
 import { openOutputWindows } from "../../interpreter/output-window.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { ExecExit, Sandbox } from "../../sandbox/sandbox.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { commandText } from "../output-text.ts";
 import { showOutput } from "../shown-output.ts";
@@ -27,13 +28,16 @@ export const NPM_OUTPUT = z.object({
 
 const HELD_BYTES = 1_048_576;
 
-export type NpmAnswer = z.output<typeof NPM_OUTPUT>;
+export interface NpmRun {
+  readonly exit: ExecExit;
+  readonly windows: OutputWindows;
+}
 
 /** npm asks nobody and says nothing of itself. */
 const ENV = { NPM_CONFIG_UPDATE_NOTIFIER: "false", NPM_CONFIG_FUND: "false", NPM_CONFIG_AUDIT: "false", NPM_CONFIG_YES: "true" };
 
 /** Runs npm to its end and tells the caller how it goes on. Rejects with `COMMAND_NOT_FOUND` where there is no npm. */
-export async function runNpm(context: ToolContext, { sandbox, path, args, timeoutMs, env }: NpmCall): Promise<NpmAnswer> {
+export async function runNpm(context: ToolContext, { sandbox, path, args, timeoutMs, env }: NpmCall): Promise<NpmRun> {
   const windows = openOutputWindows(HELD_BYTES);
   using progress = openOutputProgress((told) => context.progress(told));
   const exit = await sandbox.guest.run({
@@ -48,16 +52,14 @@ export async function runNpm(context: ToolContext, { sandbox, path, args, timeou
       progress.push(chunk);
     },
   });
-  return {
-    ...showOutput(context, windows),
-    exit_code: exit.exitCode ?? null,
-    duration_ms: Math.round(exit.durationMs),
-    timed_out: exit.timedOut,
-  };
+  return { exit, windows };
 }
 
 /** A script's own exit code is a result. */
-export function npmResult(answer: NpmAnswer): TextResult {
-  const { stdout, stderr, ...facts } = answer;
-  return textResult(answer, commandText({ stdout, stderr }, facts));
+export async function npmResult(context: ToolContext, call: NpmCall): Promise<TextResult> {
+  const { exit, windows } = await runNpm(context, call);
+  const { truncated, rest, ...streams } = await showOutput(context, windows, { sandbox: call.sandbox });
+  const { exitCode = null, timedOut, durationMs } = exit;
+  const facts = { exit_code: exitCode, duration_ms: Math.round(durationMs), timed_out: timedOut, truncated };
+  return textResult({ ...streams, ...facts }, commandText(streams, facts, ...rest));
 }

@@ -3,7 +3,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 
 const PART_MAX = 262_144;
-const DEFAULT_PART = 65_536;
+const DEFAULT_PART = 16_384;
 
 const Input = z.strictObject({
   uri: z

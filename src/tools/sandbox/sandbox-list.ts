@@ -3,12 +3,11 @@ import type { Tool } from "../../catalog/tool.ts";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { LIVE_STATES, type SandboxPage, SANDBOX_STATES, type Sandboxes } from "../../sandbox/sandbox.ts";
+import { SHOWN_BYTES } from "../max-bytes.ts";
 import { fitRows } from "../shown-rows.ts";
 import { Listed, toListed } from "./sandbox-results.ts";
 
 const LIMIT = 100;
-/** Labels of one sandbox may be long. */
-const TEXT_MAX_BYTES = 262_144;
 
 const Input = z.strictObject({
   state_filter: z
@@ -33,7 +32,7 @@ export function createSandboxList(sandboxes: Pick<Sandboxes, "list">): Tool {
       const filter = { state: states === undefined ? LIVE_STATES : [states].flat() };
       const ask = (most: number) => sandboxes.list(context.principal, { filter, cursor, limit: most });
       const page = await ask(limit);
-      const fitting = fitRows(page.sandboxes.map(toListed), { rows: limit, bytes: TEXT_MAX_BYTES }, (row) => JSON.stringify(row));
+      const fitting = fitRows(page.sandboxes.map(toListed), { rows: limit, bytes: SHOWN_BYTES }, (row) => JSON.stringify(row));
       // The cursor must stand behind the last one that is shown.
       const shown = fitting.length < page.sandboxes.length ? await ask(Math.max(1, fitting.length)) : page;
       return dataResult(toPage(shown));

@@ -4,6 +4,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
 import { acceptPattern } from "../other-names.ts";
+import { maxBytesArgument, SHOWN_BYTES } from "../max-bytes.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
@@ -19,7 +20,6 @@ const DEFAULT_LIMIT = 100;
 const LIMIT_MAX = 1_000;
 const RECORD_MAX_BYTES = 1_048_576;
 const CODE_MAX = 2_000;
-const TEXT_MAX_BYTES = 98_304;
 const NEWLINE = 0x0a;
 const IGNORE_FILES = ["hidden", "dot", "exclude", "global", "parent", "vcs"];
 
@@ -38,6 +38,7 @@ const Input = z.strictObject({
   include: globsArgument('Globs of files to search, as "src/**/*.ts"'),
   limit: z.number().int().min(1).max(LIMIT_MAX).optional().describe(`Most matches to return; default ${DEFAULT_LIMIT}`),
   include_ignored: INCLUDE_IGNORED,
+  max_bytes: maxBytesArgument(),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
 
@@ -80,7 +81,7 @@ async function searchCode(context: ToolContext, args: Arguments, programs: Searc
   const sandbox = await context.sandbox(args.sandbox);
   const target = await findSearchTarget(sandbox, args.path, signal);
   await using program = await openSearch(sandbox, { programs, name: "ast-grep", args: toArguments(args, target), cwd: target.cwd, signal });
-  const bounds = { rows: args.limit ?? DEFAULT_LIMIT, bytes: TEXT_MAX_BYTES };
+  const bounds = { rows: args.limit ?? DEFAULT_LIMIT, bytes: args.max_bytes ?? SHOWN_BYTES };
   const { found, isFull } = await collectMatches(program.stdout, heldRows(bounds));
   const all = found.map((match) => ({ ...match, path: target.toPath(match.path) })).toSorted(comparePlaces);
   const matches = fitRows(all, bounds, ({ path, text }) => path + text);

@@ -4,6 +4,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
 import { acceptPattern } from "../other-names.ts";
+import { maxBytesArgument, SHOWN_BYTES } from "../max-bytes.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { InnerProgram } from "../inner-program.ts";
 import { pathArgument } from "../sandbox-path.ts";
@@ -22,7 +23,6 @@ const DEFAULT_LIMIT = 200;
 const LIMIT_MAX = 1_000;
 const RECORD_MAX_BYTES = 1_048_576;
 const NEWLINE = 0x0a;
-const TEXT_MAX_BYTES = 98_304;
 const ADVICE = "search a smaller folder, use include, or a narrower pattern";
 
 const Input = z.strictObject({
@@ -39,6 +39,7 @@ const Input = z.strictObject({
   literal: z.boolean().optional().describe("The pattern is plain text; default false"),
   limit: z.number().int().min(1).max(LIMIT_MAX).optional().describe(`Most matches or files to return; default ${DEFAULT_LIMIT}`),
   include_ignored: INCLUDE_IGNORED,
+  max_bytes: maxBytesArgument(),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
 
@@ -81,7 +82,7 @@ async function searchContent(context: ToolContext, args: Arguments, programs: Se
   const sandbox = await context.sandbox(args.sandbox);
   const target = await findSearchTarget(sandbox, args.path, signal);
   const run = { programs, name: "rg" as const, args: toArguments(args, target), cwd: target.cwd, signal };
-  const search = { target, args, bounds: { rows: args.limit ?? DEFAULT_LIMIT, bytes: TEXT_MAX_BYTES } };
+  const search = { target, args, bounds: { rows: args.limit ?? DEFAULT_LIMIT, bytes: args.max_bytes ?? SHOWN_BYTES } };
   await using program = await openSearch(sandbox, run);
   const { mode = "content" } = args;
   return mode === "content" ? await searchLines(context, program, search) : await searchCounts(context, program, { ...search, mode });

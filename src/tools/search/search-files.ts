@@ -5,6 +5,7 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { showName } from "../files/file-row.ts";
 import { acceptFilePattern } from "../other-names.ts";
+import { maxBytesArgument, SHOWN_BYTES } from "../max-bytes.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
@@ -17,7 +18,6 @@ import { describeEnd, openSearch } from "./search-programs.ts";
 import { findSearchTarget } from "./search-target.ts";
 
 const FILES_MAX = 1_000;
-const TEXT_MAX_BYTES = 131_072;
 const PATH_MAX_BYTES = 8_192;
 const NUL = 0;
 
@@ -28,6 +28,7 @@ const Input = z.strictObject({
   ),
   path: pathArgument("Folder to search, by default the workspace").optional(),
   include_ignored: INCLUDE_IGNORED,
+  max_bytes: maxBytesArgument(),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
 
@@ -40,20 +41,20 @@ const Output = z.object({
 type Arguments = z.output<typeof Input>;
 
 export function createSearchFiles(config: Pick<ToolLimits, "listMax">, programs: SearchPrograms): Tool {
-  const bounds = { rows: Math.min(config.listMax, FILES_MAX), bytes: TEXT_MAX_BYTES };
+  const rows = Math.min(config.listMax, FILES_MAX);
   return defineTool({
     name: "search_files",
     title: "Find files by name",
     description: [
       "Finds files by a glob for their path, below a folder of your sandbox. Folders and links are not found; see list_directory for those.",
-      `What .gitignore leaves out is left out, unless it matches the glob itself. At most ${bounds.rows} files come back; the result says when there are more, and where to read them.`,
+      `What .gitignore leaves out is left out, unless it matches the glob itself. At most ${rows} files come back; the result says when there are more, and where to read them.`,
     ].join("\n"),
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     accept: acceptFilePattern,
     input: Input,
     value: Output,
-    run: (context, args) => searchFiles(context, args, { bounds, programs }),
+    run: (context, args) => searchFiles(context, args, { bounds: { rows, bytes: args.max_bytes ?? SHOWN_BYTES }, programs }),
   });
 }
 

@@ -5,9 +5,12 @@ import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { listBackground } from "./background-processes.ts";
 import { PROCESS_FACTS, processFacts } from "./process-facts.ts";
 
+/** There may be 64 of them. */
+const COMMAND_MAX = 120;
+
 const Row = z.object({
   ...PROCESS_FACTS,
-  command: z.string().describe("Its first 2,000 characters"),
+  command: z.string().describe(`Its first ${COMMAND_MAX} characters`),
   cwd: z.string(),
   started_at: z.string(),
 });
@@ -26,7 +29,12 @@ export const processList = defineDataTool({
   output: z.object({ processes: z.array(Row) }),
   async run(context, { sandbox: id }) {
     const known = await listBackground(await context.sandbox(id), context.signal);
-    const processes = known.map((one) => ({ ...processFacts(one), command: one.command, cwd: one.cwd, started_at: one.startedAt }));
+    const processes = known.map((one) => ({
+      ...processFacts(one),
+      command: one.command.slice(0, COMMAND_MAX),
+      cwd: one.cwd,
+      started_at: one.startedAt,
+    }));
     return dataResult({ processes });
   },
 });

@@ -4,7 +4,8 @@ import { textResult } from "../../catalog/tool-result.ts";
 import { closeLine, factLine } from "../output-text.ts";
 import { acceptProcess } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
-import { MODEL_OUTPUT_BYTES } from "../shown-output.ts";
+import { rawArgument, SHOWN_BYTES, SHOWN_MAX_BYTES } from "../max-bytes.ts";
+import { plainText } from "../plain-text.ts";
 import { readOutput } from "./background-output.ts";
 import { folderOf } from "./background-processes.ts";
 import { PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";
@@ -37,12 +38,16 @@ export const processOutput = defineTool({
   input: z.strictObject({
     process_id: processArgument,
     offset: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe("Where to begin, in bytes. Absent: the newest output"),
-    max_bytes: z.number().int().min(BYTES_MIN).max(MODEL_OUTPUT_BYTES).optional().describe("Default 32768"),
+    max_bytes: z.number().int().min(BYTES_MIN).max(SHOWN_MAX_BYTES).optional().describe(`Default ${SHOWN_BYTES}`),
+    raw: rawArgument(),
     wait_ms: z.number().int().min(0).max(WAIT_MAX_MS).optional().describe("Wait so long for new output or the end; default 0"),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   }),
   value: Output,
-  async run(context, { process_id: id, offset, max_bytes: maxBytes = 32_768, wait_ms: timeoutMs = 0, sandbox: sandboxId }) {
+  async run(
+    context,
+    { process_id: id, offset, max_bytes: maxBytes = SHOWN_BYTES, raw = false, wait_ms: timeoutMs = 0, sandbox: sandboxId },
+  ) {
     const sandbox = await context.sandbox(sandboxId);
     const { signal } = context;
     const slice = await watchUntil(sandbox, { folder: folderOf(id), timeoutMs, signal }, async () => {
@@ -51,7 +56,7 @@ export const processOutput = defineTool({
     });
     const { output, ...facts } = {
       ...processFacts(slice.process),
-      output: slice.text,
+      output: raw ? slice.text : plainText(slice.text),
       offset: slice.offset,
       next_offset: slice.nextOffset,
       total_bytes: slice.total,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
+import type { TextResult, Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { heldBytes } from "../../interpreter/output-window.ts";
@@ -9,7 +9,9 @@ import type { ShellResult } from "../run-shell.ts";
 import { runShell } from "../run-shell.ts";
 import { acceptCommand } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { maxBytesArgument, rawArgument } from "../max-bytes.ts";
 import { pathArgument } from "../sandbox-path.ts";
+import type { ShownOutput } from "../shown-output.ts";
 import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { HOUR_MS, commandArgument, envArgument, timeoutArgument } from "./command-argument.ts";
@@ -19,6 +21,8 @@ const Input = z.strictObject({
   cwd: pathArgument("Folder to start in, by default the workspace").optional(),
   env: envArgument(),
   timeout_ms: timeoutArgument("The command is killed after so long; at most an hour"),
+  max_bytes: maxBytesArgument(),
+  raw: rawArgument(),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
 
@@ -52,13 +56,13 @@ export function createRunCommand(config: Pick<ToolLimits, "execTimeoutMs" | "max
       const timeoutMs = args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS);
       const oomKills = await sandbox.knownOomKills();
       const result = await runShell(sandbox, context, { ...args, timeoutMs, heldBytes: heldBytes(config) });
-      return toToolResult(context, result, await ranOutOfMemory(sandbox, result.exit, oomKills));
+      const shown = await showOutput(context, result.windows, { sandbox, maxBytes: args.max_bytes, raw: args.raw });
+      return toToolResult(result.exit, shown, await ranOutOfMemory(sandbox, result.exit, oomKills));
     },
   });
 }
 
-function toToolResult(context: ToolContext, { exit, windows }: ShellResult, outOfMemory: boolean): TextResult {
-  const { truncated, ...streams } = showOutput(context, windows);
+function toToolResult(exit: ShellResult["exit"], { truncated, rest, ...streams }: ShownOutput, outOfMemory: boolean): TextResult {
   const facts = {
     exit_code: exit.exitCode ?? null,
     signal: exit.signal ?? null,
@@ -67,5 +71,5 @@ function toToolResult(context: ToolContext, { exit, windows }: ShellResult, outO
     truncated,
   };
   const memory = outOfMemory ? ["killed because the sandbox's memory was used up"] : [];
-  return textResult({ ...streams, ...facts }, commandText(streams, facts, ...memory));
+  return textResult({ ...streams, ...facts }, commandText(streams, facts, ...memory, ...rest));
 }

@@ -7,6 +7,7 @@ import { openOutputProgress } from "../output-progress.ts";
 import { commandText } from "../output-text.ts";
 import { acceptCommand } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { maxBytesArgument, rawArgument } from "../max-bytes.ts";
 import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { commandArgument, HOUR_MS, timeoutArgument } from "./command-argument.ts";
@@ -19,6 +20,8 @@ const Input = z.strictObject({
     .describe('Name of the session, which is made on first use; default "main"'),
   command: commandArgument("Command line for bash"),
   timeout_ms: timeoutArgument("The command is interrupted after so long; at most an hour"),
+  max_bytes: maxBytesArgument(),
+  raw: rawArgument(),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
 
@@ -55,14 +58,14 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
     accept: acceptCommand,
     input: Input,
     value: Output,
-    async run(context, { session = "main", command, timeout_ms: given, sandbox: id }) {
+    async run(context, { session = "main", command, timeout_ms: given, max_bytes: maxBytes, raw, sandbox: id }) {
       const sandbox = await context.sandbox(id);
       const timeoutMs = given ?? Math.min(config.execTimeoutMs, HOUR_MS);
       const startedAt = performance.now();
       using progress = openOutputProgress((told) => context.progress(told));
       const onOutput = (chunk: Buffer) => progress.push(chunk);
       const { result, created } = await sessions.run(sandbox, session, { command, timeoutMs, signal: context.signal, onOutput });
-      const { truncated, ...streams } = showOutput(context, result.windows);
+      const { truncated, rest, ...streams } = await showOutput(context, result.windows, { sandbox, maxBytes, raw });
       const facts = {
         session,
         exit_code: result.exitCode ?? null,
@@ -73,7 +76,7 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
         created,
         ended: result.ended,
       };
-      return textResult({ ...streams, ...facts }, commandText(streams, facts));
+      return textResult({ ...streams, ...facts }, commandText(streams, facts, ...rest));
     },
   });
 }

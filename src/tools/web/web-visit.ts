@@ -8,7 +8,7 @@ import type { Page } from "./visit-page.ts";
 import { visitPage } from "./visit-page.ts";
 import { INSIDE } from "../../sandbox/sandbox.ts";
 
-const DEFAULT_BYTES = 40_000;
+const DEFAULT_BYTES = 16_384;
 const MAX_BYTES = 262_144;
 const TITLE_MAX = 300;
 const KERNEL = `${INSIDE.kernels}/web-page.mjs`;

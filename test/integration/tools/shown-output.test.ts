@@ -1,43 +1,90 @@
 import { expect, it } from "vitest";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
-import { openToolCaller, readRest, textOf } from "../../support/tool-caller.ts";
+import { openToolCaller, textOf } from "../../support/tool-caller.ts";
 
 const LINES = 20_000;
-const WHOLE = Array.from({ length: LINES }, (_, index) => `line ${index + 1}`).join("\n");
-const MARK = /\n\[\.\.\. \d+ bytes cut; read it with read_result, uri belljar:\/\/results\/[0-9a-f]{32} \.\.\.\]\n/;
 const PRINT = `seq -f 'line %g' 1 ${LINES}`;
+const CALL = /, read on with (read_file|read_result) (\{[^{}]*\})\]$/;
+
+type Caller = Awaited<ReturnType<typeof openToolCaller>>;
+
+/** Makes the call that the last line of a cut output names. */
+async function readOn(caller: Caller, text: string, more: object = {}) {
+  const [, name = "", args = ""] = CALL.exec(text) ?? [];
+  return caller.call(name, { ...(JSON.parse(args) as object), ...more });
+}
 
 it.each([
   ["run_command", { command: PRINT }],
   ["shell_run", { command: PRINT }],
-  ["execute_code", { language: "bash", entrypoint_code: PRINT }],
-])("%s keeps what it does not show of a long output", async (name, args) => {
+])("%s shows both ends of a long output, and keeps all of it in a file of the sandbox", async (name, args) => {
   await using caller = await openToolCaller();
   const result = await caller.call(name, args);
   expect(result.value).toMatchObject({ truncated: true, stderr: "" });
-  expect(textOf(result)).toMatch(MARK);
-  expect((await readRest(caller, result)).join("\n")).toBe(WHOLE);
+  const text = textOf(result);
+  expect(text.split("\n").at(-1)).toMatch(/exit_code: 0, .*truncated: true, all 188894 bytes are in /);
+  expect(text).toMatch(/^line 1\nline 2\n[^]*\n\[\.\.\. \d+ bytes cut \.\.\.\]\n[^]*line 20000\n\[/);
+  expect(Buffer.byteLength(text)).toBeLessThan(16_384 + 500);
+  const path = /are in (\/\S+),/.exec(text)?.[1] ?? "";
+  const found = await caller.call("search_content", { pattern: "^line 9999$", path });
+  expect(found.value).toMatchObject({ matches: [{ line: 9_999 }] });
+  const before = Number(/line (\d+)\n\[\.\.\. /.exec(text)?.[1]);
+  expect(textOf(await readOn(caller, text))).toMatch(new RegExp(`^line ${before + 1}\n`));
 });
 
-it("keeps it of a sandbox that is named too, and cuts between lines", async () => {
+it("shows as much as is asked for", async () => {
+  await using caller = await openToolCaller();
+  const command = "seq 1 10000";
+  const whole = await caller.call("run_command", { command, max_bytes: 262_144 });
+  expect(whole.value).toMatchObject({ truncated: false, stdout: expect.stringMatching(/\n10000\n$/) });
+  const small = await caller.call("run_command", { command, max_bytes: 256 });
+  expect(Buffer.byteLength(String(small.value["stdout"]))).toBeLessThan(300);
+});
+
+it("cuts each stream where it is long, and reads on in the one that was cut", async () => {
   await using caller = await openToolCaller();
   const { id } = await caller.sandboxes.create(LOCAL, {}, new AbortController().signal);
-  const result = await caller.call("sandbox_exec", { id, cmd: `${PRINT} >&2` });
-  const { stderr } = result.value as { stderr: string };
+  const result = await caller.call("sandbox_exec", { id, cmd: `echo out; ${PRINT} >&2` });
+  const { stdout, stderr } = result.value as { stdout: string; stderr: string };
+  expect(stdout).toBe("out\n");
   expect(stderr.split("\n").every((line) => /^(line \d+|\[\.\.\. .* \.\.\.\]|)$/.test(line))).toBe(true);
-  expect(textOf(result)).toMatch(MARK);
-  expect((await readRest(caller, result)).join("\n")).toBe(WHOLE);
+  const before = Number(/line (\d+)\n\[\.\.\. /.exec(stderr)?.[1]);
+  expect(textOf(await readOn(caller, textOf(result), { sandbox: id }))).toMatch(new RegExp(`^line ${before + 1}\n`));
+  const both = await caller.call("sandbox_exec", { id, cmd: `${PRINT}; ${PRINT} >&2` });
+  for (const name of ["stdout", "stderr"]) expect(Buffer.byteLength(String(both.value[name]))).toBeLessThan(8_300);
 });
 
-it("keeps both ends of what is too much to keep", async () => {
+it("keeps as a result what ends with its sandbox, or finds no room in it", async () => {
   await using caller = await openToolCaller();
-  const result = await caller.call("run_command", { command: "echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last" });
-  const rest = (await readRest(caller, result)).join("\n");
-  expect(rest).toMatch(/^first\nx+\n\[\.\.\. 39\d{5} bytes cut \.\.\.\]\nx+\nlast$/);
+  const program = await caller.call("execute_code", { language: "bash", entrypoint_code: PRINT });
+  const before = Number(/line (\d+)\n\[\.\.\. /.exec(textOf(program))?.[1]);
+  expect(textOf(await readOn(caller, textOf(program)))).toMatch(new RegExp(`^line ${before + 1}\n`));
+  await caller.call("run_command", { command: "mkdir -p ../../var/tmp/.belljar; : > ../../var/tmp/.belljar/output" });
+  const command = await caller.call("run_command", { command: PRINT });
+  expect(textOf(await readOn(caller, textOf(command)))).toMatch(/^line \d+\n/);
+});
+
+it("keeps the newest sixteen, and both ends of what is too much to keep", async () => {
+  await using caller = await openToolCaller();
+  const print = () => caller.call("run_command", { command: PRINT, max_bytes: 256 });
+  for (let count = 0; count < 18; count += 1) await print();
+  const files = await caller.call("run_command", { command: "ls ../../var/tmp/.belljar/output | wc -l" });
+  expect(Number(files.value["stdout"])).toBe(16);
+  const large = await caller.call("run_command", { command: "echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last" });
+  const path = /are in (\/\S+),/.exec(textOf(large))?.[1] ?? "";
+  const kept = await caller.call("run_command", { command: `grep -ac 'bytes cut' ../..${path}; wc -c < ../..${path}` });
+  expect(String(kept.value["stdout"])).toMatch(/^1\n10\d{5}\n$/);
+});
+
+it("shows what a terminal would, unless it is asked for all", async () => {
+  await using caller = await openToolCaller();
+  const command = String.raw`printf '\033[31mred\033[0m\n1%%\r100%%\na\0b\n'`;
+  expect((await caller.call("run_command", { command })).value["stdout"]).toBe("red\n100%\nab\n");
+  expect((await caller.call("run_command", { command, raw: true })).value["stdout"]).toBe("\u001b[31mred\u001b[0m\n1%\r100%\na\0b\n");
 });
 
 it("keeps nothing of what is shown in full", async () => {
   await using caller = await openToolCaller();
-  expect((await caller.call("run_command", { command: "head -c 65536 /dev/zero" })).value).toMatchObject({ truncated: false });
+  expect((await caller.call("run_command", { command: "head -c 16384 /dev/zero | tr '\\0' x" })).value).toMatchObject({ truncated: false });
   expect(caller.catalog.results.list(LOCAL)).toEqual([]);
 });

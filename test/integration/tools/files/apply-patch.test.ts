@@ -136,7 +136,7 @@ it("keeps bytes that are no UTF-8", async () => {
   await using tools = await openToolCaller();
   await tools.call("write_file", { path: "a", content: Buffer.from([0xff, 0x0a, 0x61, 0x0a]).toString("base64"), encoding: "base64" });
   await apply(tools, "--- a", "+++ a", "@@ -2,1 +2,1 @@", "-a", "+é");
-  expect((await tools.call("read_file", { path: "a" })).value).toMatchObject({
+  expect((await tools.call("read_file", { path: "a", encoding: "base64" })).value).toMatchObject({
     content: Buffer.from([0xff, 0x0a, 0xc3, 0xa9, 0x0a]).toString("base64"),
   });
 });

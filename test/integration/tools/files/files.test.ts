@@ -58,7 +58,7 @@ it("cuts a long file after a whole line and says where to go on", async () => {
   expect(first.value).toMatchObject({ truncated: true, size: 588_895 });
   expect(first.content.at(-1)).toEqual({
     type: "text",
-    text: `[Cut after line ${end}; the file has 588895 bytes. Go on with start_line ${end + 1}]`,
+    text: `[Cut after line ${end}; the file has 588895 bytes; read on with read_file {"path":"long","start_line":${end + 1}}]`,
   });
   const next = await tools.call("read_file", { path: "long", start_line: end + 1, end_line: end + 1 });
   expect(textOf(next)).toBe(`${end + 1}\n`);
@@ -91,8 +91,8 @@ it("refuses to show bytes as text that they are not", async () => {
     expect(textOf(result)).toBe('FILE_NOT_TEXT: "bin" is not UTF-8 text; read it with encoding base64 or latin1');
   }
   const bytes = await tools.call("read_file", { path: "bin" });
-  expect(bytes.value).toMatchObject({ content: "/w==", encoding: "base64", size: 1, truncated: false });
-  expect(textOf(bytes)).toMatch(/^\/w==\n\[Not UTF-8 text: these are its bytes as base64/);
+  expect(bytes.value).toMatchObject({ content: "", encoding: "base64", size: 1 });
+  expect(textOf(bytes)).toMatch(/binary, 1 bytes, not UTF-8 text; it begins with ff; read its bytes with encoding "base64"/);
 });
 
 it("gives a file the mode that is asked for", async () => {
@@ -159,4 +159,19 @@ it.each([
   const result = await tools.call(name, args);
   expect(result.isError).toBe(true);
   expect(textOf(result)).toMatch(problem);
+});
+
+it("lists neither .git nor what git ignores, unless asked", async () => {
+  await using tools = await openToolCaller();
+  const command =
+    "mkdir r && cd r && git init -q && mkdir -p node_modules/x src && touch node_modules/x/a src/b src/c.log && printf 'node_modules\\n*.log\\n' > .gitignore";
+  await tools.call("run_command", { command });
+  const paths = async (args: object) => {
+    const { entries } = (await tools.call("list_directory", args)).value as { entries: readonly { readonly path: string }[] };
+    return entries.map(({ path }) => path);
+  };
+  expect(await paths({ path: "r", depth: 3 })).toEqual([".gitignore", "src", "src/b"]);
+  expect(await paths({ path: "r", include_ignored: true })).toEqual([".git", ".gitignore", "node_modules", "src"]);
+  expect(await paths({ path: "r/src", include_ignored: true })).toEqual(["b", "c.log"]);
+  expect(await paths({ path: "r/node_modules", depth: 2 })).toEqual(["x", "x/a"]);
 });

@@ -39,18 +39,21 @@ it("takes a PDF for one by its bytes, and says what is missing or wrong", async 
   const { value: which } = await tools.call("run_command", { command: "command -v pdftotext || true" });
   const hasProgram = which?.["stdout"] !== "";
   expect(textOf(await tools.call("read_file", { path: "a" }))).toMatch(
-    hasProgram ? /^FILE_NOT_TEXT: The PDF "a" gives no text: / : /\[A PDF, and the sandbox has no pdftotext \(package poppler-utils\)/,
+    hasProgram ? /^FILE_NOT_TEXT: The PDF "a" gives no text: / : / a PDF, and the sandbox has no pdftotext \(package poppler-utils\)/,
   );
   expect((await tools.call("read_file", { path: "a", encoding: "utf-8", end_line: 1 })).value).toMatchObject({
     content: "%PDF-1.4\n",
   });
 });
 
-it("shows a part of a large binary file, and says so", async () => {
+it("describes what is no text instead of printing it, and gives its bytes when asked", async () => {
   await using tools = await openToolCaller();
-  await tools.call("run_command", { command: "head -c 50000000 /dev/zero | tr '\\0' '\\377' > a" });
+  await tools.call("run_command", { command: "head -c 50000000 /dev/zero | tr '\\0' '\\377' > a; printf 'text\\0more' > b" });
   const result = await tools.call("read_file", { path: "a" });
-  expect(result.value).toMatchObject({ encoding: "base64", size: 50_000_000, truncated: true });
-  expect(String(result.value["content"]).length).toBe(65_536);
-  expect(textOf(result)).toContain("[Cut: 49152 of 50000000 bytes are shown");
+  expect(result.value).toMatchObject({ content: "", encoding: "base64", size: 50_000_000, truncated: true });
+  expect(textOf(result)).toMatch(/^\[\/home\/user\/a: binary, 50000000 bytes, not UTF-8 text; it begins with ff ff .*"base64".*\]$/);
+  expect(textOf(await tools.call("read_file", { path: "b" }))).toMatch(/: binary, 9 bytes, .* begins with 74 65 78 74 00/);
+  const bytes = await tools.call("read_file", { path: "a", encoding: "base64" });
+  expect(bytes.value).toMatchObject({ truncated: true, content: expect.stringMatching(/^\/{16384}$/) });
+  expect(textOf(bytes)).toContain("[Cut: 12288 of 50000000 bytes are shown");
 });

@@ -1,0 +1,14 @@
+import * as z from "zod";
+
+/** What a model is shown of one result unless it asks for more: a context has little room. */
+export const SHOWN_BYTES = 16_384;
+export const SHOWN_MAX_BYTES = 262_144;
+const LEAST_BYTES = 256;
+
+export function maxBytesArgument() {
+  return z.number().int().min(LEAST_BYTES).max(SHOWN_MAX_BYTES).optional().describe(`Most bytes to show; default ${SHOWN_BYTES}`);
+}
+
+export function rawArgument() {
+  return z.boolean().optional().describe("Keep colours and other controls of the output; default false");
+}
