@@ -29,6 +29,22 @@ it("is empty if nothing was ever recorded", async () => {
   expect(await readAuditTail(folder.segments, 2)).toEqual([]);
 });
 
+it("ends when its signal aborts, though no line comes", async () => {
+  await using folder = await openAuditHome();
+  await using one = folder.open();
+  one.record(call("before"));
+  await one.close();
+  const stop = new AbortController();
+  const lines = followAudit(folder.segments, stop.signal);
+  const first = lines.next();
+  one.record(call("a"));
+  await one.close();
+  await first;
+  const next = lines.next();
+  stop.abort();
+  expect(await next).toMatchObject({ done: true });
+});
+
 it("follows existing and new segments", async () => {
   await using folder = await openAuditHome();
   await using one = folder.open();

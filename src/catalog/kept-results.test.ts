@@ -56,6 +56,23 @@ it("drops the oldest of an owner that has too much, and nobody else's", () => {
   expect(results.list(OTHER)).toHaveLength(1);
 });
 
+it("shows a result to no token of its owner with fewer toolsets than the call had", () => {
+  const { results, keep } = open();
+  const withTools = (...toolsets: readonly string[]) => ({ ...LOCAL, grants: { toolsets } });
+  const id = keep("x", withTools("shell", "files"));
+  expect(results.read(withTools("files", "shell", "git"), id, {}).total).toBe(1);
+  expect(results.read(LOCAL, id, {}).total).toBe(1);
+  expect(() => results.read(withTools("files"), id, {})).toThrowError(/No result/);
+  expect(results.list(withTools("files"))).toEqual([]);
+  expect(() => results.read(withTools("files", "shell"), keep("y"), {})).toThrowError(/No result/);
+});
+
+it("keeps a thousand results of an owner unless told otherwise", () => {
+  const { results, keep } = open();
+  for (let count = 0; count < 1_001; count++) keep("x");
+  expect(results.list(LOCAL)).toHaveLength(1_000);
+});
+
 it("keeps no more than a number of an owner's, however small", () => {
   const { results, keep } = open({ ownerTexts: 2 });
   keep("", OTHER);

@@ -41,6 +41,13 @@ it("grants nothing beyond the rest for a network of none", () => {
   expect(parseScopes(["network:none", "network:npm"])).toEqual({ network: { allow: ["npm"] } });
 });
 
+it("lets a network of all outdo what is named beside it, and one of none take nothing back", () => {
+  expect(parseScopes(["network:all", "network:npm"])).toEqual({ network: "all" });
+  expect(parseScopes(["network:npm", "network:all"])).toEqual({ network: "all" });
+  expect(parseScopes(["network:all", "network:none"])).toEqual({ network: "all" });
+  expect(parseScopes(["network:npm", "network:none"])).toEqual({ network: { allow: ["npm"] } });
+});
+
 it("describes in the help of the command what it takes", () => {
   const lines = describeScopes().map(([scope, description]) => `  ${scope.padEnd(26)}${description}`);
   expect(SCOPES.split("\n").slice(1)).toEqual(lines);

@@ -47,6 +47,20 @@ it("uses one connection to the origin for all requests of one connection", async
   expect(lab.records.map(({ address }) => address)).toEqual(["127.0.0.1", "127.0.0.1"]);
 });
 
+it("keeps no connection to the origin that was opened under an earlier policy", async () => {
+  let connections = 0;
+  await using origin = await openOrigin(hello().on("connection", () => (connections += 1)));
+  const host = `good.test:${origin.port}`;
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: { "good.test": ["127.0.0.1"] } });
+  const client = await lab.proxy();
+  client.write(`GET http://${host}/1 HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  await readUntil(client, `/1 ${host}`);
+  await lab.recorded((row) => row.verdict === "allowed");
+  lab.update({ policy: { allow: [host, "more.test"] } });
+  expect(await converse(client, get(`http://${host}/2`, host))).toContain("GET /2");
+  expect(connections).toBe(2);
+});
+
 it("removes hop-by-hop headers and those that Connection names, in both directions", async () => {
   const origin = createServer((request, response) => {
     const headers = {

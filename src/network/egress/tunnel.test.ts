@@ -232,11 +232,29 @@ it("refuses a placeholder to any other host, in a head, a body or raw bytes", as
   expect(lab.records.map((row) => row.reason)).toEqual(["placeholder", "placeholder", "placeholder"]);
 });
 
+it("opens no tunnel inside a tunnel", async () => {
+  const host = "good.test:8080";
+  await using lab = await openEgressLab({ policy: { allow: [`GET http://${host}/a`] }, names: NAMES });
+  const answer = await converse(await openConnect(lab, host), `CONNECT ${host} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  expect(answer).toContain("x-belljar-error: bad-request");
+  expect(lab.records).toMatchObject([{ verdict: "refused", reason: "bad-request" }]);
+});
+
 it("refuses a request in a tunnel whose path is none", async () => {
   const host = "good.test:8080";
   await using lab = await openEgressLab({ policy: { allow: [`GET http://${host}/a`] }, names: NAMES });
   const answer = await converse(await openConnect(lab, host), `GET a HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   expect(answer).toContain("x-belljar-error: bad-request");
+});
+
+it("tells the program inside nothing of an internal error", async () => {
+  await using origin = await openOrigin(createHttpServer((_request, response) => response.end()));
+  const host = `good.test:${origin.port}`;
+  const broken: SecretGuard = { ...openGuard([host]), fillRequest: () => Promise.reject(new TypeError("the reason")) };
+  await using lab = await openEgressLab({ policy: { allow: [host] }, names: NAMES, guard: broken });
+  const answer = await converse(await lab.proxy(), `GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  expect(answer).toContain("x-belljar-error: internal");
+  expect(answer).not.toContain("the reason");
 });
 
 it("reports an internal error, which ends only its own connection", async () => {

@@ -97,6 +97,14 @@ it("refuses a 101 that was not requested", async () => {
   expect(answer).toContain("x-belljar-error: bad-response");
 });
 
+it("tells why an upgrade failed if the origin closes the connection", async () => {
+  await using socket = await openSocketLab((host) => `http://${host}`, { upgrade: (_request, stream) => void stream.destroy() });
+  const answer = await converse(await socket.lab.proxy(), socket.head(`GET http://${socket.host}/open`));
+  expect(answer).toContain("502 Bad Gateway");
+  expect(answer).toContain("x-belljar-error: reset");
+  expect(await socket.lab.recorded(({ verdict }) => verdict === "failed")).toMatchObject({ reason: "reset" });
+});
+
 it("keeps a half-closed connection open, and carries frames of any length", async () => {
   const large = Buffer.alloc(4 << 20, "x");
   await using socket = await openSocketLab((host) => `http://${host}`, {

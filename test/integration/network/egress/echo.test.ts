@@ -240,7 +240,7 @@ it("removes trailers and early hints, and masks every header", async () => {
 it.each(["gzip", "br", "deflate"])("masks an answer in %s although identity was requested", async (coding) => {
   const compress = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }[coding] ?? gzipSync;
   await using lab = await openSecretLab((_request, response) => {
-    response.writeHead(200, { "content-encoding": coding }).end(compress(`the ${VALUE}!`));
+    response.writeHead(200, { "content-encoding": coding }).end(compress(`${" the sea ".repeat(500)}the ${VALUE}!`));
   });
   expect(await lab.ask("/", "Accept-Encoding: gzip, br, deflate")).toContain(`the ${PLACEHOLDER}!`);
 });
