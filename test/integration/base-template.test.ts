@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { openBaseTemplate } from "../../src/runtime/namespace/template/base-template.ts";
@@ -54,6 +54,23 @@ async function kindOf(path: string): Promise<"whiteout" | "link" | "folder" | "f
   if (stat.isSymbolicLink()) return "link";
   return stat.isDirectory() ? "folder" : "file";
 }
+
+const byText = (one: string, other: string): number => (one < other ? -1 : 1);
+
+/** Folders of the template that root alone may enter. */
+const PRIVATE = [
+  "etc/ssl/private",
+  "root",
+  "var/cache/apt/archives/partial",
+  "var/cache/ldconfig",
+  "var/cache/root",
+  "var/lib/apt/lists/partial",
+];
+
+/** As Debian has them. */
+const GROUPS =
+  "root 0, daemon 1, bin 2, sys 3, adm 4, tty 5, disk 6, lp 7, mail 8, man 12, kmem 15, sudo 27, audio 29, www-data 33, backup 34, " +
+  "shadow 42, utmp 43, video 44, staff 50, games 60, users 100, user 1000, nogroup 65534";
 
 describe("the base template", () => {
   it("is built once and reused while the host stays as it is", async () => {
@@ -183,6 +200,31 @@ describe("the root layer", () => {
     expect(passwd).toMatch(/^root:x:0:0:/);
     expect(passwd).toMatch(/^user:x:1000:1000::\/home\/user:/m);
     expect(passwd).not.toContain("content of");
+    const users = passwd.split("\n").flatMap((line) => (line === "" ? [] : [line.split(":").slice(0, 4).join(":")]));
+    expect(users).toEqual([
+      "root:x:0:0",
+      "daemon:x:1:1",
+      "bin:x:2:2",
+      "sys:x:3:3",
+      "games:x:5:60",
+      "man:x:6:12",
+      "mail:x:8:8",
+      "www-data:x:33:33",
+      "backup:x:34:34",
+      "_apt:x:42:65534",
+      "nobody:x:65534:65534",
+      "user:x:1000:1000",
+    ]);
+    const groups = await readFile(join(layers(await host.template()).root, "etc/group"), "utf8");
+    const ids = groups.split("\n").flatMap((line) => (line === "" ? [] : [line.replaceAll(":x:", " ").replace(/:$/, "")]));
+    expect(ids.join(", ")).toBe(GROUPS);
+  });
+
+  it("has the links that programs expect", async () => {
+    await using host = await createHost();
+    const { root } = layers(await host.template());
+    const links = { workspace: "/home/user", "var/run": "/run", "var/lock": "/run/lock", "etc/mtab": "/proc/mounts", bin: "usr/bin" };
+    for (const [path, target] of Object.entries(links)) expect(await readlink(join(root, path)), path).toBe(target);
   });
 
   it("has the modes it names whatever the umask is", async () => {
@@ -193,6 +235,17 @@ describe("the root layer", () => {
       expect((await lstat(join(root, "tmp"))).mode & 0o7777).toBe(0o1777);
       expect((await lstat(join(root, "etc"))).mode & 0o7777).toBe(0o755);
       expect((await lstat(join(root, "etc/passwd"))).mode & 0o7777).toBe(0o644);
+      const modes = new Map<number, string[]>();
+      for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+        if (!entry.isDirectory()) continue;
+        const path = join(entry.parentPath, entry.name);
+        const mode = (await lstat(path)).mode & 0o7777;
+        modes.set(mode, [...(modes.get(mode) ?? []), relative(root, path)].toSorted(byText));
+      }
+      expect(new Set(modes.keys())).toEqual(new Set([0o555, 0o700, 0o755, 0o1777]));
+      expect(modes.get(0o555)).toEqual(["proc", "sys"]);
+      expect(modes.get(0o1777)).toEqual(["run/lock", "tmp", "var/mail", "var/tmp"]);
+      expect(modes.get(0o700)).toEqual(PRIVATE);
     } finally {
       process.umask(before);
     }

@@ -203,6 +203,15 @@ describe("diffWorkspace", () => {
     expect(await diffWorkspace(sandbox, { texts, signal })).toMatchObject({ changes: [], skipped: [{ path: "pipe" }] });
   });
 
+  it("leaves a link out whose text is not UTF-8, and says so", async () => {
+    const sandbox = await openSandbox();
+    await inside(sandbox, `ln -s "$(printf 'x\\377')" odd; ln -s x plain`);
+    expect(await diffWorkspace(sandbox, { texts, signal })).toMatchObject({
+      changes: [{ path: "plain", kind: "added" }],
+      skipped: [{ path: "odd", reason: expect.stringContaining("not UTF-8") as string }],
+    });
+  });
+
   it("does not take for removed what the guest only does not list", async () => {
     onHost("folder/file", "x");
     const sandbox = await openSandbox();
@@ -406,6 +415,25 @@ describe("applyWorkspace", () => {
       open: (path) => Promise.resolve({ info: row(path, { mtimeNs }), content: Readable.from([Buffer.from("evil")]) }),
     });
     await expect(applyWorkspace(evil, diff, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
+    expect(readdirSync(work)).toEqual([]);
+  });
+
+  it.each([
+    ["has another time", (path: string | Buffer, mtimeNs: bigint) => ({ info: row(path, { mtimeNs: mtimeNs + 1n }), text: "\0bad" })],
+    ["has another size", (path: string | Buffer, mtimeNs: bigint) => ({ info: row(path, { mtimeNs, size: 5 }), text: "\0bad" })],
+    ["ends early", (path: string | Buffer, mtimeNs: bigint) => ({ info: row(path, { mtimeNs }), text: "\0b" })],
+  ])("writes nothing when a file that was not shown %s", async (_what, changed) => {
+    const sandbox = await openSandbox();
+    await inside(sandbox, "printf '\\0bin' > a");
+    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const { mtimeNs } = await sandbox.guest.files.stat("a", { signal });
+    const other = withFiles(sandbox, {
+      open: async (path) => {
+        const { info, text } = changed(path, mtimeNs);
+        return { info, content: Readable.from([Buffer.from(text)]) };
+      },
+    });
+    await expect(applyWorkspace(other, diff, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     expect(readdirSync(work)).toEqual([]);
   });
 
