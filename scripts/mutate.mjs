@@ -1,7 +1,7 @@
 /**
  * `npm run mutate [-- --sample 500] [--seed N] [--minutes 60] [--only FOLDER] [--json FILE] [--again FILE]`: makes small changes in the
  * sources, one at a time, and looks whether the tests that run the changed place notice. With `--again` the survivors of an earlier `--json`
- * are judged anew, and its other outcomes are kept. docs/mutation.md has the score and says how to read it.
+ * are judged by the tests that have come or changed since. docs/mutation.md has the score and says how to read it.
  */
 import { writeFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,10 +16,12 @@ import { compareNearness, createImports, roomPath, sourcesBelow } from "./mutati
 
 /** What a change of which must not pass unseen. */
 const ROOMS = ["src/sandbox", "src/catalog", "src/audit", "src/secrets", "src/network", "src/gateway/auth", "src/runtime/namespace"];
-const TESTS = ["src", "test/integration", "test/security", "test/contract"];
-/** Tests that start a whole Belljar or make real sandboxes are slow: they are run for the sources of their own room alone, and the contract. */
+const TESTS = ["src", "test/integration", "test/security", "test/contract", "test/pins"];
+/** Tests that start a whole Belljar or make real sandboxes are slow: they are run for the sources of their own room alone. */
 const SLOW = ["src/runtime/namespace/namespace-runtime.ts", "test/support/belljar-cli.ts"];
 const CONTRACTS = "test/contract/";
+/** Its code runs in real sandboxes alone, so all tests with real sandboxes are run for it. */
+const REAL = "src/runtime/namespace";
 /** So many mutants are judged at a time. */
 const LANES = 2;
 const OPTIONS = {
@@ -81,7 +83,7 @@ function summarise(folders, outcomes) {
 }
 
 /** The tests of each mutant, learnt once for all of them. */
-async function createTestChoice(sample, texts) {
+async function createTestChoice({ sample, known }, texts) {
   const imports = createImports(ROOT);
   const files = TESTS.flatMap((folder) => sourcesBelow(ROOT, folder).filter(isTest));
   const isSlow = (file) => file.startsWith(CONTRACTS) || SLOW.some((path) => imports.reachedBy(file).has(path));
@@ -89,16 +91,18 @@ async function createTestChoice(sample, texts) {
     const room = ROOMS.find((each) => path.startsWith(`${each}/`)) ?? "";
     return files
       .filter((file) => imports.reachedBy(file).has(path))
-      .filter((file) => !isSlow(file) || file.startsWith(CONTRACTS) || roomPath(file).startsWith(`${room}/`))
+      .filter((file) => !isSlow(file) || room === REAL || file.startsWith(CONTRACTS) || roomPath(file).startsWith(`${room}/`))
+      .filter((file) => known[file] === undefined || known[file] !== imports.digestOf(file))
       .toSorted(compareNearness(path, imports));
   };
   const wanted = [...new Set(sample.flatMap(related))];
   const learnt = await learnTests(ROOT, wanted, { rooms: ROOMS, digestOf: (file) => imports.digestOf(file) });
-  return (mutant) => {
+  const testsOf = (mutant) => {
     const counter = createCounterOf(mutant.path, texts.get(mutant.path))(mutant);
     const near = related(mutant).filter((file) => learnt.has(file));
     return chooseTests(learnt, near, { source: mutant.path, counter, isSlow });
   };
+  return { testsOf, learnt: Object.fromEntries(wanted.map((file) => [file, imports.digestOf(file)])) };
 }
 
 /** As many as the time allows, in `LANES` at a time. */
@@ -129,29 +133,36 @@ async function judgeAll(sample, { texts, testsOf, until }) {
 
 const isNoticed = ({ outcome }) => outcome === "killed" || outcome === "endless";
 
-/** What is to be judged, and the outcomes of an earlier run that stay as they are. */
+/** What is to be judged; of an earlier run its outcomes, and the test files that it had, by digest. */
 function planOf(values, { mutants, texts }) {
   const [size, seed] = [values.sample, values.seed].map(Number);
-  if (!values.again) return { seed, sample: sampleOf(mutants, size, seed), kept: [] };
+  if (!values.again) return { seed, sample: sampleOf(mutants, size, seed), earlier: [], known: {} };
   const earlier = JSON.parse(readFileSync(values.again, "utf8"));
   const survivors = new Set(earlier.outcomes.flatMap((each) => (isNoticed(each) ? [] : [each.what])));
   const sample = mutants.filter((mutant) => survivors.has(describeMutant(texts.get(mutant.path), mutant)));
-  const found = new Set(sample.map((mutant) => describeMutant(texts.get(mutant.path), mutant)));
-  // Where a source has changed since, its mutants may be gone: they stay survivors.
-  return { seed: earlier.seed, sample, kept: earlier.outcomes.filter(({ what }) => !found.has(what)) };
+  return { seed: earlier.seed, sample, earlier: earlier.outcomes, known: earlier.learnt };
+}
+
+/** A survivor that a later run did not notice, or did not find because its source has changed, stays one. */
+function mergeOutcomes(earlier, judged) {
+  if (earlier.length === 0) return judged;
+  const noticed = new Map(judged.filter(isNoticed).map((each) => [each.what, each]));
+  return earlier.map((each) => (isNoticed(each) ? each : (noticed.get(each.what) ?? each)));
 }
 
 await main(async () => {
   const { values } = parseArgs({ options: OPTIONS });
   const minutes = Number(values.minutes);
   const all = allMutants(values.only);
-  const { seed, sample, kept } = planOf(values, all);
+  const plan = planOf(values, all);
+  const { seed, sample } = plan;
   say(`${sample.length} of ${all.mutants.length} mutants, seed ${seed}, at most ${minutes} minutes`);
-  const testsOf = await createTestChoice(sample, all.texts);
+  const { testsOf, learnt } = await createTestChoice(plan, all.texts);
   const from = performance.now();
   const judged = await judgeAll(sample, { texts: all.texts, testsOf, until: from + minutes * 60_000 });
-  const outcomes = [...kept, ...judged];
-  if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed, of: all.mutants.length, outcomes }, null, 2)}\n`);
+  const outcomes = mergeOutcomes(plan.earlier, judged);
+  const known = { ...plan.known, ...learnt };
+  if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed, of: all.mutants.length, outcomes, learnt: known }, null, 2)}\n`);
   const survivors = outcomes.filter((each) => !isNoticed(each));
   process.stdout.write(`\nSurvivors:\n${survivors.map(({ outcome, what }) => `${outcome}: ${what}\n`).join("")}\n`);
   summarise(values.only, outcomes);

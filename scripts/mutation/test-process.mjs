@@ -46,7 +46,7 @@ const vitest = await createVitest(
     root: ROOT,
     config: false,
     watch: false,
-    include: ["src/**/*.test.ts", "test/{contract,integration,security}/**/*.test.ts"],
+    include: ["src/**/*.test.ts", "test/{contract,integration,security,pins}/**/*.test.ts"],
     reporters: [reporter],
     silent: true,
     ...(learns
