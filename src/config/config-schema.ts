@@ -74,7 +74,7 @@ function programSchema() {
   return z
     .strictObject({
       timeoutMs: integer(1, 30 * DAY_MS)
-        .default(MINUTE_MS)
+        .default(50_000)
         .describe("Maximum run time of a one-shot program, in milliseconds"),
       memoryBytes: limit(16 * MIB)
         .default(256 * MIB)
@@ -262,7 +262,9 @@ export function createConfigSchema(host: ConfigDefaults) {
         "Log file of `serve` and `mcp`, instead of stderr. It is rotated at midnight, and the files of the last five days are kept",
       ),
     workspace: anyPath().describe("Host folder that default sandboxes see as their workspace: DIR[:copy|:ro|:rw]"),
-    snippetsDirectory: anyPath().describe("Folder with the code snippets that `execute_code` can run by name"),
+    snippetsDirectory: anyPath().describe(
+      "Folder with the code snippets that `execute_code` can run by name. Default for `mcp`: `prompts` in its working folder, if that exists",
+    ),
     toolsets: names()
       .optional()
       .describe("Toolsets to serve, comma-separated: files, shell, search, code, git and so on. `all` serves and lists every tool"),

@@ -24,7 +24,7 @@ describe("loadConfig", () => {
     const config = loadConfig({ env: {}, host: { ...host, homeDirectory: folder } });
     expect(config).toMatchObject({ home: join(folder, ".belljar"), runtime: "namespace", storage: "auto", host: "127.0.0.1", port: 6060 });
     expect(config.program).toEqual({
-      timeoutMs: 60_000,
+      timeoutMs: 50_000,
       memoryBytes: 268_435_456,
       cpus: 0.5,
       pids: 64,

@@ -33,7 +33,8 @@ export interface InterpreterOptions {
 }
 
 const PROGRAM_LIMITS: Limits = { memoryBytes: 256 * 1_048_576, cpus: 0.5, pids: 64, diskBytes: 256 * 1_048_576, openFiles: 1_024 };
-const TIMEOUT_MS = 60_000;
+/** Below the minute after which common clients give a call up. */
+const TIMEOUT_MS = 50_000;
 const MAX_OUTPUT_BYTES = 1_048_576;
 /** Time that a fresh sandbox has beyond its program's timeout, so that the program times out before the sandbox ends. */
 const GRACE_MS = 30_000;

@@ -76,6 +76,7 @@ async function serve({ context, config, project, wishes }: Opening): Promise<num
     ...(wishes && { wishes }),
     portOrigin: () => ports.origin(),
     log,
+    usualSnippets: true,
     toolServers,
   });
   const caller = { principal: { ...LOCAL, project }, defaultName };

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { resolve } from "node:path";
 import type { Caller } from "../../catalog/caller.ts";
 import type { Catalog, CatalogLog, CatalogOptions } from "../../catalog/catalog.ts";
 import { createCatalog } from "../../catalog/catalog.ts";
@@ -21,6 +20,7 @@ import { builtinTools } from "../../tools/builtin-tools.ts";
 import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
 import { isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
+import { findSnippets } from "./find-snippets.ts";
 import type { LocalStack } from "./open-stack.ts";
 import { openInterpreter, openTexts, workspaceOption } from "./open-stack.ts";
 
@@ -48,6 +48,8 @@ export interface OpenToolsOptions {
   /** Returns the origin of links to ports. Called when a link is created. */
   readonly portOrigin: () => Promise<URL>;
   readonly log: CatalogLog;
+  /** Take snippets from `prompts` in the working folder if none are configured. */
+  readonly usualSnippets?: boolean;
   /** The callers' tool servers, which `web_search` uses. */
   readonly toolServers: ToolServerOwners;
 }
@@ -58,7 +60,8 @@ const NO_SEARCH = { web_search: "it searches through a tool server, and none is 
 /** Opens the catalog with the built-in tools, and with the stack's audit. */
 export async function openTools(stack: LocalStack, options: OpenToolsOptions): Promise<ServedTools> {
   const { config, audit, sandboxes } = stack;
-  const { defaultName, wishes, portOrigin, log, toolServers } = options;
+  const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false } = options;
+  const snippetsDirectory = findSnippets(config, { usual: usualSnippets, log });
   const scope = parseToolScope(config);
   const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
   const shells = createShellSessions(config);
@@ -85,7 +88,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     shells,
     texts,
     portUrls: async (link) => portUrls(await portOrigin(), link),
-    ...(config.snippetsDirectory !== undefined && { snippetsDirectory: resolve(config.snippetsDirectory) }),
+    ...(snippetsDirectory !== undefined && { snippetsDirectory }),
     web: { search: lazySearch(toolServers) },
     config,
   });
