@@ -143,10 +143,11 @@ function planOf(values, { mutants, texts }) {
   return { seed: earlier.seed, sample, earlier: earlier.outcomes, known: earlier.learnt };
 }
 
-/** A survivor that a later run did not notice, or did not find because its source has changed, stays one. */
+/** A survivor that a later run did not notice, or did not find because its source has changed, stays one. Equal changes count together. */
 function mergeOutcomes(earlier, judged) {
   if (earlier.length === 0) return judged;
-  const noticed = new Map(judged.filter(isNoticed).map((each) => [each.what, each]));
+  const survivors = new Set(judged.flatMap((each) => (isNoticed(each) ? [] : [each.what])));
+  const noticed = new Map(judged.flatMap((each) => (survivors.has(each.what) ? [] : [[each.what, each]])));
   return earlier.map((each) => (isNoticed(each) ? each : (noticed.get(each.what) ?? each)));
 }
 
