@@ -25,6 +25,19 @@ it("finds no audit intact whose segment was changed", async () => {
   expect([segments.map(({ problem }) => problem !== undefined), indexProblems, isIntact]).toEqual([[true, false], [], false]);
 });
 
+it("names the first line that was added to a closed segment", async () => {
+  await using home = await openAuditHome();
+  await record(home);
+  let count = 0;
+  await home.edit((text) => {
+    count = text.trimEnd().split("\n").length;
+    return `${text}${text}`;
+  });
+  const { segments, isIntact } = await home.verify();
+  expect(segments).toMatchObject([{ problem: "changed", brokenLine: count + 1 }]);
+  expect(isIntact).toBe(false);
+});
+
 it("finds no audit intact that has a segment which the index does not know", async () => {
   await using home = await openAuditHome();
   await record(home);

@@ -115,6 +115,23 @@ it.each([
   expect(result.isError).toBe(true);
 });
 
+it.each([
+  ["the reason of the cancellation", (reason: unknown) => reason, "CANCELLED: The call was cancelled"],
+  ["an error of an aborted call", () => new DOMException("aborted", "AbortError"), "CANCELLED: The call was cancelled"],
+  ["another failure meanwhile", () => new TypeError("a bug"), "INTERNAL"],
+])("takes %s for what it is", async (_what, failure, text) => {
+  const controller = new AbortController();
+  const { catalog } = open(
+    echo(() => {
+      controller.abort(new Error("enough"));
+      throw failure(controller.signal.reason);
+    }),
+  );
+  const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal: controller.signal });
+  expect(JSON.stringify(result.content)).toContain(text);
+  expect(result.isError).toBe(true);
+});
+
 it("does not run a tool for a caller that has gone", async () => {
   const work = vi.fn();
   const { catalog } = open(echo(work));
@@ -165,7 +182,7 @@ it("cuts a long text at a line's end and says so", async () => {
   const result = await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
   expect(result.content).toEqual([
     { type: "text", text: "1234\n5678\n" },
-    { type: "text", text: expect.stringMatching(/^\[Cut: 10 of 11 bytes of text are shown\. .*belljar:\/\/results\/\w+\?offset=10\]$/) },
+    { type: "text", text: expect.stringMatching(/^\[Cut: 10 of 11 bytes of text are shown\. .*belljar:\/\/results\/\w+\?offset=10"\}\]$/) },
   ]);
   const [kept] = catalog.results.list(LOCAL);
   expect(catalog.results.read(LOCAL, kept?.id ?? "", { offset: 10 })).toEqual({ text: "9", offset: 10, bytes: 1, total: 11 });
