@@ -24,7 +24,6 @@ struct build {
   const struct spec *spec;
   struct root_sources given;
   int root; /* the new root; -1 before the first overlay */
-  bool by_descriptors; /* how this kernel takes layers */
 };
 
 /* False: it was there. */
@@ -95,7 +94,7 @@ static void mount_writable(struct build *build, const struct step *step) {
   make_writable_layer(build, step);
   struct overlay overlay = {.target = step->target, .name = step->name, .first = step->first_source, .count = step->source_count};
   bool is_root = build->root < 0;
-  mount_overlay(&overlay, build->by_descriptors, is_root ? open_on_stage(NEW_ROOT) : need_target(build, step->target));
+  mount_overlay(&overlay, is_root ? open_on_stage(NEW_ROOT) : need_target(build, step->target));
   if (is_root) build->root = open(NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (build->root < 0) die("open the new root");
 }
@@ -175,7 +174,7 @@ static void hold(const struct build *build, const struct step *step) {
 
 static void mount_view(const struct build *build, const struct step *step) {
   struct overlay overlay = {.target = step->target, .first = step->first_source, .count = 1};
-  mount_overlay(&overlay, build->by_descriptors, need_target(build, step->target));
+  mount_overlay(&overlay, need_target(build, step->target));
 }
 
 static void remount_read_only(const struct build *build, const struct step *step) {
@@ -244,7 +243,7 @@ void build_root(const struct spec *spec, struct root_sources given) {
   umask(0);
   mount_stage(spec, given.sources);
   attach_mount(given.layers, open_on_stage(STORAGE), "the stage");
-  struct build build = {.spec = spec, .given = given, .root = -1, .by_descriptors = takes_layer_descriptors()};
+  struct build build = {.spec = spec, .given = given, .root = -1};
   for (unsigned i = 0; i < spec->step_count; i++) walk(&build, &spec->steps[i]);
   if (build.root < 0) refuse("no step makes the root");
   close(build.root);

@@ -17,7 +17,7 @@
  * False: the kernel does not take layers by descriptor. Such a kernel is older than Linux 6.13, and does not know the parameter (EINVAL) or
  * the call (ENOSYS). An empty folder of ours is a layer that no kernel refuses for another reason.
  */
-bool takes_layer_descriptors(void) {
+static bool takes_layer_descriptors(void) {
   int layer = open_on_stage(EMPTY_FOLDER);
   int fs = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
   if (fs < 0 && errno != ENOSYS) die("open an overlay");
@@ -32,10 +32,26 @@ static void set_flag(int fs, const char *flag) {
   if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_FLAG, flag, NULL, 0) < 0) die_at("configure an overlay:", flag);
 }
 
-static void add_layer(int fs, const char *role, const char *path) {
+static bool set_layer(int fs, const char *role, const char *path) {
   int layer = open_on_stage(path);
-  if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_FD, role, NULL, layer) < 0) die_at("add a layer:", path);
+  bool is_set = syscall(SYS_fsconfig, fs, FSCONFIG_SET_FD, role, NULL, layer) == 0;
+  int error = errno;
   close(layer);
+  errno = error;
+  return is_set;
+}
+
+static void add_layer(int fs, const char *role, const char *path) {
+  if (!set_layer(fs, role, path)) die_at("add a layer:", path);
+}
+
+/* False: the kernel does not take layers by descriptor. Most do, so the question is asked only when one was refused. */
+static bool add_first_layer(int fs, const char *path) {
+  if (set_layer(fs, "lowerdir+", path)) return true;
+  int error = errno;
+  if ((error == ENOSYS || error == EINVAL) && !takes_layer_descriptors()) return false;
+  errno = error;
+  die_at("add a layer:", path);
 }
 
 static void add_writable_layer(int fs, const char *name) {
@@ -47,28 +63,36 @@ static void add_writable_layer(int fs, const char *name) {
   add_layer(fs, "workdir", path);
 }
 
-static void add_lower_layers(int fs, const struct overlay *overlay) {
+static bool add_lower_layers(int fs, const struct overlay *overlay) {
   char name[SHORT_PATH];
   for (unsigned i = 0; i < overlay->count; i++) {
     snprintf(name, sizeof name, "%u", overlay->first + i);
-    add_layer(fs, "lowerdir+", name);
+    if (i > 0) add_layer(fs, "lowerdir+", name);
+    else if (!add_first_layer(fs, name)) return false;
   }
   /* An overlay without an upper layer needs two lower layers. */
   if (overlay->name == NULL) add_layer(fs, "lowerdir+", EMPTY_FOLDER);
+  return true;
 }
 
-static void mount_by_descriptors(const struct overlay *overlay, int target) {
+/* False: the kernel cannot, and `target` is still the caller's. */
+static bool mount_by_descriptors(const struct overlay *overlay, int target) {
   int fs = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
+  if (fs < 0 && errno == ENOSYS) return false;
   if (fs < 0) die("open an overlay");
+  if (!add_lower_layers(fs, overlay)) {
+    close(fs);
+    return false;
+  }
   set_flag(fs, "userxattr");
   if (overlay->name != NULL) add_writable_layer(fs, overlay->name);
-  add_lower_layers(fs, overlay);
   if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0) die_at("make the overlay of", overlay->target);
   unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (overlay->name == NULL ? (unsigned)MOUNT_ATTR_RDONLY : 0u);
   int tree = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attributes);
   if (tree < 0) die_at("mount the overlay of", overlay->target);
   close(fs);
   attach_mount(tree, target, overlay->target);
+  return true;
 }
 
 /* Layers have short names: the options must fit into one page. */
@@ -92,7 +116,6 @@ static void mount_by_options(const struct overlay *overlay, int target) {
   close(target);
 }
 
-void mount_overlay(const struct overlay *overlay, bool by_descriptors, int target) {
-  if (by_descriptors) mount_by_descriptors(overlay, target);
-  else mount_by_options(overlay, target);
+void mount_overlay(const struct overlay *overlay, int target) {
+  if (!mount_by_descriptors(overlay, target)) mount_by_options(overlay, target);
 }

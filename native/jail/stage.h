@@ -21,8 +21,7 @@ struct overlay {
   const char *name;   /* of the writable layer; NULL: the overlay is read-only */
   unsigned first, count; /* the numbers of the lower layers, topmost first */
 };
-bool takes_layer_descriptors(void);
 /* Takes ownership of `target`. */
-void mount_overlay(const struct overlay *overlay, bool by_descriptors, int target);
+void mount_overlay(const struct overlay *overlay, int target);
 
 #endif
