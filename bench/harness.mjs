@@ -166,9 +166,9 @@ export function programLimits({ program }) {
   return { limits: { memoryBytes, cpus, pids, diskBytes, openFiles }, bestEffort: true, ephemeral: true };
 }
 
-/** The keepers that this process had made: children of the small process that starts them. */
+/** The keepers that this process had made: children of the small process that starts them. One more waits for the next sandbox. */
 export function keepers() {
-  return childrenOf(childrenOf([process.pid]));
+  return childrenOf(childrenOf([process.pid])).filter((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "belljar-keeper");
 }
 
 export function childrenOf(parents) {

@@ -1,12 +1,12 @@
 /* Builds one sandbox: reads the specification, makes what only the outside may make, starts the first process inside, and becomes its keeper. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,7 +14,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <grp.h>
-#include <linux/sched.h>
 #include <unistd.h>
 
 #include "io.h"
@@ -91,19 +90,6 @@ static void open_doors(void) {
 }
 
 /*
- * The user namespace belongs to the sandbox's own host uid. So the kernel counts inotify instances and namespaces for each sandbox apart.
- * The file system id stays 0: a process needs it to be born into a v2 group.
- */
-static void lend_ids(uint32_t id) {
-  if (setresgid(id, id, 0) < 0 || setresuid(id, id, 0) < 0) die("take the sandbox's ids for its birth");
-  setfsuid(0);
-}
-
-static void take_ids_back(void) {
-  if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0) die("take root's ids back");
-}
-
-/*
  * The sandbox of an ordinary user becomes a child of the holder's user namespace. The ids are mapped there once for all sandboxes, so this
  * process maps the child's by itself, which newuidmap needs milliseconds for.
  */
@@ -125,29 +111,10 @@ static void map_ids(void) {
   drop_capabilities(); /* over the holder, and over the sandboxes beside this one */
 }
 
-static pid_t clone_inside(void) {
-  int group = open_cgroup_v2(&jail.spec);
-  struct clone_args args = {
-      .flags = (uint64_t)CLONE_NEWUSER | (uint64_t)CLONE_NEWPID | (uint64_t)CLONE_PIDFD | (group >= 0 ? (uint64_t)CLONE_INTO_CGROUP : 0u),
-      .pidfd = (uint64_t)(uintptr_t)&jail.kept.pidfd,
-      .exit_signal = SIGCHLD,
-      .cgroup = group >= 0 ? (unsigned)group : 0u,
-  };
-  bool is_root = jail.spec.id_map == ID_MAP_SLOT;
-  if (is_root) lend_ids(jail.first_id);
-  pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
-  int error = errno;
-  if (pid == 0) return 0;
-  if (is_root) take_ids_back();
-  if (pid < 0) die_with(error, "make the user and PID namespaces");
-  if (group >= 0) close(group);
-  return pid;
-}
-
 static void start_inside(void) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) die("make the channel to the sandbox");
-  jail.kept.pid = clone_inside();
+  jail.kept.pid = clone_inside(&jail.spec, jail.first_id, &jail.kept.pidfd);
   if (jail.kept.pid == 0) {
     set_failure_report(STATUS_FD, &jail.spec, NULL);
     close(pair[0]);
@@ -249,7 +216,15 @@ static void ignore_signals(void) {
   for (size_t i = 0; i < sizeof IGNORED / sizeof IGNORED[0]; i++) signal(IGNORED[i], SIG_IGN);
 }
 
+/* A spare keeper waits here. It ends with the process that started it. */
+static void await_spec(void) {
+  struct pollfd spec = {.fd = STDIN_FILENO, .events = POLLIN};
+  while (poll(&spec, 1, -1) < 0 && errno == EINTR) continue;
+  if ((spec.revents & POLLIN) == 0) _exit(EXIT_SUCCESS);
+}
+
 static struct spec_bytes read_and_parse(void) {
+  await_spec();
   struct spec_bytes raw = read_spec(STDIN_FILENO);
   struct spec_bytes record = {.bytes = malloc(raw.length + 1), .length = raw.length};
   if (record.bytes == NULL) die("keep the specification");
@@ -277,7 +252,6 @@ int jail_main(char **argv) {
     jail.first_id = claim_slot(&jail.spec, &slot_lock);
   }
   if (is_held) ask_for_layers(&jail.spec, LEASH_FD, &jail.kept.hold);
-  reserve_end(jail.kept.folder);
   if (is_held && !is_root) join_holder();
   /* The child is born into its v2 group, so the group must be there before. */
   bool born_in_group = uses_cgroup_v2(&jail.spec);
@@ -288,6 +262,7 @@ int jail_main(char **argv) {
   if (!is_held) make_disk_layers(record);
   give_sources();
   /* From here on the child builds the root meanwhile. */
+  reserve_end(jail.kept.folder);
   if (!born_in_group) make_groups(record);
   open_doors();
   give_doors();

@@ -288,6 +288,9 @@ bool settle_layers_as_owner(const struct spec *spec);
 /* Gives the guest's socket the name of a running or of a paused sandbox. */
 bool name_guest_socket(const struct spec *spec, bool running);
 
+/* birth.c: returns 0 in the sandbox's first process, in a user and a PID namespace of its own. */
+pid_t clone_inside(const struct spec *spec, uint32_t first_id, int *pidfd);
+
 /* inside.c: the sandbox's first process. */
 /* `argv` is the host's command line, which is overwritten: /proc would show it inside. */
 _Noreturn void run_inside(const struct spec *spec, int channel, char **argv);

@@ -2,6 +2,8 @@
  * Starts keepers for a large host process: a fork of that process costs more than the rest of a create. Reads specifications from
  * STATUS_FD and starts a jail for each. The keepers write their answers, with the run's name, to STATUS_FD too. The spawner answers if
  * a keeper cannot be started or has ended.
+ *
+ * The start of a program is a good part of a create. So one keeper is started ahead once a while has passed without requests.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +22,8 @@
 
 #define SPEC_MAX (HEAD_BYTES + FIELDS_MAX_BYTES)
 #define FIELD_HEADER_BYTES 5u
+/* A create takes about so long, and should not share the processors with the start of the next keeper. */
+#define SPARE_AFTER_MS 10
 
 /* A sandbox's next run may start while the keeper of the one before still exits. */
 struct run_name {
@@ -32,6 +36,12 @@ struct keeper_process {
   struct run_name name;
 };
 
+/* A keeper that waits for its specification. */
+struct spare {
+  pid_t pid; /* 0: there is none */
+  int spec;  /* its pipe */
+};
+
 struct spawner {
   posix_spawnattr_t attributes;
   struct program program;
@@ -39,6 +49,8 @@ struct spawner {
   int ended; /* a signalfd: some keeper has ended */
   struct keeper_process *keepers;
   size_t count, room;
+  struct spare spare;
+  bool wants_spare;
 };
 
 static void start_spawner(struct spawner *spawner) {
@@ -77,6 +89,10 @@ static void tell_ended(struct spawner *spawner) {
   pid_t pid;
   while (read(spawner->ended, &ignored, sizeof ignored) > 0) continue;
   while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+    if (pid == spawner->spare.pid) {
+      close(spawner->spare.spec);
+      spawner->spare.pid = 0;
+    }
     for (size_t i = 0; i < spawner->count; i++) {
       if (spawner->keepers[i].pid != pid) continue;
       report(&spawner->keepers[i].name, "its keeper was killed");
@@ -110,25 +126,34 @@ static int spawn_keeper(struct spawner *spawner, int spec, pid_t *pid) {
   return error;
 }
 
-static void start_keeper(struct spawner *spawner, const struct run_name *name, const uint8_t *spec, size_t length) {
+/* Returns an errno. */
+static int make_spare(struct spawner *spawner) {
   int ends[2];
-  pid_t pid;
-  if (!make_room(spawner) || pipe2(ends, O_CLOEXEC) < 0) {
-    report(name, "no memory or descriptors to start a keeper");
-    return;
-  }
-  int error = spawn_keeper(spawner, ends[0], &pid);
+  if (pipe2(ends, O_CLOEXEC) < 0) return errno;
+  int error = spawn_keeper(spawner, ends[0], &spawner->spare.pid);
   close(ends[0]);
+  spawner->spare.spec = ends[1];
+  if (error == 0) return 0;
+  close(ends[1]);
+  spawner->spare.pid = 0;
+  return error;
+}
+
+static void start_keeper(struct spawner *spawner, const struct run_name *name, const uint8_t *spec, size_t length) {
+  int error = !make_room(spawner) ? ENOMEM : spawner->spare.pid > 0 ? 0 : make_spare(spawner);
+  spawner->wants_spare = true;
   if (error != 0) {
     char reason[128];
     snprintf(reason, sizeof reason, "start a keeper: %s", strerror(error));
     report(name, reason);
-  } else {
-    spawner->keepers[spawner->count++] = (struct keeper_process){.pid = pid, .name = *name};
-    /* The keeper must read at the same time: for a user with many pipes the kernel makes a new pipe very small. */
-    write_whole(ends[1], spec, length);
+    return;
   }
-  close(ends[1]);
+  struct spare keeper = spawner->spare;
+  spawner->spare.pid = 0;
+  spawner->keepers[spawner->count++] = (struct keeper_process){.pid = keeper.pid, .name = *name};
+  /* The keeper must read at the same time: for a user with many pipes the kernel makes a new pipe very small. */
+  write_whole(keeper.spec, spec, length);
+  close(keeper.spec);
 }
 
 /* The host sends the id and the run as the first fields. The jail checks the other fields. */
@@ -164,7 +189,12 @@ int spawner_main(void) {
   start_spawner(&spawner);
   for (;;) {
     struct pollfd fds[] = {{.fd = STATUS_FD, .events = POLLIN}, {.fd = spawner.ended, .events = POLLIN}};
-    if (poll(fds, 2, -1) < 0 && errno != EINTR) die("wait for requests");
+    int ready = poll(fds, 2, spawner.wants_spare ? SPARE_AFTER_MS : -1);
+    if (ready < 0 && errno != EINTR) die("wait for requests");
+    if (ready == 0) {
+      spawner.wants_spare = false;
+      if (spawner.spare.pid == 0) make_spare(&spawner); /* if it fails, the next request tries again */
+    }
     if (fds[1].revents != 0) tell_ended(&spawner);
     if (fds[0].revents != 0 && !serve_request(&spawner, spec)) return EXIT_SUCCESS;
   }

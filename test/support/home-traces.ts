@@ -86,9 +86,18 @@ export function guestOf(keeper: number): number {
 }
 
 function childOf(parent: number): number {
-  const [pid] = pids().filter((one) => / \d+ \(.*\) \S (\d+) /.exec(` ${read(`/proc/${one}/stat`)}`)?.[1] === String(parent));
+  const [pid] = childrenOf(parent);
   if (pid === undefined) throw new Error(`Process ${parent} has no child`);
   return pid;
+}
+
+export function childrenOf(parent: number): readonly number[] {
+  return pids().filter((one) => / \d+ \(.*\) \S (\d+) /.exec(` ${read(`/proc/${one}/stat`)}`)?.[1] === String(parent));
+}
+
+/** Its command line, with a blank after each part. Empty once it is dead. */
+export function programOf(pid: number): string {
+  return commandLine(pid);
 }
 
 /** Resolves once nobody holds the lock of this sandbox's folder: its keeper has gone, with all that it had to clear. */
