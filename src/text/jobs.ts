@@ -1,6 +1,7 @@
 import type { TextEdit } from "./edit-text.ts";
 import { editText } from "./edit-text.ts";
 import { listPatchPaths, planPatch } from "./patch/plan-patch.ts";
+import { mergeTexts } from "./merge-text.ts";
 import type { TextDiff } from "./text-diff.ts";
 import { diffTexts } from "./text-diff.ts";
 
@@ -25,4 +26,4 @@ function edit({ content, edits, name, path }: EditRequest): EditAnswer {
 }
 
 /** The jobs on untrusted texts. Each job is a pure function of its request, and runs in a worker process. */
-export const JOBS = { edit, listPatchPaths, planPatch, diff: diffTexts } as const;
+export const JOBS = { edit, listPatchPaths, planPatch, diff: diffTexts, merge: mergeTexts } as const;
