@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { link, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errnoOf } from "./file-error.ts";
@@ -17,6 +18,22 @@ export interface WriteOptions {
 /** Replaces the file atomically: readers see the old content or the new one. Rejects with the error of the file system. */
 export async function replaceFile(path: string, content: string | Uint8Array, options: WriteOptions = {}): Promise<void> {
   await withFreshFile(path, { content, ...options }, (fresh) => rename(fresh, path));
+}
+
+/** The same as `replaceFile`, for content that `write` writes bit by bit. */
+export async function replaceFileBy(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+  const fresh = freshPath(path);
+  try {
+    const file = await open(fresh, "wx", 0o600);
+    try {
+      await write(file);
+    } finally {
+      await file.close();
+    }
+    await rename(fresh, path);
+  } finally {
+    await rm(fresh, { force: true });
+  }
 }
 
 /** The same as `replaceFile` for callers that cannot wait, such as handlers of the process's exit. */

@@ -15,6 +15,7 @@ import { portRoutes } from "./routes/ports.ts";
 import { protectedResourceRoutes } from "./routes/protected-resource.ts";
 import { sandboxEventsRoute } from "./routes/sandbox-events.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
+import { workspaceBaseRoutes } from "./routes/workspace-base.ts";
 import { secretRoutes } from "./routes/secrets.ts";
 import type { OpenApiDocument } from "./surfaces/openapi.ts";
 import type { RoutedSurface } from "./surfaces/surface.ts";
@@ -49,6 +50,7 @@ export function restSurface(options: RestSurfaceOptions): RoutedSurface {
       openApiRoute(options.openApi),
       doctorRoute(options.isolation),
       ...sandboxRoutes(sandboxes, log),
+      ...workspaceBaseRoutes(sandboxes),
       sandboxEventsRoute(sandboxes),
       ...networkRoutes(sandboxes),
       ...portRoutes(sandboxes),

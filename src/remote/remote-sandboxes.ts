@@ -13,6 +13,7 @@ import {
 import { sandboxSchema } from "../sandbox/wire/sandbox-schema.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { openLease } from "./lease.ts";
+import { remoteWorkspaceBase } from "./remote-workspace-base.ts";
 import { readRemoteEvents } from "./remote-events.ts";
 import { remotePorts } from "./remote-ports.ts";
 import type { Lease } from "./lease.ts";
@@ -76,6 +77,7 @@ function createRemoteSandbox(address: ServerAddress, id: string): Sandbox {
       await askServer(address, { method: "PUT", path: `${path}/network`, body: { policy, capped } });
     },
     ...remotePorts(address, path),
+    ...remoteWorkspaceBase(address, path),
     async extend(timeoutMs, action) {
       await askServer(address, { method: "POST", path: `${path}/extend`, body: { timeoutMs, ...(action && { action }) } });
     },

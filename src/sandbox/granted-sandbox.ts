@@ -38,6 +38,8 @@ function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes)
     ports: () => sandbox.ports(),
     portLinks: () => sandbox.portLinks(),
     registerPort: (port, access) => sandbox.registerPort(port, access),
+    workspaceBase: (keys) => sandbox.workspaceBase(keys),
+    workspaceBaseText: (key) => sandbox.workspaceBaseText(key),
     extend: (timeoutMs, action) => sandbox.extend(timeoutMs, action),
     stop: () => sandbox.stop(),
     start: async (signal) => grantedSandbox(await sandbox.start(signal, principal), principal, runtimes),

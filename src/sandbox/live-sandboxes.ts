@@ -15,11 +15,14 @@ import type { Life } from "./sandbox-info.ts";
 import { toSandboxInfo } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { SandboxInfo } from "./sandbox.ts";
+import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
+import type { BaseTaker } from "./workspace/base/base-taker.ts";
 
 export interface LiveSandboxesOptions {
   readonly runtimes: Runtimes;
   readonly journal: Journal;
   readonly networks: HomeNetworks;
+  readonly bases: BaseTaker;
   readonly report: (problem: string) => void;
   readonly startAgain: SandboxKeeping["startAgain"];
 }
@@ -52,6 +55,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
   readonly #runtimes: Runtimes;
   readonly #journal: Journal;
   readonly networks: HomeNetworks;
+  readonly #bases: BaseTaker;
   readonly states: RunStates;
   readonly #report: (problem: string) => void;
   readonly #held = new Map<string, LocalSandbox>();
@@ -61,10 +65,11 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
   readonly startAgain: SandboxKeeping["startAgain"];
   #isReleased = false;
 
-  constructor({ runtimes, journal, networks, report, startAgain }: LiveSandboxesOptions) {
+  constructor({ runtimes, journal, networks, bases, report, startAgain }: LiveSandboxesOptions) {
     this.#runtimes = runtimes;
     this.#journal = journal;
     this.networks = networks;
+    this.#bases = bases;
     this.states = new RunStates(journal);
     this.#report = report;
     this.startAgain = startAgain;
@@ -148,6 +153,10 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
 
   deleteStopped(record: SandboxRecord): Promise<void> {
     return this.ends.deleteStopped(record);
+  }
+
+  base({ id }: SandboxRecord): WorkspaceBase {
+    return this.#bases.open(id);
   }
 
   async noteAction({ record, generation }: HeldRun, action: DeadlineAction): Promise<void> {

@@ -17,6 +17,7 @@ import type { SandboxRecord } from "./sandbox-record.ts";
 import type { OwnSandbox } from "./granted-sandbox.ts";
 import { ended } from "./refusals.ts";
 import type { Principal, SandboxInfo, SandboxPorts } from "./sandbox.ts";
+import type { BaseAnswer, WorkspaceBase } from "./workspace/base/base-entry.ts";
 
 /** A call asks for an extension only when less than this share of the time is left. */
 const EXTEND_BELOW = 0.9;
@@ -35,6 +36,7 @@ export interface SandboxKeeping {
   /** Makes every process that watches the home look at the sandbox. */
   announce(record: SandboxRecord): void;
   deleteStopped(record: SandboxRecord): Promise<void>;
+  base(record: SandboxRecord): WorkspaceBase;
   /** Starts the next run of a stopped sandbox. It counts against the quota of `principal`. Default: the record's owner, without a token. */
   startAgain(record: SandboxRecord, signal: AbortSignal, principal?: Principal): Promise<LocalSandbox>;
   /** Writes down what happens at the deadline, for later runs. */
@@ -155,6 +157,14 @@ export class LocalSandbox implements OwnSandbox {
 
   registerPort(port: number, access: PortLink["access"]): Promise<PortLink> {
     return registerLink(this.#keeping.networks, this.record, { port, access });
+  }
+
+  workspaceBase(keys: readonly string[]): Promise<BaseAnswer> {
+    return this.#keeping.base(this.record).workspaceBase(keys);
+  }
+
+  workspaceBaseText(key: string): Promise<Buffer | undefined> {
+    return this.#keeping.base(this.record).workspaceBaseText(key);
   }
 
   async extend(timeoutMs: number, action?: DeadlineAction): Promise<void> {

@@ -42,6 +42,7 @@ import { startAgain } from "./start-again.ts";
 import { stoppedSandbox } from "./stopped-sandbox.ts";
 import { sweepHome } from "./sweep.ts";
 import { toSpec } from "./to-spec.ts";
+import { BaseTaker } from "./workspace/base/base-taker.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
 
 const SWEEP_EVERY_MS = 3_600_000;
@@ -105,6 +106,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #events: HomeEvents;
   readonly #defaults: DefaultSandboxes;
   readonly #quota: LiveQuota;
+  readonly #bases: BaseTaker;
   #sweptAtMs = Date.now();
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -112,6 +114,7 @@ class HomeSandboxes implements LocalSandboxes {
     this.#options = options;
     this.#report = options.report ?? (() => undefined);
     this.#journal = new Journal(options.home, this.#report);
+    this.#bases = new BaseTaker((id) => this.#journal.folder(id), this.#report);
     const { home, egress, secrets } = options;
     this.#runtimes = new Runtimes(options.runtimes, options.config);
     const changed = (id: string): void => this.#journal.announce(id);
@@ -120,6 +123,7 @@ class HomeSandboxes implements LocalSandboxes {
       runtimes: this.#runtimes,
       journal: this.#journal,
       networks: this.#networks,
+      bases: this.#bases,
       report: this.#report,
       startAgain: (...request) => this.#startAgain(...request),
     });
@@ -226,7 +230,7 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.allSettled([this.#sweeping, this.#events[Symbol.asyncDispose]()]);
+    await Promise.allSettled([this.#sweeping, this.#events[Symbol.asyncDispose](), this.#bases[Symbol.asyncDispose]()]);
     await this.#networks[Symbol.asyncDispose]();
     await this.#live[Symbol.asyncDispose]();
   }
@@ -264,6 +268,7 @@ class HomeSandboxes implements LocalSandboxes {
       await sandbox.kill();
       throw cause;
     });
+    this.#bases.begin(record);
     this.#journal.announce(record.id);
     return sandbox;
   }

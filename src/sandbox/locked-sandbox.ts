@@ -16,6 +16,8 @@ export function lockedSandbox(refusal: BelljarError): Omit<Sandbox, "id" | "ende
     ports: refuse,
     portLinks: refuse,
     registerPort: refuse,
+    workspaceBase: refuse,
+    workspaceBaseText: refuse,
     extend: refuse,
     stop: refuse,
     start: refuse,

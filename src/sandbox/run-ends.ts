@@ -8,6 +8,7 @@ import { notReady } from "./refusals.ts";
 import { mayBeStarting, type RunState, type RunStates, stopOf, withStop } from "./run-states.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
+import { removeBase } from "./workspace/base/base-files.ts";
 
 /** What this process holds, for those who write down the ends. */
 export interface RunHolder {
@@ -102,6 +103,7 @@ export class RunEnds {
     await this.#noteEnd(record, { reason, at, isCleared: true });
     await this.#holder.letGo(record.id);
     await this.#networks.remove(record.id);
+    await removeBase(this.#journal.folder(record.id));
     return { reason, at };
   }
 

@@ -6,6 +6,7 @@ import type { DeadlineAction, Limits, Usage, Workspace } from "../runtime/runtim
 import type { CreateOptions } from "./wire/create-schema.ts";
 import type { SandboxEvent } from "./wire/event-schema.ts";
 import type { SANDBOX_STATES, SandboxInfo } from "./wire/sandbox-schema.ts";
+import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
 
 /** What a sandbox's guest and ports say, for the rooms above, which know neither. */
 export type { ExecExit, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions } from "../runtime/guest/guest.ts";
@@ -140,7 +141,7 @@ export interface SandboxPorts {
  * A sandbox of the caller that has not ended. While it is stopped, calls that need a run reject with `SANDBOX_STOPPED`. The object does
  * not keep the sandbox alive.
  */
-export interface Sandbox {
+export interface Sandbox extends WorkspaceBase {
   readonly id: string;
   readonly guest: Guest;
   /** Settles once its present run has ended; never rejects. Absent while it is stopped, and where only the server knows. */

@@ -96,13 +96,13 @@ describe("a home on the namespace runtime", () => {
     for (const name of ["README.md", "src/a.c", "src/deep/b.c"]) writeFileSync(join(work, name), `${name}\n`);
     const sandbox = await (await openHome()).create(LOCAL, { workspace: { path: work, mode: "copy" } }, signal);
     using texts = createTestTexts();
-    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toEqual([]);
+    expect((await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).changes).toEqual([]);
     await inside(
       sandbox,
       "echo more >> README.md; rm -r src/deep; mkdir new; echo x > new/x; chmod 755 new/x; ln -s new/x link; mv src/a.c src/c.c",
     );
     expect(readFileSync(join(work, "README.md"), "utf8")).toBe("README.md\n");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     expect(diff.changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
       "modified README.md",
       "added link",
@@ -113,7 +113,7 @@ describe("a home on the namespace runtime", () => {
       "removed src/deep",
       "removed src/deep/b.c",
     ]);
-    expect(await applyWorkspace(sandbox, diff, signal)).toMatchObject({ written: 5, removed: 3 });
+    expect(await applyWorkspace(sandbox, diff, { home: join(root, "home"), signal })).toMatchObject({ written: 5, removed: 3 });
     expect(readFileSync(join(work, "README.md"), "utf8")).toBe("README.md\nmore\n");
     expect([existsSync(join(work, "src/deep")), readFileSync(join(work, "link"), "utf8")]).toEqual([false, "x\n"]);
     expect(readdirSync(work).toSorted()).toEqual(["README.md", "link", "new", "src"]);

@@ -68,7 +68,7 @@ it("uses no folder whose own place was taken by a link, at its end or above it",
   await symlink(join(place, "real/below"), join(place, "end"));
   const led = expect.objectContaining({ code: "PATH_INVALID" }) as Error;
   for (const root of [join(place, "link/below"), join(place, "end")]) {
-    await expect(new HostFolder(root).walk(10)).rejects.toThrow(led);
+    await expect(new HostFolder(root).walk({ maxEntries: 10 })).rejects.toThrow(led);
     await expect(new HostFolder(root).stat(Buffer.from("a"))).rejects.toThrow(led);
     await expect(new HostFolder(root).makeDirectory(Buffer.from("a"))).rejects.toThrow(led);
     await expect(new HostFolder(root).remove(Buffer.from("a"))).rejects.toThrow(led);
@@ -78,7 +78,7 @@ it("uses no folder whose own place was taken by a link, at its end or above it",
 
 async function tryToWalk(folder: HostFolder): Promise<Iterable<string>> {
   try {
-    return (await folder.walk(100)).keys();
+    return (await folder.walk({ maxEntries: 100 })).keys();
   } catch (cause) {
     if (cause instanceof BelljarError && cause.code === "PATH_INVALID") return [];
     throw cause;

@@ -80,6 +80,8 @@ function withFiles(sandbox: Sandbox, files: Partial<GuestFiles>): Sandbox {
     info: () => sandbox.info(),
     usage: () => sandbox.usage(),
     knownOomKills: () => sandbox.knownOomKills(),
+    workspaceBase: (keys) => sandbox.workspaceBase(keys),
+    workspaceBaseText: (key) => sandbox.workspaceBaseText(key),
     extend: (ms, action) => sandbox.extend(ms, action),
     stop: () => sandbox.stop(),
     start: (abort) => sandbox.start(abort),
@@ -132,7 +134,11 @@ describe("diffWorkspace", () => {
     symlinkSync("a/b.txt", join(work, "link"));
     const sandbox = await openSandbox();
     await inside(sandbox, "touch -d @5 a/b.txt");
-    expect(await diffWorkspace(sandbox, { texts, signal })).toMatchObject({ hostPath: work, changes: [], skipped: [] });
+    expect(await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).toMatchObject({
+      hostPath: work,
+      changes: [],
+      skipped: [],
+    });
   });
 
   it("tells added, modified, removed, changed type and changed mode apart", async () => {
@@ -142,7 +148,7 @@ describe("diffWorkspace", () => {
       sandbox,
       "echo new > added; mkdir folder; echo x >> changed; rm gone; rm retyped; ln -s kept retyped; chmod 755 moded; rm -r dir",
     );
-    const { changes } = await diffWorkspace(sandbox, { texts, signal });
+    const { changes } = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     expect(changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
       "added added",
       "modified changed",
@@ -159,14 +165,16 @@ describe("diffWorkspace", () => {
     onHost("a", "one");
     const sandbox = await openSandbox();
     await inside(sandbox, "printf two > a");
-    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toMatchObject([{ kind: "modified", path: "a" }]);
+    expect((await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).changes).toMatchObject([
+      { kind: "modified", path: "a" },
+    ]);
   });
 
   it("shows text as a unified diff and marks what is binary", async () => {
     onHost("text", "one\ntwo\n");
     const sandbox = await openSandbox();
     await inside(sandbox, "printf 'one\\nthree\\n' > text; printf 'a\\000b' > binary");
-    const { changes } = await diffWorkspace(sandbox, { texts, signal });
+    const { changes } = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     expect(changes[0]).toMatchObject({ path: "binary", isBinary: true });
     expect(changes[1]?.patch).toContain("--- a/text\n+++ b/text\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n");
   });
@@ -182,17 +190,19 @@ describe("diffWorkspace", () => {
       );
     const sandbox = await openSandbox();
     await inside(sandbox, "for f in f*; do tac $f > new; mv new $f; done");
-    const { changes } = await diffWorkspace(sandbox, { texts, signal });
+    const { changes } = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     expect(changes.map(({ kind }) => kind)).toEqual(names.map(() => "modified"));
     const shown = changes.filter(({ patch }) => patch !== undefined);
     expect(shown).toHaveLength(16);
-    expect(renderDiff({ sandboxId: "", hostPath: "", changes, skipped: [] })).toContain("M f9 (too large to show: 250000 bytes)\n");
+    expect(renderDiff({ sandboxId: "", hostPath: "", changes, conflicts: [], held: [], settled: [], skipped: [] })).toContain(
+      "M f9 (too large to show: 250000 bytes)\n",
+    );
   });
 
   it("names a large file without showing it", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "yes | head -c 2000000 > large");
-    const [change] = (await diffWorkspace(sandbox, { texts, signal })).changes;
+    const [change] = (await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).changes;
     expect(change).toMatchObject({ path: "large", kind: "added" });
     expect(change).not.toHaveProperty("patch");
   });
@@ -200,13 +210,16 @@ describe("diffWorkspace", () => {
   it("leaves pipes and sockets out and says so", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "mkfifo pipe");
-    expect(await diffWorkspace(sandbox, { texts, signal })).toMatchObject({ changes: [], skipped: [{ path: "pipe" }] });
+    expect(await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).toMatchObject({
+      changes: [],
+      skipped: [{ path: "pipe" }],
+    });
   });
 
   it("leaves a link out whose text is not UTF-8, and says so", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, `ln -s "$(printf 'x\\377')" odd; ln -s x plain`);
-    expect(await diffWorkspace(sandbox, { texts, signal })).toMatchObject({
+    expect(await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).toMatchObject({
       changes: [{ path: "plain", kind: "added" }],
       skipped: [{ path: "odd", reason: expect.stringContaining("not UTF-8") as string }],
     });
@@ -216,7 +229,10 @@ describe("diffWorkspace", () => {
     onHost("folder/file", "x");
     const sandbox = await openSandbox();
     const blind = withFiles(sandbox, listing(row("folder", { type: "directory", mode: 0o755 })));
-    expect(await diffWorkspace(blind, { texts, signal })).toMatchObject({ changes: [], skipped: [{ path: "folder/file" }] });
+    expect(await diffWorkspace(blind, { home: join(root, "home"), texts, signal })).toMatchObject({
+      changes: [],
+      skipped: [{ path: "folder/file" }],
+    });
   });
 
   it.each([
@@ -227,7 +243,9 @@ describe("diffWorkspace", () => {
     onHost("file", "x");
     const sandbox = await openSandbox();
     const stat = (): Promise<never> => Promise.reject(new BelljarError(code, "as the guest says"));
-    expect(await diffWorkspace(withFiles(sandbox, { ...listing(), stat }), { texts, signal })).toMatchObject(diff);
+    expect(await diffWorkspace(withFiles(sandbox, { ...listing(), stat }), { home: join(root, "home"), texts, signal })).toMatchObject(
+      diff,
+    );
   });
 
   it("leaves out and names what the sandbox's user may not read", async () => {
@@ -236,29 +254,34 @@ describe("diffWorkspace", () => {
     const denied = (): Promise<never> => Promise.reject(new BelljarError("FILE_DENIED", "It may not be read"));
     const blind = withFiles(sandbox, { ...listing(row("same"), row("new")), open: denied, read: denied });
     const skipped = ["same", "new"].map((path) => ({ path, reason: "It may not be read" }));
-    expect(await diffWorkspace(blind, { texts, signal })).toMatchObject({ changes: [], skipped });
+    expect(await diffWorkspace(blind, { home: join(root, "home"), texts, signal })).toMatchObject({ changes: [], skipped });
   });
 
   it("takes no failure of the guest for an answer", async () => {
     onHost("file", "x");
     const sandbox = await openSandbox();
     const stat = (): Promise<never> => Promise.reject(new BelljarError("GUEST_PROTOCOL", "as the guest says"));
-    await expect(diffWorkspace(withFiles(sandbox, { ...listing(), stat }), { texts, signal })).rejects.toThrow(withCode("GUEST_PROTOCOL"));
+    await expect(diffWorkspace(withFiles(sandbox, { ...listing(), stat }), { home: join(root, "home"), texts, signal })).rejects.toThrow(
+      withCode("GUEST_PROTOCOL"),
+    );
   });
 
   it("compares names that are no UTF-8 byte by byte", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "touch \"$(printf 'a\\377')\" \"$(printf 'a\\376')\" \"$(printf 'new\\nline')\"");
-    const { changes } = await diffWorkspace(sandbox, { texts, signal });
+    const { changes } = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     expect(changes.map(({ key }) => key)).toEqual(["a\u00fe", "a\u00ff", "new\nline"]);
-    await applyWorkspace(sandbox, await diffWorkspace(sandbox, { texts, signal }), signal);
-    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toEqual([]);
+    await applyWorkspace(sandbox, await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal }), {
+      home: join(root, "home"),
+      signal,
+    });
+    expect((await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).changes).toEqual([]);
   });
 
   it("has nothing to say of a read-only workspace, and refuses one that is written directly", async () => {
-    expect((await diffWorkspace(await openSandbox("ro"), { texts, signal })).changes).toEqual([]);
-    await expect(diffWorkspace(await openSandbox("rw"), { texts, signal })).rejects.toThrow(/there already/);
-    await expect(diffWorkspace(await sandboxes.create(LOCAL, {}, signal), { texts, signal })).rejects.toThrow(
+    expect((await diffWorkspace(await openSandbox("ro"), { home: join(root, "home"), texts, signal })).changes).toEqual([]);
+    await expect(diffWorkspace(await openSandbox("rw"), { home: join(root, "home"), texts, signal })).rejects.toThrow(/there already/);
+    await expect(diffWorkspace(await sandboxes.create(LOCAL, {}, signal), { home: join(root, "home"), texts, signal })).rejects.toThrow(
       withCode("WORKSPACE_INVALID"),
     );
   });
@@ -275,7 +298,9 @@ describe("diffWorkspace", () => {
     ["a file in a link", [row("a", { type: "link", target: "/etc" }), row("a/passwd")]],
     ["a file in nothing", [row("a/b")]],
   ])("refuses a guest that names %s", async (_, rows) => {
-    await expect(diffWorkspace(lying(await openSandbox(), ...rows), { texts, signal })).rejects.toThrow(withCode("PATH_INVALID"));
+    await expect(diffWorkspace(lying(await openSandbox(), ...rows), { home: join(root, "home"), texts, signal })).rejects.toThrow(
+      withCode("PATH_INVALID"),
+    );
   });
 
   it("refuses more names than fit into memory", async () => {
@@ -293,13 +318,15 @@ describe("diffWorkspace", () => {
           yield* files;
         })(),
       ) as AsyncIterable<FileInfo>;
-    await expect(diffWorkspace(withFiles(await openSandbox(), { list }), { texts, signal })).rejects.toThrow(withCode("FILE_TOO_LARGE"));
+    await expect(diffWorkspace(withFiles(await openSandbox(), { list }), { home: join(root, "home"), texts, signal })).rejects.toThrow(
+      withCode("FILE_TOO_LARGE"),
+    );
   });
 
   it("shows names and patches that cannot steer a terminal", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "printf '\\033[2Jtext\\n' > \"$(printf '\\033[31mred')\"");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     expect(renderDiff(diff)).toContain("[2Jtext");
     expect(renderDiff(diff)).not.toContain("\u001b");
     expect(JSON.parse(JSON.stringify(toDiffReport(diff)))).toMatchObject({ changes: [{ kind: "added", type: "file" }] });
@@ -308,7 +335,10 @@ describe("diffWorkspace", () => {
 
 describe("applyWorkspace", () => {
   async function apply(sandbox: Sandbox) {
-    return applyWorkspace(sandbox, await diffWorkspace(sandbox, { texts, signal }), signal);
+    return applyWorkspace(sandbox, await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal }), {
+      home: join(root, "home"),
+      signal,
+    });
   }
 
   it("makes the host's folder what the sandbox has", async () => {
@@ -328,7 +358,7 @@ describe("applyWorkspace", () => {
         encoding: "utf8",
       }).stdout;
     expect(state(work)).toBe(state(join(root, "home/sandboxes", sandbox.id, "root/home/user")));
-    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toEqual([]);
+    expect((await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).changes).toEqual([]);
   });
 
   it("keeps the modification times, and drops setuid", async () => {
@@ -353,11 +383,11 @@ describe("applyWorkspace", () => {
     for (const name of ["a", "b", "c"]) onHost(name, name);
     const sandbox = await openSandbox();
     await inside(sandbox, "for name in a b new; do echo more >> $name; done; rm c");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     onHost("b", "mine");
     onHost("new", "mine too");
     utimesSync(join(work, "c"), 1, 1);
-    const failure = applyWorkspace(sandbox, diff, signal);
+    const failure = applyWorkspace(sandbox, diff, { home: join(root, "home"), signal });
     await expect(failure).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     await expect(failure).rejects.toThrow(/: b, c, new\./);
     expect(["a", "b", "c", "new"].map((name) => readFileSync(join(work, name), "utf8"))).toEqual(["a", "mine", "c", "mine too"]);
@@ -368,13 +398,13 @@ describe("applyWorkspace", () => {
     mkdirSync(join(work, "d"), { mode: 0o755 });
     const sandbox = await openSandbox();
     await inside(sandbox, "chmod 700 d");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     renameSync(join(work, "d"), join(root, "old"));
     mkdirSync(join(work, "d"), { mode: 0o755 });
-    await expect(applyWorkspace(sandbox, diff, signal)).rejects.toThrow(/: d\./);
-    const later = await diffWorkspace(sandbox, { texts, signal });
+    await expect(applyWorkspace(sandbox, diff, { home: join(root, "home"), signal })).rejects.toThrow(/: d\./);
+    const later = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     chmodSync(join(work, "d"), 0o711);
-    await expect(applyWorkspace(sandbox, later, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
+    await expect(applyWorkspace(sandbox, later, { home: join(root, "home"), signal })).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     expect(statSync(join(work, "d")).mode & 0o777).toBe(0o711);
   });
 
@@ -382,14 +412,14 @@ describe("applyWorkspace", () => {
     onHost("a", "a");
     const sandbox = await openSandbox();
     await inside(sandbox, "echo more >> a; echo more > new");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     const slow = withFiles(sandbox, {
       open: (path, options) => {
         onHost("a", "mine");
         return sandbox.guest.files.open(path, options);
       },
     });
-    const failure = applyWorkspace(slow, diff, signal);
+    const failure = applyWorkspace(slow, diff, { home: join(root, "home"), signal });
     await expect(failure).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     await expect(failure).rejects.toThrow(/on the host since the diff: a\./);
     expect(readdirSync(work)).toEqual(["a"]);
@@ -399,22 +429,22 @@ describe("applyWorkspace", () => {
   it("writes nothing when the sandbox changed since the diff", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "echo one > a; echo one > b");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     await inside(sandbox, "echo two > b");
-    await expect(applyWorkspace(sandbox, diff, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
+    await expect(applyWorkspace(sandbox, diff, { home: join(root, "home"), signal })).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     expect(readdirSync(work)).toEqual([]);
   });
 
   it("writes only the content that the diff showed, though size and time agree", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "printf good > a");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     const liar = lying(sandbox);
     const { mtimeNs } = await sandbox.guest.files.stat("a", { signal });
     const evil = withFiles(liar, {
       open: (path) => Promise.resolve({ info: row(path, { mtimeNs }), content: Readable.from([Buffer.from("evil")]) }),
     });
-    await expect(applyWorkspace(evil, diff, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
+    await expect(applyWorkspace(evil, diff, { home: join(root, "home"), signal })).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     expect(readdirSync(work)).toEqual([]);
   });
 
@@ -425,7 +455,7 @@ describe("applyWorkspace", () => {
   ])("writes nothing when a file that was not shown %s", async (_what, changed) => {
     const sandbox = await openSandbox();
     await inside(sandbox, "printf '\\0bin' > a");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     const { mtimeNs } = await sandbox.guest.files.stat("a", { signal });
     const other = withFiles(sandbox, {
       open: async (path) => {
@@ -433,7 +463,7 @@ describe("applyWorkspace", () => {
         return { info, content: Readable.from([Buffer.from(text)]) };
       },
     });
-    await expect(applyWorkspace(other, diff, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
+    await expect(applyWorkspace(other, diff, { home: join(root, "home"), signal })).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     expect(readdirSync(work)).toEqual([]);
   });
 
@@ -450,8 +480,8 @@ describe("applyWorkspace", () => {
           ),
         }),
     });
-    const diff = await diffWorkspace(endless, { texts, signal });
-    await expect(applyWorkspace(endless, diff, signal)).rejects.toThrow(withCode("FILE_TOO_LARGE"));
+    const diff = await diffWorkspace(endless, { home: join(root, "home"), texts, signal });
+    await expect(applyWorkspace(endless, diff, { home: join(root, "home"), signal })).rejects.toThrow(withCode("FILE_TOO_LARGE"));
     expect(readdirSync(work)).toEqual([]);
   });
 
@@ -461,10 +491,10 @@ describe("applyWorkspace", () => {
     mkdirSync(outside);
     const sandbox = await openSandbox();
     await inside(sandbox, "echo evil > d/new");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     rmSync(join(work, "d"), { recursive: true });
     symlinkSync(outside, join(work, "d"));
-    await expect(applyWorkspace(sandbox, diff, signal)).rejects.toThrow(withCode("PATH_INVALID"));
+    await expect(applyWorkspace(sandbox, diff, { home: join(root, "home"), signal })).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     expect(readdirSync(outside)).toEqual([]);
     expect(lstatSync(join(work, "d")).isSymbolicLink()).toBe(true);
   });
@@ -476,25 +506,27 @@ describe("applyWorkspace", () => {
     writeFileSync(join(outside, "a"), "theirs");
     const sandbox = await openSandbox();
     await inside(sandbox, "echo evil > new; rm a");
-    const before = await diffWorkspace(sandbox, { texts, signal });
+    const before = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
     renameSync(work, `${work}-moved`);
     symlinkSync(outside, work);
-    await expect(applyWorkspace(sandbox, before, signal)).rejects.toThrow(withCode("PATH_INVALID"));
-    await expect(diffWorkspace(sandbox, { texts, signal })).rejects.toThrow(withCode("PATH_INVALID"));
+    await expect(applyWorkspace(sandbox, before, { home: join(root, "home"), signal })).rejects.toThrow(withCode("PATH_INVALID"));
+    await expect(diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).rejects.toThrow(withCode("PATH_INVALID"));
     expect(readdirSync(outside)).toEqual(["a"]);
     rmSync(work);
     mkdirSync(work);
-    await expect(applyWorkspace(sandbox, before, signal)).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
+    await expect(applyWorkspace(sandbox, before, { home: join(root, "home"), signal })).rejects.toThrow(withCode("WORKSPACE_CONFLICT"));
     expect(readdirSync(work)).toEqual([]);
   });
 
-  it("names what git on this machine runs by itself", async () => {
+  it("brings nothing of a repository back file by file", async () => {
     const sandbox = await openSandbox();
     await inside(
       sandbox,
-      "mkdir -p .git/hooks sub/.git/modules/m; touch .git/hooks/pre-commit .git/config .git/index; echo x > sub/.git/modules/m/config; echo y > hooks",
+      "mkdir -p .git/hooks sub/.GIT; touch .git/hooks/pre-commit .git/config .git/index sub/.GIT/config; echo y > hooks",
     );
-    expect((await apply(sandbox)).gitPrograms).toEqual([".git/config", ".git/hooks/pre-commit", "sub/.git/modules/m/config"]);
+    await apply(sandbox);
+    expect(readdirSync(work)).toEqual(["hooks", "sub"]);
+    expect(readdirSync(join(work, "sub"))).toEqual([]);
   });
 
   it("keeps a sparse file sparse", async () => {
@@ -516,8 +548,10 @@ describe("applyWorkspace", () => {
   it("stops when the signal aborts, and leaves nothing behind", async () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "echo x > a");
-    const diff = await diffWorkspace(sandbox, { texts, signal });
-    await expect(applyWorkspace(sandbox, diff, AbortSignal.abort())).rejects.toThrow(withCode("CANCELLED"));
+    const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
+    await expect(applyWorkspace(sandbox, diff, { home: join(root, "home"), signal: AbortSignal.abort() })).rejects.toThrow(
+      withCode("CANCELLED"),
+    );
     expect(readdirSync(work)).toEqual([]);
   });
 
@@ -525,7 +559,7 @@ describe("applyWorkspace", () => {
     const staging = join(work, `.belljar-${"a".repeat(20)}`);
     const sandbox = await openSandbox();
     mkdirSync(staging);
-    expect((await diffWorkspace(sandbox, { texts, signal })).changes).toEqual([]);
+    expect((await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).changes).toEqual([]);
     expect(existsSync(staging)).toBe(true);
   });
 });

@@ -88,6 +88,8 @@ it("keeps every route", async () => {
       "POST /v1/sandboxes/:id/ports: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/start: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/stop: \`toolset:sandbox\`, changes",
+      "POST /v1/sandboxes/:id/workspace-base/text: \`toolset:sandbox\`, changes",
+      "POST /v1/sandboxes/:id/workspace-base: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes: \`toolset:sandbox\`, changes",
       "PUT /v1/sandboxes/:id/network: \`toolset:sandbox\`, changes",
       "PUT /v1/secrets/:name: \`secrets\`, changes",

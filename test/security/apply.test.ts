@@ -54,22 +54,29 @@ verifies(
     const taken = await lab.sandbox({ workspace: { path: inner, mode: "copy" } });
     const writer = await lab.sandbox({ workspace: { path: project, mode: "rw" } });
     await inside(taken, FORGED.replaceAll("OUTSIDE", outside));
-    const diff = await diffWorkspace(taken, { texts, signal });
+    const diff = await diffWorkspace(taken, { home: lab.home, texts, signal });
     expect(diff.skipped.map(({ path }) => path)).toEqual(expect.arrayContaining(["pipe", "socket"]));
 
     expect(await inside(writer, `mv inner moved && ln -s ${outside} inner && readlink inner`)).toBe(`${outside}\n`);
     await cp(join(outside, "theirs"), join(inner, "copied"));
     expect(await readdir(outside)).toEqual(["copied", "theirs"]);
     await rm(join(outside, "copied"));
-    await expect(applyWorkspace(taken, diff, signal)).rejects.toThrow(expect.objectContaining({ code: "PATH_INVALID" }) as Error);
-    await expect(diffWorkspace(taken, { texts, signal })).rejects.toThrow(expect.objectContaining({ code: "PATH_INVALID" }) as Error);
+    await expect(applyWorkspace(taken, diff, { home: lab.home, signal })).rejects.toThrow(
+      expect.objectContaining({ code: "PATH_INVALID" }) as Error,
+    );
+    await expect(diffWorkspace(taken, { home: lab.home, texts, signal })).rejects.toThrow(
+      expect.objectContaining({ code: "PATH_INVALID" }) as Error,
+    );
     expect(await readdir(outside)).toEqual(["theirs"]);
 
     await rm(inner);
     await rename(join(project, "moved"), inner);
-    const { outsideLinks, gitPrograms } = await applyWorkspace(taken, await diffWorkspace(taken, { texts, signal }), signal);
+    const { outsideLinks } = await applyWorkspace(taken, await diffWorkspace(taken, { home: lab.home, texts, signal }), {
+      home: lab.home,
+      signal,
+    });
     expect(outsideLinks.map(({ path }) => path).toSorted()).toEqual(["folder", "link", "linked-folder", "up"]);
-    expect(gitPrograms).toEqual([".git/hooks/post-checkout"]);
+    expect(await readdir(inner)).not.toContain(".git");
     expect(await readdir(outside)).toEqual(["theirs"]);
     expect(await readFile(join(outside, "theirs"), "utf8")).toBe("theirs");
     expect(await readlink(join(inner, "folder"))).toBe(outside);

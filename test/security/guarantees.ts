@@ -36,6 +36,10 @@ export const GUARANTEES = {
   "programs-unchangeable": "Nobody inside, not even root, can change, replace or move Belljar's own programs under /opt/belljar.",
   "apply-stays-inside":
     "`sandbox apply` writes below the sandbox's workspace alone, whatever names, links or swapped files the sandbox makes. It writes no setuid bits, devices or attributes.",
+  "apply-loses-nothing":
+    "`sandbox apply` overwrites and deletes nothing that was changed in the folder since the sandbox was made. What it does not know to be unchanged it merges or leaves alone. It writes all or nothing, and `--undo` undoes it.",
+  "apply-asks-for-programs":
+    "`sandbox apply` writes nothing that a git repository stores. Files that git, editors, package managers or CI run or obey unasked it writes only if they are named by path.",
   "file-calls-stay-inside": "A file call follows no name, symbolic link, hard link or magic link out of the sandbox.",
   "file-calls-have-user-rights": "A file call has the rights of its user inside the sandbox, and no more.",
   "odd-names-are-names":

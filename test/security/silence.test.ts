@@ -185,7 +185,12 @@ verifies(
     await using other = home.look();
     expect(await states(other)).toEqual(seen);
     expect(await other.info(LOCAL, numb.id)).toMatchObject({ state: "unresponsive", deadline: expect.any(Date) });
-    const calls = [numb.ports(), diffWorkspace(numb, { texts: createTestTexts(), signal: NEVER }), mute.extend(60_000), mute.usage()];
+    const calls = [
+      numb.ports(),
+      diffWorkspace(numb, { home: "", texts: createTestTexts(), signal: NEVER }),
+      mute.extend(60_000),
+      mute.usage(),
+    ];
     expect(await Promise.all(calls.map(endOf))).toEqual(calls.map(() => "SANDBOX_UNRESPONSIVE"));
     await numb.extend(60_000);
     expect((await numb.usage()).phase).toBe("running");

@@ -31,6 +31,8 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     info: async () => info,
     usage: refuse,
     knownOomKills: refuse,
+    workspaceBase: refuse,
+    workspaceBaseText: refuse,
     extend: refuse,
     stop: refuse,
     start: refuse,

@@ -27,6 +27,9 @@ Without a port it is for 80 and 443. A rule may begin with methods and a scheme 
   api.example.com   *.example.com:8443   "GET+HEAD https://api.example.com/v1"
 npm, pypi, debian and github are sets of rules: belljar network sets.`;
 
+const WORKSPACE_PATHS = `Paths are as the diff shows them: files, folders, or patterns such as '*.ts' and 'src/**'.
+What git, editors, package managers or CI would run by themselves is left out unless its path is named.`;
+
 /** `belljar sandbox ...` */
 export const SANDBOX: readonly CommandSpec[] = [
   {
@@ -128,17 +131,26 @@ The first line is resync. It comes again if events were lost: list the sandboxes
   {
     name: "sandbox diff",
     summary: "Show what a sandbox changed in its workspace",
-    usage: "ID",
-    positionals: ONE,
+    usage: "ID [PATH...]",
+    positionals: { min: 1, max: 1000 },
     options: { json: JSON_OPTION },
+    details: WORKSPACE_PATHS,
     load: () => import("../commands/sandbox-diff.ts"),
   },
   {
     name: "sandbox apply",
     summary: "Show a sandbox's changes, ask, and write them back to the workspace",
-    usage: "ID",
-    positionals: ONE,
-    options: { yes: { type: "boolean", short: "y", description: "Do not ask" }, json: JSON_OPTION },
+    usage: "ID [PATH...]",
+    positionals: { min: 1, max: 1000 },
+    options: {
+      yes: { type: "boolean", short: "y", description: "Do not ask" },
+      theirs: { type: "boolean", description: "Write the sandbox's side of conflicts" },
+      ours: { type: "boolean", description: "Keep the folder's side of conflicts" },
+      undo: { type: "boolean", description: "Undo the last apply to the folder, if nobody changed since what it wrote" },
+      json: JSON_OPTION,
+    },
+    details: `${WORKSPACE_PATHS}
+What the folder has changed meanwhile is merged. What cannot be merged is a conflict: it is shown and left alone, and the exit code is 1.`,
     load: () => import("../commands/sandbox-apply.ts"),
   },
   {

@@ -1,11 +1,14 @@
 import { createInterface } from "node:readline/promises";
+import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { ApplyResult } from "../../sandbox/workspace/apply-workspace.ts";
 import { applyWorkspace } from "../../sandbox/workspace/apply-workspace.ts";
+import { undoApply } from "../../sandbox/workspace/apply/undo-apply.ts";
 import type { WorkspaceDiff } from "../../sandbox/workspace/workspace-change.ts";
 import { diffWorkspace } from "../../sandbox/workspace/workspace-diff.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
+import type { Stack } from "../compose/open-stack.ts";
 import { assertSameMachine, openStack, openTexts } from "../compose/open-stack.ts";
 import { usage } from "../usage.ts";
 import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts";
@@ -13,47 +16,82 @@ import { printJson, printLine } from "../print.ts";
 import { printable } from "../../files/printable.ts";
 import { withProgress } from "../progress.ts";
 
+const HELP = "belljar sandbox apply --help";
+
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const prefer = preferred(call);
   const isSure = isSet(call, "yes");
-  if (!isSure && !context.stdin.isTTY)
-    throw usage("stdin is no terminal, so the question cannot be asked: use --yes to write the changes", "belljar sandbox apply --help");
+  if (!isSure && !isSet(call, "undo") && !context.stdin.isTTY)
+    throw usage("stdin is no terminal, so the question cannot be asked: use --yes to write the changes", HELP);
+  const [id = "", ...paths] = call.positionals;
   await using stack = await openStack(call, context);
   assertSameMachine(stack.config);
+  if (isSet(call, "undo")) return undo(context, stack, id);
   using texts = openTexts();
-  const sandbox = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
-  const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, { texts, signal: context.signal }));
+  const sandbox = await stack.sandboxes.get(LOCAL, id);
+  const { home } = stack.config;
+  const options = { home, texts, paths, prefer, signal: context.signal };
+  const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, options));
   show(call, context, diff);
-  if (diff.changes.length === 0) return 0;
+  const exitCode = diff.conflicts.length === 0 ? 0 : 1;
+  if (diff.changes.length + diff.settled.length === 0) return exitCode;
   if (!isSure && !(await confirm(context, diff))) return 1;
-  const result = await withProgress(context.stderr, "Writing", applyWorkspace(sandbox, diff, context.signal));
+  const result = await withProgress(context.stderr, "Writing", applyWorkspace(sandbox, diff, { home, signal: context.signal }));
   report(context, diff, result);
+  return exitCode;
+}
+
+function preferred(call: CommandCall): "theirs" | "ours" | undefined {
+  const [theirs, ours, undoes] = [isSet(call, "theirs"), isSet(call, "ours"), isSet(call, "undo")];
+  if (theirs && ours) throw usage("--theirs and --ours exclude each other", HELP);
+  if (undoes && (theirs || ours || call.positionals.length > 1))
+    throw usage("--undo undoes the whole last apply: it takes neither paths nor --theirs or --ours", HELP);
+  if (theirs) return "theirs";
+  return ours ? "ours" : undefined;
+}
+
+/** An ended sandbox's apply can be undone too. */
+async function undo({ stderr }: CommandContext, { config, sandboxes }: Stack, id: string): Promise<number> {
+  const { workspace } = await sandboxes.info(LOCAL, id);
+  if (!workspace) throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${id} has no workspace`);
+  const { hostPath, sandboxId, undone } = await undoApply(workspace.path, config.home);
+  printLine(stderr, `${hostPath}: undid ${undone} change(s) of sandbox ${sandboxId}`);
   return 0;
 }
 
 function show(call: CommandCall, { stdout, stderr }: CommandContext, diff: WorkspaceDiff): void {
+  const isEmpty = diff.changes.length + diff.conflicts.length + diff.held.length + diff.settled.length === 0;
   if (isSet(call, "json")) printJson(stdout, toDiffReport(diff));
-  else if (diff.changes.length === 0) printLine(stderr, "Nothing has changed.");
+  else if (isEmpty) printLine(stderr, "Nothing has changed.");
   stdout.write(isSet(call, "json") ? "" : renderDiff(diff));
 }
 
-async function confirm({ stdin, stderr, signal }: CommandContext, { changes, hostPath }: WorkspaceDiff): Promise<boolean> {
+async function confirm(
+  { stdin, stderr, signal }: CommandContext,
+  { changes, conflicts, settled, hostPath }: WorkspaceDiff,
+): Promise<boolean> {
+  const left = conflicts.length > 0 ? `, and leave ${conflicts.length} conflict(s) alone` : "";
+  const kept = settled.length > 0 ? `, and keep your side of ${settled.length} conflict(s)` : "";
   const lines = createInterface({ input: stdin, output: stderr });
   try {
-    const answer = await lines.question(`Write ${changes.length} change(s) to ${hostPath}? [y/N] `, { signal });
+    const answer = await lines.question(`Write ${changes.length} change(s) to ${hostPath}${left}${kept}? [y/N] `, { signal });
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();
   }
 }
 
-function report(
-  { stderr }: CommandContext,
-  { hostPath }: WorkspaceDiff,
-  { written, removed, outsideLinks, gitPrograms }: ApplyResult,
-): void {
-  printLine(stderr, `${hostPath}: ${written} written, ${removed} removed`);
+function report({ stderr }: CommandContext, diff: WorkspaceDiff, { written, removed, outsideLinks }: ApplyResult): void {
+  const { hostPath, conflicts, held } = diff;
+  printLine(stderr, `${hostPath}: ${written} written, ${removed} removed. To undo it: belljar sandbox apply --undo ${diff.sandboxId}`);
   for (const { path, target } of outsideLinks)
     printLine(stderr, `Note: the link ${printable(path)} leads out of the workspace, to ${printable(target)}`);
-  for (const path of gitPrograms)
-    printLine(stderr, `Note: git may run commands from ${printable(path)}: check it before you use git in that folder`);
+  for (const { change, reason } of held)
+    printLine(stderr, `Left out: ${printable(change.path)}, ${reason}. Look at it, and name it to write it`);
+  for (const { change, reason } of conflicts) printLine(stderr, `Conflict: ${printable(change.path)}, ${reason}`);
+  if (conflicts.length > 0)
+    printLine(
+      stderr,
+      "Conflicts are left alone: --theirs writes the sandbox's side of them, --ours keeps yours; name paths for some of them",
+    );
 }

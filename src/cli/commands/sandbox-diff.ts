@@ -8,11 +8,13 @@ import { printJson } from "../print.ts";
 import { withProgress } from "../progress.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const [id = "", ...paths] = call.positionals;
   await using stack = await openStack(call, context);
   assertSameMachine(stack.config);
   using texts = openTexts();
-  const sandbox = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
-  const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, { texts, signal: context.signal }));
+  const sandbox = await stack.sandboxes.get(LOCAL, id);
+  const options = { home: stack.config.home, texts, paths, signal: context.signal };
+  const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, options));
   if (isSet(call, "json")) printJson(context.stdout, toDiffReport(diff));
   else context.stdout.write(renderDiff(diff));
   return 0;

@@ -1,4 +1,5 @@
-import { cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { Workspace } from "../runtime.ts";
@@ -25,8 +26,9 @@ export class SandboxPaths {
     for (const path of ["home", "root", "tmp", "run/belljar", "etc", "var/tmp"]) mkdirSync(join(this.root, path), { recursive: true });
     const home = join(this.root, "home/user");
     if (workspace?.mode === "rw") symlinkSync(workspace.path, home);
-    else if (workspace) cpSync(workspace.path, home, { recursive: true, verbatimSymlinks: true });
     else mkdirSync(home);
+    // As a layer shows it: with the times, which Node's own copy rounds.
+    if (workspace && workspace.mode !== "rw") execFileSync("cp", ["-a", `${workspace.path}/.`, home]);
     symlinkSync("home/user", join(this.root, "workspace"));
   }
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { ListeningPort, PortLink } from "../../network/ports/port-link.ts";
 import type { Isolation, IsolationCheck, Usage } from "../../runtime/runtime.ts";
+import type { BaseAnswer, BaseEntry } from "../workspace/base/base-entry.ts";
 import { dateField, limitName, schemaOf, textsSchema } from "./fields.ts";
 import { sandboxSchema } from "./sandbox-schema.ts";
 
@@ -54,6 +55,32 @@ export const portLinkSchema = schemaOf<PortLink>()({
 const listeningPort = schemaOf<ListeningPort>()({ port: z.number(), address: z.string(), uid: z.number() });
 
 export const portsSchema = z.object({ listening: z.array(listeningPort).readonly(), links: z.array(portLinkSchema).readonly() });
+
+const whole = z.codec(z.string().regex(/^-?[0-9]{1,20}$/), z.bigint(), { decode: (text) => BigInt(text), encode: String });
+const bytes = z.codec(z.base64(), z.instanceof(Buffer), {
+  decode: (text) => Buffer.from(text, "base64"),
+  encode: (buffer) => buffer.toString("base64"),
+});
+
+const baseEntry = schemaOf<BaseEntry>()({
+  key: z.string().describe("Path below the workspace, a character for each byte"),
+  type: z.enum(["file", "directory", "link", "other"]),
+  size: z.number(),
+  mode: z.number(),
+  mtimeNs: whole,
+  ctimeNs: whole,
+  inode: whole,
+  target: bytes.optional().describe("Text of a link, base64"),
+  blob: z.string().optional().describe("Git's name of the content, where the file was as git's index has it"),
+});
+
+export const workspaceBaseSchema = schemaOf<BaseAnswer>()({
+  startedNs: whole.optional().describe("Time of the host's files when the sandbox was made"),
+  isComplete: z.boolean().describe("Whether the whole folder was listed: what the list does not have was not there"),
+  entries: z.array(baseEntry).readonly(),
+});
+
+export const workspaceTextSchema = z.object({ text: bytes.optional().describe("base64. Absent where none was kept") });
 
 export const environmentSchema = z.object({ env: textsSchema });
 

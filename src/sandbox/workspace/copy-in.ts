@@ -58,7 +58,7 @@ async function isGuestFolder(sandbox: Sandbox, path: string, options: CopyOption
 
 async function copyFolder(copy: FolderCopy): Promise<CopyResult> {
   const { sandbox, options, folder, to } = copy;
-  const entries = [...(await folder.walk(MAX_ENTRIES))].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const entries = [...(await folder.walk({ maxEntries: MAX_ENTRIES }))].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const of = (type: HostEntry["type"]) => entries.filter(([, entry]) => entry.type === type);
   await sandbox.guest.files.makeDirectory(to, { ...call(options), parents: true });
   for (const [key] of of("directory")) await sandbox.guest.files.makeDirectory(inside(to, key), { ...call(options), parents: true });

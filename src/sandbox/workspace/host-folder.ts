@@ -1,14 +1,13 @@
 import { constants } from "node:fs";
-import { chmod, lchown, lstat, lutimes, mkdir, open, readdir, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
+import { chmod, lchown, link, lstat, lutimes, mkdir, open, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../files/file-error.ts";
-import { mapLimit } from "../../async/map-limit.ts";
 import type { Entry, HostEntry } from "./entry.ts";
-import { isStagingName } from "./staging-name.ts";
-import { assertRelativePath, fromHost, fromKey, showPath, toKey } from "./entry.ts";
+import { assertRelativePath, fromHost, showPath } from "./entry.ts";
+import { walkHostFolder } from "./walk-host-folder.ts";
+import type { WalkOptions } from "./walk-host-folder.ts";
 
-const PARALLEL = 16;
 const SLASH = Buffer.from("/");
 const IS_LINUX = process.platform === "linux";
 /** Opens a place without any right to what lies there; Node has no name for it. */
@@ -39,17 +38,13 @@ export class HostFolder {
   }
 
   /** Everything below, by key; links are not followed. Throws `FILE_TOO_LARGE` past `maxEntries`. */
-  async walk(maxEntries: number): Promise<Map<string, HostEntry>> {
-    const entries = new Map<string, HostEntry>();
-    let folders = [""];
-    while (folders.length > 0) {
-      const found = await mapLimit(folders, PARALLEL, (folder) => this.#children(folder));
-      for (const [key, entry] of found.flat()) entries.set(key, entry);
-      if (entries.size > maxEntries)
-        throw new BelljarError("FILE_TOO_LARGE", `${this.root} holds more than ${maxEntries} entries: too many to compare`);
-      folders = found.flat().flatMap(([key, entry]) => (entry.type === "directory" ? [key] : []));
+  async walk(options: WalkOptions): Promise<Map<string, HostEntry>> {
+    const root = await this.#openRoot();
+    try {
+      return await walkHostFolder(root.fd, { path: this.root, ...options });
+    } finally {
+      await root.close();
     }
-    return entries;
   }
 
   /** The caller closes it. */
@@ -76,6 +71,31 @@ export class HostFolder {
     return this.#at(from, (source) => this.#at(to, (target) => rename(source, target)));
   }
 
+  /**
+   * Gives a file or link that lies at `from` its place at `to`, where nothing may lie: `FILE_EXISTS`. So nothing is ever overwritten by it.
+   * Where the file system has no hard links, somebody who is quicker by microseconds is overwritten.
+   */
+  async place(from: Buffer, to: Buffer): Promise<void> {
+    try {
+      await this.#at(from, (source) => this.#at(to, (target) => link(source, target)));
+    } catch (cause) {
+      if (!hasNoHardLinks(cause)) throw cause;
+      if (await this.stat(to)) throw new BelljarError("FILE_EXISTS", `${this.root}/${showPath(to)} exists already`, { cause });
+      return this.rename(from, to);
+    }
+    await this.remove(from);
+  }
+
+  /** To a path of the host's. False when that is on another file system. */
+  moveOut(from: Buffer, to: string): Promise<boolean> {
+    return this.#at(from, (place) => isMoved(rename(place, to)));
+  }
+
+  /** The way back. */
+  moveIn(from: string, to: Buffer): Promise<boolean> {
+    return this.#at(to, (place) => isMoved(rename(from, place)));
+  }
+
   /** A file, a link or an empty folder; one that is gone already, alone or with the folder above it, is no error. */
   async remove(path: Buffer): Promise<void> {
     await using folder = await this.#openParent(path);
@@ -83,6 +103,19 @@ export class HostFolder {
     const place = this.#placeIn(folder, path);
     const found = await ifPresent(showPath(path), lstat(place));
     if (found) await ifPresent(showPath(path), found.isDirectory() ? rmdir(place) : unlink(place));
+  }
+
+  /** False when something lies in it. Rejects when it is no folder. */
+  removeFolder(path: Buffer): Promise<boolean> {
+    return this.#at(path, async (place) => {
+      try {
+        await rmdir(place);
+        return true;
+      } catch (cause) {
+        if (["ENOTEMPTY", "EEXIST"].includes(errnoOf(cause) ?? "")) return false;
+        throw cause;
+      }
+    });
   }
 
   /** Not for links, which have no mode. */
@@ -96,7 +129,7 @@ export class HostFolder {
   }
 
   setTime(path: Buffer, { mtimeNs }: Entry): Promise<void> {
-    const seconds = Number(mtimeNs / 1_000_000n) / 1000;
+    const seconds = Number(mtimeNs / 1_000n) / 1_000_000;
     return this.#at(path, (place) => lutimes(place, seconds, seconds));
   }
 
@@ -153,22 +186,6 @@ export class HostFolder {
     return Buffer.concat([this.#root, SLASH, path]);
   }
 
-  async #children(key: string): Promise<readonly (readonly [string, HostEntry])[]> {
-    const path = fromKey(key);
-    const parent = key === "" ? await this.#openRoot() : await this.#openParent(path);
-    await using folder = key === "" || !parent ? parent : await this.#enter(parent, path);
-    if (!folder) throw notAFolder(path);
-    const itself = Buffer.from(key === "" ? "." : `${key}/.`, "latin1");
-    const names = await this.#named(path, readdir(this.#placeIn(folder, itself), { encoding: "buffer" }));
-    const kept = key === "" ? names.filter((name) => !isStagingName(toKey(name))) : names;
-    const entries = await mapLimit(kept, PARALLEL, async (name) => {
-      const below = key === "" ? name : Buffer.concat([path, SLASH, name]);
-      const entry = await this.#entryAt(this.#placeIn(folder, below), below);
-      return entry ? [[toKey(below), entry] as const] : [];
-    });
-    return entries.flat();
-  }
-
   async #entryAt(place: Buffer, path: Buffer): Promise<HostEntry | undefined> {
     const stats = await ifPresent(showPath(path), lstat(place, { bigint: true }));
     if (!stats?.isSymbolicLink()) return stats && fromHost(stats);
@@ -193,6 +210,20 @@ export class HostFolder {
       throw fileError(shown, cause);
     }
   }
+}
+
+async function isMoved(move: Promise<void>): Promise<boolean> {
+  try {
+    await move;
+    return true;
+  } catch (cause) {
+    if (errnoOf(cause) === "EXDEV") return false;
+    throw cause;
+  }
+}
+
+function hasNoHardLinks(cause: unknown): boolean {
+  return cause instanceof BelljarError && ["EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOSYS", "EMLINK"].includes(errnoOf(cause.cause) ?? "");
 }
 
 function notAFolder(path: Buffer): BelljarError {

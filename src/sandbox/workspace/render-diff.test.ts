@@ -5,7 +5,15 @@ import type { WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 
 const entry = (type: Entry["type"], size = 3, mode = 0o644) => ({ type, size, mode }) as Entry & HostEntry;
 const render = (changes: readonly Partial<WorkspaceChange>[], skipped: WorkspaceDiff["skipped"] = []) =>
-  renderDiff({ sandboxId: "id", hostPath: "/host", changes: changes as readonly WorkspaceChange[], skipped });
+  renderDiff({
+    sandboxId: "id",
+    hostPath: "/host",
+    changes: changes as readonly WorkspaceChange[],
+    conflicts: [],
+    held: [],
+    settled: [],
+    skipped,
+  });
 
 it.each([
   ["a new folder with a slash", { kind: "added", path: "d", guest: entry("directory") }, "A d/\n"],

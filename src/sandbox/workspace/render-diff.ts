@@ -1,4 +1,4 @@
-import { printableText } from "../../files/printable.ts";
+import { printable, printableText } from "../../files/printable.ts";
 import type { WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 
 const LETTERS = { added: "A", modified: "M", removed: "D", type_changed: "T", mode_changed: "m" } as const satisfies Record<
@@ -8,10 +8,25 @@ const LETTERS = { added: "A", modified: "M", removed: "D", type_changed: "T", mo
 
 /** For a terminal: names, then patches. What a sandbox wrote cannot steer the terminal. */
 export function renderDiff(diff: WorkspaceDiff): string {
-  const names = diff.changes.map((change) => `${LETTERS[change.kind]} ${change.path}${describe(change)}\n`);
+  const names = diff.changes.map((change) => `${nameChange(change)}\n`);
+  const conflicts = diff.conflicts.map(({ change, reason }) => `C ${change.path}: ${reason}\n`);
+  const held = diff.held.map(({ change, reason }) => `! ${change.path}: left out unless it is named, ${reason}\n`);
   const skipped = diff.skipped.map(({ path, reason }) => `! ${path}: left out, ${reason}\n`);
-  const patches = diff.changes.flatMap(({ patch }) => (patch === undefined ? [] : ["\n", printableText(patch)]));
-  return [...names, ...skipped, ...patches].join("");
+  return [...names, ...conflicts, ...held, ...skipped, ...renderPatches(diff)].join("");
+}
+
+function nameChange(change: WorkspaceChange): string {
+  return `${LETTERS[change.kind]} ${change.path}${describe(change)}${change.merged ? " (merged with the changes outside)" : ""}`;
+}
+
+function renderPatches({ changes, conflicts, held }: WorkspaceDiff): readonly string[] {
+  const marked = [...conflicts.map((one) => ({ ...one, what: "conflict" })), ...held.map((one) => ({ ...one, what: "left out" }))];
+  return [
+    ...changes.flatMap(({ patch }) => (patch === undefined ? [] : ["\n", printableText(patch)])),
+    ...marked.flatMap(({ change, what }) =>
+      change.patch === undefined ? [] : [`\n# ${what}: ${printable(change.path)}\n`, printableText(change.patch)],
+    ),
+  ];
 }
 
 /** Plain JSON, for `--json`. */
@@ -19,16 +34,23 @@ export function toDiffReport(diff: WorkspaceDiff): unknown {
   return {
     sandbox: diff.sandboxId,
     workspace: diff.hostPath,
-    changes: diff.changes.map(({ kind, path, patch, isBinary, guest, host }) => ({
-      kind,
-      path,
-      type: (guest ?? host)?.type,
-      size: guest?.size,
-      mode: guest?.mode,
-      binary: isBinary,
-      patch,
-    })),
+    changes: diff.changes.map(toReport),
+    conflicts: diff.conflicts.map(({ change, reason }) => ({ ...toReport(change), reason })),
+    held: diff.held.map(({ change, reason }) => ({ ...toReport(change), reason })),
     skipped: diff.skipped,
+  };
+}
+
+function toReport({ kind, path, patch, isBinary, merged, guest, host }: WorkspaceChange): object {
+  return {
+    kind,
+    path,
+    type: (guest ?? host)?.type,
+    size: guest?.size,
+    mode: guest?.mode,
+    binary: isBinary,
+    merged: merged && true,
+    patch,
   };
 }
 

@@ -3,6 +3,7 @@ import { createStagingName } from "./staging-name.ts";
 
 /** Files on their way into a host folder: complete before the first of them is moved to its place. */
 export interface Staging extends AsyncDisposable {
+  readonly root: string;
   /** A path for one more file, new and unique. */
   next(): Buffer;
 }
@@ -13,6 +14,7 @@ export async function openStaging(folder: HostFolder): Promise<Staging> {
   await folder.makeDirectory(Buffer.from(root));
   const given: Buffer[] = [];
   return {
+    root,
     next: () => {
       const path = Buffer.from(`${root}/${given.length}`);
       given.push(path);

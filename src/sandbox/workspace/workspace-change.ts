@@ -2,18 +2,35 @@ import { BelljarError } from "../../errors.ts";
 import type { Entry, HostEntry } from "./entry.ts";
 import { fromKey, showPath } from "./entry.ts";
 
-/** What a sandbox made of its workspace, against the host's folder as it is now. */
+/** What a sandbox made of its workspace, and what of it can be written to the host's folder as that is now. */
 export interface WorkspaceDiff {
   readonly sandboxId: string;
   readonly hostPath: string;
-  /** Ordered by path. */
+  /** What `applyWorkspace` writes, ordered by path. */
   readonly changes: readonly WorkspaceChange[];
+  /** What the host's folder changed too, or may have changed. It is left alone. */
+  readonly conflicts: readonly WorkspaceConflict[];
+  /** What programs of the host run or obey unasked. It is left out unless it is named. */
+  readonly held: readonly HeldChange[];
+  /** Conflicts that the caller decided for the host's side. */
+  readonly settled: readonly WorkspaceChange[];
   /** What cannot be brought back, each with its reason: sockets, devices, what the sandbox's user may not read. */
   readonly skipped: readonly SkippedEntry[];
 }
 
 export interface SkippedEntry {
   readonly path: string;
+  readonly reason: string;
+}
+
+export interface WorkspaceConflict {
+  readonly change: WorkspaceChange;
+  readonly reason: string;
+}
+
+export interface HeldChange {
+  readonly change: WorkspaceChange;
+  /** What runs it. */
   readonly reason: string;
 }
 
@@ -32,8 +49,14 @@ interface ChangeText {
   /** A unified diff, for text of a moderate size. */
   readonly patch?: string;
   readonly isBinary?: boolean;
-  /** Of the content that the patch shows: what is applied is what was seen. */
+  /** Of the sandbox's content that the patch shows: what is applied is what was seen. */
   readonly sha256?: string;
+  /** What is written in place of the sandbox's content: that, with the host's own changes. */
+  readonly merged?: Buffer;
+  /** It was a conflict, which the caller decided for the sandbox's side. */
+  readonly isForced?: boolean;
+  /** The sandbox's entry where `guest` was merged. */
+  readonly unmerged?: Entry;
 }
 
 /** A file that the sandbox's user may not read is named, and the rest goes on. */

@@ -3,11 +3,17 @@ import type { FileInfo } from "../../runtime/guest/guest.ts";
 import type { Texts } from "../../text/texts.ts";
 import { mapLimit } from "../../async/map-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { openAppliedFolder } from "./apply/applied-folder.ts";
 import { hashGuestFile, hashHostFile, insidePath } from "./compare-content.ts";
 import type { Entry, HostEntry } from "./entry.ts";
 import { fromGuest, fromKey, parentKey, showPath } from "./entry.ts";
+import { isGitStore, isInGit } from "./git-name.ts";
 import { readGuestTree } from "./guest-tree.ts";
+import { holdBack } from "./hold-back.ts";
 import { HostFolder } from "./host-folder.ts";
+import { judgeChanges } from "./judge-changes.ts";
+import { selectPaths } from "./select-paths.ts";
+import type { Selection } from "./select-paths.ts";
 import type { SkippedEntry, WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 import { orUnreadable } from "./workspace-change.ts";
 import { addPatches } from "./workspace-patches.ts";
@@ -17,15 +23,21 @@ const MAX_ENTRIES = 500_000;
 const PARALLEL = 4;
 
 export interface DiffOptions {
+  /** The home of Belljar of whoever compares: it knows what was applied before. */
+  readonly home: string;
   readonly texts: Texts;
   readonly signal: AbortSignal;
+  /** Only these, as `selectPaths` reads them. */
+  readonly paths?: readonly string[];
+  /** Decides all conflicts: for the sandbox's side or for the host's. */
+  readonly prefer?: "theirs" | "ours" | undefined;
 }
 
 /**
- * Compares `/home/user`, as its user sees it, with the workspace on the host. Links are compared, never followed.
- * Nothing for mode `ro`; `WORKSPACE_INVALID` for `rw`, whose changes are on the host already, and without a workspace.
+ * Compares a sandbox's workspace, as its user sees it, with the folder on the host and with how that was when the sandbox was made. Links are
+ * compared, never followed. Nothing for mode `ro`; `WORKSPACE_INVALID` for `rw`, whose changes are on the host already, and without a workspace.
  */
-export async function diffWorkspace(sandbox: Sandbox, { texts, signal }: DiffOptions): Promise<WorkspaceDiff> {
+export async function diffWorkspace(sandbox: Sandbox, options: DiffOptions): Promise<WorkspaceDiff> {
   const { workspace } = await sandbox.info();
   if (!workspace)
     throw new BelljarError(
@@ -34,13 +46,15 @@ export async function diffWorkspace(sandbox: Sandbox, { texts, signal }: DiffOpt
     );
   if (workspace.mode === "rw")
     throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${sandbox.id} writes to ${workspace.path} itself: its changes are there already`);
-  const empty = { sandboxId: sandbox.id, hostPath: workspace.path, changes: [], skipped: [] };
-  return workspace.mode === "ro" ? empty : compare({ sandbox, folder: new HostFolder(workspace.path), texts, signal });
+  const empty = { sandboxId: sandbox.id, hostPath: workspace.path, changes: [], conflicts: [], held: [], settled: [], skipped: [] };
+  const selection = selectPaths(options.paths ?? []);
+  return workspace.mode === "ro" ? empty : compare({ ...options, sandbox, folder: new HostFolder(workspace.path), selection });
 }
 
 interface Comparison extends DiffOptions {
   readonly sandbox: Sandbox;
   readonly folder: HostFolder;
+  readonly selection: Selection;
 }
 
 interface Pair {
@@ -50,19 +64,40 @@ interface Pair {
 }
 
 async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
-  const { sandbox, folder, signal } = comparison;
+  const { sandbox, folder, home, signal } = comparison;
   const [host, guest] = await Promise.all([
-    folder.walk(MAX_ENTRIES),
+    folder.walk({ maxEntries: MAX_ENTRIES, signal }),
     readGuestTree(sandbox, INSIDE.userHome, { signal, maxEntries: MAX_ENTRIES }),
   ]);
-  const pairs = pairUp(host, guest);
+  const pairs = pairUp(host, guest).filter(({ key }) => isCompared(comparison, key));
   const compared = await mapLimit(pairs, PARALLEL, (pair) => orUnreadable(pair.key, () => comparePair(comparison, pair)));
   const changes = compared.flatMap((change) => (change && "kind" in change ? [change] : []));
   const { removed, unreadable } = await confirmRemoved(comparison, changes);
-  const kept = changes.filter((change) => change.kind !== "removed" || removed.has(change.key));
-  const shown = await addPatches(comparison, kept);
-  const skipped = [...unusable(guest), ...[...compared, ...shown].filter(isSkipped), ...unreadable];
-  return { sandboxId: sandbox.id, hostPath: folder.root, changes: shown.filter((change) => "kind" in change), skipped };
+  const real = changes.filter((change) => change.kind !== "removed" || removed.has(change.key));
+  const applied = await openAppliedFolder(home, folder.root).applied(sandbox.id);
+  const { conflicts, settled, ...judged } = await judgeChanges({ ...comparison, base: sandbox, applied, host }, real);
+  const { free, held } = await holdBack(comparison, judged.changes);
+  const named = [...held, ...conflicts];
+  const shown = await addPatches(comparison, [...free, ...named.map(({ change }) => change)]);
+  const patched = new Map(shown.flatMap((change) => ("kind" in change ? [[change.key, change] as const] : [])));
+  const withPatch = <Named extends { readonly change: WorkspaceChange }>(one: Named): Named => ({
+    ...one,
+    change: patched.get(one.change.key) ?? one.change,
+  });
+  return {
+    sandboxId: sandbox.id,
+    hostPath: folder.root,
+    changes: free.flatMap(({ key }) => patched.get(key) ?? []),
+    conflicts: conflicts.map(withPatch),
+    held: held.map(withPatch),
+    settled,
+    skipped: [...unusable(guest), ...[...compared, ...shown].filter(isSkipped), ...unreadable],
+  };
+}
+
+/** A repository's own files make sense together alone: only what is named of them is looked at, never what it stores. */
+function isCompared({ selection }: Comparison, key: string): boolean {
+  return isInGit(key) ? selection.isNamed(key) && !isGitStore(key) : selection.isAsked(key);
 }
 
 function isSkipped(result: WorkspaceChange | SkippedEntry | undefined): result is SkippedEntry {

@@ -2,17 +2,17 @@ import { isUtf8 } from "node:buffer";
 import { BelljarError } from "../../errors.ts";
 import type { Texts } from "../../text/texts.ts";
 import type { Sandbox } from "../sandbox.ts";
-import { hashOf, insidePath } from "./compare-content.ts";
+import { hashOf } from "./compare-content.ts";
 import type { Entry } from "./entry.ts";
 import { fromKey, showPath } from "./entry.ts";
 import type { HostFolder } from "./host-folder.ts";
+import { readGuestFile, readHostFile } from "./read-sides.ts";
 import type { SkippedEntry, WorkspaceChange } from "./workspace-change.ts";
 import { orUnreadable } from "./workspace-change.ts";
 
 /** Larger files are named, not shown. */
 const MAX_FILE_BYTES = 256 * 1024;
 const MAX_TOTAL_BYTES = 8 * 1024 * 1024;
-const NOTHING = Buffer.alloc(0);
 
 export interface PatchSources {
   readonly sandbox: Sandbox;
@@ -46,8 +46,9 @@ function fileBytes(entry: Entry | undefined): number {
 }
 
 async function addPatch(sources: PatchSources, change: WorkspaceChange): Promise<WorkspaceChange> {
-  const [before, after] = await Promise.all([readHost(sources, change), readGuest(sources, change)]);
-  const sha256 = change.guest?.type === "file" ? { sha256: hashOf(after) } : {};
+  const [before, inside] = await Promise.all([readHostFile(sources, change), readGuestFile(sources, change)]);
+  const sha256 = change.guest?.type === "file" ? { sha256: hashOf(inside) } : {};
+  const after = change.merged ?? inside;
   if (!isText(before) || !isText(after)) return { ...change, ...sha256, isBinary: true };
   const patch = await diff(sources, change, { before, after });
   return { ...change, ...sha256, ...(patch !== undefined && patch !== "" && { patch }) };
@@ -71,22 +72,4 @@ async function diff(
 
 function isText(bytes: Buffer): boolean {
   return !bytes.includes(0) && isUtf8(bytes);
-}
-
-async function readHost({ folder }: PatchSources, { key, host }: WorkspaceChange): Promise<Buffer> {
-  if (host?.type !== "file") return NOTHING;
-  const file = await folder.openFile(fromKey(key));
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(host.size), 0, host.size, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
-}
-
-async function readGuest({ sandbox, signal }: PatchSources, { key, guest, path }: WorkspaceChange): Promise<Buffer> {
-  if (guest?.type !== "file") return NOTHING;
-  const content = await sandbox.guest.files.read(insidePath(key), { limit: guest.size, maxBytes: guest.size, signal });
-  if (content.length === guest.size) return content;
-  throw new BelljarError("WORKSPACE_CONFLICT", `${path} changes in the sandbox while it is compared: stop what writes it and try again`);
 }

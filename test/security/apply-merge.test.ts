@@ -1,0 +1,130 @@
+import { execFileSync } from "node:child_process";
+import { chmod, cp, lstat, mkdir, readFile, readdir, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect } from "vitest";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { applyWorkspace } from "../../src/sandbox/workspace/apply-workspace.ts";
+import { undoApply } from "../../src/sandbox/workspace/apply/undo-apply.ts";
+import { diffWorkspace } from "../../src/sandbox/workspace/workspace-diff.ts";
+import { openSecretLab } from "../support/secret-lab.ts";
+import { createTestTexts } from "../support/test-texts.ts";
+import { verifies } from "./verifies.ts";
+
+const signal = AbortSignal.timeout(120_000);
+const texts = createTestTexts();
+
+async function inside(sandbox: Sandbox, script: string): Promise<void> {
+  const { stderr, exitCode } = await sandbox.guest.run({ argv: ["bash", "-ec", script], timeoutMs: 30_000, signal });
+  expect(stderr.toString()).toBe("");
+  expect(exitCode).toBe(0);
+}
+
+/** A project that a sandbox may read, and a sandbox whose view of it is listed. */
+async function openProject(files: Readonly<Record<string, string>>) {
+  const lab = await openSecretLab();
+  const project = join(dirname(lab.home), "project");
+  const put = async (path: string, content: string): Promise<void> => {
+    await mkdir(dirname(join(project, path)), { recursive: true });
+    // As editors save.
+    await writeFile(join(project, `${path}~`), content);
+    await rename(join(project, `${path}~`), join(project, path));
+  };
+  for (const [path, content] of Object.entries(files)) await put(path, content);
+  execFileSync("git", ["init", "-q"], { cwd: project });
+  execFileSync("chmod", ["-R", "a+rwX", project]);
+  const sandbox = await lab.sandbox({ workspace: { path: project, mode: "copy" } });
+  expect(await sandbox.workspaceBase([])).toMatchObject({ isComplete: true });
+  const { home } = lab;
+  return {
+    project,
+    sandbox,
+    put,
+    read: (path: string) => readFile(join(project, path), "utf8"),
+    home,
+    diff: (paths: readonly string[] = []) => diffWorkspace(sandbox, { home, texts, signal, paths }),
+    async apply(paths: readonly string[] = []) {
+      const diff = await diffWorkspace(sandbox, { home, texts, signal, paths });
+      await applyWorkspace(sandbox, diff, { home, signal });
+      return diff;
+    },
+    async [Symbol.asyncDispose]() {
+      await lab[Symbol.asyncDispose]();
+    },
+  };
+}
+
+verifies(
+  "apply-loses-nothing",
+  async () => {
+    const before = { both: "1\n2\n3\n4\n5\n", same: "1\n", gone: "1\n", seen: "1\n", "folder/kept": "1\n" };
+    await using project = await openProject(before);
+    const { sandbox, put, read } = project;
+    // The names that the sandbox looked for, and the files that it read, are those that it sees from here on.
+    await inside(sandbox, "cat seen; test ! -e new; sed -i s/2/two/ both; echo theirs > same; rm gone; rm -r folder; echo theirs > added");
+    await put("both", "1\n2\n3\n4\nfive\n");
+    for (const path of ["same", "gone", "seen", "new", "added", "folder/kept", "folder/new"]) await put(path, "mine\n");
+
+    // What the sandbox has in place of the folder would lose all of that.
+    const copied = join(dirname(project.home), "copied");
+    await cp(project.project, copied, { recursive: true });
+    const theirs = await sandbox.guest.run({ argv: ["tar", "-c", "--exclude=.git", "."], maxOutputBytes: 1_000_000, signal });
+    execFileSync("tar", ["-x", "--overwrite", "-C", copied], { input: theirs.stdout });
+    expect(await readFile(join(copied, "same"), "utf8")).toBe("theirs\n");
+
+    const { conflicts, changes } = await project.apply();
+    expect(changes.map(({ path }) => path)).toEqual(["both"]);
+    expect(conflicts.map(({ change }) => change.path)).toEqual(["added", "folder/kept", "gone", "same"]);
+    expect(await read("both")).toBe("1\ntwo\n3\n4\nfive\n");
+    for (const path of ["same", "gone", "seen", "new", "added", "folder/kept", "folder/new"]) expect(await read(path)).toBe("mine\n");
+    await undoApply(project.project, project.home);
+    expect(await read("both")).toBe("1\n2\n3\n4\nfive\n");
+  },
+  180_000,
+);
+
+verifies(
+  "apply-asks-for-programs",
+  async () => {
+    await using project = await openProject({ "package.json": '{"scripts":{"test":"true"}}', a: "1\n" });
+    const { project: folder, sandbox } = project;
+    const config = await project.read(".git/config");
+    const ran = join(dirname(project.home), "ran");
+    await inside(
+      sandbox,
+      `mkdir -p .git/hooks .GIT .vscode .github/workflows .husky; printf '#!/bin/sh\\ntouch ${ran}\\n' > .git/hooks/post-checkout
+       chmod 755 .git/hooks/post-checkout; cp .git/hooks/post-checkout .husky/pre-commit; printf '[core]\\n\\tfsmonitor = touch ${ran}\\n' > .git/config
+       cp .git/config .GIT/config; echo ref: refs/heads/theirs > .git/HEAD; echo '{}' > .vscode/tasks.json; echo 'on: push' > .github/workflows/x.yml
+       echo 'touch ${ran}' > .envrc; echo '{"scripts":{"test":"true","postinstall":"touch ${ran}"}}' > package.json; echo 2 >> a; ln -s hooks .idea`,
+    );
+    const attack = join(dirname(project.home), "attack");
+    await cp(folder, attack, { recursive: true });
+    execFileSync("tar", ["-x", "--no-same-owner", "-C", attack], {
+      input: (await sandbox.guest.run({ argv: ["tar", "-c", ".git/config"], signal })).stdout,
+    });
+    execFileSync("git", ["status"], { cwd: attack, stdio: "ignore" });
+    expect((await lstat(ran)).isFile()).toBe(true);
+    execFileSync("rm", [ran]);
+
+    const { changes, held } = await project.apply();
+    expect(changes.map(({ path }) => path)).toEqual([".github", ".github/workflows", ".husky", ".vscode", "a"]);
+    expect(held.map(({ change }) => change.path)).toEqual([
+      ".envrc",
+      ".github/workflows/x.yml",
+      ".husky/pre-commit",
+      ".idea",
+      ".vscode/tasks.json",
+      "package.json",
+    ]);
+    expect([await project.read(".git/config"), await project.read("package.json")]).toEqual([config, '{"scripts":{"test":"true"}}']);
+    expect((await readdir(folder)).filter((name) => name === ".GIT")).toEqual([]);
+    execFileSync("git", ["status"], { cwd: folder, stdio: "ignore" });
+    await expect(lstat(ran)).rejects.toThrow("ENOENT");
+
+    await project.apply([".git", ".envrc", "package.json", "*.json"]);
+    expect(await project.read("package.json")).toContain("postinstall");
+    expect(await project.read(".git/config")).toContain("fsmonitor");
+    expect(await project.read(".git/HEAD")).not.toContain("theirs");
+    await chmod(join(folder, ".git/config"), 0o600);
+  },
+  180_000,
+);
