@@ -26,7 +26,7 @@ describe("two servers, a stdio server and the command line on one home", () => {
     servers = await Promise.all([openTestServer(home), openTestServer(home)]);
     [one, two] = servers.map(({ url }) => createRemoteSandboxes({ url })) as [Sandboxes, Sandboxes];
     client = new Client({ name: "test", version: "1" });
-    const args = [CLI, "mcp", "--sandbox", "shared"];
+    const args = [CLI, "mcp", "--sandbox", "shared", "--all-sandboxes"];
     await client.connect(new StdioClientTransport({ command: process.execPath, args, env: { ...home.env }, stderr: "inherit" }));
   });
   afterAll(async () => {
