@@ -13,6 +13,15 @@ export interface DefaultChoice {
 export interface CallerSandboxesOptions {
   readonly sandboxes: Pick<Sandboxes, "default" | "info">;
   readonly defaultSandbox: (principal: Principal, caller: Omit<Caller, "principal">) => DefaultChoice;
+  readonly surroundings?: Surroundings;
+}
+
+/** What a model must know of the place where its sandbox's files and network end. */
+export interface Surroundings {
+  /** A line each, told with the first result of a default sandbox. */
+  introduce(sandbox: Sandbox): Promise<readonly string[]>;
+  /** Advice on a file that is not there; undefined if there is none to give. */
+  findHostHint(sandbox: Sandbox, args: unknown, message: string): Promise<string | undefined>;
 }
 
 /** Resolves callers' default sandboxes, and knows when one that a caller used before is gone. */
@@ -31,12 +40,13 @@ export class CallerSandboxes {
     caller: Omit<Caller, "principal">,
     signal: AbortSignal,
   ): Promise<{ readonly sandbox: Sandbox; readonly notices: readonly string[] }> {
-    const { sandboxes, defaultSandbox } = this.#options;
+    const { sandboxes, defaultSandbox, surroundings } = this.#options;
     const { name, options } = defaultSandbox(principal, caller);
     const { sandbox, earlier, unmet = [] } = await sandboxes.default(principal, name, options, signal);
     const used = this.#remember(`${caller.client?.id ?? ""}\0${principal.id}\0${name}`, sandbox.id);
     if (used === sandbox.id) return { sandbox, notices: [] };
-    return { sandbox, notices: [...(await this.#tellLoss(principal, used ?? earlier)), ...unmet.map((text) => `Note: ${text}`)] };
+    const [lost, introduction] = await Promise.all([this.#tellLoss(principal, used ?? earlier), surroundings?.introduce(sandbox) ?? []]);
+    return { sandbox, notices: [...lost, ...unmet.map((text) => `Note: ${text}`), ...introduction] };
   }
 
   async #tellLoss(principal: Principal, id: string | undefined): Promise<readonly string[]> {

@@ -294,6 +294,28 @@ it("says at the first use what became of the sandbox before it, also in the resu
   }
 });
 
+it("introduces a default sandbox with its first result, and gives advice on a file that is not there", async () => {
+  let isThere = true;
+  const { catalog } = open(
+    echo(async (context) => {
+      await context.sandbox();
+      if (!isThere) throw new BelljarError("FILE_NOT_FOUND", "No file /home/ada/a");
+    }),
+    {
+      sandboxes: { ...NO_SANDBOXES, default: async () => ({ sandbox: { id: "box" } as Sandbox, created: true }) },
+      surroundings: {
+        introduce: async ({ id }) => [`Files: of ${id}.`, "Network: none."],
+        findHostHint: async ({ id }, args, message) => `${id} ${JSON.stringify(args)} ${message}`,
+      },
+    },
+  );
+  const call = () => catalog.call(LOCAL, "echo_text", { text: "hi" }, { signal });
+  expect((await call()).structured).toEqual({ note: "Files: of box.\nNetwork: none.", text: "hi" });
+  expect((await call()).structured).toEqual({ text: "hi" });
+  isThere = false;
+  expect((await call()).content).toEqual([{ type: "text", text: 'FILE_NOT_FOUND: No file /home/ada/a. box {"text":"hi"} No file /home/ada/a' }]);
+});
+
 it("says it once, and in the structure too, where a nested call used the new sandbox", async () => {
   const inner = echo((context) => context.sandbox());
   const outer = defineDataTool({

@@ -4,7 +4,7 @@ import type { Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Audit } from "../audit/audit.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Caller, ChangeListener } from "./caller.ts";
-import type { DefaultChoice } from "./caller-sandboxes.ts";
+import type { DefaultChoice, Surroundings } from "./caller-sandboxes.ts";
 import { CallerSandboxes } from "./caller-sandboxes.ts";
 import type { CallLogLevel, Progress, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
 import { askThrough } from "./question.ts";
@@ -60,6 +60,8 @@ export interface CatalogOptions {
   readonly sources: readonly ToolSource[];
   readonly sandboxes: Pick<Sandboxes, "get" | "default" | "info">;
   readonly defaultSandbox: (principal: Principal, caller: Omit<Caller, "principal">) => DefaultChoice;
+  /** Absent: a model is told nothing of them. */
+  readonly surroundings?: Surroundings;
   readonly audit?: Audit;
   /** Which tools a principal has. Absent: all. */
   readonly scope?: (principal: Principal) => ToolScope;
@@ -108,7 +110,7 @@ interface Keeping {
 interface Trail {
   /** What the model must know first. A nested call leaves it to the outer call, whose result is the one that is shown. */
   readonly notices: string[];
-  sandbox?: string;
+  sandbox?: Sandbox;
 }
 
 /** What a nested call knows about the outer call. */
@@ -137,9 +139,9 @@ class Door {
     const { requestId = randomUUID(), nested } = call;
     const startedAt = performance.now();
     const trail: Trail = { notices: nested?.notices ?? [] };
-    const outcome = await this.#attempt(principal, name, args, { ...call, requestId, trail }).catch((error: unknown) =>
-      this.#translate(error, { requestId, tool: name, signal: call.signal }),
-    );
+    const outcome = await this.#attempt(principal, name, args, { ...call, requestId, trail })
+      .catch((error: unknown) => this.#advise(error, trail, args))
+      .catch((error: unknown) => this.#translate(error, { requestId, tool: name, signal: call.signal }));
     const shown = nested ? outcome.result : withNotice(trail.notices, outcome.result);
     const audited = {
       requestId,
@@ -150,10 +152,10 @@ class Door {
       outcome: outcome.code ?? (outcome.result.isError ? "error" : "ok"),
       resultBytes: this.#passedOn.has(outcome.result) ? 0 : resultBytes(shown),
       durationMs: performance.now() - startedAt,
-      ...(trail.sandbox !== undefined && { sandbox: trail.sandbox }),
+      ...(trail.sandbox && { sandbox: trail.sandbox.id }),
     };
     this.#options.audit?.record(audited);
-    if (trail.sandbox !== undefined) this.#keeping.sandboxLog.note(trail.sandbox, audited);
+    if (trail.sandbox) this.#keeping.sandboxLog.note(trail.sandbox.id, audited);
     // Of a name in its arguments a tool says so in its result.
     if (outcome.code === "TOOL_NOT_FOUND" && !this.#lists.has(callerOf(principal, call), name)) throw outcome.error;
     return shown;
@@ -199,7 +201,7 @@ class Door {
       signal: call.signal,
       sandbox: async (id) => {
         const sandbox = id === undefined ? await this.#defaultSandbox(principal, call) : await this.#options.sandboxes.get(principal, id);
-        call.trail.sandbox ??= sandbox.id;
+        call.trail.sandbox ??= sandbox;
         return sandbox;
       },
       results: { keep: (text) => results.keep(principal, text), read: (id, range) => results.read(principal, id, range) },
@@ -218,6 +220,13 @@ class Door {
       call.log?.("notice", notice);
     }
     return sandbox;
+  }
+
+  /** Rejects with the error, with advice if a path of the host was looked for in the sandbox. */
+  async #advise(error: unknown, { sandbox }: Trail, args: unknown): Promise<never> {
+    if (!sandbox || !(error instanceof BelljarError) || error.code !== "FILE_NOT_FOUND") throw error;
+    const hint = await this.#options.surroundings?.findHostHint(sandbox, args, error.message).catch(() => undefined);
+    throw hint === undefined ? error : new BelljarError("FILE_NOT_FOUND", `${error.message}. ${hint}`, { cause: error });
   }
 
   #translate(error: unknown, { requestId, tool, signal }: { requestId: string; tool: string; signal: AbortSignal }): Outcome {

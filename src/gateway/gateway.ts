@@ -38,6 +38,8 @@ export interface GatewayOptions {
   readonly tools: ToolDoor;
   readonly resources?: ResourceDoor;
   readonly prompts?: PromptDoor;
+  /** What the instructions for an MCP client say of its default sandbox. */
+  readonly introduce?: (caller: Caller) => readonly string[];
   /** Keeps the default sandbox of a connected MCP client alive until it is disposed. */
   readonly connected?: (caller: Caller) => Disposable;
   readonly isolation: () => Promise<HostIsolation>;
@@ -115,10 +117,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-function openMcp({ tools, resources, prompts, connected, version, log }: GatewayOptions): McpHttp {
+function openMcp({ tools, resources, prompts, introduce, connected, version, log }: GatewayOptions): McpHttp {
   const onError = (error: unknown, requestId?: string): void => log.error({ err: error, requestId }, "mcp call failed");
-  const optional = { ...(resources && { resources }), ...(prompts && { prompts }), ...(connected && { connected }) };
-  return createMcpHttp({ tools, ...optional, version, onError });
+  const told = { ...(introduce && { introduce }), ...(connected && { connected }) };
+  return createMcpHttp({ tools, ...(resources && { resources }), ...(prompts && { prompts }), ...told, version, onError });
 }
 
 /** Who answers what: the table of roots in docs/architecture.md. */

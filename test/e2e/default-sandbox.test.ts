@@ -25,6 +25,7 @@ async function connect(home: TestHome, argv: readonly string[] = [], lifeMs = 3_
   await client.connect(transport);
   return {
     said: () => said,
+    instructions: () => client.getInstructions() ?? "",
     pid: transport.pid ?? 0,
     async call(name: string, args: Record<string, unknown>) {
       const { content, isError } = await client.callTool({ name, arguments: args });
@@ -103,4 +104,23 @@ it("a default sandbox that lives is not used with another workspace than the com
   expect(texts.join("\n")).toMatch(/WORKSPACE_CONFLICT: .*:ro\).*belljar sandbox kill/);
   await other[Symbol.asyncDispose]();
   expect(other.said()).toMatch(/^belljar: The default sandbox .* lives with another workspace/m);
+});
+
+it("a model learns where its files and its network end: in the instructions, with the first result, and beside a path of the host", async () => {
+  await using home = await openTestHome();
+  const project = join(home.path, "project");
+  await mkdir(project);
+  await using host = await connect(home, ["--workspace", project, "--network", "a.test"]);
+  const files = `Files: /home/user is a copy of ${project}. Your changes stay here until the person runs \`belljar sandbox apply `;
+  expect(host.instructions()).toContain(files);
+  expect(host.instructions()).toContain("Network: only this can be reached: a.test.");
+  const first = await host.call("write_file", { path: "a.txt", content: "a" });
+  const { id } = (JSON.parse(await home.belljar("sandbox", "list", "--json")) as { id: string }[])[0] ?? { id: "" };
+  expect(first.texts[0]).toBe(`${files}${id.slice(0, 8)}\`.\nNetwork: only this can be reached: a.test.`);
+  expect((await host.call("read_file", { path: "a.txt" })).texts.join("\n")).not.toContain("Files:");
+  const hint = `${project} of the host is /home/user here: use /home/user`;
+  const missing = await host.call("read_file", { path: join(project, "a.txt") });
+  expect(missing.texts.join("\n")).toMatch(/^FILE_NOT_FOUND/);
+  expect(missing.texts.join("\n")).toContain(`${hint}/a.txt`);
+  expect((await host.call("run_command", { command: "ls", cwd: project })).texts.join("\n")).toContain(hint);
 });

@@ -43,7 +43,7 @@ describe("the Inspector", () => {
   it.each(["stdio", "http"])("runs a command over %s", async (transport) => {
     const args = JSON.stringify({ command: "echo $((6 * 7))" });
     const answer = await inspect(transport, "--method", "tools/call", "--tool-name", "run_command", "--tool-args-json", args);
-    expect(shownText((answer as { result: object }).result)).toMatch(/^42\n/);
+    expect(shownText((answer as { result: object }).result)).toMatch(/^42\n/m);
   });
 });
 
@@ -62,7 +62,7 @@ describe("a client of the first SDK", () => {
     const client = await open(transport);
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain("run_command");
     const result = await client.callTool({ name: "run_command", arguments: { command: "echo hello" } });
-    expect(shownText(result)).toMatch(/^hello\n\[exit_code: 0, /);
+    expect(shownText(result)).toMatch(/^hello\n\[exit_code: 0, /m);
     await client.close();
   });
 });
@@ -122,7 +122,7 @@ describe("belljar mcp", () => {
       new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp", "--sandbox", "ends"], env: { ...home.env } }),
     );
     const after = await client.callTool({ name: "run_command", arguments: { command: "flock lock echo free" } });
-    expect(shownText(after)).toMatch(/^free\n/);
+    expect(shownText(after)).toMatch(/^free\n/m);
     await client.close();
   });
 });

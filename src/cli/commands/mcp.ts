@@ -84,6 +84,7 @@ async function serve({ context, config, project, wishes }: Opening): Promise<num
     tools: tools.catalog,
     resources: tools.resources,
     prompts: tools.prompts,
+    introduce: tools.introduce,
     connected: tools.connected,
     version: readPackage().version,
     caller,

@@ -45,6 +45,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     tools: tools.catalog,
     resources: tools.resources,
     prompts: tools.prompts,
+    introduce: tools.introduce,
     connected: tools.connected,
     isolation: () => stack.isolation(),
     metrics,

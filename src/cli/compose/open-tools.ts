@@ -16,11 +16,13 @@ import { ConnectedDefaults } from "../../sandbox/connected-defaults.ts";
 import type { KeptDefault } from "../../sandbox/default-sandboxes.ts";
 import { workspaceWithin } from "../../sandbox/grants.ts";
 import type { DefaultWishes } from "../../sandbox/sandbox.ts";
+import { findHostHint, introduce, tellSurroundings } from "../../sandbox/surroundings.ts";
 import { builtinTools } from "../../tools/builtin-tools.ts";
 import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
 import { isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
 import { findSnippets } from "./find-snippets.ts";
+import { configuredPolicy } from "./configured-policy.ts";
 import type { LocalStack } from "./open-stack.ts";
 import { openInterpreter, openTexts, workspaceOption } from "./open-stack.ts";
 
@@ -37,6 +39,8 @@ export interface ServedTools extends AsyncDisposable {
    * Rejects if no call could use the sandbox, as with `WORKSPACE_CONFLICT`.
    */
   readonly takeUp: (caller: Caller) => Promise<readonly string[]>;
+  /** What a new default sandbox of the caller has of the host and the network, a line each. */
+  readonly introduce: (caller: Caller) => readonly string[];
   /** Keeps the default sandbox of a connected client alive until it is disposed. */
   readonly connected: (caller: Caller) => Disposable;
 }
@@ -63,7 +67,11 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
   const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false } = options;
   const snippetsDirectory = findSnippets(config, { usual: usualSnippets, log });
   const scope = parseToolScope(config);
-  const [interpreter, workspace] = await Promise.all([openInterpreter(stack), workspaceOption(config)]);
+  const [interpreter, workspace, network] = await Promise.all([
+    openInterpreter(stack),
+    workspaceOption(config),
+    configuredPolicy(config, "sandbox"),
+  ]);
   const shells = createShellSessions(config);
   const texts = openTexts();
   const defaultSandbox: DefaultSandboxOf = (principal, caller) => {
@@ -103,6 +111,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     quota: createCallQuota({ defaults: config.quotas }),
     isDefault: isDefaultTool,
     defaultSandbox,
+    surroundings: { introduce, findHostHint },
     audit,
     log,
   });
@@ -110,6 +119,12 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     catalog,
     defaultSandbox,
     takeUp: async (caller) => (await keep(caller))?.unmet ?? [],
+    introduce: ({ principal, ...caller }) => {
+      const { options: wanted } = defaultSandbox(principal, caller);
+      // A token's scopes may leave less: the first result says what holds.
+      const most = network === "none" ? network : (principal.grants?.network ?? network);
+      return tellSurroundings(wanted.workspace, most, "belljar sandbox apply ID");
+    },
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     prompts: composePrompts([createBelljarPrompts()]),
     resources: composeResources([

@@ -1,7 +1,9 @@
 import { INSIDE } from "../../sandbox/sandbox.ts";
 
-/** For the model; hosts cut it at 2 KB. */
-export const INSTRUCTIONS = [
+/** The most that hosts show of the instructions. */
+const BYTES_MAX = 2_048;
+/** For the model. */
+const INSTRUCTIONS = [
   "Belljar gives you a computer: an isolated Linux sandbox with files, a shell and programming languages.",
   "Every tool works on your own default sandbox, which is made on first use and keeps its files between calls.",
   `Relative paths start at the workspace, ${INSIDE.userHome}. What a sandbox may reach on the network is decided for it: often nothing.`,
@@ -9,3 +11,9 @@ export const INSTRUCTIONS = [
   "Where search_tools is listed, there are more tools than your list shows: find one with it, then run it with call_tool.",
   "A result that was cut names a resource, belljar://results/..., that holds the rest.",
 ].join("\n");
+
+/** The instructions for one caller. What is told of the caller's own sandbox comes first; it is left out if it is too long. */
+export function instructionsFor(own: readonly string[]): string {
+  const all = [INSTRUCTIONS, ...own].join("\n");
+  return Buffer.byteLength(all) <= BYTES_MAX ? all : INSTRUCTIONS;
+}

@@ -8,6 +8,8 @@ export interface McpServerOptions {
   readonly resources?: ResourceDoor;
   readonly prompts?: PromptDoor;
   readonly version: string;
+  /** What the instructions say of the caller's default sandbox, a line each. */
+  readonly introduce?: (caller: Caller) => readonly string[];
   /** Called when a client connects, or sends a request without a connection. What it returns is disposed when the client has gone. */
   readonly connected?: (caller: Caller) => Disposable;
   /** Told of what is our own fault, under the request id that the caller was given. */

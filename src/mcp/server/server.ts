@@ -3,7 +3,7 @@ import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/
 import type { ListToolsResult, ServerContext } from "@modelcontextprotocol/server";
 import { toProtocolError } from "./protocol-error.ts";
 import { serveCompletions } from "./completions.ts";
-import { INSTRUCTIONS } from "./instructions.ts";
+import { instructionsFor } from "./instructions.ts";
 import { servePrompts } from "./prompts.ts";
 import { announceResources, serveResources } from "./resources.ts";
 import type { McpServerOptions } from "./server-options.ts";
@@ -26,7 +26,7 @@ export function createMcpServer(options: McpServerOptions, exchange: McpConnecti
         ...(options.prompts && { prompts: { listChanged: true } }),
         ...((options.resources ?? options.prompts) && { completions: {} }),
       },
-      instructions: INSTRUCTIONS,
+      instructions: instructionsFor(options.introduce?.(exchange.caller) ?? []),
       cacheHints: cacheHints(),
       // Only the SDK's own elicitation would use one, and its default would build Ajv at every start: answers are checked at the door.
       jsonSchemaValidator: { getValidator: refuseValidation },
