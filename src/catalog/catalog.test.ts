@@ -313,7 +313,9 @@ it("introduces a default sandbox with its first result, and gives advice on a fi
   expect((await call()).structured).toEqual({ note: "Files: of box.\nNetwork: none.", text: "hi" });
   expect((await call()).structured).toEqual({ text: "hi" });
   isThere = false;
-  expect((await call()).content).toEqual([{ type: "text", text: 'FILE_NOT_FOUND: No file /home/ada/a. box {"text":"hi"} No file /home/ada/a' }]);
+  expect((await call()).content).toEqual([
+    { type: "text", text: 'FILE_NOT_FOUND: No file /home/ada/a. box {"text":"hi"} No file /home/ada/a' },
+  ]);
 });
 
 it("says it once, and in the structure too, where a nested call used the new sandbox", async () => {

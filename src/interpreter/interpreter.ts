@@ -8,7 +8,7 @@ import { collectFiles } from "./program-files.ts";
 import type { BuildOptions } from "./program-run.ts";
 import { ProgramRun } from "./program-run.ts";
 import { SandboxReaper } from "./sandbox-reaper.ts";
-import type { Limits, Program, ProgramResult, RunProgramOptions } from "./program.ts";
+import type { Limits, Program, ProgramPlace, ProgramResult, RunProgramOptions } from "./program.ts";
 import { INSIDE } from "../sandbox/sandbox.ts";
 
 /** Runs programs, each in its own fresh sandbox unless the caller names one. Disposing it waits until all fresh sandboxes have ended. */
@@ -67,7 +67,7 @@ export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): 
       const given = withDefaults(options, settings);
       if (options.sandbox) {
         await using folder = borrowFolder(options.sandbox);
-        return await runIn(options.sandbox, { ...build, folder: folder.path }, given);
+        return await runIn(options.sandbox, { ...build, ...foldersOf(folder.path, options.place) }, given);
       }
       const sandbox = await sandboxes.create(principal, freshOptions(build.language, options, settings), options.signal);
       return reaper.reapAfter(sandbox, () => runIn(sandbox, build, given));
@@ -80,8 +80,15 @@ async function settingsOf(principal: Principal, common: GivenSettings): Promise<
   return { ...common, network: await policyWithin(common.network, principal), cut: (limits) => cutLimits(limits, principal) };
 }
 
+/** `own`: a folder for this run alone. */
+function foldersOf(own: string, place: ProgramPlace | undefined): Pick<Build, "folder" | "cwd" | "outputFolder"> {
+  if (!place) return { folder: own };
+  return place.hasEntry ? { folder: place.folder, outputFolder: own } : { folder: own, cwd: place.folder, outputFolder: own };
+}
+
 async function runIn(sandbox: Sandbox, build: Build, options: BuildOptions): Promise<ProgramResult> {
-  await writeFiles(sandbox, build, options.signal);
+  if (!options.place?.hasEntry) await writeFiles(sandbox, build, options.signal);
+  else if (build.outputFolder !== undefined) await sandbox.guest.files.makeDirectory(build.outputFolder, { signal: options.signal });
   try {
     return await new ProgramRun(sandbox, build, options).execute();
   } catch (cause) {

@@ -26,15 +26,19 @@ export interface Build {
   readonly language: Language;
   /** The entry and all other files. Their names are relative to the program's folder, where the program runs. */
   readonly files: readonly ProgramFile[];
-  /** The program's folder. Absent: the user's home. */
+  /** The folder of the program's files, where it is compiled. Absent: the user's home. */
   readonly folder?: string;
+  /** Folder where it runs. Absent: `folder`. */
+  readonly cwd?: string;
+  /** Folder for the output of compilers, absolute. Absent: `folder`. */
+  readonly outputFolder?: string;
   /** Folder inside the sandbox with Belljar's own programs. */
   readonly kernels: string;
   readonly memoryBytes: number;
 }
 
 const MEBIBYTE = 1_048_576;
-/** Output of compilers, in the program's folder. */
+/** Output of compilers. */
 const BINARY = "belljar-program";
 const CLASSES = "belljar-classes";
 
@@ -85,8 +89,16 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".go"],
     entryFile: "main.go",
     command: "go",
-    compile: (build) => ["go", "build", "-p", "1", "-o", BINARY, ...(namesOf(build).includes("go.mod") ? ["."] : sources(build, [".go"]))],
-    run: () => [`./${BINARY}`],
+    compile: (build) => [
+      "go",
+      "build",
+      "-p",
+      "1",
+      "-o",
+      outputOf(build, BINARY),
+      ...(namesOf(build).includes("go.mod") ? ["."] : sources(build, [".go"])),
+    ],
+    run: (build) => [outputOf(build, `./${BINARY}`)],
     env: {
       GOCACHE: "/tmp/.belljar-go/cache",
       GOPATH: "/tmp/.belljar-go/path",
@@ -105,8 +117,8 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".c"],
     entryFile: "main.c",
     command: "cc",
-    compile: (build) => ["cc", "-O1", "-pthread", "-o", BINARY, ...sources(build, [".c"]), "-lm"],
-    run: () => [`./${BINARY}`],
+    compile: (build) => ["cc", "-O1", "-pthread", "-o", outputOf(build, BINARY), ...sources(build, [".c"]), "-lm"],
+    run: (build) => [outputOf(build, `./${BINARY}`)],
   },
   {
     name: "c++",
@@ -115,8 +127,8 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".cpp", ".cc", ".cxx"],
     entryFile: "main.cpp",
     command: "c++",
-    compile: (build) => ["c++", "-O1", "-pthread", "-o", BINARY, ...sources(build, [".cpp", ".cc", ".cxx"])],
-    run: () => [`./${BINARY}`],
+    compile: (build) => ["c++", "-O1", "-pthread", "-o", outputOf(build, BINARY), ...sources(build, [".cpp", ".cc", ".cxx"])],
+    run: (build) => [outputOf(build, `./${BINARY}`)],
     // The compiler takes 295 MiB for one file that includes the whole standard library.
     needs: { memoryBytes: 512 * MEBIBYTE },
   },
@@ -149,11 +161,11 @@ export const LANGUAGES: readonly Language[] = [
     compile: (build) =>
       sources(build, [".java"]).length < 2
         ? undefined
-        : ["javac", ...javaMemory(build).map((option) => `-J${option}`), "-d", CLASSES, ...sources(build, [".java"])],
+        : ["javac", ...javaMemory(build).map((option) => `-J${option}`), "-d", outputOf(build, CLASSES), ...sources(build, [".java"])],
     run: (build) =>
       sources(build, [".java"]).length < 2
         ? ["java", ...javaMemory(build), entryOf(build)]
-        : ["java", ...javaMemory(build), "-cp", CLASSES, className(entryOf(build))],
+        : ["java", ...javaMemory(build), "-cp", outputOf(build, CLASSES), className(namesOf(build)[0] ?? "")],
   },
 ];
 
@@ -176,8 +188,14 @@ function namesOf({ files }: Build): string[] {
   return files.map(({ name }) => (name.startsWith("-") ? `./${name}` : name));
 }
 
+/** The entry as the program's interpreter is told it, from where it runs. */
 function entryOf(build: Build): string {
-  return namesOf(build)[0] ?? "";
+  const entry = namesOf(build)[0] ?? "";
+  return build.cwd === undefined || build.folder === undefined ? entry : `${build.folder}/${entry}`;
+}
+
+function outputOf({ outputFolder }: Build, name: string): string {
+  return outputFolder === undefined ? name : `${outputFolder}/${name}`;
 }
 
 function sources(build: Build, extensions: readonly string[]): string[] {

@@ -48,13 +48,14 @@ export class ProgramRun {
   #run(phase: Phase, argv: readonly string[], windows: OutputWindows): Promise<ExecExit> {
     const { guest } = this.#sandbox;
     const { program, language, folder } = this.#build;
+    const cwd = phase === "run" ? (this.#build.cwd ?? folder) : folder;
     const { signal, timeoutMs, onOutput } = this.#options;
     const request = {
       argv,
       signal,
       timeoutMs: Math.max(1, Math.ceil(timeoutMs - this.#usedMs)),
       env: { ...language.env, ...program.env },
-      ...(folder !== undefined && { cwd: folder }),
+      ...(cwd !== undefined && { cwd }),
       onOutput: (stream: keyof OutputWindows, chunk: Buffer) => {
         windows[stream].push(chunk);
         return phase === "run" ? onOutput?.(stream, chunk) : undefined;

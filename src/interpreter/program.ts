@@ -34,8 +34,17 @@ export interface RunProgramOptions {
   readonly maxOutputBytes?: number;
   /** Sandbox to run in, in a new folder that is removed at the end. Without it, a fresh sandbox is used and killed at the end. */
   readonly sandbox?: Sandbox;
+  /** Runs it in a folder of `sandbox` that is there already. */
+  readonly place?: ProgramPlace;
   /** Called with each chunk of output as it comes, even beyond `maxOutputBytes`. A compiler's output comes only if the compiler failed. */
   readonly onOutput?: (stream: "stdout" | "stderr", chunk: Buffer) => unknown;
+}
+
+export interface ProgramPlace {
+  /** Where the program runs. Nothing is removed from it, and compilers leave nothing there. */
+  readonly folder: string;
+  /** Whether the entry lies in the folder, under its name. Then it is not written, and it finds its neighbours. */
+  readonly hasEntry: boolean;
 }
 
 export interface ProgramResult {

@@ -9,7 +9,7 @@ it("keeps every command with its options", () => {
     [
       "serve --host --port --workspace --network --memory --cpus --pids --disk --open-files --timeout --snippets --toolsets --read-only --legacy-sse",
       "mcp --workspace --network --memory --cpus --pids --disk --open-files --timeout --sandbox --all-sandboxes --gateway --snippets --toolsets --read-only",
-      "run FILE|- [-- ARGS...] --lang --workspace --network --env --timeout --json",
+      "run FILE|- [-- ARGS...] --lang --workspace --network --memory --cpus --env --timeout --json",
       "exec ID -- ARGV... --cwd --env --user --timeout",
       "shell [ID] --workspace --network --user",
       "sandbox create --workspace --runtime --template --memory --cpus --pids --disk --open-files --best-effort --nested-filters --timeout --network --secret --env --metadata --json",

@@ -1,4 +1,5 @@
 import type { CommandSpec } from "../command.ts";
+import { LIMIT_OPTIONS } from "../limit-options.ts";
 import { COMMAND_TIMEOUT, CWD, ENV, JSON_OPTION, NETWORK, ONE, USER, WORKSPACE } from "./shared-options.ts";
 
 /** Commands that run something in a sandbox. */
@@ -18,11 +19,15 @@ export const PROGRAMS: readonly CommandSpec[] = [
       },
       workspace: WORKSPACE,
       network: NETWORK,
+      memory: LIMIT_OPTIONS.memory,
+      cpus: LIMIT_OPTIONS.cpus,
       env: ENV,
       timeout: COMMAND_TIMEOUT,
       json: JSON_OPTION,
     },
-    details: "Its exit code is the program's own, 128 + N when signal N ended it, 125 when it could not be run or ran too long.",
+    details:
+      "With --workspace DIR it runs in that folder, beside its neighbours, and the files that it leaves are written to DIR at its end; " +
+      "with :copy they are not, with :ro it can leave none, with :rw they are written at once. Its exit code is the program's own, 128 + N when signal N ended it, 125 when it could not be run or ran too long.",
     failureCode: 125,
     load: () => import("../commands/run.ts"),
   },

@@ -5,16 +5,14 @@ import { Readable } from "node:stream";
 import type { Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { BelljarError } from "../../errors.ts";
-import { languageOfFile } from "../../interpreter/language.ts";
+import { findLanguage, languageOfFile } from "../../interpreter/language.ts";
 import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
-import { openInterpreter, openStack, workspaceOption } from "../compose/open-stack.ts";
-import type { Stack } from "../compose/open-stack.ts";
-import { configuredPolicy } from "../compose/configured-policy.ts";
+import { openInterpreter, openStack } from "../compose/open-stack.ts";
 import { toExitCode } from "../exit-code.ts";
+import { openRunSandbox } from "../run-sandbox.ts";
 import { usage } from "../usage.ts";
 import { printJson } from "../print.ts";
 import { parseDuration, parsePairs } from "../values.ts";
@@ -26,15 +24,19 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const timeout = textOption(call, "timeout");
   const timeoutMs = timeout === undefined ? undefined : parseDuration("timeout", timeout);
   await using stack = await openStack(call, context);
-  await using place = await openWorkspacePlace(call, context, stack);
+  const file = call.positionals[0] === "-" ? undefined : call.positionals[0];
+  const language = findLanguage(program.language);
+  await using own = await openRunSandbox(call, context, { stack, language, file });
   await using interpreter = await openInterpreter(stack);
   const json = isSet(call, "json");
-  const result = await interpreter.runProgram(LOCAL, program, {
+  const placed = own?.entryFile === undefined ? program : { ...program, entryFile: own.entryFile };
+  const result = await interpreter.runProgram(LOCAL, placed, {
     signal: context.signal,
     ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(place.sandbox && { sandbox: place.sandbox }),
+    ...(own && { sandbox: own.sandbox, ...(own.place && { place: own.place }) }),
     ...(!json && { onOutput: (stream: "stdout" | "stderr", chunk: Buffer) => writeAll(context[stream], chunk, context.signal) }),
   });
+  await own?.bringBack();
   if (json) printJson(context.stdout, toJson(result));
   else if (result.outOfMemory) context.stderr.write("belljar: The program was killed because its memory was used up\n");
   return exitCodeOf(result, json);
@@ -76,20 +78,6 @@ async function readProgramFile(file: string): Promise<string> {
     ];
     throw new BelljarError("FILE_NOT_FOUND", `Cannot read "${file}": ${why ?? "check the path"}`, { cause });
   }
-}
-
-/** With a workspace, creates a fresh sandbox that sees it. The sandbox is killed at the end. */
-async function openWorkspacePlace(
-  call: CommandCall,
-  { signal }: CommandContext,
-  stack: Stack,
-): Promise<AsyncDisposable & { readonly sandbox?: Sandbox }> {
-  const workspace = textOption(call, "workspace") === undefined ? undefined : await workspaceOption(stack.config);
-  if (!workspace) return { [Symbol.asyncDispose]: async () => {} };
-  const { timeoutMs: _timeout, network: _network, ...limits } = stack.config.program;
-  const network = await configuredPolicy(stack.config, "program");
-  const sandbox = await stack.sandboxes.create(LOCAL, { workspace, limits, network, bestEffort: true, ephemeral: true }, signal);
-  return { sandbox, [Symbol.asyncDispose]: () => sandbox.kill() };
 }
 
 function exitCodeOf(result: ProgramResult, json: boolean): number {

@@ -68,7 +68,7 @@ function sectionFlags(call: CommandCall): Readonly<Record<string, object>> {
   const network = { network: textOption(call, "network") };
   switch (call.spec.name) {
     case "run":
-      return { program: network };
+      return { program: { ...network, ...namedLimits(call) } };
     case "mcp":
     case "serve":
       return { sandbox: { ...network, ...namedLimits(call), timeoutMs: namedLifetime(call) } };
