@@ -26,7 +26,7 @@ it("keeps images and leaves out texts for which there is no room", () => {
   expect(shaped.content).toEqual([
     { type: "text", text: "12345678" },
     image,
-    { type: "text", text: "[Cut: 8 of 12 bytes of text are shown. Read on with read_result, or at uri:12345678more?offset=8]" },
+    { type: "text", text: '[Cut: 8 of 12 bytes of text are shown. Read on with read_result {"uri":"uri:12345678more?offset=8"}]' },
   ]);
 });
 
@@ -66,7 +66,7 @@ it("shows a thousand parts, and says how many there were", () => {
 it("bounds the value as the text, says so in it, and keeps the text once", () => {
   const kept: string[] = [];
   const shaped = shapeResult(textResult("1234\n5678\n"), limits(6), (text) => `uri${kept.push(text)}`);
-  const note = "[Cut: 5 of 10 bytes of text are shown. Read on with read_result, or at uri1?offset=5]";
+  const note = '[Cut: 5 of 10 bytes of text are shown. Read on with read_result {"uri":"uri1?offset=5"}]';
   expect(shaped.content.at(-1)).toEqual({ type: "text", text: note });
   expect(shaped.value).toBe(`1234\n${note}`);
   expect(kept).toEqual(["1234\n5678\n"]);

@@ -61,6 +61,10 @@ function toJsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
 function widen(schema: Record<string, unknown>): void {
   delete schema["propertyNames"];
   delete schema["contentEncoding"];
+  // What no caller meets needs not be read by a model at every turn.
+  if (schema["maximum"] === Number.MAX_SAFE_INTEGER) delete schema["maximum"];
+  if (schema["minimum"] === Number.MIN_SAFE_INTEGER) delete schema["minimum"];
+  for (const bound of ["maxLength", "maxItems"]) if (Number(schema[bound]) >= 50) delete schema[bound];
   const { pattern } = schema;
   if (typeof pattern === "string") schema["pattern"] = pattern.replaceAll("\\0", "\\u0000");
 }

@@ -31,7 +31,7 @@ export function reachableTools(tools: Iterable<Tool>, scope: ToolScope): readonl
 export function findRefusal(tool: Tool, scope: ToolScope): string | undefined {
   if (tool.role === "discovery") return undefined;
   if (scope.without && Object.hasOwn(scope.without, tool.name)) return scope.without[tool.name];
-  if (scope.readOnly && !tool.annotations.readOnlyHint) return "only tools that read are allowed";
+  if (scope.readOnly && !tool.annotations.readOnlyHint && !tool.delegates) return "only tools that read are allowed";
   if (scope.granted && tool.role !== "support" && !scope.granted.includes(tool.toolset)) {
     return `the token has no scope toolset:${tool.toolset}`;
   }

@@ -6,9 +6,9 @@ export const SHOWN_MAX_BYTES = 262_144;
 const LEAST_BYTES = 256;
 
 export function maxBytesArgument() {
-  return z.number().int().min(LEAST_BYTES).max(SHOWN_MAX_BYTES).optional().describe(`Most bytes to show; default ${SHOWN_BYTES}`);
+  return z.number().int().min(LEAST_BYTES).max(SHOWN_MAX_BYTES).optional().describe(`Most to show; default ${SHOWN_BYTES}`);
 }
 
 export function rawArgument() {
-  return z.boolean().optional().describe("Keep colours and other controls of the output; default false");
+  return z.boolean().optional().describe("Keep colours and controls");
 }

@@ -11,7 +11,7 @@ export function pathArgument(description: string) {
     .min(1)
     .max(4_096)
     .refine((path) => !path.includes("\0"), "must not hold a NUL byte")
-    .describe(`${description}. Absolute, or relative to the workspace, ${WORKSPACE}`);
+    .describe(description);
 }
 
 /** The absolute path that a caller's path stands for. Text alone: no link is followed. */

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { describeTool } from "../catalog/description.ts";
 import { openToolCaller } from "../../test/support/tool-caller.ts";
 import type { Tool } from "../catalog/tool.ts";
 import { createInterpreter } from "../interpreter/interpreter.ts";
@@ -15,8 +16,23 @@ function openTools() {
   return builtinTools({ interpreter, sandboxes, shells, texts, config });
 }
 
-it("shows at most 40 of the built-in tools unasked", () => {
-  expect(openTools().filter(isDefaultTool).length).toBeLessThanOrEqual(40);
+const HELPERS = ["process", "ports", "sandbox", "call_tool"];
+
+it("shows few tools unasked, which cost a context little", () => {
+  const shown = openTools().filter((tool) => isDefaultTool(tool) || tool.role === "discovery");
+  expect(shown.length).toBeLessThanOrEqual(18);
+  const characters = shown.reduce((sum, tool) => {
+    const { name, description, inputSchema } = describeTool(tool);
+    return sum + name.length + description.length + JSON.stringify(inputSchema).length;
+  }, 0);
+  expect(characters / 4).toBeLessThanOrEqual(4_000);
+});
+
+it("has every name that callers of the documents know, shown or not", () => {
+  const names = new Set(openTools().map(({ name }) => name));
+  const sandboxes = ["create", "exec", "read_file", "write_file", "run_code", "snapshot", "fork", "kill", "list"];
+  const known = ["read_file", "write_file", "list_directory", "run_command", "search_files", "execute_code"];
+  expect([...known, ...sandboxes.map((name) => `sandbox_${name}`)].filter((name) => !names.has(name))).toEqual([]);
 });
 
 function propertiesOf({ schema }: Tool["input"]): object {
@@ -29,7 +45,7 @@ it("knows the toolset of every built-in tool", () => {
 });
 
 it("takes an id of a sandbox in every tool that works in one", () => {
-  const elsewhere = ["sandbox_create", "sandbox_list", "sandbox_fork", "read_result", "web_search"];
+  const elsewhere = ["sandbox", "sandbox_create", "sandbox_list", "sandbox_fork", "read_result", "web_search"];
   const without = openTools().filter(({ input, name, role }) => {
     const properties = propertiesOf(input);
     return (
@@ -45,9 +61,15 @@ it("takes an id of a sandbox in every tool that works in one", () => {
 it("says of every tool's result what is in it, but of what another tool answers", () => {
   expect(
     openTools()
-      .filter(({ output, value }) => (output === undefined) === (value === undefined))
+      .filter(({ output, value, delegates }) => !delegates && (output === undefined) === (value === undefined))
       .map(({ name }) => name),
-  ).toEqual(["call_tool"]);
+  ).toEqual([]);
+  expect(
+    openTools()
+      .filter(({ delegates }) => delegates)
+      .map(({ name }) => name)
+      .toSorted(),
+  ).toEqual(HELPERS.toSorted());
 });
 
 it("says of every tool that runs programs of the caller that they may reach others", () => {
@@ -63,9 +85,9 @@ it("says of every tool that reads that it destroys nothing", () => {
   expect(odd).toEqual([]);
 });
 
-it("shows of the sandbox tools those that make, list, use and end one", () => {
+it("shows of the sandbox tools the one that stands for those that list, make, limit and end them", () => {
   const shown = openTools().filter((tool) => tool.toolset === "sandbox" && isDefaultTool(tool));
-  expect(shown.map(({ name }) => name)).toEqual(["sandbox_create", "sandbox_exec", "sandbox_network", "sandbox_kill", "sandbox_list"]);
+  expect(shown.map(({ name }) => name)).toEqual(["sandbox"]);
 });
 
 it("refuses a toolset that there is not, and names those that there are", () => {

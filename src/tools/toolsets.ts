@@ -2,15 +2,15 @@ import type { Tool } from "../catalog/tool.ts";
 import type { ToolScope } from "../catalog/tool-scope.ts";
 import { BelljarError } from "../errors.ts";
 
-/** The toolsets of the built-in tools. Of those that are shown unasked, these tools alone where there is a list. */
+/** The toolsets of the built-in tools. Where there is a list, these tools alone are shown unasked: a list costs a model context at every turn. */
 const TOOLSETS: Readonly<Record<string, { readonly shown: boolean | readonly string[] }>> = {
-  files: { shown: true },
-  shell: { shown: true },
-  search: { shown: true },
-  code: { shown: true },
-  ports: { shown: true },
-  todo: { shown: true },
-  sandbox: { shown: ["sandbox_create", "sandbox_exec", "sandbox_list", "sandbox_network", "sandbox_kill"] },
+  files: { shown: ["read_file", "write_file", "edit_file", "apply_patch", "list_directory"] },
+  shell: { shown: ["run_command", "process"] },
+  search: { shown: ["search_files", "search_content"] },
+  code: { shown: ["execute_code"] },
+  ports: { shown: ["ports"] },
+  todo: { shown: false },
+  sandbox: { shown: ["sandbox"] },
   results: { shown: true },
   git: { shown: false },
   npm: { shown: false },

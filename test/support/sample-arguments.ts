@@ -7,6 +7,8 @@ export const ARGUMENTS: Readonly<Record<string, object>> = {
   git_add: { all: true },
   git_checkout: { branch: "main" },
   list_directory: {},
+  process: { action: "output", process_id: "unknown" },
+  sandbox: { action: "network" },
   sandbox_write_file: { path: "x", content_base64: "" },
   web_visit: { url: "https://example.org/" },
   write_file: { path: "x", content: "" },

@@ -29,9 +29,9 @@ const CODE_MAX = 10 * 1_048_576;
 
 const Input = z
   .strictObject({
-    language: z.string().min(1).max(40).optional().describe(`Language of entrypoint_code: ${NAMES}. Required without snippet_name`),
-    lang: z.string().min(1).max(40).optional().describe("The same as language"),
-    entrypoint_code: z.string().max(CODE_MAX).optional().describe("The program's main file, as text. Required without snippet_name"),
+    language: z.string().min(1).max(40).optional().describe("Of entrypoint_code"),
+    lang: z.string().min(1).max(40).optional().describe("As language"),
+    entrypoint_code: z.string().max(CODE_MAX).optional().describe("The program's main file, as text."),
     entrypoint_filename: z
       .string()
       .min(1)
@@ -85,8 +85,8 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
     title: "Execute code",
     description: [
       `Runs a program once in an isolated sandbox, by default without network, and returns what it printed. Languages: ${NAMES}.`,
-      "Each call starts in a fresh, empty sandbox unless `sandbox` names one; nothing is kept between calls.",
-      `${RULE}. Programs are limited in time, memory, processors and processes.`,
+      "Each call has a fresh, empty sandbox unless `sandbox` names one.",
+      `${RULE}.`,
       "A non-zero exit, a signal, a failed compilation and a timeout are reported as errors, with all that was printed.",
     ].join("\n"),
     toolset: "code",

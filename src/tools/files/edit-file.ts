@@ -22,7 +22,7 @@ const Edit = z
       .max(TEXT_MAX)
       .describe("Exact text of the file, without line numbers. Must occur once, unless replace_all"),
     new_string: z.string().max(TEXT_MAX).describe("What to put there; empty removes the text"),
-    replace_all: z.boolean().optional().describe("Replace every occurrence; default false"),
+    replace_all: z.boolean().optional().describe("Replace every occurrence"),
   })
   .refine((edit) => edit.old_string !== edit.new_string, { path: ["new_string"], message: "is the same as old_string" });
 

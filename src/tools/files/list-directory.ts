@@ -33,7 +33,7 @@ const Input = z.strictObject({
     .superRefine(checkGlobs)
     .optional()
     .describe('Globs of what to leave out, with all below it: ["node_modules", ".git", "*.pyc", "build/**/*.o"]'),
-  include_ignored: z.boolean().optional().describe("Also .git and what .gitignore leaves out; default false"),
+  include_ignored: z.boolean().optional().describe("Also .git and what .gitignore leaves out"),
   max_bytes: maxBytesArgument(),
   sandbox: sandboxArgument(DEFAULT_SANDBOX),
 });
@@ -71,8 +71,8 @@ export function createListDirectory(config: Pick<ToolLimits, "listMax">): Tool {
     title: "List a folder",
     description: [
       "Lists a folder in your sandbox: each entry's permissions, size, time of change and path. Links are shown, not followed; .git and ignored files are left out.",
-      "With depth it lists a whole tree, each folder before what it holds; ignore leaves out what matches its globs. To find files by name use search_files.",
-      `At most ${rows} entries come back; the result says when there are more, and where to read them.`,
+      "With depth it lists a whole tree, each folder before what it holds; ignore leaves out what matches its globs.",
+      `At most ${rows} come back; the last line says where to read on.`,
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

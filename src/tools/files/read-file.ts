@@ -24,7 +24,7 @@ const Input = z
     path: pathArgument("File to read"),
     start_line: z.number().int().min(1).max(LAST_LINE).optional().describe("First line to return, from 1"),
     end_line: z.number().int().min(1).max(LAST_LINE).optional().describe("Last line to return"),
-    line_numbers: z.boolean().optional().describe("Put its number and a tab before each line; default false"),
+    line_numbers: z.boolean().optional().describe("Put its number and a tab before each line"),
     encoding: z
       .enum(["utf-8", "latin1", "base64"])
       .optional()
@@ -67,7 +67,7 @@ export function createReadFile(): Tool {
     description: [
       "Returns the exact text of a file in your sandbox, or some of its lines with start_line and end_line.",
       `Of a file of more than max_bytes the first lines come back, and the last line says the call that reads on.`,
-      "Files of any size can be read in parts. Images (PNG, JPEG, GIF, WebP) come as images, PDFs as their text where the sandbox has",
+      "Images (PNG, JPEG, GIF, WebP) come as images, PDFs as their text where the sandbox has",
       "pdftotext; of other binary files it says what they are. Line ends are kept as they are.",
     ].join("\n"),
     toolset: "files",

@@ -9,12 +9,14 @@ import { createSandboxList } from "./sandbox-list.ts";
 import { sandboxNetwork } from "./sandbox-network.ts";
 import { sandboxReadFile } from "./sandbox-read-file.ts";
 import { sandboxRunCode } from "./sandbox-run-code.ts";
+import { sandboxTool } from "./sandbox.ts";
 import { sandboxSnapshot } from "./sandbox-snapshot.ts";
 import { sandboxWriteFile } from "./sandbox-write-file.ts";
 
 /** Sandboxes as things to make, list and end, for callers that work with several. */
 export function sandboxTools(sandboxes: Pick<Sandboxes, "create" | "list">, config: ToolLimits): readonly Tool[] {
   return [
+    sandboxTool,
     createSandboxCreate(sandboxes),
     createSandboxExec(config),
     sandboxReadFile,

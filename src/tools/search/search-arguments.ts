@@ -34,7 +34,7 @@ export function toGlobs(globs: string | readonly string[] | undefined): readonly
 export const INCLUDE_IGNORED = z
   .boolean()
   .optional()
-  .describe("Also what .gitignore and the like leave out; default false. Hidden files are always searched, .git never");
+  .describe("Also what .gitignore and the like leave out; Hidden files are always searched, .git never");
 
 /** Options that every ripgrep run has: nobody's own settings, the same order each time, hidden files, and no .git. */
 export function ripgrepArguments({

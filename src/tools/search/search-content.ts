@@ -35,8 +35,8 @@ const Input = z.strictObject({
     .enum(["content", "files", "count"])
     .optional()
     .describe("content, the default: the lines that match. files: the files that have one. count: how many lines match in each file"),
-  ignore_case: z.boolean().optional().describe("Take upper and lower case as the same; default false"),
-  literal: z.boolean().optional().describe("The pattern is plain text; default false"),
+  ignore_case: z.boolean().optional().describe("Take upper and lower case as the same"),
+  literal: z.boolean().optional().describe("The pattern is plain text"),
   limit: z.number().int().min(1).max(LIMIT_MAX).optional().describe(`Most matches or files to return; default ${DEFAULT_LIMIT}`),
   include_ignored: INCLUDE_IGNORED,
   max_bytes: maxBytesArgument(),
@@ -66,7 +66,7 @@ export function createSearchContent(programs: SearchPrograms): Tool {
     description: [
       "Searches the content of files in your sandbox with ripgrep: each match with its path and line number, sorted by path; or, by mode, only",
       "the files, or counts. Binary files, .git and what .gitignore leaves out are not searched. Links are not followed.",
-      "Long lines and long results are cut, and the result says so. To find code by its structure use search_code, files by name search_files.",
+      "To find code by its structure use search_code.",
     ].join("\n"),
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

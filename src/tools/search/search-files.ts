@@ -47,7 +47,7 @@ export function createSearchFiles(config: Pick<ToolLimits, "listMax">, programs:
     title: "Find files by name",
     description: [
       "Finds files by a glob for their path, below a folder of your sandbox. Folders and links are not found; see list_directory for those.",
-      `What .gitignore leaves out is left out, unless it matches the glob itself. At most ${rows} files come back; the result says when there are more, and where to read them.`,
+      `What .gitignore leaves out is left out, unless it matches the glob itself.`,
     ].join("\n"),
     toolset: "search",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

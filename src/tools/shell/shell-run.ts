@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Tool } from "../../catalog/tool.ts";
+import type { TextResult, Tool, ToolContext } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { ShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
@@ -12,12 +12,15 @@ import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { commandArgument, HOUR_MS, timeoutArgument } from "./command-argument.ts";
 
-const Input = z.strictObject({
-  session: z
+export function sessionArgument() {
+  return z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 letters, digits, dots, dashes or underscores")
-    .optional()
-    .describe('Name of the session, which is made on first use; default "main"'),
+    .optional();
+}
+
+const Input = z.strictObject({
+  session: sessionArgument().describe('Name of the session, which is made on first use; default "main"'),
   command: commandArgument("Command line for bash"),
   timeout_ms: timeoutArgument("The command is interrupted after so long; at most an hour"),
   max_bytes: maxBytesArgument(),
@@ -58,25 +61,42 @@ export function createShellRun(sessions: ShellSessions, config: Pick<ToolLimits,
     accept: acceptCommand,
     input: Input,
     value: Output,
-    async run(context, { session = "main", command, timeout_ms: given, max_bytes: maxBytes, raw, sandbox: id }) {
-      const sandbox = await context.sandbox(id);
-      const timeoutMs = given ?? Math.min(config.execTimeoutMs, HOUR_MS);
-      const startedAt = performance.now();
-      using progress = openOutputProgress((told) => context.progress(told));
-      const onOutput = (chunk: Buffer) => progress.push(chunk);
-      const { result, created } = await sessions.run(sandbox, session, { command, timeoutMs, signal: context.signal, onOutput });
-      const { truncated, rest, ...streams } = await showOutput(context, result.windows, { sandbox, maxBytes, raw });
-      const facts = {
-        session,
-        exit_code: result.exitCode ?? null,
-        cwd: result.cwd ?? null,
-        duration_ms: Math.round(performance.now() - startedAt),
-        timed_out: result.timedOut,
-        truncated,
-        created,
-        ended: result.ended,
-      };
-      return textResult({ ...streams, ...facts }, commandText(streams, facts, ...rest));
-    },
+    run: (context, args) => runInSession(context, args, { sessions, config }),
   });
+}
+
+export interface SessionRun {
+  readonly session?: string | undefined;
+  readonly command: string;
+  readonly timeout_ms?: number | undefined;
+  readonly max_bytes?: number | undefined;
+  readonly raw?: boolean | undefined;
+  readonly sandbox?: string | undefined;
+}
+
+export interface SessionMeans {
+  readonly sessions: ShellSessions;
+  readonly config: Pick<ToolLimits, "execTimeoutMs">;
+}
+
+export async function runInSession(context: ToolContext, args: SessionRun, { sessions, config }: SessionMeans): Promise<TextResult> {
+  const { session = "main", command, timeout_ms: given, max_bytes: maxBytes, raw, sandbox: id } = args;
+  const sandbox = await context.sandbox(id);
+  const timeoutMs = given ?? Math.min(config.execTimeoutMs, HOUR_MS);
+  const startedAt = performance.now();
+  using progress = openOutputProgress((told) => context.progress(told));
+  const onOutput = (chunk: Buffer) => progress.push(chunk);
+  const { result, created } = await sessions.run(sandbox, session, { command, timeoutMs, signal: context.signal, onOutput });
+  const { truncated, rest, ...streams } = await showOutput(context, result.windows, { sandbox, maxBytes, raw });
+  const facts = {
+    session,
+    exit_code: result.exitCode ?? null,
+    cwd: result.cwd ?? null,
+    duration_ms: Math.round(performance.now() - startedAt),
+    timed_out: result.timedOut,
+    truncated,
+    created,
+    ended: result.ended,
+  };
+  return textResult({ ...streams, ...facts }, commandText(streams, facts, ...rest));
 }

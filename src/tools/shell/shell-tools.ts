@@ -4,6 +4,7 @@ import type { ToolLimits } from "../tool-limits.ts";
 import { processInput } from "./process-input.ts";
 import { processList } from "./process-list.ts";
 import { processOutput } from "./process-output.ts";
+import { processTool } from "./process.ts";
 import { processStop } from "./process-stop.ts";
 import { runBackground } from "./run-background.ts";
 import { createRunCommand } from "./run-command.ts";
@@ -11,5 +12,14 @@ import { createShellRun } from "./shell-run.ts";
 
 /** Commands: single ones, those that stay in the background, and shells that stay between calls. */
 export function shellTools(shells: ShellSessions, config: ToolLimits): readonly Tool[] {
-  return [createRunCommand(config), createShellRun(shells, config), runBackground, processList, processOutput, processInput, processStop];
+  return [
+    createRunCommand(shells, config),
+    processTool,
+    createShellRun(shells, config),
+    runBackground,
+    processList,
+    processOutput,
+    processInput,
+    processStop,
+  ];
 }
