@@ -31,6 +31,7 @@ import { planSteps } from "../../src/sandbox/workspace/apply/plan-steps.ts";
 import { markProcess } from "../../src/sandbox/workspace/apply/process-mark.ts";
 import { stageChanges } from "../../src/sandbox/workspace/apply/stage-changes.ts";
 import { takeSteps } from "../../src/sandbox/workspace/apply/take-steps.ts";
+import { fetchCommits } from "../../src/sandbox/workspace/git-commits.ts";
 import { HostFolder } from "../../src/sandbox/workspace/host-folder.ts";
 import { openStaging } from "../../src/sandbox/workspace/staging.ts";
 import { recoverApply, undoApply } from "../../src/sandbox/workspace/apply/undo-apply.ts";
@@ -444,5 +445,41 @@ describe("an apply that is disturbed", () => {
     writeFileSync(editor, "mine\n");
     await expect(applyWorkspace(sandbox, again, { home, signal })).rejects.toThrow(CONFLICT);
     expect([host("a"), host("b"), host("z"), readdirSync(work)]).toEqual(["1\n", "1\n", "mine\n", ["a", "b", "z"]]);
+  });
+});
+
+describe("commits made inside", () => {
+  it("come to a branch of their own, and nothing else of the repository changes", async () => {
+    onHost("a", "1\n");
+    repository();
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: work, encoding: "utf8" });
+    const head = git("rev-parse", "HEAD");
+    const sandbox = await open();
+    expect((await diff(sandbox)).commits).toBe(0);
+    await inside(
+      sandbox,
+      "echo 2 > b; git add b; for n in 1 2; do git -c user.name=x -c user.email=x@x commit -q --allow-empty -m inside$n; done",
+    );
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "mine"], { cwd: work });
+    expect((await diff(sandbox)).commits).toBe(2);
+    expect((await diff(sandbox, { paths: ["b"] })).commits).toBe(0);
+    expect(await fetchCommits({ sandbox, hostPath: work, signal })).toEqual({ branch: `belljar/${sandbox.id}`, commits: 2 });
+    expect(git("log", "--format=%s", `belljar/${sandbox.id}`)).toBe("inside2\ninside1\nstart\n");
+    expect([git("rev-parse", "HEAD~1"), git("log", "-1", "--format=%s"), git("status", "--short")]).toEqual([head, "mine\n", ""]);
+    expect((await diff(sandbox)).commits).toBe(0);
+    expect(await fetchCommits({ sandbox, hostPath: work, signal })).toBeUndefined();
+  });
+
+  it("do not take the place of commits on that branch", async () => {
+    onHost("a", "1\n");
+    repository();
+    const sandbox = await open();
+    const commit = (name: string) => ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "--allow-empty", "-m", name];
+    execFileSync("git", ["checkout", "-q", "-b", `belljar/${sandbox.id}`], { cwd: work });
+    execFileSync("git", commit("mine"), { cwd: work });
+    execFileSync("git", ["checkout", "-q", "-"], { cwd: work });
+    await inside(sandbox, "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m theirs");
+    await expect(fetchCommits({ sandbox, hostPath: work, signal })).rejects.toThrow(CONFLICT);
+    expect(execFileSync("git", ["log", "-1", "--format=%s", `belljar/${sandbox.id}`], { cwd: work, encoding: "utf8" })).toBe("mine\n");
   });
 });

@@ -194,7 +194,7 @@ describe("diffWorkspace", () => {
     expect(changes.map(({ kind }) => kind)).toEqual(names.map(() => "modified"));
     const shown = changes.filter(({ patch }) => patch !== undefined);
     expect(shown).toHaveLength(16);
-    expect(renderDiff({ sandboxId: "", hostPath: "", changes, conflicts: [], held: [], settled: [], skipped: [] })).toContain(
+    expect(renderDiff({ sandboxId: "", hostPath: "", changes, conflicts: [], held: [], settled: [], commits: 0, skipped: [] })).toContain(
       "M f9 (too large to show: 250000 bytes)\n",
     );
   });

@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { applyWorkspace } from "../../src/sandbox/workspace/apply-workspace.ts";
 import { undoApply } from "../../src/sandbox/workspace/apply/undo-apply.ts";
+import { fetchCommits } from "../../src/sandbox/workspace/git-commits.ts";
 import { diffWorkspace } from "../../src/sandbox/workspace/workspace-diff.ts";
 import { openSecretLab } from "../support/secret-lab.ts";
 import { createTestTexts } from "../support/test-texts.ts";
@@ -125,6 +126,65 @@ verifies(
     expect(await project.read(".git/config")).toContain("fsmonitor");
     expect(await project.read(".git/HEAD")).not.toContain("theirs");
     await chmod(join(folder, ".git/config"), 0o600);
+  },
+  180_000,
+);
+
+verifies(
+  "commits-are-checked",
+  async () => {
+    await using project = await openProject({ a: "1\n" });
+    const { project: folder, sandbox, home } = project;
+    const [ran, attack] = [join(dirname(home), "ran"), join(dirname(home), "attack")];
+    const git = (...args: string[]): string =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd: folder, encoding: "utf8", stdio: "pipe" });
+    git("add", "a");
+    git("commit", "-q", "-m", "start");
+    execFileSync("chmod", ["-R", "a+rwX", folder]);
+    await writeFile(join(folder, ".git/hooks/reference-transaction"), `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o755 });
+    const fetching = () => fetchCommits({ sandbox, hostPath: folder, signal });
+    const state = () => [git("for-each-ref"), git("ls-files", "-s"), git("config", "--local", "--list"), git("rev-parse", "HEAD")];
+    const before = state();
+    const identity =
+      "export GIT_CONFIG_COUNT=4 GIT_CONFIG_KEY_{0,1,2,3} GIT_CONFIG_VALUE_{0,1,2,3}; GIT_CONFIG_KEY_3=core.hooksPath GIT_CONFIG_VALUE_3=/dev/null; GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' GIT_CONFIG_KEY_1=user.name GIT_CONFIG_VALUE_1=x GIT_CONFIG_KEY_2=user.email GIT_CONFIG_VALUE_2=x@x;";
+
+    // A tree that a case-insensitive file system would check out into the repository itself.
+    await inside(
+      sandbox,
+      `${identity} blob=$(echo evil | git hash-object -w --stdin); inner=$(printf '100644 blob %s\\tconfig\\n' $blob | git mktree)
+       tree=$(printf '040000 tree %s\\t.GIT\\n' $inner | git mktree); git update-ref HEAD $(git commit-tree -m evil -p HEAD $tree)
+       git bundle create --quiet ../../tmp/bundle HEAD`,
+    );
+    await writeFile(attack, await sandbox.guest.files.read("/tmp/bundle", { signal }));
+    await cp(folder, `${attack}-repository`, { recursive: true });
+    execFileSync("git", ["fetch", "-q", attack, "HEAD:refs/heads/evil"], { cwd: `${attack}-repository`, stdio: "pipe" });
+    expect(execFileSync("git", ["ls-tree", "-r", "--name-only", "evil"], { cwd: `${attack}-repository`, encoding: "utf8" })).toBe(
+      ".GIT/config\n",
+    );
+    expect((await lstat(ran)).isFile()).toBe(true);
+    execFileSync("rm", [ran]);
+    await expect(fetching()).rejects.toThrow(expect.objectContaining({ code: "WORKSPACE_CONFLICT" }) as Error);
+    expect(state()).toEqual(before);
+
+    // What is in order comes, beside settings that would run a program wherever they are read.
+    await inside(
+      sandbox,
+      `${identity} git reset -q --hard ORIG_HEAD 2>/dev/null || git update-ref HEAD HEAD~1; echo 2 > b; git add b; git commit -q -m inside
+       git config core.fsmonitor 'touch ${ran}'; git config core.sshCommand 'touch ${ran}'; git config core.hooksPath /tmp`,
+    );
+    expect((await project.diff()).commits).toBe(1);
+    expect(await fetching()).toEqual({ branch: `belljar/${sandbox.id}`, commits: 1 });
+    expect(git("log", "-1", "--format=%s", `belljar/${sandbox.id}`)).toBe("inside\n");
+    await expect(lstat(ran)).rejects.toThrow("ENOENT");
+    const [refs = "", ...rest] = state();
+    expect([
+      refs
+        .split("\n")
+        .filter((line) => !line.includes("belljar/"))
+        .join("\n"),
+      ...rest,
+    ]).toEqual(before);
+    expect((await project.diff()).commits).toBe(0);
   },
   180_000,
 );

@@ -40,6 +40,8 @@ export const GUARANTEES = {
     "`sandbox apply` overwrites and deletes nothing that was changed in the folder since the sandbox was made. What it does not know to be unchanged it merges or leaves alone. It writes all or nothing, and `--undo` undoes it.",
   "apply-asks-for-programs":
     "`sandbox apply` writes nothing that a git repository stores. Files that git, editors, package managers or CI run or obey unasked it writes only if they are named by path.",
+  "commits-are-checked":
+    "Commits made inside come to the host as a bundle that the host's git checks object by object, into a branch of their own. No hook runs, no transport and no setting of the sandbox's repository is used. No other ref, no index and no file of the host's repository changes.",
   "file-calls-stay-inside": "A file call follows no name, symbolic link, hard link or magic link out of the sandbox.",
   "file-calls-have-user-rights": "A file call has the rights of its user inside the sandbox, and no more.",
   "odd-names-are-names":

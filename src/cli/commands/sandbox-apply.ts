@@ -1,9 +1,11 @@
 import { createInterface } from "node:readline/promises";
 import { BelljarError } from "../../errors.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { ApplyResult } from "../../sandbox/workspace/apply-workspace.ts";
 import { applyWorkspace } from "../../sandbox/workspace/apply-workspace.ts";
 import { undoApply } from "../../sandbox/workspace/apply/undo-apply.ts";
+import { fetchCommits } from "../../sandbox/workspace/git-commits.ts";
 import type { WorkspaceDiff } from "../../sandbox/workspace/workspace-change.ts";
 import { diffWorkspace } from "../../sandbox/workspace/workspace-diff.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -34,10 +36,11 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, options));
   show(call, context, diff);
   const exitCode = diff.conflicts.length === 0 ? 0 : 1;
-  if (diff.changes.length + diff.settled.length === 0) return exitCode;
+  if (diff.changes.length + diff.settled.length + diff.commits === 0) return exitCode;
   if (!isSure && !(await confirm(context, diff))) return 1;
   const result = await withProgress(context.stderr, "Writing", applyWorkspace(sandbox, diff, { home, signal: context.signal }));
   report(context, diff, result);
+  if (diff.commits > 0) await bringCommits(context, sandbox, diff);
   return exitCode;
 }
 
@@ -59,8 +62,14 @@ async function undo({ stderr }: CommandContext, { config, sandboxes }: Stack, id
   return 0;
 }
 
+async function bringCommits({ stderr, signal }: CommandContext, sandbox: Sandbox, { hostPath }: WorkspaceDiff): Promise<void> {
+  const fetched = await withProgress(stderr, "Fetching commits", fetchCommits({ sandbox, hostPath, signal }));
+  if (fetched) printLine(stderr, `${fetched.commits} commit(s) on the branch ${fetched.branch}: look at them, then merge them`);
+  else printLine(stderr, "The commits made inside cannot be fetched: git inside failed, or they are more than 256 MiB");
+}
+
 function show(call: CommandCall, { stdout, stderr }: CommandContext, diff: WorkspaceDiff): void {
-  const isEmpty = diff.changes.length + diff.conflicts.length + diff.held.length + diff.settled.length === 0;
+  const isEmpty = diff.changes.length + diff.conflicts.length + diff.held.length + diff.settled.length + diff.commits === 0;
   if (isSet(call, "json")) printJson(stdout, toDiffReport(diff));
   else if (isEmpty) printLine(stderr, "Nothing has changed.");
   stdout.write(isSet(call, "json") ? "" : renderDiff(diff));
@@ -68,13 +77,14 @@ function show(call: CommandCall, { stdout, stderr }: CommandContext, diff: Works
 
 async function confirm(
   { stdin, stderr, signal }: CommandContext,
-  { changes, conflicts, settled, hostPath }: WorkspaceDiff,
+  { changes, conflicts, settled, commits, hostPath }: WorkspaceDiff,
 ): Promise<boolean> {
   const left = conflicts.length > 0 ? `, and leave ${conflicts.length} conflict(s) alone` : "";
+  const brought = commits > 0 ? `, and fetch ${commits} commit(s)` : "";
   const kept = settled.length > 0 ? `, and keep your side of ${settled.length} conflict(s)` : "";
   const lines = createInterface({ input: stdin, output: stderr });
   try {
-    const answer = await lines.question(`Write ${changes.length} change(s) to ${hostPath}${left}${kept}? [y/N] `, { signal });
+    const answer = await lines.question(`Write ${changes.length} change(s) to ${hostPath}${left}${kept}${brought}? [y/N] `, { signal });
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();

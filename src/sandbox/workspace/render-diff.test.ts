@@ -12,6 +12,7 @@ const render = (changes: readonly Partial<WorkspaceChange>[], skipped: Workspace
     conflicts: [],
     held: [],
     settled: [],
+    commits: 0,
     skipped,
   });
 

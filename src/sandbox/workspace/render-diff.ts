@@ -12,7 +12,8 @@ export function renderDiff(diff: WorkspaceDiff): string {
   const conflicts = diff.conflicts.map(({ change, reason }) => `C ${change.path}: ${reason}\n`);
   const held = diff.held.map(({ change, reason }) => `! ${change.path}: left out unless it is named, ${reason}\n`);
   const skipped = diff.skipped.map(({ path, reason }) => `! ${path}: left out, ${reason}\n`);
-  return [...names, ...conflicts, ...held, ...skipped, ...renderPatches(diff)].join("");
+  const commits = diff.commits === 0 ? [] : [`+ ${diff.commits} commit(s): apply brings them to the branch belljar/${diff.sandboxId}\n`];
+  return [...commits, ...names, ...conflicts, ...held, ...skipped, ...renderPatches(diff)].join("");
 }
 
 function nameChange(change: WorkspaceChange): string {
@@ -37,6 +38,7 @@ export function toDiffReport(diff: WorkspaceDiff): unknown {
     changes: diff.changes.map(toReport),
     conflicts: diff.conflicts.map(({ change, reason }) => ({ ...toReport(change), reason })),
     held: diff.held.map(({ change, reason }) => ({ ...toReport(change), reason })),
+    commits: diff.commits,
     skipped: diff.skipped,
   };
 }

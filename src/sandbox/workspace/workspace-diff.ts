@@ -7,6 +7,7 @@ import { openAppliedFolder } from "./apply/applied-folder.ts";
 import { hashGuestFile, hashHostFile, insidePath } from "./compare-content.ts";
 import type { Entry, HostEntry } from "./entry.ts";
 import { fromGuest, fromKey, parentKey, showPath } from "./entry.ts";
+import { countCommits } from "./git-commits.ts";
 import { isGitStore, isInGit } from "./git-name.ts";
 import { readGuestTree } from "./guest-tree.ts";
 import { holdBack } from "./hold-back.ts";
@@ -46,7 +47,16 @@ export async function diffWorkspace(sandbox: Sandbox, options: DiffOptions): Pro
     );
   if (workspace.mode === "rw")
     throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${sandbox.id} writes to ${workspace.path} itself: its changes are there already`);
-  const empty = { sandboxId: sandbox.id, hostPath: workspace.path, changes: [], conflicts: [], held: [], settled: [], skipped: [] };
+  const empty = {
+    sandboxId: sandbox.id,
+    hostPath: workspace.path,
+    changes: [],
+    conflicts: [],
+    held: [],
+    settled: [],
+    commits: 0,
+    skipped: [],
+  };
   const selection = selectPaths(options.paths ?? []);
   return workspace.mode === "ro" ? empty : compare({ ...options, sandbox, folder: new HostFolder(workspace.path), selection });
 }
@@ -91,8 +101,18 @@ async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
     conflicts: conflicts.map(withPatch),
     held: held.map(withPatch),
     settled,
+    commits: await countMade(comparison, [host.get(".git"), guest.get(".git")]),
     skipped: [...unusable(guest), ...[...compared, ...shown].filter(isSkipped), ...unreadable],
   };
+}
+
+/** Nobody who names paths asks for commits. */
+function countMade(
+  { sandbox, folder, paths = [], signal }: Comparison,
+  repositories: readonly (Pick<Entry, "type"> | undefined)[],
+): Promise<number> {
+  if (paths.length > 0 || repositories.some((entry) => entry?.type !== "directory")) return Promise.resolve(0);
+  return countCommits({ sandbox, hostPath: folder.root, signal });
 }
 
 /** A repository's own files make sense together alone: only what is named of them is looked at, never what it stores. */
