@@ -159,7 +159,7 @@ it("asks for an ephemeral sandbox with the limits of a careful host", async () =
     network: "none",
     bestEffort: true,
     limits: { memoryBytes: 268_435_456, cpus: 0.5, pids: 64 },
-    timeoutMs: 90_000,
+    timeoutMs: 80_000,
   });
 });
 
