@@ -37,6 +37,8 @@ const BODIES: Readonly<Record<string, object | undefined>> = {
   "POST /v1/sandboxes/:id/stop": {},
   "POST /v1/sandboxes/:id/start": {},
   "POST /v1/sandboxes/:id/ports": { port: 8080 },
+  "POST /v1/sandboxes/:id/workspace-base": { keys: ["a"] },
+  "POST /v1/sandboxes/:id/workspace-base/text": { key: "a" },
   "PUT /v1/sandboxes/:id/network": { policy: "none" },
   "DELETE /v1/sandboxes/:id": undefined,
 };
