@@ -31,7 +31,8 @@ it("shows few tools unasked, which cost a context little", () => {
 it("has every name that callers of the documents know, shown or not", () => {
   const names = new Set(openTools().map(({ name }) => name));
   const sandboxes = ["create", "exec", "read_file", "write_file", "run_code", "snapshot", "fork", "kill", "list"];
-  const known = ["read_file", "write_file", "list_directory", "run_command", "search_files", "execute_code"];
+  const files = ["read_file", "write_file", "list_directory", "create_directory", "delete_file", "search_files", "search_content"];
+  const known = [...files, "run_command", "run_background", "execute_code", "register_port", "git_status", "git_commit", "npm_install"];
   expect([...known, ...sandboxes.map((name) => `sandbox_${name}`)].filter((name) => !names.has(name))).toEqual([]);
 });
 

@@ -98,6 +98,7 @@ function toToolResult(exit: ShellResult["exit"], { truncated, rest, ...streams }
     timed_out: exit.timedOut,
     truncated,
   };
+  const late = exit.timedOut ? ["killed at its time limit; with background it goes on"] : [];
   const memory = outOfMemory ? ["killed because the sandbox's memory was used up"] : [];
-  return textResult({ ...streams, ...facts }, commandText(streams, facts, ...memory, ...rest));
+  return textResult({ ...streams, ...facts }, commandText(streams, facts, ...late, ...memory, ...rest));
 }
