@@ -33,6 +33,21 @@ describe("a workspace", () => {
     expect(await project.notes()).toBe("one\ntwo\n");
   });
 
+  it("is found by its folder, from which paths are named", async () => {
+    await using project = await openProject();
+    const id = await project.create("");
+    await project.cli.run(["exec", id, "--", "sh", "-c", "mkdir sub; echo two >> notes.txt; echo new > sub/more.txt"]);
+    const there = { cwd: join(project.cli.folder, "project") };
+    expect(await project.cli.run(["diff", "--name-only"], there)).toMatchObject({ code: 0, stdout: "notes.txt\nsub\nsub/more.txt\n" });
+    expect(await project.cli.run(["apply", "--yes", "sub"], there)).toMatchObject({ code: 0 });
+    expect(await project.notes()).toBe("one\n");
+    expect(await project.cli.run(["apply", "--undo"], there)).toMatchObject({ code: 0 });
+    const other = await project.create("");
+    expect(await project.cli.run(["diff"], there)).toMatchObject({ code: 1, stderr: expect.stringContaining("2 sandboxes have a copy") });
+    expect(await project.cli.run(["diff", "--sandbox", other], there)).toMatchObject({ code: 0, stdout: "" });
+    expect(await project.cli.run(["diff"])).toMatchObject({ code: 1, stderr: expect.stringContaining("No live sandbox has a copy") });
+  });
+
   it("shows no changes where there are none", async () => {
     await using project = await openProject();
     const id = await project.create("");

@@ -95,6 +95,7 @@ async function inside(sandbox: Sandbox, script: string): Promise<void> {
 interface Wishes {
   readonly prefer?: "theirs" | "ours";
   readonly paths?: readonly string[];
+  readonly ignored?: boolean;
 }
 
 function diff(sandbox: Sandbox, wishes: Wishes = {}) {
@@ -481,5 +482,23 @@ describe("commits made inside", () => {
     await inside(sandbox, "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m theirs");
     await expect(fetchCommits({ sandbox, hostPath: work, signal })).rejects.toThrow(CONFLICT);
     expect(execFileSync("git", ["log", "-1", "--format=%s", `belljar/${sandbox.id}`], { cwd: work, encoding: "utf8" })).toBe("mine\n");
+  });
+});
+
+describe("what git of the host ignores", () => {
+  it("is left out unless it is named or asked for", async () => {
+    onHost(".gitignore", "node_modules/\n*.log\n");
+    onHost("kept.log", "tracked\n");
+    execFileSync("git", ["init", "-q"], { cwd: work });
+    execFileSync("git", ["add", "-f", "-A"], { cwd: work });
+    const sandbox = await open();
+    await inside(sandbox, "mkdir -p node_modules/a; echo x > node_modules/a/b; echo x > new.log; echo more >> kept.log; echo x > src");
+    const paths = async (wishes: Parameters<typeof diff>[1] = {}) => (await diff(sandbox, wishes)).changes.map(({ path }) => path);
+    expect(await paths()).toEqual(["kept.log", "src"]);
+    expect((await diff(sandbox)).ignored).toBe(4);
+    expect(await paths({ ignored: true })).toEqual(["kept.log", "new.log", "node_modules", "node_modules/a", "node_modules/a/b", "src"]);
+    expect(await paths({ paths: ["new.log"] })).toEqual(["new.log"]);
+    await apply(sandbox);
+    expect(readdirSync(work).toSorted()).toEqual([".git", ".gitignore", "kept.log", "src"]);
   });
 });

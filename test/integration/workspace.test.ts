@@ -194,9 +194,9 @@ describe("diffWorkspace", () => {
     expect(changes.map(({ kind }) => kind)).toEqual(names.map(() => "modified"));
     const shown = changes.filter(({ patch }) => patch !== undefined);
     expect(shown).toHaveLength(16);
-    expect(renderDiff({ sandboxId: "", hostPath: "", changes, conflicts: [], held: [], settled: [], commits: 0, skipped: [] })).toContain(
-      "M f9 (too large to show: 250000 bytes)\n",
-    );
+    expect(
+      renderDiff({ sandboxId: "", hostPath: "", changes, conflicts: [], held: [], settled: [], ignored: 0, commits: 0, skipped: [] }),
+    ).toContain("M f9 (too large to show: 250000 bytes)\n");
   });
 
   it("names a large file without showing it", async () => {

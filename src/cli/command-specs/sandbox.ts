@@ -30,7 +30,26 @@ npm, pypi, debian and github are sets of rules: belljar network sets.`;
 const WORKSPACE_PATHS = `Paths are as the diff shows them: files, folders, or patterns such as '*.ts' and 'src/**'.
 What git, editors, package managers or CI would run by themselves is left out unless its path is named.`;
 
-/** `belljar sandbox ...` */
+const APPLY_DETAILS = `${WORKSPACE_PATHS}
+What the folder has changed meanwhile is merged. What cannot be merged is a conflict: it is shown and left alone, and the exit code is 1.`;
+
+const OF_SEVERAL: OptionSpec = { type: "string", value: "ID", description: "One of several sandboxes that have a copy of this folder" };
+const IGNORED: OptionSpec = { type: "boolean", description: "Include files that git ignores" };
+const DIFF_OPTIONS = {
+  "name-only": { type: "boolean", description: "Print the paths that apply would write" },
+  ignored: IGNORED,
+  json: JSON_OPTION,
+} as const satisfies Record<string, OptionSpec>;
+const APPLY_OPTIONS = {
+  yes: { type: "boolean", short: "y", description: "Do not ask" },
+  theirs: { type: "boolean", description: "Write the sandbox's side of conflicts" },
+  ours: { type: "boolean", description: "Keep the folder's side of conflicts" },
+  undo: { type: "boolean", description: "Undo the last apply to the folder, if nobody changed since what it wrote" },
+  ignored: IGNORED,
+  json: JSON_OPTION,
+} as const satisfies Record<string, OptionSpec>;
+
+/** `belljar sandbox ...`, and what is about the sandbox of a folder. */
 export const SANDBOX: readonly CommandSpec[] = [
   {
     name: "sandbox create",
@@ -133,7 +152,7 @@ The first line is resync. It comes again if events were lost: list the sandboxes
     summary: "Show what a sandbox changed in its workspace",
     usage: "ID [PATH...]",
     positionals: { min: 1, max: 1000 },
-    options: { json: JSON_OPTION },
+    options: DIFF_OPTIONS,
     details: WORKSPACE_PATHS,
     load: () => import("../commands/sandbox-diff.ts"),
   },
@@ -142,15 +161,26 @@ The first line is resync. It comes again if events were lost: list the sandboxes
     summary: "Show a sandbox's changes, ask, and write them back to the workspace",
     usage: "ID [PATH...]",
     positionals: { min: 1, max: 1000 },
-    options: {
-      yes: { type: "boolean", short: "y", description: "Do not ask" },
-      theirs: { type: "boolean", description: "Write the sandbox's side of conflicts" },
-      ours: { type: "boolean", description: "Keep the folder's side of conflicts" },
-      undo: { type: "boolean", description: "Undo the last apply to the folder, if nobody changed since what it wrote" },
-      json: JSON_OPTION,
-    },
-    details: `${WORKSPACE_PATHS}
-What the folder has changed meanwhile is merged. What cannot be merged is a conflict: it is shown and left alone, and the exit code is 1.`,
+    options: APPLY_OPTIONS,
+    details: APPLY_DETAILS,
+    load: () => import("../commands/sandbox-apply.ts"),
+  },
+  {
+    name: "diff",
+    summary: "Show what the sandbox of this folder changed in its copy",
+    usage: "[PATH...]",
+    positionals: { min: 0, max: 1000 },
+    options: { sandbox: OF_SEVERAL, ...DIFF_OPTIONS },
+    details: WORKSPACE_PATHS,
+    load: () => import("../commands/sandbox-diff.ts"),
+  },
+  {
+    name: "apply",
+    summary: "Show the changes of the sandbox of this folder, ask, and write them here",
+    usage: "[PATH...]",
+    positionals: { min: 0, max: 1000 },
+    options: { sandbox: OF_SEVERAL, ...APPLY_OPTIONS },
+    details: APPLY_DETAILS,
     load: () => import("../commands/sandbox-apply.ts"),
   },
   {

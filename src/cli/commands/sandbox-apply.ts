@@ -17,6 +17,7 @@ import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts
 import { printJson, printLine } from "../print.ts";
 import { printable } from "../../files/printable.ts";
 import { withProgress } from "../progress.ts";
+import { findTarget } from "../workspace-target.ts";
 
 const HELP = "belljar sandbox apply --help";
 
@@ -25,14 +26,14 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const isSure = isSet(call, "yes");
   if (!isSure && !isSet(call, "undo") && !context.stdin.isTTY)
     throw usage("stdin is no terminal, so the question cannot be asked: use --yes to write the changes", HELP);
-  const [id = "", ...paths] = call.positionals;
   await using stack = await openStack(call, context);
   assertSameMachine(stack.config);
+  const { id, paths } = await findTarget(call, stack.sandboxes, process.cwd());
   if (isSet(call, "undo")) return undo(context, stack, id);
   using texts = openTexts();
   const sandbox = await stack.sandboxes.get(LOCAL, id);
   const { home } = stack.config;
-  const options = { home, texts, paths, prefer, signal: context.signal };
+  const options = { home, texts, paths, prefer, ignored: isSet(call, "ignored"), signal: context.signal };
   const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, options));
   show(call, context, diff);
   const exitCode = diff.conflicts.length === 0 ? 0 : 1;
@@ -47,7 +48,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 function preferred(call: CommandCall): "theirs" | "ours" | undefined {
   const [theirs, ours, undoes] = [isSet(call, "theirs"), isSet(call, "ours"), isSet(call, "undo")];
   if (theirs && ours) throw usage("--theirs and --ours exclude each other", HELP);
-  if (undoes && (theirs || ours || call.positionals.length > 1))
+  if (undoes && (theirs || ours || call.positionals.length > (call.spec.name === "apply" ? 0 : 1)))
     throw usage("--undo undoes the whole last apply: it takes neither paths nor --theirs or --ours", HELP);
   if (theirs) return "theirs";
   return ours ? "ours" : undefined;

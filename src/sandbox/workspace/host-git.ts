@@ -13,7 +13,7 @@ const SETTINGS = [
   "gc.auto=0",
   "maintenance.auto=false",
 ];
-const OPTIONS = ["--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs"];
+const OPTIONS = ["--no-pager", "--no-optional-locks", "--no-replace-objects"];
 const PATH = "/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin:/opt/homebrew/bin";
 const TIMEOUT_MS = 20_000;
 

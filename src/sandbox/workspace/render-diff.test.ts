@@ -12,6 +12,7 @@ const render = (changes: readonly Partial<WorkspaceChange>[], skipped: Workspace
     conflicts: [],
     held: [],
     settled: [],
+    ignored: 0,
     commits: 0,
     skipped,
   });

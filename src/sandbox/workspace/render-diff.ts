@@ -13,7 +13,8 @@ export function renderDiff(diff: WorkspaceDiff): string {
   const held = diff.held.map(({ change, reason }) => `! ${change.path}: left out unless it is named, ${reason}\n`);
   const skipped = diff.skipped.map(({ path, reason }) => `! ${path}: left out, ${reason}\n`);
   const commits = diff.commits === 0 ? [] : [`+ ${diff.commits} commit(s): apply brings them to the branch belljar/${diff.sandboxId}\n`];
-  return [...commits, ...names, ...conflicts, ...held, ...skipped, ...renderPatches(diff)].join("");
+  const ignored = diff.ignored === 0 ? [] : [`! ${diff.ignored} ignored by git: left out unless they are named, or with --ignored\n`];
+  return [...commits, ...names, ...conflicts, ...held, ...ignored, ...skipped, ...renderPatches(diff)].join("");
 }
 
 function nameChange(change: WorkspaceChange): string {
@@ -38,6 +39,7 @@ export function toDiffReport(diff: WorkspaceDiff): unknown {
     changes: diff.changes.map(toReport),
     conflicts: diff.conflicts.map(({ change, reason }) => ({ ...toReport(change), reason })),
     held: diff.held.map(({ change, reason }) => ({ ...toReport(change), reason })),
+    ignored: diff.ignored,
     commits: diff.commits,
     skipped: diff.skipped,
   };

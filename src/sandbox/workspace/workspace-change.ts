@@ -14,6 +14,8 @@ export interface WorkspaceDiff {
   readonly held: readonly HeldChange[];
   /** Conflicts that the caller decided for the host's side. */
   readonly settled: readonly WorkspaceChange[];
+  /** How many changes were left out because git of the host ignores their files. */
+  readonly ignored: number;
   /** How many commits the sandbox made: `fetchCommits` brings them. */
   readonly commits: number;
   /** What cannot be brought back, each with its reason: sockets, devices, what the sandbox's user may not read. */

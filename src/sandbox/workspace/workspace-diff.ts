@@ -12,6 +12,7 @@ import { isGitStore, isInGit } from "./git-name.ts";
 import { readGuestTree } from "./guest-tree.ts";
 import { holdBack } from "./hold-back.ts";
 import { HostFolder } from "./host-folder.ts";
+import { findIgnored } from "./ignored.ts";
 import { judgeChanges } from "./judge-changes.ts";
 import { selectPaths } from "./select-paths.ts";
 import type { Selection } from "./select-paths.ts";
@@ -30,6 +31,8 @@ export interface DiffOptions {
   readonly signal: AbortSignal;
   /** Only these, as `selectPaths` reads them. */
   readonly paths?: readonly string[];
+  /** Also what git of the host ignores. */
+  readonly ignored?: boolean;
   /** Decides all conflicts: for the sandbox's side or for the host's. */
   readonly prefer?: "theirs" | "ours" | undefined;
 }
@@ -54,6 +57,7 @@ export async function diffWorkspace(sandbox: Sandbox, options: DiffOptions): Pro
     conflicts: [],
     held: [],
     settled: [],
+    ignored: 0,
     commits: 0,
     skipped: [],
   };
@@ -84,8 +88,10 @@ async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
   const changes = compared.flatMap((change) => (change && "kind" in change ? [change] : []));
   const { removed, unreadable } = await confirmRemoved(comparison, changes);
   const real = changes.filter((change) => change.kind !== "removed" || removed.has(change.key));
+  const ignored = comparison.ignored ? new Set<string>() : await findIgnored(folder.root, real, signal);
+  const wanted = real.filter(({ key }) => !ignored.has(key) || comparison.selection.isNamed(key));
   const applied = await openAppliedFolder(home, folder.root).applied(sandbox.id);
-  const { conflicts, settled, ...judged } = await judgeChanges({ ...comparison, base: sandbox, applied, host }, real);
+  const { conflicts, settled, ...judged } = await judgeChanges({ ...comparison, base: sandbox, applied, host }, wanted);
   const { free, held } = await holdBack(comparison, judged.changes);
   const named = [...held, ...conflicts];
   const shown = await addPatches(comparison, [...free, ...named.map(({ change }) => change)]);
@@ -101,6 +107,7 @@ async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
     conflicts: conflicts.map(withPatch),
     held: held.map(withPatch),
     settled,
+    ignored: real.length - wanted.length,
     commits: await countMade(comparison, [host.get(".git"), guest.get(".git")]),
     skipped: [...unusable(guest), ...[...compared, ...shown].filter(isSkipped), ...unreadable],
   };
