@@ -55,9 +55,9 @@ const SPELLINGS: readonly ((character: string) => string)[] = [
 const PLAIN_VALUES = ["sk-3f+Ab/c9=Z", "sk-Z9=b/Ac+3f"] as const;
 
 it("masks a value that repeats itself, wherever it begins", () => {
-  const letters = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 10, maxLength: 14 });
+  const letters = fc.string({ unit: fc.constantFrom("x", "y"), minLength: 10, maxLength: 14 });
   fc.assert(
-    fc.property(letters, fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 24 }), (value, before) => {
+    fc.property(letters, fc.string({ unit: fc.constantFrom("x", "y"), maxLength: 24 }), (value, before) => {
       expect(maskWith(scannerFor(value), [Buffer.from(`${before}${value}`)]).toString()).not.toContain(value);
     }),
     { numRuns: 2000 },
