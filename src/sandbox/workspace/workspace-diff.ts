@@ -62,13 +62,17 @@ export async function diffWorkspace(sandbox: Sandbox, options: DiffOptions): Pro
     skipped: [],
   };
   const selection = selectPaths(options.paths ?? []);
-  return workspace.mode === "ro" ? empty : compare({ ...options, sandbox, folder: new HostFolder(workspace.path), selection });
+  if (workspace.mode === "ro") return empty;
+  const { startedNs = 0n } = await sandbox.workspaceBase([]);
+  return compare({ ...options, sandbox, folder: new HostFolder(workspace.path), selection, startedNs });
 }
 
 interface Comparison extends DiffOptions {
   readonly sandbox: Sandbox;
   readonly folder: HostFolder;
   readonly selection: Selection;
+  /** When the sandbox was made, by the clock of the host's files. */
+  readonly startedNs: bigint;
 }
 
 interface Pair {
@@ -175,7 +179,9 @@ async function isSameContent(
   if (guest.type === "link") return guest.target?.equals(host.target ?? Buffer.alloc(0)) ?? false;
   if (guest.type !== "file") return true;
   if (guest.size !== host.size) return false;
-  return guest.mtimeNs === host.mtimeNs || isSameBytes(comparison, key, host.size);
+  // Both sides may have written within one tick of the clock.
+  const isOld = host.ctimeNs <= comparison.startedNs;
+  return (isOld && guest.mtimeNs === host.mtimeNs) || isSameBytes(comparison, key, host.size);
 }
 
 async function isSameBytes({ sandbox, folder, signal }: Comparison, key: string, size: number): Promise<boolean> {

@@ -26,8 +26,13 @@ export function openBase(folder: string): WorkspaceBase {
   return {
     async workspaceBase(keys): Promise<BaseAnswer> {
       const started = await ifPresent(files.started, stat(files.started, { bigint: true }));
-      const entries = await readManifest(files.manifest, new Set(keys));
-      return { ...(started && { startedNs: started.ctimeNs }), isComplete: entries !== undefined, entries: entries ?? [] };
+      const isListed = (await ifPresent(files.manifest, stat(files.manifest))) !== undefined;
+      const entries = isListed && keys.length > 0 ? await readManifest(files.manifest, new Set(keys)) : undefined;
+      return {
+        ...(started && { startedNs: started.ctimeNs }),
+        isComplete: entries !== undefined || (isListed && keys.length === 0),
+        entries: entries ?? [],
+      };
     },
     workspaceBaseText: (key) => readText(files.texts, key),
   };
