@@ -11,7 +11,8 @@ const EDIT_NAMES = otherNames({
   new_text: "new_string",
   ...PATH_NAMES,
 });
-const COMMAND_NAMES = { cmd: "command", script: "command", workdir: "cwd", working_directory: "cwd", dir: "cwd", timeout: "timeout_ms" };
+/** `timeout` is not one of them: some tools count it in seconds, others in milliseconds. */
+const COMMAND_NAMES = { cmd: "command", script: "command", workdir: "cwd", working_directory: "cwd", dir: "cwd" };
 
 export const acceptPath = otherNames(PATH_NAMES);
 export const acceptFolder = otherNames(FOLDER_NAMES);
@@ -34,11 +35,11 @@ export const acceptFilePattern = otherNames({
 });
 export const acceptProcess = otherNames({ id: "process_id", input: "text" });
 
-/** One edit may stand flat beside the path. */
+/** One edit may stand flat beside the path. A missing `new_string` stays missing: the schema refuses it, where "" would delete the text. */
 export const acceptEdit: Accept = (args) => {
   const { old_string: before, new_string: after, replace_all: all, ...rest } = EDIT_NAMES(args);
   if (before === undefined || rest["edits"] !== undefined) return acceptPath(args);
-  return { ...rest, edits: [{ old_string: before, new_string: after ?? "", ...(all !== undefined && { replace_all: all }) }] };
+  return { ...rest, edits: [{ old_string: before, new_string: after, ...(all !== undefined && { replace_all: all }) }] };
 };
 
 /** Lines may be counted from `offset`. */
