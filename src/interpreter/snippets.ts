@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { open, readdir, realpath } from "node:fs/promises";
+import { open, readdir, readlink, realpath } from "node:fs/promises";
 import { parse, resolve, sep } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { languageOfFile } from "./language.ts";
@@ -16,12 +16,14 @@ const LISTED_MAX = 50;
 
 /**
  * Loads the program of that name from the folder. The file's extension determines its language.
- * Rejects with `SNIPPET_NOT_FOUND`, which lists the existing names. It never reads outside the folder.
+ * Rejects with `SNIPPET_NOT_FOUND`, which lists the existing names. `directory` is a real path. Nothing outside of it is read, and nothing
+ * at all once a link stands in its place: whoever may write the folder above, as a sandbox with it as `rw` workspace, could have put it there.
  */
 export async function loadSnippet(directory: string, name: string): Promise<Snippet> {
   if (!NAME.test(name)) {
     throw new BelljarError("ARGUMENTS_INVALID", "A snippet's name is the base name of its file without the extension, such as hello_world");
   }
+  await assertStillReal(directory);
   const files = await listSnippetFiles(directory);
   const matching = files.filter((file) => parse(file).name === name);
   const [fileName, other] = matching;
@@ -39,6 +41,18 @@ export async function loadSnippet(directory: string, name: string): Promise<Snip
   return { language: languageOfFile(fileName)?.name ?? "", fileName, code };
 }
 
+async function assertStillReal(directory: string): Promise<void> {
+  const now = await realpath(directory).catch(() => directory);
+  if (now !== directory) throw hasMoved();
+}
+
+function hasMoved(): BelljarError {
+  return new BelljarError(
+    "FORBIDDEN",
+    "The snippets' folder has been replaced by a link since Belljar started: check it, and start Belljar again",
+  );
+}
+
 async function listSnippetFiles(directory: string): Promise<readonly string[]> {
   try {
     return (await readdir(directory)).filter((file) => languageOfFile(file) !== undefined).toSorted();
@@ -48,11 +62,13 @@ async function listSnippetFiles(directory: string): Promise<readonly string[]> {
 }
 
 async function readInside(directory: string, fileName: string): Promise<string> {
-  const [root, path] = await Promise.all([realpath(directory), realpath(resolve(directory, fileName))]);
-  if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) {
+  const path = await realpath(resolve(directory, fileName));
+  if (!path.startsWith(directory.endsWith(sep) ? directory : directory + sep)) {
     throw new BelljarError("FORBIDDEN", `The snippet file "${fileName}" is a link that leads out of the snippets' folder`);
   }
   await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  // Where a sandbox may swap folders on the way there, Linux says what was opened.
+  if (process.platform === "linux" && (await readlink(`/proc/self/fd/${file.fd}`)) !== path) throw hasMoved();
   const info = await file.stat();
   if (!info.isFile()) throw new BelljarError("SNIPPET_NOT_FOUND", `The snippet "${fileName}" is not a file`);
   if (info.size > MAX_BYTES) throw new BelljarError("FILE_TOO_LARGE", `The snippet "${fileName}" has over ${MAX_BYTES} bytes`);

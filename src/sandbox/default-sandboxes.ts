@@ -89,7 +89,8 @@ export class DefaultSandboxes {
     assertSameRuntime(sandbox, request);
     assertSameWorkspace(sandbox, request);
     const { principal, options } = request;
-    return options.wishes ? this.#wishes.apply(sandbox, principal, options.wishes) : [];
+    // The command line is the local user's word. A call of a token must not change a sandbox that another token of its owner uses.
+    return options.wishes && principal.grants === undefined ? this.#wishes.apply(sandbox, options.wishes) : [];
   }
 
   #knownAlive(key: string): LocalSandbox | undefined {

@@ -1,16 +1,15 @@
 import { ShareByKey } from "../async/share-by-key.ts";
 import type { Limits } from "../runtime/runtime.ts";
-import { cutLimits, policyWithin } from "./grants.ts";
 import { formatPolicy } from "./network-ceiling.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
-import type { DefaultWishes, Principal } from "./sandbox.ts";
+import type { DefaultWishes } from "./sandbox.ts";
 import { toShortId } from "./sandbox-id.ts";
 
 const REMEMBERED_MAX = 10_000;
 const MEBIBYTE = 2 ** 20;
 
 /**
- * Applies what the command line of this process says to default sandboxes that live already, to each once: what a person changes after
+ * Applies what the command line of this process says to default sandboxes of the local user that live already, to each once: what a person changes after
  * that stays.
  */
 export class AppliedWishes {
@@ -19,9 +18,9 @@ export class AppliedWishes {
   readonly #applying = new ShareByKey<readonly string[]>();
 
   /** Resolves with a sentence for each wish that holds only for a new sandbox. */
-  async apply(sandbox: LocalSandbox, principal: Principal, wishes: DefaultWishes): Promise<readonly string[]> {
+  async apply(sandbox: LocalSandbox, wishes: DefaultWishes): Promise<readonly string[]> {
     const known = this.#unmet.get(sandbox.id);
-    return known ?? this.#applying.run(sandbox.id, () => this.#applyOnce(sandbox, principal, wishes));
+    return known ?? this.#applying.run(sandbox.id, () => this.#applyOnce(sandbox, wishes));
   }
 
   /** A new sandbox was made as the command line says. */
@@ -29,11 +28,11 @@ export class AppliedWishes {
     this.#remember(id, []);
   }
 
-  async #applyOnce(sandbox: LocalSandbox, principal: Principal, wishes: DefaultWishes): Promise<readonly string[]> {
+  async #applyOnce(sandbox: LocalSandbox, wishes: DefaultWishes): Promise<readonly string[]> {
     const { network, timeoutMs, limits = {} } = wishes;
-    if (network !== undefined) await applyNetwork(sandbox, principal, network);
+    if (network !== undefined) await applyNetwork(sandbox, network);
     if (timeoutMs !== undefined) await sandbox.liveFor(timeoutMs);
-    const unmet = findUnmet(sandbox, principal, limits);
+    const unmet = findUnmet(sandbox, limits);
     this.#remember(sandbox.id, unmet);
     return unmet;
   }
@@ -47,18 +46,16 @@ export class AppliedWishes {
   }
 }
 
-async function applyNetwork(sandbox: LocalSandbox, principal: Principal, wish: NonNullable<DefaultWishes["network"]>): Promise<void> {
-  const network = await policyWithin(wish, principal);
+async function applyNetwork(sandbox: LocalSandbox, network: NonNullable<DefaultWishes["network"]>): Promise<void> {
   const { policy, ceiling } = await sandbox.networkState();
   const wanted = formatPolicy(network);
   if (formatPolicy(policy) === wanted && formatPolicy(ceiling) === wanted) return;
-  await sandbox.setNetwork(network, { principal });
+  await sandbox.setNetwork(network);
 }
 
-function findUnmet({ id, record }: LocalSandbox, principal: Principal, limits: Limits): readonly string[] {
-  const granted = cutLimits(limits, principal);
+function findUnmet({ id, record }: LocalSandbox, limits: Limits): readonly string[] {
   const differences = (Object.keys(limits) as (keyof Limits)[]).flatMap((name) => {
-    const [has, wanted] = [record.limits[name], granted[name]];
+    const [has, wanted] = [record.limits[name], limits[name]];
     return has === wanted ? [] : [`${LIMIT_TEXTS[name]} ${showLimit(name, has)}, not ${showLimit(name, wanted)}`];
   });
   if (differences.length === 0) return [];

@@ -6,7 +6,7 @@ const path = "/home/ada/project";
 const sandbox = (info: Partial<SandboxInfo>) => ({ info: async () => info as SandboxInfo });
 
 it.each([
-  ["copy", `/home/user is a copy of ${path}. Your changes stay here until the person runs \`belljar sandbox apply abcdefgh\`.`],
+  ["copy", `/home/user is a copy of ${path}. Your changes stay here until the person runs \`belljar apply\` in that folder.`],
   ["ro", `/home/user is ${path} of the host, read-only.`],
   ["rw", `/home/user is the real folder ${path} of the host. Your changes are made there at once.`],
 ] as const)("says what a workspace of the mode %s is", async (mode, text) => {
@@ -15,7 +15,7 @@ it.each([
 });
 
 it("says what the network allows, and no more than twenty rules of it", () => {
-  const network = (policy: SandboxInfo["network"]) => tellSurroundings(undefined, policy, "")[1];
+  const network = (policy: SandboxInfo["network"]) => tellSurroundings(undefined, policy)[1];
   expect(network("all")).toBe("Network: the public Internet can be reached.");
   expect(network({ allow: ["npm", "a.test:8080"] })).toBe("Network: only this can be reached: npm, a.test:8080.");
   const many = network({ allow: Array.from({ length: 30 }, (_, index) => `h${index}.test`) });

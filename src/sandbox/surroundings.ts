@@ -10,17 +10,17 @@ const HOST_PLACES = /^(?:\/(?:home|Users|Volumes|mnt|media|srv|private)\/|[A-Za-
 /** What is inside at these places is no path of the host. */
 const INSIDE_PLACES = [INSIDE.userHome, INSIDE.workspace];
 
-/** Where the sandbox's files and its network end, a line each. `apply`: the command with which a person takes changes over. */
-export function tellSurroundings(workspace: Workspace | undefined, network: Network, apply: string): readonly string[] {
-  return [tellWorkspace(workspace, apply), tellNetwork(network)];
+/** Where the sandbox's files and its network end, a line each. Nothing is told of a network that is not known yet. */
+export function tellSurroundings(workspace: Workspace | undefined, network: Network | undefined): readonly string[] {
+  return [tellWorkspace(workspace), ...(network === undefined ? [] : [tellNetwork(network)])];
 }
 
-function tellWorkspace(workspace: Workspace | undefined, apply: string): string {
+function tellWorkspace(workspace: Workspace | undefined): string {
   if (!workspace) return "Files: this sandbox has its own files. No folder of the person is here.";
   const { path, mode } = workspace;
   switch (mode) {
     case "copy":
-      return `Files: ${INSIDE.userHome} is a copy of ${path}. Your changes stay here until the person runs \`${apply}\`.`;
+      return `Files: ${INSIDE.userHome} is a copy of ${path}. Your changes stay here until the person runs \`belljar apply\` in that folder.`;
     case "ro":
       return `Files: ${INSIDE.userHome} is ${path} of the host, read-only.`;
     case "rw":
@@ -39,7 +39,7 @@ function tellNetwork(network: Network): string {
 /** The lines of a sandbox as it is now. Empty if it does not say how it is: the call itself then says why. */
 export async function introduce(sandbox: Pick<Sandbox, "info">): Promise<readonly string[]> {
   const info = await sandbox.info().catch(() => undefined);
-  return info ? tellSurroundings(info.workspace, info.network, `belljar sandbox apply ${info.shortId}`) : [];
+  return info ? tellSurroundings(info.workspace, info.network) : [];
 }
 
 /** Advice for a path that is not there, if it looks like one of the host. `message` names the path. */

@@ -111,12 +111,11 @@ it("a model learns where its files and its network end: in the instructions, wit
   const project = join(home.path, "project");
   await mkdir(project);
   await using host = await connect(home, ["--workspace", project, "--network", "a.test"]);
-  const files = `Files: /home/user is a copy of ${project}. Your changes stay here until the person runs \`belljar sandbox apply `;
+  const files = `Files: /home/user is a copy of ${project}. Your changes stay here until the person runs \`belljar apply\` in that folder.`;
   expect(host.instructions()).toContain(files);
   expect(host.instructions()).toContain("Network: only this can be reached: a.test.");
   const first = await host.call("write_file", { path: "a.txt", content: "a" });
-  const { id } = (JSON.parse(await home.belljar("sandbox", "list", "--json")) as { id: string }[])[0] ?? { id: "" };
-  expect(first.texts[0]).toBe(`${files}${id.slice(0, 8)}\`.\nNetwork: only this can be reached: a.test.`);
+  expect(first.texts[0]).toBe(`${files}\nNetwork: only this can be reached: a.test.`);
   expect((await host.call("read_file", { path: "a.txt" })).texts.join("\n")).not.toContain("Files:");
   const hint = `${project} of the host is /home/user here: use /home/user`;
   const missing = await host.call("read_file", { path: join(project, "a.txt") });

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -36,6 +36,26 @@ it("snippets come from ./prompts if no folder is configured and it is there", as
   await using host = await connect(home);
   expect(await host.run("hello")).toContain("from a snippet");
   expect(host.said() + without.said()).not.toContain("snippets");
+});
+
+it("snippets are not taken from a link in place of ./prompts, put there before the start or after it", async () => {
+  await using home = await openTestHome();
+  const [elsewhere, prompts] = [join(home.path, "elsewhere"), join(home.path, "prompts")];
+  await mkdir(elsewhere);
+  await writeFile(join(elsewhere, "hello.py"), "print('from another folder')");
+  await symlink(elsewhere, prompts);
+  // A person may name a link.
+  await using named = await connect(home, ["--snippets", "prompts"]);
+  expect(await named.run("hello")).toContain("from another folder");
+  await using before = await connect(home);
+  expect(await before.run("hello")).toContain("This server has no snippets");
+  await rename(prompts, join(home.path, "link"));
+  await mkdir(prompts);
+  await using after = await connect(home);
+  expect(await after.run("hello")).toContain("SNIPPET_NOT_FOUND");
+  await rename(prompts, join(home.path, "old"));
+  await rename(join(home.path, "link"), prompts);
+  expect(await after.run("hello")).toContain("FORBIDDEN");
 });
 
 it("a configured folder of snippets that cannot be read is told at the start, before anybody asks for one", async () => {

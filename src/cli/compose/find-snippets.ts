@@ -1,5 +1,5 @@
-import { readdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { readdirSync, realpathSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { CatalogLog } from "../../catalog/catalog.ts";
 import type { Config } from "../../config/config.ts";
 import { errnoOf } from "../../files/file-error.ts";
@@ -13,28 +13,31 @@ export interface SnippetsOptions {
   readonly log: CatalogLog;
 }
 
-/** Returns the absolute folder of the snippets. Logs a configured folder that cannot be read, which is found out at the start and not by a model. */
+/**
+ * Returns the real path of the folder with the snippets. Logs a configured folder that cannot be read, which is found out at the start
+ * and not by a model. The usual folder is taken if it is no link: a project that somebody else wrote could link to any folder.
+ */
 export function findSnippets(
   { snippetsDirectory }: Pick<Config, "snippetsDirectory">,
   { usual, log }: SnippetsOptions,
 ): string | undefined {
-  const folder = resolve(snippetsDirectory ?? USUAL_FOLDER);
-  if (snippetsDirectory === undefined && !usual) return undefined;
-  const problem = problemOf(folder);
-  if (problem === undefined) return folder;
-  if (snippetsDirectory === undefined) return undefined;
-  log.error(
-    { err: problem },
-    `The snippets' folder ${folder} cannot be read (${errnoOf(problem) ?? "unknown error"}): make it, or change --snippets`,
-  );
-  return folder;
-}
-
-function problemOf(folder: string): unknown {
+  if (snippetsDirectory === undefined) return usual ? findUsual() : undefined;
+  const folder = resolve(snippetsDirectory);
   try {
     readdirSync(folder);
-    return undefined;
+    return realpathSync(folder);
   } catch (cause) {
-    return cause;
+    const why = errnoOf(cause) ?? "unknown error";
+    log.error({ err: cause }, `The snippets' folder ${folder} cannot be read (${why}): make it, or change --snippets`);
+    return folder;
+  }
+}
+
+function findUsual(): string | undefined {
+  const folder = join(realpathSync("."), USUAL_FOLDER);
+  try {
+    return readdirSync(folder) && realpathSync(folder) === folder ? folder : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -121,9 +121,9 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     takeUp: async (caller) => (await keep(caller))?.unmet ?? [],
     introduce: ({ principal, ...caller }) => {
       const { options: wanted } = defaultSandbox(principal, caller);
-      // A token's scopes may leave less: the first result says what holds.
-      const most = network === "none" ? network : (principal.grants?.network ?? network);
-      return tellSurroundings(wanted.workspace, most, "belljar sandbox apply ID");
+      // A token's scopes may leave less of it: the first result says what holds.
+      const isKnown = network === "none" || principal.grants?.network === undefined;
+      return tellSurroundings(wanted.workspace, isKnown ? network : undefined);
     },
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     prompts: composePrompts([createBelljarPrompts()]),

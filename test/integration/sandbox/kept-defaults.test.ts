@@ -120,12 +120,19 @@ describe("what the command line says", () => {
     expect(await later.default(LOCAL, "other", { wishes }, signal)).toMatchObject({ created: false, unmet: [] });
   });
 
-  it("gives a caller with a token no more network than its scopes", async () => {
+  it("changes nothing at the call of a token, beside which another one of its owner works", async () => {
     await using maker = openHome();
-    const principal: Principal = { id: "ada", name: "ada", grants: { network: { allow: ["a.test"] } } };
-    const { sandbox } = await maker.default(principal, "work", {}, signal);
+    const wide: Principal = { id: "ada", name: "ada", grants: { network: { allow: ["a.test"] } } };
+    const narrow: Principal = { id: "ada", name: "ada", grants: { network: "none" } };
+    const { sandbox } = await maker.default(wide, "work", { network: { allow: ["a.test"] } }, signal);
     await using later = openHome();
-    await later.default(principal, "work", { wishes: { network: "all" } }, signal);
-    expect(await sandbox.info()).toMatchObject({ network: { allow: ["a.test"] } });
+    const options = { wishes: { network: "all" as const, timeoutMs: 2 * LIFE_MS } };
+    const before = await sandbox.info();
+    expect(before.network).toEqual({ allow: ["a.test"] });
+    await later.default(narrow, "work", options, signal).catch(() => undefined);
+    await later.default(wide, "work", options, signal);
+    await later.keepDefault(wide, "work", options);
+    expect(await sandbox.info()).toMatchObject({ network: before.network });
+    expect(await sandbox.info()).not.toHaveProperty("networkCeiling");
   });
 });
