@@ -86,7 +86,7 @@ verifies(
 verifies(
   "apply-asks-for-programs",
   async () => {
-    await using project = await openProject({ "package.json": '{"scripts":{"test":"true"}}', a: "1\n" });
+    await using project = await openProject({ "package.json": '{"scripts":{"test":"true"}}', "bom/a": "1\n", a: "1\n" });
     const { project: folder, sandbox } = project;
     const config = await project.read(".git/config");
     const ran = join(dirname(project.home), "ran");
@@ -95,7 +95,9 @@ verifies(
       `mkdir -p .git/hooks .GIT .vscode .github/workflows .husky; printf '#!/bin/sh\\ntouch ${ran}\\n' > .git/hooks/post-checkout
        chmod 755 .git/hooks/post-checkout; cp .git/hooks/post-checkout .husky/pre-commit; printf '[core]\\n\\tfsmonitor = touch ${ran}\\n' > .git/config
        cp .git/config .GIT/config; echo ref: refs/heads/theirs > .git/HEAD; echo '{}' > .vscode/tasks.json; echo 'on: push' > .github/workflows/x.yml
-       echo 'touch ${ran}' > .envrc; echo '{"scripts":{"test":"true","postinstall":"touch ${ran}"}}' > package.json; echo 2 >> a; ln -s hooks .idea`,
+       echo 'touch ${ran}' > .envrc; echo '{"scripts":{"test":"true","postinstall":"touch ${ran}"}}' > package.json; echo 2 >> a; ln -s hooks .idea
+       echo '{"targets":[{"target_name":"<!(touch ${ran})"}]}' > binding.gyp; printf '\\357\\273\\277{"scripts":{"install":"touch ${ran}"}}' > bom/package.json
+       echo '{"scripts":{"install":"touch ${ran}"}},' > bom/Package.json`,
     );
     const attack = join(dirname(project.home), "attack");
     await cp(folder, attack, { recursive: true });
@@ -114,6 +116,9 @@ verifies(
       ".husky/pre-commit",
       ".idea",
       ".vscode/tasks.json",
+      "binding.gyp",
+      "bom/Package.json",
+      "bom/package.json",
       "package.json",
     ]);
     expect([await project.read(".git/config"), await project.read("package.json")]).toEqual([config, '{"scripts":{"test":"true"}}']);
@@ -126,6 +131,28 @@ verifies(
     expect(await project.read(".git/config")).toContain("fsmonitor");
     expect(await project.read(".git/HEAD")).not.toContain("theirs");
     await chmod(join(folder, ".git/config"), 0o600);
+
+    // What was judged is what is written, also where no text is shown: the sandbox changes a file and keeps its size and time.
+    await inside(
+      sandbox,
+      `mkdir big; { printf '{"scripts":{"install":"true"},"a":"'; head -c 600000 /dev/zero | tr '\\0' x; printf '"}'; } > big/package.json`,
+    );
+    await project.apply(["big"]);
+    await inside(sandbox, `sed -i 's/"a":"x/"a":"y/' big/package.json`);
+    const judged = await project.diff();
+    expect(judged.changes.map(({ path }) => path)).toEqual(["big/package.json"]);
+    const seen = await sandbox.guest.files.stat("/home/user/big/package.json", { signal });
+    await inside(
+      sandbox,
+      `cp -p big/package.json /tmp/was; sed -i 's/"true"/"ls ."/' big/package.json; touch -r /tmp/was big/package.json`,
+    );
+    expect(await sandbox.guest.files.stat("/home/user/big/package.json", { signal })).toMatchObject({
+      size: seen.size,
+      mtimeNs: seen.mtimeNs,
+    });
+    const { home } = project;
+    await expect(applyWorkspace(sandbox, judged, { home, signal })).rejects.toThrow(/Changed in the sandbox since the diff: big/);
+    expect(await project.read("big/package.json")).toContain('"install":"true"');
   },
   180_000,
 );

@@ -27,8 +27,9 @@ export async function readGuestFile({ sandbox, signal }: Sides, change: Workspac
   if (guest?.type !== "file") return NOTHING;
   const content = await sandbox.guest.files.read(insidePath(change.key), { limit: guest.size, maxBytes: guest.size, signal });
   if (content.length === guest.size) return content;
-  throw new BelljarError(
-    "WORKSPACE_CONFLICT",
-    `${change.path} changes in the sandbox while it is compared: stop what writes it and try again`,
-  );
+  throw changesInside(change);
+}
+
+export function changesInside({ path }: WorkspaceChange): BelljarError {
+  return new BelljarError("WORKSPACE_CONFLICT", `${path} changes in the sandbox while it is compared: stop what writes it and try again`);
 }

@@ -28,6 +28,7 @@ const RULES: readonly Rule[] = [
     path: /(?:^|\/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|\.pnpmfile\.cjs|\.yarn(?:\/(?:releases|plugins)(?:\/.*)?)?)$/,
     reason: "package managers obey it",
   },
+  { path: /(?:^|\/)binding\.gyp$/, reason: "npm builds what it describes" },
 ];
 
 /** Why a file of this path is written only if it is named. Undefined for the others. */
@@ -42,13 +43,18 @@ export function isPackageFile(key: string): boolean {
   return PACKAGE.test(key);
 }
 
-/** Whether two versions of a `package.json` differ in their scripts. What is not JSON has none. */
+/** Whether two versions of a `package.json` differ in their scripts. What is not JSON has none, but as a new version it counts as different. */
 export function changesScripts(before: Buffer, after: Buffer): boolean {
-  return scriptsOf(before) !== scriptsOf(after);
+  const parsed = parse(after);
+  return parsed === undefined || scriptsOf(parse(before)) !== scriptsOf(parsed);
 }
 
-function scriptsOf(content: Buffer): string {
-  const parsed = parseJson(content.toString());
+/** As package managers do, which skip a byte order mark. */
+function parse(content: Buffer): unknown {
+  return parseJson(content.toString().replace(/^\uFEFF/, ""));
+}
+
+function scriptsOf(parsed: unknown): string {
   const scripts = typeof parsed === "object" && parsed !== null && "scripts" in parsed ? parsed.scripts : undefined;
   if (typeof scripts !== "object" || scripts === null) return "[]";
   return JSON.stringify(Object.entries(scripts).toSorted(([one], [other]) => (one < other ? -1 : 1)));

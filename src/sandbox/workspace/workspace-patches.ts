@@ -6,7 +6,7 @@ import { hashOf } from "./compare-content.ts";
 import type { Entry } from "./entry.ts";
 import { fromKey, showPath } from "./entry.ts";
 import type { HostFolder } from "./host-folder.ts";
-import { readGuestFile, readHostFile } from "./read-sides.ts";
+import { changesInside, readGuestFile, readHostFile } from "./read-sides.ts";
 import type { SkippedEntry, WorkspaceChange } from "./workspace-change.ts";
 import { orUnreadable } from "./workspace-change.ts";
 
@@ -48,6 +48,7 @@ function fileBytes(entry: Entry | undefined): number {
 async function addPatch(sources: PatchSources, change: WorkspaceChange): Promise<WorkspaceChange> {
   const [before, inside] = await Promise.all([readHostFile(sources, change), readGuestFile(sources, change)]);
   const sha256 = change.guest?.type === "file" ? { sha256: hashOf(inside) } : {};
+  if (change.sha256 !== undefined && change.sha256 !== sha256.sha256) throw changesInside(change);
   const after = change.merged ?? inside;
   if (!isText(before) || !isText(after)) return { ...change, ...sha256, isBinary: true };
   const patch = await diff(sources, change, { before, after });
