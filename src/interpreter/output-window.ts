@@ -22,6 +22,11 @@ export class OutputWindow {
     return this.#total > this.#headBytes + this.#tailBytes;
   }
 
+  /** Bytes of the whole stream so far, kept or not. */
+  get total(): number {
+    return this.#total;
+  }
+
   push(chunk: Buffer): void {
     this.#total += chunk.length;
     const room = this.#headBytes - this.#head.length;

@@ -10,6 +10,8 @@ import { plainText } from "./plain-text.ts";
 export interface ShowOptions {
   /** Where all of a long output is kept as a file; absent: it ends with the call. */
   readonly sandbox?: Sandbox | undefined;
+  /** Its id as the call named it, for the call that reads on; absent: the default sandbox. */
+  readonly sandboxId?: string | undefined;
   readonly maxBytes?: number | undefined;
   /** As it was printed, with the controls of a terminal. */
   readonly raw?: boolean | undefined;
@@ -19,7 +21,7 @@ export interface ShownOutput {
   readonly stdout: string;
   readonly stderr: string;
   readonly truncated: boolean;
-  /** Of a cut output, for the last line: where all of it lies, and the call that reads on. */
+  /** Of a cut output, for the last line: where it lies, whether all of it is there, and the call that reads on. */
   readonly rest: readonly string[];
 }
 
@@ -39,7 +41,8 @@ export async function showOutput(context: Shower, windows: OutputWindows, option
   const above = isErrors ? `${closeLine(stdout)}--- stderr ---\n` : "";
   const all = isErrors ? above + stderr : `${closeLine(stdout)}${stderr === "" ? "" : `--- stderr ---\n${stderr}`}`;
   const shown = above + (isErrors ? err : out).head;
-  return { stdout: out.text, stderr: err.text, truncated: true, rest: await describeRest(context, options, { all, shown }) };
+  const total = wasCut ? windows.stdout.total + windows.stderr.total : undefined;
+  return { stdout: out.text, stderr: err.text, truncated: true, rest: await describeRest(context, options, { kept: all, shown, total }) };
 }
 
 /** A short stream is shown whole; two long ones get a half each. */
@@ -50,18 +53,22 @@ function shareRoom([first, second]: readonly [number, number], maxBytes: number)
 }
 
 interface Cut {
-  readonly all: string;
+  readonly kept: string;
   /** Its beginning, up to the first cut. */
   readonly shown: string;
+  /** Bytes that were printed; absent: nothing is missing in `kept`. */
+  readonly total: number | undefined;
 }
 
-async function describeRest({ results, signal }: Shower, { sandbox }: ShowOptions, { all, shown }: Cut): Promise<readonly string[]> {
-  const path = sandbox && (await keepOutput(sandbox, all, signal));
-  const bytes = Buffer.byteLength(all);
+async function describeRest({ results, signal }: Shower, { sandbox, sandboxId }: ShowOptions, cut: Cut): Promise<readonly string[]> {
+  const { kept, shown, total } = cut;
+  const path = sandbox && (await keepOutput(sandbox, kept, signal));
+  const bytes = Buffer.byteLength(kept);
+  const parts = total === undefined ? undefined : `the first and last parts (${bytes} bytes) of ${total} bytes are`;
   if (path === undefined) {
-    const uri = `${results.keep(all)}?offset=${Buffer.byteLength(shown)}`;
-    return [`${bytes} bytes in all`, `read on with read_result ${JSON.stringify({ uri })}`];
+    const uri = `${results.keep(kept)}?offset=${Buffer.byteLength(shown)}`;
+    return [parts ? `${parts} kept` : `${bytes} bytes in all`, `read on with read_result ${JSON.stringify({ uri })}`];
   }
-  const line = shown.split("\n").length;
-  return [`all ${bytes} bytes are in ${path}`, `read on with read_file ${JSON.stringify({ path, start_line: line })}`];
+  const call = JSON.stringify({ path, start_line: shown.split("\n").length, sandbox: sandboxId });
+  return [`${parts ?? `all ${bytes} bytes are`} in ${path}`, `read on with read_file ${call}`];
 }

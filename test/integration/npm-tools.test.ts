@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { openToolCaller, textOf } from "../support/tool-caller.ts";
 
 type Tools = Awaited<ReturnType<typeof openToolCaller>>;
@@ -36,6 +37,24 @@ it("runs scripts with arguments as they stand, and tells of their failure", asyn
   expect(test.isError).toBeUndefined();
   expect(test.value).toMatchObject({ exit_code: 3, stdout: expect.stringContaining("ci: true\n") });
   expect(textOf(test)).toMatch(/\n\[exit_code: 3, duration_ms: \d+\]$/);
+});
+
+it.each([
+  ["npm_run", { script: "long" }],
+  ["npm_test", {}],
+])("%s in another sandbox names it in the call that reads on", async (name, args) => {
+  await using tools = await openToolCaller();
+  const { id } = await tools.sandboxes.create(LOCAL, {}, new AbortController().signal);
+  const scripts = { long: "seq 20000", test: "seq 20000" };
+  await tools.call("write_file", {
+    path: "package.json",
+    content: JSON.stringify({ name: "app", version: "1.0.0", scripts }),
+    sandbox: id,
+  });
+  const text = textOf(await tools.call(name, { ...args, sandbox: id }));
+  const call = /, read on with read_file (\{[^{}]*\})\]$/.exec(text)?.[1] ?? "";
+  expect(JSON.parse(call)).toMatchObject({ sandbox: id });
+  expect(textOf(await tools.call("read_file", JSON.parse(call)))).toMatch(/^\d+\n/);
 });
 
 it("tells what npm said when it fails", async () => {

@@ -104,7 +104,8 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
         onOutput: (_stream, chunk) => progress.push(chunk),
         ...(sandbox && { sandbox }),
       });
-      return toToolResult(result, await showOutput(context, result.windows, { sandbox, maxBytes: args.max_bytes, raw: args.raw }));
+      const options = { sandbox, sandboxId: args.sandbox, maxBytes: args.max_bytes, raw: args.raw };
+      return toToolResult(result, await showOutput(context, result.windows, options));
     },
   });
 }

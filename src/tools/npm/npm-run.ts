@@ -25,6 +25,6 @@ export const npmRun = defineTool({
   value: NPM_OUTPUT,
   async run(context, { script, args = [], path, env = {}, timeout_ms: timeoutMs = NPM_TIMEOUT_MS, sandbox: id }) {
     const sandbox = await context.sandbox(id);
-    return npmResult(context, { sandbox, path, args: ["run", script, "--", ...args], env, timeoutMs });
+    return npmResult(context, { sandbox, sandboxId: id, path, args: ["run", script, "--", ...args], env, timeoutMs });
   },
 });

@@ -24,6 +24,6 @@ export const npmTest = defineTool({
   value: NPM_OUTPUT,
   async run(context, { args = [], path, env = {}, timeout_ms: timeoutMs = NPM_TIMEOUT_MS, sandbox: id }) {
     const sandbox = await context.sandbox(id);
-    return npmResult(context, { sandbox, path, args: ["test", "--", ...args], env: { CI: "true", ...env }, timeoutMs });
+    return npmResult(context, { sandbox, sandboxId: id, path, args: ["test", "--", ...args], env: { CI: "true", ...env }, timeoutMs });
   },
 });

@@ -10,6 +10,8 @@ import { showOutput } from "../shown-output.ts";
 
 export interface NpmCall {
   readonly sandbox: Sandbox;
+  /** Its id as the call named it; absent: the default sandbox. */
+  readonly sandboxId?: string | undefined;
   /** Absent: the workspace. */
   readonly path: string | undefined;
   readonly args: readonly string[];
@@ -58,7 +60,7 @@ export async function runNpm(context: ToolContext, { sandbox, path, args, timeou
 /** A script's own exit code is a result. */
 export async function npmResult(context: ToolContext, call: NpmCall): Promise<TextResult> {
   const { exit, windows } = await runNpm(context, call);
-  const { truncated, rest, ...streams } = await showOutput(context, windows, { sandbox: call.sandbox });
+  const { truncated, rest, ...streams } = await showOutput(context, windows, { sandbox: call.sandbox, sandboxId: call.sandboxId });
   const { exitCode = null, timedOut, durationMs } = exit;
   const facts = { exit_code: exitCode, duration_ms: Math.round(durationMs), timed_out: timedOut, truncated };
   return textResult({ ...streams, ...facts }, commandText(streams, facts, ...rest));

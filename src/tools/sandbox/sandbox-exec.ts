@@ -47,7 +47,7 @@ export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "ma
       const timeoutMs = args.timeout_s === undefined ? config.execTimeoutMs : Math.ceil(args.timeout_s * 1_000);
       const command = { ...args, command: args.cmd, timeoutMs, heldBytes: heldBytes(config) };
       const { exit, windows } = await runShell(sandbox, context, command);
-      const { truncated, rest, ...streams } = await showOutput(context, windows, { sandbox });
+      const { truncated, rest, ...streams } = await showOutput(context, windows, { sandbox, sandboxId: args.id });
       const facts = { exit_code: exit.exitCode ?? null, signal: exit.signal ?? null, timed_out: exit.timedOut };
       return textResult({ ...streams, ...facts, truncated }, commandText(streams, { ...facts, truncated }, ...rest));
     },

@@ -87,7 +87,7 @@ export async function runInSession(context: ToolContext, args: SessionRun, { ses
   using progress = openOutputProgress((told) => context.progress(told));
   const onOutput = (chunk: Buffer) => progress.push(chunk);
   const { result, created } = await sessions.run(sandbox, session, { command, timeoutMs, signal: context.signal, onOutput });
-  const { truncated, rest, ...streams } = await showOutput(context, result.windows, { sandbox, maxBytes, raw });
+  const { truncated, rest, ...streams } = await showOutput(context, result.windows, { sandbox, sandboxId: id, maxBytes, raw });
   const facts = {
     session,
     exit_code: result.exitCode ?? null,

@@ -9,9 +9,9 @@ const CALL = /, read on with (read_file|read_result) (\{[^{}]*\})\]$/;
 type Caller = Awaited<ReturnType<typeof openToolCaller>>;
 
 /** Makes the call that the last line of a cut output names. */
-async function readOn(caller: Caller, text: string, more: object = {}) {
+async function readOn(caller: Caller, text: string) {
   const [, name = "", args = ""] = CALL.exec(text) ?? [];
-  return caller.call(name, { ...(JSON.parse(args) as object), ...more });
+  return caller.call(name, JSON.parse(args));
 }
 
 it.each([
@@ -49,9 +49,20 @@ it("cuts each stream where it is long, and reads on in the one that was cut", as
   expect(stdout).toBe("out\n");
   expect(stderr.split("\n").every((line) => /^(line \d+|\[\.\.\. .* \.\.\.\]|)$/.test(line))).toBe(true);
   const before = Number(/line (\d+)\n\[\.\.\. /.exec(stderr)?.[1]);
-  expect(textOf(await readOn(caller, textOf(result), { sandbox: id }))).toMatch(new RegExp(`^line ${before + 1}\n`));
+  expect(textOf(await readOn(caller, textOf(result)))).toMatch(new RegExp(`^line ${before + 1}\n`));
   const both = await caller.call("sandbox_exec", { id, cmd: `${PRINT}; ${PRINT} >&2` });
   for (const name of ["stdout", "stderr"]) expect(Buffer.byteLength(String(both.value[name]))).toBeLessThan(8_300);
+});
+
+it.each([
+  ["run_command", { command: PRINT }],
+  ["shell_run", { command: PRINT }],
+  ["execute_code", { language: "bash", entrypoint_code: PRINT }],
+])("%s in another sandbox names it in the call that reads on", async (name, args) => {
+  await using caller = await openToolCaller();
+  const { id } = await caller.sandboxes.create(LOCAL, {}, new AbortController().signal);
+  const result = await caller.call(name, { ...args, sandbox: id });
+  expect(textOf(await readOn(caller, textOf(result)))).toMatch(/^line \d+\n/);
 });
 
 it("keeps as a result what ends with its sandbox, or finds no room in it", async () => {
@@ -74,6 +85,15 @@ it("keeps the newest sixteen, and both ends of what is too much to keep", async 
   const path = /are in (\/\S+),/.exec(textOf(large))?.[1] ?? "";
   const kept = await caller.call("run_command", { command: `grep -ac 'bytes cut' ../..${path}; wc -c < ../..${path}` });
   expect(String(kept.value["stdout"])).toMatch(/^1\n10\d{5}\n$/);
+  const size = String(kept.value["stdout"]).split("\n")[1];
+  expect(textOf(large)).toContain(`, the first and last parts (${size} bytes) of 5000012 bytes are in ${path}, `);
+});
+
+it("says of a result too that its middle is not there", async () => {
+  await using caller = await openToolCaller();
+  const code = "head -c 5000000 /dev/zero | tr '\\0' x";
+  const program = await caller.call("execute_code", { language: "bash", entrypoint_code: code });
+  expect(textOf(program)).toMatch(/, the first and last parts \(10\d{5} bytes\) of 5000000 bytes are kept, read on with read_result /);
 });
 
 it("shows what a terminal would, unless it is asked for all", async () => {
