@@ -169,7 +169,8 @@ interface Reading {
   readonly mimeType?: string;
 }
 
-function toToolResult({ args, slice, text, size, encoding, mimeType }: Reading): TextResult {
+function toToolResult(reading: Reading): TextResult {
+  const { args, slice, text, size, encoding, mimeType } = reading;
   const startLine = args.start_line ?? 1;
   const isBase64 = encoding === "base64";
   return textResult(
@@ -185,7 +186,7 @@ function toToolResult({ args, slice, text, size, encoding, mimeType }: Reading):
     },
     [
       { type: "text", text: args.line_numbers ? numberLines(text, startLine) : text },
-      ...describeRest(slice, args, size).map((note) => ({ type: "text" as const, text: note })),
+      ...describeRest(reading).map((note) => ({ type: "text" as const, text: note })),
     ],
   );
 }
@@ -208,17 +209,24 @@ function numberLines(text: string, startLine: number): string {
   return isClosed && lines.length > 0 ? `${numbered}\n` : numbered;
 }
 
-function describeRest(slice: LineSlice, args: Arguments, size: number): readonly string[] {
-  const { start_line: startLine = 1, encoding } = args;
+function describeRest({ args, slice, text, size, encoding }: Reading): readonly string[] {
+  const { path, start_line: startLine = 1, ...asked } = args;
   if (!slice.isCut) {
     const isPast = slice.totalLines !== undefined && startLine > Math.max(1, slice.totalLines);
     return isPast ? [`[The file has ${slice.totalLines} lines; line ${startLine} is past its end]`] : [];
   }
   if (encoding === "base64" || !slice.endsWithLine) {
-    return [
-      `[Cut: ${slice.bytes.length} of ${size} bytes are shown; take other parts with run_command, as: tail -c +${slice.bytes.length + 1} FILE | head -c 100000]`,
-    ];
+    // A character that the cut split is not shown.
+    const shown = encoding === "utf-8" ? Buffer.byteLength(text) : slice.bytes.length;
+    const file = quote(toAbsolute(path));
+    const rest = startLine === 1 ? `tail -c +${shown + 1} ${file}` : `tail -n +${startLine} ${file} | tail -c +${shown + 1}`;
+    const call = JSON.stringify({ command: `${rest} | head -c 100000`, sandbox: args.sandbox });
+    return [`[Cut: ${shown} of ${size} bytes are shown; take other parts with run_command ${call}]`];
   }
-  const call = JSON.stringify({ path: args.path, start_line: slice.lastLine + 1 });
+  const call = JSON.stringify({ path, start_line: slice.lastLine + 1, ...asked });
   return [`[Cut after line ${slice.lastLine}; the file has ${size} bytes; read on with read_file ${call}]`];
+}
+
+function quote(path: string): string {
+  return `'${path.replaceAll("'", `'\\''`)}'`;
 }

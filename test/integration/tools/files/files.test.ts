@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { LOCAL } from "../../../../src/sandbox/sandbox.ts";
 import { openToolCaller, readRest, textOf } from "../../../support/tool-caller.ts";
 
 type Tools = Awaited<ReturnType<typeof openToolCaller>>;
@@ -62,6 +63,35 @@ it("cuts a long file after a whole line and says where to go on", async () => {
   });
   const next = await tools.call("read_file", { path: "long", start_line: end + 1, end_line: end + 1 });
   expect(textOf(next)).toBe(`${end + 1}\n`);
+});
+
+it("reads on as it was asked to read", async () => {
+  await using tools = await openToolCaller();
+  const { id } = await tools.sandboxes.create(LOCAL, {}, new AbortController().signal);
+  await tools.call("write_file", { path: "a", content: "é".repeat(99).concat("\n").repeat(9), sandbox: id });
+  const asked = { path: "a", start_line: 2, end_line: 8, line_numbers: true, encoding: "latin1", max_bytes: 400, sandbox: id };
+  const text = textOf(await tools.call("read_file", asked));
+  const call: unknown = JSON.parse(/; read on with read_file (\{.*\})\]$/.exec(text)?.[1] ?? "");
+  expect(call).toEqual({ ...asked, start_line: 4 });
+});
+
+it.each([
+  ["in the first line", 1, ""],
+  ["in a later line", 3, "one\ntwo\n"],
+  ["between two characters", 3, "one\ntwo\n1"],
+])("names the command that reads on after a cut %s", async (_title, line, before) => {
+  await using tools = await openToolCaller();
+  const { id } = await tools.sandboxes.create(LOCAL, {}, new AbortController().signal);
+  const content = `${before}${"€".repeat(200)}\nlast\n`;
+  await tools.call("write_file", { path: "it's", content, sandbox: id });
+  const cut = await tools.call("read_file", { path: "it's", start_line: line, max_bytes: 256, sandbox: id });
+  const [, args = ""] = /; take other parts with run_command (\{.*\})\]$/.exec(textOf(cut)) ?? [];
+  const { command, sandbox } = JSON.parse(args) as { command: string; sandbox: string };
+  expect([sandbox, command]).toEqual([id, expect.stringContaining("'/home/user/it'\\''s'")]);
+  // The commands of the fake runtime see the host's root.
+  const rest = await tools.call("run_command", { command: command.replace("/home/user/", ""), sandbox });
+  const above = content.split("\n").slice(0, line - 1);
+  expect([...above, `${String(cut.value["content"])}${String(rest.value["stdout"])}`].join("\n")).toBe(content);
 });
 
 it("reads lines from the middle of a huge sparse file", async () => {
