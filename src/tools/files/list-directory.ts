@@ -93,7 +93,7 @@ async function listDirectory(context: ToolContext, args: Arguments, bounds: RowB
   const { rows, isFull } = await collectRows(infos, { bounds: heldRows(bounds), isIgnored });
   const folder = toAbsolute(path);
   const all = sortAsTree(rows);
-  const entries = fitRows(all, bounds, nameOf);
+  const entries = fitRows(all, bounds, showRow);
   const truncated = isFull || entries.length < all.length;
   const heading = `${showName(folder)} (${entries.length} entries${truncated ? ", and more that are not shown" : ""})`;
   const lines = all.map(showRow);

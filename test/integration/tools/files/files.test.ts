@@ -159,10 +159,23 @@ it("lists the workspace when no folder is named", async () => {
   expect(textOf(await tools.call("list_directory", {}))).toMatch(/^\/home\/user \(\d+ entries\)\n[\s\S]* here$/m);
 });
 
+it.each([
+  [undefined, 16_384],
+  [1_000, 1_000],
+])("shows at most max_bytes (%j) of a listing", async (asked, bytes) => {
+  await using tools = await openToolCaller();
+  await tools.call("run_command", { command: "mkdir many; cd many; seq -f f%g 1 900 | xargs touch" });
+  const text = textOf(await tools.call("list_directory", { path: "many", max_bytes: asked }));
+  const rows = text.split("\n").filter((line) => / f\d+$/.test(line));
+  const size = Buffer.byteLength(rows.join("\n"));
+  expect(size).toBeLessThanOrEqual(bytes);
+  expect(size).toBeGreaterThan(bytes - 50);
+});
+
 it("bounds a listing and says that there is more", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "mkdir many; cd many; seq -f f%g 1 1500 | xargs touch" });
-  const result = await tools.call("list_directory", { path: "many" });
+  const result = await tools.call("list_directory", { path: "many", max_bytes: 262_144 });
   expect(result.value).toMatchObject({ truncated: true, entries: { length: 1_000 } });
   expect(textOf(result)).toContain("(1000 entries, and more that are not shown)");
   const rest = await readRest(tools, result);
