@@ -264,11 +264,13 @@ class HomeSandboxes implements LocalSandboxes {
     this.#sweepIfDue();
     const first = await beginNetwork(record);
     const sandbox = await this.#live.hold(record, await this.#start(record, signal), first);
-    await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first).catch(async (cause: unknown) => {
+    try {
+      await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first);
+      this.#bases.begin(record);
+    } catch (cause) {
       await sandbox.kill();
       throw cause;
-    });
-    this.#bases.begin(record);
+    }
     this.#journal.announce(record.id);
     return sandbox;
   }

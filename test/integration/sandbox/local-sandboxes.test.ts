@@ -143,6 +143,27 @@ describe("create", () => {
     );
   });
 
+  it("leaves no sandbox behind if it cannot be noted how its workspace began", async () => {
+    const runtime = fakeRuntime({ host });
+    const disturbing: Runtime = {
+      ...runtime,
+      create: async (spec, abort) => {
+        const running = await runtime.create(spec, abort);
+        mkdirSync(join(spec.folder, "workspace.started"));
+        return running;
+      },
+    };
+    const work = mkdtempSync(join(tmpdir(), "belljar-work-"));
+    try {
+      await using sandboxes = openHome({ runtime: disturbing });
+      await expect(sandboxes.create(LOCAL, { workspace: { path: work, mode: "copy" } }, signal)).rejects.toThrow(/workspace\.started/);
+      const left = await listed(sandboxes, LOCAL, {});
+      expect(left.map(({ state }) => state)).not.toContain("running");
+    } finally {
+      rmSync(work, { recursive: true });
+    }
+  });
+
   it("makes nothing for a call that was cancelled", async () => {
     await using sandboxes = openHome();
     await expect(sandboxes.create(LOCAL, {}, AbortSignal.abort())).rejects.toThrow(withCode("CANCELLED"));
