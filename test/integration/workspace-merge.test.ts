@@ -386,7 +386,7 @@ describe("an apply that is disturbed", () => {
       expect(changes.map(({ path }) => path)).toEqual(first.changes.map(({ path }) => path));
       const staging = await openStaging(folder);
       const files = await stageChanges({ sandbox, folder, staging, signal }, changes);
-      const steps = planSteps(changes, { files, next: () => staging.next() });
+      const steps = planSteps(changes, { files, nextOld: () => staging.nextOld() });
       last = steps.length;
       const journal = cutOff({ sandbox, staging: staging.root, steps, changes });
       await applied.begin(journal);
@@ -410,7 +410,7 @@ describe("an apply that is disturbed", () => {
     const staging = await openStaging(folder);
     const steps = planSteps(changes, {
       files: await stageChanges({ sandbox, folder, staging, signal }, changes),
-      next: () => staging.next(),
+      nextOld: () => staging.nextOld(),
     });
     const journal = cutOff({ sandbox, staging: staging.root, steps, changes });
     await applied.begin(journal);
@@ -430,6 +430,40 @@ describe("an apply that is disturbed", () => {
     await applied.begin({ ...cutOff({ sandbox, staging: ".belljar-x", steps: [], changes: [] }), writer });
     await expect(applyWorkspace(sandbox, shown, { home, signal })).rejects.toThrow(/Another apply writes/);
     expect(readdirSync(work)).toEqual([]);
+  });
+
+  it("keeps the old content if it cannot be undone, for whoever comes next", async () => {
+    for (const name of ["a", "b"]) onHost(name, "1\n");
+    const sandbox = await open();
+    await inside(sandbox, "echo 2 >> a; rm b");
+    const shown = await diff(sandbox);
+    const applied = openAppliedFolder(home, work);
+    const journal = join(dirname(applied.old), "writing.json");
+    // Once `a` is written somebody saves it, and the home's folder for old files is lost: the old `a` can neither be given back nor kept.
+    const disturbing = Object.assign(new AbortController().signal, {
+      throwIfAborted() {
+        if (!existsSync(journal) || !existsSync(join(work, "a")) || host("a") === "1\n") return;
+        saveByRename("a", "mine\n");
+        rmSync(applied.old, { recursive: true });
+        writeFileSync(applied.old, "");
+        throw new Error("stop");
+      },
+    });
+    const failed = expect.objectContaining({
+      code: "FILE_IO",
+      message: expect.stringContaining("The old files are kept") as string,
+    }) as Error;
+    await expect(applyWorkspace(sandbox, shown, { home, signal: disturbing })).rejects.toThrow(failed);
+    const rest = execFileSync("sh", ["-c", "cat .belljar-*/*"], { cwd: work, encoding: "utf8" });
+    expect([rest, host("a"), host("b")]).toEqual(["1\n", "mine\n", "1\n"]);
+
+    const writing = JSON.parse(readFileSync(journal, "utf8")) as ApplyJournal;
+    writeFileSync(journal, JSON.stringify({ ...writing, writer: "1 2 of a process that ended" }));
+    rmSync(applied.old);
+    mkdirSync(applied.old, { mode: 0o700 });
+    unlinkSync(join(work, "a"));
+    await recoverApply(applied, new HostFolder(work));
+    expect([host("a"), host("b"), readdirSync(work)]).toEqual(["1\n", "1\n", ["a", "b"]]);
   });
 
   it("overwrites nothing that is saved in the moment of the write, and undoes the rest", async () => {

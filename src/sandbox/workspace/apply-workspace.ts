@@ -69,7 +69,7 @@ async function writeAll(apply: Apply): Promise<readonly AppliedEntry[]> {
   await using staging = await openStaging(folder);
   const files = await stageChanges({ ...apply, staging }, diff.changes);
   await assertUnchanged(folder, diff.changes);
-  const journal = await plan(apply, { files, next: () => staging.next() }, staging.root);
+  const journal = await plan(apply, { files, nextOld: () => staging.nextOld() }, staging.root);
   const outcomes = await write(apply, journal);
   return outcomes.flatMap((outcome, index) => noteOutcome(outcome, diff.changes[index], files.get(outcome.key)));
 }
@@ -94,7 +94,7 @@ async function plan({ diff }: Apply, staged: Staged, staging: string): Promise<A
 
 /** Once the journal is there, whoever comes after a crash undoes the steps that were taken. */
 async function write(apply: Apply, journal: ApplyJournal): Promise<readonly Outcome[]> {
-  const { folder, applied } = apply;
+  const { diff, folder, applied } = apply;
   const old = openOldFiles(applied.old, folder);
   await applied.begin(journal);
   try {
@@ -104,9 +104,22 @@ async function write(apply: Apply, journal: ApplyJournal): Promise<readonly Outc
     await applied.finish({ ...journal, outcomes, isComplete: true });
     return outcomes;
   } catch (cause) {
-    await undo(applied, folder, journal);
+    await undo(applied, folder, journal).catch((problem: unknown) => {
+      throw notUndone(diff, problem);
+    });
     throw cause;
   }
+}
+
+/** An undo that says `WORKSPACE_CONFLICT` went to its end. What one that failed did not give back lies in the staging folder, or in the home. */
+function notUndone({ hostPath }: WorkspaceDiff, problem: unknown): unknown {
+  if (problem instanceof BelljarError && problem.code === "WORKSPACE_CONFLICT") return problem;
+  const message = problem instanceof Error ? problem.message : String(problem);
+  return new BelljarError(
+    "FILE_IO",
+    `Writing to ${hostPath} failed, and so did undoing it: ${message}. The old files are kept: mend that, and the next apply undoes the rest first`,
+    { cause: problem },
+  );
 }
 
 async function withAfter(folder: HostFolder, outcome: Outcome): Promise<Outcome> {

@@ -6,23 +6,28 @@ export interface Staging extends AsyncDisposable {
   readonly root: string;
   /** A path for one more file, new and unique. */
   next(): Buffer;
+  /** A path for a file of the host's that is taken away: disposing does not remove it. */
+  nextOld(): Buffer;
 }
 
-/** A folder inside the target, so that each move is one rename. Disposing removes it with what was not moved. */
+/** A folder inside the target, so that each move is one rename. Disposing removes it with what was not moved, unless a file of the host's lies in it. */
 export async function openStaging(folder: HostFolder): Promise<Staging> {
   const root = createStagingName();
   await folder.makeDirectory(Buffer.from(root));
-  const given: Buffer[] = [];
+  const own: Buffer[] = [];
+  let count = 0;
+  const nextOld = (): Buffer => Buffer.from(`${root}/${count++}`);
   return {
     root,
+    nextOld,
     next: () => {
-      const path = Buffer.from(`${root}/${given.length}`);
-      given.push(path);
+      const path = nextOld();
+      own.push(path);
       return path;
     },
     [Symbol.asyncDispose]: async () => {
-      for (const path of given) await folder.remove(path);
-      await folder.remove(Buffer.from(root));
+      for (const path of own) await folder.remove(path);
+      if (await folder.stat(Buffer.from(root))) await folder.removeFolder(Buffer.from(root));
     },
   };
 }

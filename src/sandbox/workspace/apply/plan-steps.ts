@@ -6,8 +6,8 @@ import type { Step } from "./apply-journal.ts";
 export interface Staged {
   /** Names of what was staged, by key. */
   readonly files: ReadonlyMap<string, { readonly path: Buffer; readonly after: HostEntry }>;
-  /** A path in the staging folder for one more file. */
-  next(): Buffer;
+  /** A path in the staging folder for one more file of the host's. */
+  nextOld(): Buffer;
 }
 
 /** The steps that write these changes: first what makes room, then folders, files and links, then modes, then what goes. */
@@ -32,7 +32,7 @@ function leave({ key, host }: WorkspaceChange, staged: Staged): readonly Step[] 
   if (!host) return [];
   return host.type === "directory"
     ? [{ kind: "unmake", key, before: host }]
-    : [{ kind: "take", key, old: toKey(staged.next()), before: host }];
+    : [{ kind: "take", key, old: toKey(staged.nextOld()), before: host }];
 }
 
 function write(change: WorkspaceChange, staged: Staged): readonly Step[] {

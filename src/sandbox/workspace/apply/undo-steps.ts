@@ -17,7 +17,7 @@ export interface Undone {
  */
 export async function undoSteps(folder: HostFolder, { steps, staging }: ApplyJournal, old: OldFiles): Promise<Undone> {
   const keys = { none: new Set<string>(), undone: new Set<string>(), left: new Set<string>() };
-  for (const step of steps.toReversed()) keys[await undoStep({ folder, staging, old }, step)].add(step.key);
+  for (const step of steps.toReversed()) keys[await undoStep({ folder, old }, step)].add(step.key);
   for (const step of steps) for (const path of stagedBy(step)) await folder.remove(fromKey(path));
   await removeRest(folder, staging);
   for (const key of keys.left) keys.undone.delete(key);
@@ -29,11 +29,10 @@ type StepEnd = "none" | "undone" | "left";
 
 interface Undoing {
   readonly folder: HostFolder;
-  readonly staging: string;
   readonly old: OldFiles;
 }
 
-async function undoStep({ folder, staging, old }: Undoing, step: Step): Promise<StepEnd> {
+async function undoStep({ folder, old }: Undoing, step: Step): Promise<StepEnd> {
   const path = fromKey(step.key);
   const now = await folder.stat(path);
   switch (step.kind) {
@@ -41,7 +40,7 @@ async function undoStep({ folder, staging, old }: Undoing, step: Step): Promise<
       return giveBack(folder, old, step);
     case "place":
       if (!now || now.inode !== step.after.inode) return "none";
-      return isSameFile(step.after, now) && (await removeOwn(folder, step, fromKey(`${staging}/back`))) ? "undone" : "left";
+      return isSameFile(step.after, now) && (await removeOwn(folder, step, fromKey(`${step.staged}-back`))) ? "undone" : "left";
     case "make":
       if (now?.type !== "directory") return "none";
       return (await folder.removeFolder(path)) ? "undone" : "left";
