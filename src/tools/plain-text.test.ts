@@ -12,10 +12,20 @@ it.each([
   ["a\0b\u0008c\td\n", "abc\td\n"],
   ["grüezi €\n", "grüezi €\n"],
 ])("%j is shown as %j", (text, shown) => {
-  expect(plainText(text)).toBe(shown);
+  expect(plainText(text).text).toBe(shown);
+});
+
+it.each([
+  ["one\rtwo\rthree\r", true],
+  ["1%\r\u001b[K2%", true],
+  ["a\r\0b\n", true],
+  ["a\r\n\rb\r\r\nc\r", false],
+  ["\u001b[1mred\u001b[0m\r\nline\n", false],
+])("of %j it says whether text was written over (%j)", (text, isOverwritten) => {
+  expect(plainText(text).isOverwritten).toBe(isOverwritten);
 });
 
 it("works in a time that grows with the text alone", () => {
   const hostile = ["\u001b]", "\u001b[0", "\u001bP", "\r", "\u001b "].map((part) => part.repeat(1_000_000)).join("");
-  expect(plainText(hostile).length).toBeLessThan(hostile.length);
+  expect(plainText(hostile).text.length).toBeLessThan(hostile.length);
 });

@@ -5,7 +5,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { keepOutput } from "./kept-output.ts";
 import { SHOWN_BYTES } from "./max-bytes.ts";
 import { closeLine } from "./output-text.ts";
-import { plainText } from "./plain-text.ts";
+import { OVERWRITTEN_NOTE, plainText } from "./plain-text.ts";
 
 export interface ShowOptions {
   /** Where all of a long output is kept as a file; absent: it ends with the call. */
@@ -13,7 +13,7 @@ export interface ShowOptions {
   /** Its id as the call named it, for the call that reads on; absent: the default sandbox. */
   readonly sandboxId?: string | undefined;
   readonly maxBytes?: number | undefined;
-  /** As it was printed, with the controls of a terminal. */
+  /** As it was printed, with the controls of a terminal. Absent: the tool has no such argument. */
   readonly raw?: boolean | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface ShownOutput {
   readonly stdout: string;
   readonly stderr: string;
   readonly truncated: boolean;
-  /** Of a cut output, for the last line: where it lies, whether all of it is there, and the call that reads on. */
+  /** For the last line: that overwritten lines are left out, and of a cut output where it lies, whether all of it is there, and the call that reads on. */
   readonly rest: readonly string[];
 }
 
@@ -29,12 +29,14 @@ type Shower = Pick<ToolContext, "results" | "signal">;
 
 /** As a model is given them: of a long one both ends, and how to read on. */
 export async function showOutput(context: Shower, windows: OutputWindows, options: ShowOptions = {}): Promise<ShownOutput> {
-  const { maxBytes = SHOWN_BYTES, raw = false } = options;
-  const read = (window: OutputWindow): string => (raw ? window.text() : plainText(window.text()));
-  const [stdout, stderr] = [read(windows.stdout), read(windows.stderr)];
+  const { maxBytes = SHOWN_BYTES, raw } = options;
+  const read = (window: OutputWindow) => (raw ? { text: window.text(), isOverwritten: false } : plainText(window.text()));
+  const streams = [read(windows.stdout), read(windows.stderr)] as const;
+  const [{ text: stdout }, { text: stderr }] = streams;
+  const notes = streams.some(({ isOverwritten }) => isOverwritten) ? [overwrittenNote(raw)] : [];
   const sizes = [Buffer.byteLength(stdout), Buffer.byteLength(stderr)] as const;
   const wasCut = windows.stdout.truncated || windows.stderr.truncated;
-  if (sizes[0] + sizes[1] <= maxBytes) return { stdout, stderr, truncated: wasCut, rest: [] };
+  if (sizes[0] + sizes[1] <= maxBytes) return { stdout, stderr, truncated: wasCut, rest: notes };
   const rooms = shareRoom(sizes, maxBytes);
   const [out, err] = [excerpt(stdout, rooms[0]), excerpt(stderr, rooms[1])];
   const isErrors = sizes[0] <= rooms[0];
@@ -42,7 +44,12 @@ export async function showOutput(context: Shower, windows: OutputWindows, option
   const all = isErrors ? above + stderr : `${closeLine(stdout)}${stderr === "" ? "" : `--- stderr ---\n${stderr}`}`;
   const shown = above + (isErrors ? err : out).head;
   const total = wasCut ? windows.stdout.total + windows.stderr.total : undefined;
-  return { stdout: out.text, stderr: err.text, truncated: true, rest: await describeRest(context, options, { kept: all, shown, total }) };
+  const rest = await describeRest(context, options, { kept: all, shown, total });
+  return { stdout: out.text, stderr: err.text, truncated: true, rest: [...notes, ...rest] };
+}
+
+function overwrittenNote(raw: boolean | undefined): string {
+  return raw === undefined ? OVERWRITTEN_NOTE : `${OVERWRITTEN_NOTE}; raw: true shows them`;
 }
 
 /** A short stream is shown whole; two long ones get a half each. */

@@ -102,6 +102,16 @@ it("reads from any offset, in parts that split no character", async () => {
   });
 });
 
+it("tells that it left out lines that were written over", async () => {
+  await using tools = await openToolCaller();
+  const id = await start(tools, String.raw`printf 'one\rtwo\rthree\r'`);
+  await follow(tools, id);
+  const shown = textOf(await tools.call("process", { action: "output", process_id: id }));
+  expect(shown).toMatch(/^three\n\[.*, overwritten lines left out; process_output with raw: true shows them\]$/);
+  const raw = textOf(await tools.call("process_output", { process_id: id, raw: true }));
+  expect(raw).toMatch(/^one\rtwo\rthree\r\n\[.*total_bytes: 14\]$/);
+});
+
 it("keeps the newest output of a process that prints without end", async () => {
   await using tools = await openToolCaller();
   const id = await start(tools, "seq 1 3000000");

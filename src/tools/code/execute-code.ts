@@ -104,7 +104,7 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
         onOutput: (_stream, chunk) => progress.push(chunk),
         ...(sandbox && { sandbox }),
       });
-      const options = { sandbox, sandboxId: args.sandbox, maxBytes: args.max_bytes, raw: args.raw };
+      const options = { sandbox, sandboxId: args.sandbox, maxBytes: args.max_bytes, raw: args.raw ?? false };
       return toToolResult(result, await showOutput(context, result.windows, options));
     },
   });

@@ -72,7 +72,7 @@ function failure(command: string, { exit: { exitCode, timedOut, durationMs }, wi
   if (timedOut) return new BelljarError("EXEC_TIMEOUT", `npm ${command} was stopped after ${time} ms; give a larger timeout_ms`);
   const { error } = parseAnswer(windows.stdout.text());
   const lines = plainText(windows.stderr.text())
-    .split("\n")
+    .text.split("\n")
     .filter((line) => !line.startsWith("npm http "));
   const said = error ? `${error.summary}\n${error.detail}` : lines.join("\n");
   const how = exitCode === undefined ? "was ended by a signal" : `exited with ${exitCode}`;

@@ -5,7 +5,7 @@ import { closeLine, factLine } from "../output-text.ts";
 import { acceptProcess } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { rawArgument, SHOWN_BYTES, SHOWN_MAX_BYTES } from "../max-bytes.ts";
-import { plainText } from "../plain-text.ts";
+import { OVERWRITTEN_NOTE, plainText } from "../plain-text.ts";
 import { readOutput } from "./background-output.ts";
 import { folderOf } from "./background-processes.ts";
 import { PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";
@@ -54,15 +54,17 @@ export const processOutput = defineTool({
       const value = await readOutput(sandbox, { id, offset, maxBytes, signal });
       return { value, isDone: value.text !== "" || value.process.state !== "running" };
     });
+    const plain = raw ? { text: slice.text, isOverwritten: false } : plainText(slice.text);
     const { output, ...facts } = {
       ...processFacts(slice.process),
-      output: raw ? slice.text : plainText(slice.text),
+      output: plain.text,
       offset: slice.offset,
       next_offset: slice.nextOffset,
       total_bytes: slice.total,
       lost_bytes: Math.max(0, slice.offset - (offset ?? slice.offset)),
     };
-    const line = factLine({ ...facts, lost_bytes: facts.lost_bytes || null });
+    const notes = plain.isOverwritten ? [`${OVERWRITTEN_NOTE}; process_output with raw: true shows them`] : [];
+    const line = factLine({ ...facts, lost_bytes: facts.lost_bytes || null }, ...notes);
     return textResult({ ...facts, output }, `${closeLine(output)}${line}`);
   },
 });

@@ -76,7 +76,7 @@ export function createRunCommand(sessions: ShellSessions, config: Pick<ToolLimit
       const timeoutMs = args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS);
       const oomKills = await sandbox.knownOomKills();
       const result = await runShell(sandbox, context, { ...args, timeoutMs, heldBytes: heldBytes(config) });
-      const options = { sandbox, sandboxId: args.sandbox, maxBytes: args.max_bytes, raw: args.raw };
+      const options = { sandbox, sandboxId: args.sandbox, maxBytes: args.max_bytes, raw: args.raw ?? false };
       const shown = await showOutput(context, result.windows, options);
       return toToolResult(result.exit, shown, await ranOutOfMemory(sandbox, result.exit, oomKills));
     },

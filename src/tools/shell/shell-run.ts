@@ -80,7 +80,7 @@ export interface SessionMeans {
 }
 
 export async function runInSession(context: ToolContext, args: SessionRun, { sessions, config }: SessionMeans): Promise<TextResult> {
-  const { session = "main", command, timeout_ms: given, max_bytes: maxBytes, raw, sandbox: id } = args;
+  const { session = "main", command, timeout_ms: given, max_bytes: maxBytes, raw = false, sandbox: id } = args;
   const sandbox = await context.sandbox(id);
   const timeoutMs = given ?? Math.min(config.execTimeoutMs, HOUR_MS);
   const startedAt = performance.now();

@@ -103,6 +103,29 @@ it("shows what a terminal would, unless it is asked for all", async () => {
   expect((await caller.call("run_command", { command, raw: true })).value["stdout"]).toBe("\u001b[31mred\u001b[0m\n1%\r100%\na\0b\n");
 });
 
+const RAW = "overwritten lines left out; raw: true shows them";
+
+it.each([
+  ["run_command", "command", RAW],
+  ["shell_run", "command", RAW],
+  ["execute_code", "entrypoint_code", RAW],
+  ["sandbox_exec", "cmd", "overwritten lines left out"],
+])("%s tells that it left out lines that were written over", async (name, key, note) => {
+  await using caller = await openToolCaller();
+  const { id } = await caller.sandboxes.create(LOCAL, {}, new AbortController().signal);
+  const run = async (command: string, more: object = {}) => {
+    const language = name === "execute_code" ? { language: "bash" } : {};
+    const where = name === "sandbox_exec" ? { id } : { sandbox: id };
+    return textOf(await caller.call(name, { [key]: command, ...language, ...where, ...more }));
+  };
+  const print = String.raw`printf 'one\rtwo\rthree\r'`;
+  expect(await run(print)).toMatch(new RegExp(`three\n[^]*, ${note}\\]$`));
+  expect(await run(String.raw`printf 'one\r\ntwo\r\n'`)).not.toContain("left out");
+  expect(await run(`${print}; seq 20000`)).toMatch(new RegExp(`, ${note}, all \\d+ bytes are in `));
+  const whole = await run(print, note === RAW ? { raw: true } : {});
+  expect(whole.includes("left out")).toBe(note !== RAW);
+});
+
 it("keeps nothing of what is shown in full", async () => {
   await using caller = await openToolCaller();
   expect((await caller.call("run_command", { command: "head -c 16384 /dev/zero | tr '\\0' x" })).value).toMatchObject({ truncated: false });
