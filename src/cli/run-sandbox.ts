@@ -89,10 +89,23 @@ async function bringBack(sandbox: Sandbox, { home }: Stack["config"], { stderr, 
   const diff = await diffWorkspace(sandbox, { home, texts, signal });
   if (diff.changes.length > 0) {
     const { written, removed } = await applyWorkspace(sandbox, diff, { home, signal });
-    printLine(stderr, `belljar: ${diff.hostPath}: ${written} written, ${removed} removed`);
+    printLine(
+      stderr,
+      `belljar: ${diff.hostPath}: ${written} written, ${removed} removed. To undo it: belljar sandbox apply --undo ${diff.sandboxId}`,
+    );
   }
-  for (const { change, reason } of diff.held) printLine(stderr, `belljar: Left out: ${printable(change.path)}, ${reason}`);
+  for (const line of leftOut(diff)) printLine(stderr, `belljar: Left out: ${line}`);
   if (diff.conflicts.length > 0) throw conflict(diff);
+}
+
+/** What ends with the sandbox. */
+function leftOut({ held, skipped, ignored, commits }: WorkspaceDiff): readonly string[] {
+  return [
+    ...held.map(({ change, reason }) => `${printable(change.path)}, ${reason}`),
+    ...skipped.map(({ path, reason }) => `${printable(path)}, ${reason}`),
+    ...(ignored > 0 ? [`${ignored} change(s) that git ignores: with :rw they are made at once`] : []),
+    ...(commits > 0 ? [`${commits} commit(s): with :rw they are made at once`] : []),
+  ];
 }
 
 function conflict({ conflicts, hostPath }: WorkspaceDiff): BelljarError {

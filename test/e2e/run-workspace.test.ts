@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -30,7 +31,9 @@ describe("belljar run FILE --workspace DIR", () => {
     const project = await makeProject(cli);
     const result = await cli.run(["run", "tools/build.py", "--workspace", ".", "--", "one"], { cwd: project });
     expect(result).toMatchObject({ code: 0, stdout: "/home/user DATA one\n" });
-    expect(result.stderr).toMatch(/^belljar: .*\/project: \d+ written, 0 removed\n$/);
+    expect(result.stderr).toMatch(
+      /^belljar: .*\/project: \d+ written, 0 removed\. To undo it: belljar sandbox apply --undo [a-z0-9]{20}\n$/,
+    );
     expect(await readFile(join(project, "out/result.txt"), "utf8")).toBe("made");
     expect(await readFile(join(project, "data.txt"), "utf8")).toBe("datamore");
     expect((await readdir(project)).toSorted()).toEqual(["data.txt", "out", "tools"]);
@@ -57,6 +60,39 @@ describe("belljar run FILE --workspace DIR", () => {
     );
     expect(await cli.run(["run", "main.c", "--workspace", "."], { cwd: project })).toEqual({ code: 0, stdout: "42\n", stderr: "" });
     expect((await readdir(project)).toSorted()).toEqual(["answer.h", "data.txt", "main.c", "tools"]);
+  });
+
+  it("names what it does not write, and writes the rest", async () => {
+    await using cli = await openCliHome();
+    const project = await makeProject(cli);
+    await writeFile(join(project, ".gitignore"), "*.log\n");
+    execFileSync("git", ["init", "-q"], { cwd: project });
+    const script = 'echo "touch /tmp/x" > .envrc; echo "{}," > package.json; echo x > a.log; mkfifo pipe; echo new > new.txt';
+    await writeFile(join(project, "leave.sh"), script);
+    const { code, stderr } = await cli.run(["run", "leave.sh", "--workspace", "."], { cwd: project });
+    expect(code).toBe(0);
+    for (const line of [".envrc, direnv", "package.json, its scripts", "1 change(s) that git ignores", "pipe, it is a socket"])
+      expect(stderr).toContain(`belljar: Left out: ${line}`);
+    const there = (await readdir(project)).filter((name) => [".envrc", "package.json", "a.log", "pipe", "new.txt"].includes(name));
+    expect(there).toEqual(["new.txt"]);
+  });
+
+  it("fails and names what was changed on both sides, and leaves it alone", async () => {
+    await using cli = await openCliHome();
+    const project = await makeProject(cli);
+    await writeFile(join(cli.folder, "wait.sh"), "echo theirs > data.txt; echo ready; read wait; echo new > new.txt");
+    await using running = cli.start(["run", "wait.sh", "--workspace", project]);
+    await running.prints(/ready/);
+    await writeFile(join(project, "data.txt"), "mine\n");
+    running.endInput("go\n");
+    const { code, stderr } = await running.exit;
+    expect(code).toBe(125);
+    expect(stderr).toContain("data.txt, ");
+    expect(stderr).toContain("These files of the program were not written: run it again, or with :rw");
+    expect([await readFile(join(project, "data.txt"), "utf8"), await readFile(join(project, "new.txt"), "utf8")]).toEqual([
+      "mine\n",
+      "new\n",
+    ]);
   });
 
   it("keeps what a failed program left, and its exit code", async () => {

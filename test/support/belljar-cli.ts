@@ -29,6 +29,8 @@ export interface StartedCli extends AsyncDisposable {
   prints(pattern: RegExp): Promise<RegExpExecArray>;
   /** Resolves when it has written to stdout. */
   firstOutput(): Promise<void>;
+  /** Writes this to its stdin, and closes that. */
+  endInput(text: string): void;
   /** Reads its stdout no more. */
   closeOutput(): void;
   /** Reads its stderr no more. */
@@ -77,6 +79,7 @@ export async function openCliHome({ apart = false } = {}): Promise<CliHome> {
         says: heard,
         prints: printed,
         firstOutput: async () => void (await once(child.stdout, "data")),
+        endInput: (text) => void child.stdin.end(text),
         closeOutput: () => void child.stdout.destroy(),
         closeErrors: () => void child.stderr.destroy(),
         signal: (name) => void child.kill(name),
