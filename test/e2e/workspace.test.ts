@@ -33,6 +33,29 @@ describe("a workspace", () => {
     expect(await project.notes()).toBe("one\ntwo\n");
   });
 
+  it("undoes no apply of another sandbox", async () => {
+    await using project = await openProject();
+    const first = await project.create("");
+    await project.cli.run(["exec", first, "--", "sh", "-c", "echo first > first.txt"]);
+    expect(await project.cli.run(["sandbox", "apply", "--yes", first])).toMatchObject({
+      stderr: expect.stringContaining(`sandbox apply --undo ${first}`),
+    });
+    const folder = join(project.cli.folder, "project");
+    await writeFile(join(project.cli.folder, "two.sh"), "echo two >> notes.txt");
+    const { stderr } = await project.cli.run(["run", "two.sh", "--workspace", folder]);
+    const [, second = ""] = /sandbox apply --undo ([a-z0-9]+)/.exec(stderr) ?? [];
+    expect(await project.cli.run(["sandbox", "apply", "--undo", first])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`was of sandbox ${second}`),
+    });
+    expect(await project.notes()).toBe("one\ntwo\n");
+    expect(await project.cli.run(["sandbox", "apply", "--undo", second])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("undid"),
+    });
+    expect(await project.notes()).toBe("one\n");
+  });
+
   it("is found by its folder, from which paths are named", async () => {
     await using project = await openProject();
     const id = await project.create("");

@@ -56,9 +56,9 @@ function preferred(call: CommandCall): "theirs" | "ours" | undefined {
 
 /** An ended sandbox's apply can be undone too. */
 async function undo({ stderr }: CommandContext, { config, sandboxes }: Stack, id: string): Promise<number> {
-  const { workspace } = await sandboxes.info(LOCAL, id);
+  const { id: fullId, workspace } = await sandboxes.info(LOCAL, id);
   if (!workspace) throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${id} has no workspace`);
-  const { hostPath, sandboxId, undone } = await undoApply(workspace.path, config.home);
+  const { hostPath, sandboxId, undone } = await undoApply(workspace.path, config.home, fullId);
   printLine(stderr, `${hostPath}: undid ${undone} change(s) of sandbox ${sandboxId}`);
   return 0;
 }

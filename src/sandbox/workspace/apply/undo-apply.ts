@@ -20,21 +20,29 @@ export interface UndoResult {
 }
 
 /**
- * Undoes the last apply to a folder, all of it or nothing. `WORKSPACE_CONFLICT` when somebody changed since what it wrote, and when nothing was
- * applied.
+ * Undoes the last apply to a folder, all of it or nothing. `WORKSPACE_CONFLICT` when somebody changed since what it wrote, when nothing was
+ * applied, and when it was not the named sandbox's.
  */
-export async function undoApply(hostPath: string, home: string): Promise<UndoResult> {
+export async function undoApply(hostPath: string, home: string, sandboxId?: string): Promise<UndoResult> {
   const folder = new HostFolder(hostPath);
   const applied = openAppliedFolder(home, hostPath);
   await recoverApply(applied, folder);
   const journal = await applied.last();
   if (!journal) throw new BelljarError("WORKSPACE_CONFLICT", `Nothing is to be undone in ${hostPath}: no apply, or it is undone already`);
+  if (sandboxId !== undefined && journal.sandboxId !== sandboxId) throw another(journal);
   await assertAsWritten(folder, journal.outcomes);
   const again = { ...journal, writer: (await markProcess()) ?? "" };
   await applied.reopen(again);
   await folder.makeDirectory(fromKey(journal.staging));
   await undo(applied, folder, again);
   return { hostPath, sandboxId: journal.sandboxId, undone: journal.outcomes.length };
+}
+
+function another({ hostPath, sandboxId }: ApplyJournal): BelljarError {
+  return new BelljarError(
+    "WORKSPACE_CONFLICT",
+    `The last apply to ${hostPath} was of sandbox ${sandboxId}, and only the last one can be undone: belljar sandbox apply --undo ${sandboxId}`,
+  );
 }
 
 /** Undoes an apply that was cut off. Rejects with `WORKSPACE_CONFLICT` while one writes. */
