@@ -45,6 +45,19 @@ it("ends when its signal aborts, though no line comes", async () => {
   expect(await next).toMatchObject({ done: true });
 });
 
+it("ends when its signal aborts while it waits, though nothing is written any more", async () => {
+  await using folder = await openAuditHome();
+  await using one = folder.open();
+  one.record(call("before"));
+  await one.close();
+  const stop = new AbortController();
+  const next = followAudit(folder.segments, stop.signal).next();
+  // Reads what the follower reads first, and so ends after it.
+  for (let reads = 0; reads < 3; reads += 1) await readAuditTail(folder.segments, 1);
+  stop.abort();
+  expect(await next).toMatchObject({ done: true });
+});
+
 it("follows existing and new segments", async () => {
   await using folder = await openAuditHome();
   await using one = folder.open();

@@ -61,3 +61,16 @@ it("finds no audit intact whose index was changed", async () => {
   expect(indexProblems).toContain("entries 2 to 2 of the index are missing");
   expect(isIntact).toBe(false);
 });
+
+it("names an incomplete line that was added to a closed segment", async () => {
+  await using home = await openAuditHome();
+  await record(home);
+  let count = 0;
+  await home.edit((text) => {
+    count = text.trimEnd().split("\n").length;
+    return `${text}{"kind":"call"`;
+  });
+  const { segments, isIntact } = await home.verify();
+  expect(segments).toMatchObject([{ problem: "changed", brokenLine: count + 1, lines: count, isTorn: true }]);
+  expect(isIntact).toBe(false);
+});

@@ -65,6 +65,7 @@ async function openForeignServer(answer: unknown) {
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
+    address: { url },
     remote: createRemoteSandboxes({ url }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
@@ -81,6 +82,11 @@ it("loses no field of a sandbox on the way to the client", async () => {
   expect(await (await server.remote.get(LOCAL, INFO.id)).usage()).toEqual(USAGE);
   expect(await (await server.remote.get(LOCAL, INFO.id)).ports()).toEqual(PORTS);
   expect(await fetchIsolation(server.address)).toEqual(ISOLATION);
+});
+
+it.each(["one", "two"] as const)("tells the client of a runtime with %s users", async (users) => {
+  await using server = await openForeignServer({ ...ISOLATION, users });
+  expect(await fetchIsolation(server.address)).toMatchObject({ users });
 });
 
 it("loses no field of a wish on the way to the server", async () => {

@@ -2,6 +2,7 @@ import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { UNFINISHED } from "../files/replace-file.ts";
 import { Journal } from "./journal.ts";
 import { createSandboxId } from "./sandbox-id.ts";
 
@@ -70,4 +71,13 @@ it("reports a change that it cannot announce, and does not fail", () => {
   symlinkSync(id, journal.folder(id));
   journal.announce(id);
   expect(problems).toEqual([expect.stringContaining(id)]);
+});
+
+it("reports once what is left of a sandbox and cannot be removed, and does not fail", async () => {
+  const problems: string[] = [];
+  const journal = new Journal(home, (problem) => problems.push(problem));
+  const left = journal.folder(`${UNFINISHED}${createSandboxId()}`);
+  symlinkSync(left, left); // nobody can look behind this
+  for (let times = 0; times < 2; times += 1) await journal.removeUnfinished(Date.now());
+  expect(problems).toEqual([expect.stringContaining(left)]);
 });

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   statSync,
@@ -32,6 +33,15 @@ const withCode = (code: string) => expect.objectContaining({ name: "BelljarError
 /** Names, types, modes and link texts below a folder. */
 const tree = (path: string) =>
   spawnSync("sh", ["-c", "find . -printf '%P %y %m %l\\n' | LC_ALL=C sort"], { cwd: path, encoding: "utf8" }).stdout;
+
+/** Undefined for a descriptor that was closed since it was listed. */
+function readlinkIfPresent(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
 
 let root: string;
 let sandboxes: LocalSandboxes;
@@ -81,6 +91,19 @@ describe("copyIn", () => {
     await copyIn(sandbox, { from, to: ".", signal });
     expect(tree(join(home, "to"))).toBe(tree(from));
     expect(tree(join(home, "from"))).toBe(tree(from));
+  });
+
+  it.skipIf(process.platform !== "linux")("leaves no file of the host open", async () => {
+    const open = (): readonly string[] =>
+      readdirSync("/proc/self/fd").flatMap((fd) => {
+        const target = readlinkIfPresent(join("/proc/self/fd", fd));
+        return target?.startsWith(join(root, "from")) ? [target] : [];
+      });
+    mkdirSync(join(root, "from"));
+    writeFileSync(join(root, "from/a"), "text");
+    await copyIn(sandbox, { from: join(root, "from"), to: "to", signal });
+    await copyIn(sandbox, { from: join(root, "from/a"), to: "b", signal });
+    expect(open()).toEqual([]);
   });
 
   it("names a source that is not there", async () => {

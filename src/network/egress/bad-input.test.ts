@@ -100,3 +100,9 @@ it("lets two sandboxes connect to the same place, each by its own policy", async
   expect(await get(one, host)).toContain("answered");
   expect(await get(two, host)).toContain("x-belljar-error: no-rule");
 });
+
+it("refuses a request in a tunnel that asks for no path of the host", async () => {
+  await using lab = await openEgressLab({ policy: { allow: ["http://good.test:80"] }, names: NAMES });
+  const request = "GET ftp://good.test/ HTTP/1.1\r\nHost: good.test\r\nConnection: close\r\n\r\n";
+  expect(await converse(await openConnect(lab, "good.test:80"), request)).toContain("x-belljar-error: bad-request");
+});

@@ -132,3 +132,13 @@ it("limits the requests that wait on one connection", async () => {
   await readUntil(client, "never").catch(() => {});
   expect(lab.records.filter((row) => row.reason === "too-fast")).toMatchObject([{ verdict: "refused" }]);
 });
+
+it("tells 64 connections at a time that they are too many, and closes further ones unanswered", async () => {
+  await using lab = await openEgressLab({ policy: { allow: ["good.test"] }, limits: { sandbox: { ...WIDE, connections: 0 } } });
+  for (let count = 0; count < 64; count += 1) await readUntil(await lab.proxy(), "429 Too Many Requests");
+  const further = await lab.proxy();
+  const chunks: Buffer[] = [];
+  further.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await new Promise<void>((resolve) => void further.once("end", resolve).once("error", () => resolve()));
+  expect(Buffer.concat(chunks).toString()).toBe("");
+});

@@ -82,3 +82,13 @@ it("never throws and never waits for more than its bound", async () => {
   const endless = Buffer.concat([Buffer.from([22, 3, 1, 0x40, 0, 1, 0xff, 0xff, 0xff]), Buffer.alloc(HELLO_MAX_BYTES)]);
   expect(parseClientHello(endless)).toEqual({ kind: "other" });
 });
+
+it.each([
+  ["another type", 0, 23],
+  ["another version", 1, 2],
+])("does not read on in a record of %s", async (_what, at, value) => {
+  const bytes = splitRecords(await helloOf({ servername: "good.test" }), 100);
+  expect(parseClientHello(bytes)).toMatchObject({ kind: "hello" });
+  bytes[105 + at] = value;
+  expect(parseClientHello(bytes)).toEqual({ kind: "partial" });
+});

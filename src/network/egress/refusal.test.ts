@@ -27,3 +27,22 @@ it.each(pairs(REPLIES))("tells a SOCKS client of %s with reply %i", (reason, rep
 it.each(pairs(STATUSES))("tells an HTTP client of %s with status %i", (reason, status) => {
   expect(new Refusal(reason, "text").status).toBe(status);
 });
+
+const FAILED: readonly Reason[] = [
+  "no-address",
+  "unreachable",
+  "connection-refused",
+  "reset",
+  "bad-certificate",
+  "bad-response",
+  "timed-out",
+];
+const REFUSED: readonly Reason[] = ["no-rule", "private-address", "not-tls", "placeholder", "policy-changed", "bad-request", "too-fast"];
+
+it.each([...FAILED, "secret-missing", "internal"] as const)("is told in the audit as failed for %s", (reason) => {
+  expect(new Refusal(reason, "text").verdict).toBe("failed");
+});
+
+it.each(REFUSED)("is told in the audit as refused for %s", (reason) => {
+  expect(new Refusal(reason, "text").verdict).toBe("refused");
+});

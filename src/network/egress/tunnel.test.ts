@@ -334,3 +334,19 @@ it("closes everything when the sandbox ends", async () => {
   expect(await lab.recorded(() => true)).toMatchObject({ verdict: "allowed", sentBytes: 4 });
   expect(lab.inside.listening()).toEqual([]);
 });
+
+it("names a port in Host unless it is the port of the scheme", async () => {
+  const hosts: unknown[] = [];
+  const guard: SecretGuard = {
+    ...openGuard([]),
+    fillRequest(_target, { headers }) {
+      hosts.push(headers["host"]);
+      return Promise.reject(new TypeError("nothing is sent here"));
+    },
+  };
+  const ports = [80, 443, 8080];
+  await using lab = await openEgressLab({ policy: { allow: ports.map((port) => `http://good.test:${port}`) }, names: NAMES, guard });
+  for (const port of ports)
+    await converse(await lab.proxy(), `GET http://good.test:${port}/ HTTP/1.1\r\nHost: good.test:${port}\r\nConnection: close\r\n\r\n`);
+  expect(hosts).toEqual(["good.test", "good.test:443", "good.test:8080"]);
+});

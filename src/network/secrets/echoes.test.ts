@@ -206,3 +206,22 @@ it("passes the end of an event, and holds back at most the length of a value", (
   const pushed = Array.from({ length: 64 }, () => mask.push(Buffer.alloc(65_536, "\\")).length);
   expect(64 * 65_536 - pushed.reduce((sum, length) => sum + length, 0)).toBeLessThan(16_384);
 });
+
+it("masks a value in both alphabets of base64, also where they differ", () => {
+  const value = "sk-???>>>~~~-0123";
+  for (const encoding of ["base64", "base64url"] as const) {
+    const text = Buffer.from(value).toString(encoding);
+    expect(maskWith(scannerFor(value), [Buffer.from(`.${text}.`)]).toString()).toMatch(/^\.\*{10,}..?=*\.$|^\.\*+\.$/);
+  }
+});
+
+it.each(["&VerticalLine;", "&verbar;", "&vert;"])("masks a value with a character that a page writes as %s", (name) => {
+  const masked = maskWith(scannerFor("sk-|zebra|-0123"), [Buffer.from(`sk-${name}zebra${name}-0123`)]);
+  expect(masked.toString()).toBe(PLACEHOLDER);
+});
+
+it("takes no 8 for an octal digit", () => {
+  const scanner = scannerFor("sk-zebra-0128");
+  expect(maskWith(scanner, [Buffer.from("sk-zebra-012\\070")]).toString()).toBe(PLACEHOLDER);
+  expect(maskWith(scanner, [Buffer.from("sk-zebra-012\\068")]).toString()).toBe("sk-zebra-012\\068");
+});

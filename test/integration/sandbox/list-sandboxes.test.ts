@@ -95,6 +95,15 @@ describe("pages of a list", () => {
     expect([...idsOf(first), ...idsOf(second), second.nextCursor]).toEqual([ids[1], ids[4], undefined]);
   });
 
+  it("are full where the newest do not fit the filter", async () => {
+    await using maker = openHome();
+    const ids = await makeAll(maker, [1, 2, 3, 4, 5, 6, 7, 8]);
+    await using reader = openHome();
+    for (const id of ids.slice(0, 2)) await (await reader.get(LOCAL, id)).kill();
+    const first = await reader.list(LOCAL, { filter: { state: LIVE_STATES }, limit: 3 });
+    expect([idsOf(first), first.nextCursor !== undefined]).toEqual([ids.slice(2, 5), true]);
+  });
+
   it("have no more entries than listMax, whatever is asked for", async () => {
     await using maker = openHome();
     await makeAll(maker, [1, 2, 3]);

@@ -16,6 +16,7 @@ const PORT = 8000;
 interface Inside extends AsyncDisposable {
   readonly ports: PortLab;
   readonly link: PortLink;
+  dial(): Promise<Socket>;
 }
 
 /** A server that stands for the program inside, and a link to it. */
@@ -34,6 +35,7 @@ async function openInside(server: Server, access: PortLink["access"] = "token"):
   return {
     ports,
     link,
+    dial,
     async [Symbol.asyncDispose]() {
       await ports[Symbol.asyncDispose]();
       for (const socket of sockets) socket.destroy();
@@ -102,6 +104,7 @@ describe("access to a port", () => {
   it("is refused with a page that explains how to get a link", async () => {
     await using inside = await openWeb(tell);
     const page = await askPort(inside.ports.origin, { host: hostOf(inside.link), headers: { accept: "text/html,*/*" } });
+    expect(page.headers["content-length"]).toBe(String(Buffer.byteLength(page.text)));
     expect(page.text).toMatch(/<h1>This link needs its token<\/h1><p>.*belljar sandbox port ID PORT/);
     expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
   });
@@ -228,6 +231,8 @@ describe("a page in path style", () => {
       204,
       { "access-control-allow-origin": "null", "access-control-allow-methods": "PUT", "access-control-allow-headers": "x-a" },
     ]);
+    // RFC 9110, section 8.6: no length with this status.
+    expect(asked.headers["content-length"]).toBeUndefined();
     const foreign = await askPort(inside.ports.origin, { ...byPath(inside), headers: { origin: "http://evil.example" } });
     expect(foreign.headers["access-control-allow-origin"]).toBeUndefined();
   });
@@ -434,6 +439,18 @@ describe("a hostile program inside", () => {
 });
 
 describe("a kept connection", () => {
+  it("takes the next request of a client whose last body nobody read", async () => {
+    await using inside = await openInside(
+      createServer(
+        (socket) => void socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")),
+      ),
+    );
+    const head = `HTTP/1.1\r\nHost: ${hostOf(inside.link)}\r\nBelljar-Port-Token: ${inside.link.token}\r\n`;
+    const body = "x".repeat(4_000_000);
+    const first = `POST / ${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+    expect((await sayRaw(inside, `${first}GET / ${head}Connection: close\r\n\r\n`)).match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+  });
+
   it("is replaced if it closes while the next request is sent", async () => {
     let connections = 0;
     await using inside = await openInside(
@@ -473,4 +490,19 @@ describe("a kept connection", () => {
     expect((await askPort(inside.ports.origin, { ...byHost(inside), method: "DELETE" })).status).toBe(502);
     expect(said).toEqual(["GET", "DELETE"]);
   });
+});
+
+it("ends the connections into sandboxes, also idle ones, when its listener ends", async () => {
+  await using inside = await openWeb(tell);
+  const ports = await openPortLab();
+  const signals: AbortSignal[] = [];
+  const dial = async (_port: number, signal: AbortSignal): Promise<Socket> => {
+    signals.push(signal);
+    return inside.dial();
+  };
+  const link = ports.link(ID, PORT, { dial });
+  expect((await askPort(ports.origin, { host: hostOf(link), headers: tokenOf(link) })).status).toBe(200);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  await ports[Symbol.asyncDispose]();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
