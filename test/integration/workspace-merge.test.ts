@@ -466,6 +466,21 @@ describe("an apply that is disturbed", () => {
     expect([host("a"), host("b"), readdirSync(work)]).toEqual(["1\n", "1\n", ["a", "b"]]);
   });
 
+  it("gives back no half of an old file whose copy out of the home was cut off", async () => {
+    onHost("a", "old content\n");
+    const sandbox = await open();
+    await inside(sandbox, "echo 2 > a");
+    await apply(sandbox);
+    const applied = openAppliedFolder(home, work);
+    const [written] = [await applied.last()];
+    const taken = written?.steps.find(({ kind }) => kind === "take");
+    if (!written || taken?.kind !== "take") throw new Error("Nothing was taken");
+    await applied.reopen({ ...written, writer: "1 2 of a process that ended" });
+    onHost(taken.old, "old");
+    await recoverApply(applied, new HostFolder(work));
+    expect([host("a"), readdirSync(work)]).toEqual(["old content\n", ["a"]]);
+  });
+
   it("overwrites nothing that is saved in the moment of the write, and undoes the rest", async () => {
     for (const name of ["a", "b", "z"]) onHost(name, "1\n");
     const sandbox = await open();

@@ -31,6 +31,7 @@ export function openOldFiles(kept: string, folder: HostFolder): OldFiles {
     async bringBack(name, before) {
       const path = fromKey(name);
       if (!(await ifPresent(placeOf(name), lstat(placeOf(name))))) return false;
+      await folder.remove(path);
       if (await folder.moveIn(placeOf(name), path)) return true;
       if (before.type === "link") await folder.makeLink(path, before.target ?? Buffer.alloc(0));
       else await copyIn(folder, path, { kept: placeOf(name), before });

@@ -69,7 +69,9 @@ async function removeOwn(folder: HostFolder, { key, after }: Step & { readonly k
 
 async function giveBack(folder: HostFolder, old: OldFiles, { key, old: name, before }: Step & { readonly kind: "take" }): Promise<StepEnd> {
   const away = fromKey(name);
-  if (!(await folder.stat(away)) && !(await old.bringBack(name, before))) return "none";
+  const there = await folder.stat(away);
+  // Another file than the old one may be a copy that was cut off.
+  if (there?.inode !== before.inode && !(await old.bringBack(name, before)) && !there) return "none";
   try {
     await folder.place(away, fromKey(key));
     return "undone";
