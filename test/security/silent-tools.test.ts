@@ -13,7 +13,7 @@ import { runName } from "../support/run-of.ts";
 const lab = useLab();
 const NEVER = new AbortController().signal;
 /** Says what the home knows, and asks nobody. */
-const NOT_ASKED: ReadonlySet<string> = new Set(["sandbox_network"]);
+const NOT_ASKED: ReadonlySet<string> = new Set(["sandbox_network", "sandbox"]);
 /** What a tool says that needs more than its sample to get as far as the guest. */
 const NEEDS_MORE = /^(ARGUMENTS_INVALID|NOT_SUPPORTED|PROCESS_NOT_FOUND|RESULT_NOT_FOUND|TOOL_NOT_FOUND|LANGUAGE_UNAVAILABLE|PATH_INVALID)/;
 

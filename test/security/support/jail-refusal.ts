@@ -19,6 +19,7 @@ export async function jailRefusal(home: string, fields: readonly Field[]): Promi
   const place: readonly Field[] = [
     ["ID", id],
     ["RUN", 1],
+    ["HOSTNAME", id],
     ["FOLDER", folder],
     ["SOCKETS", join(home, "../run", id)],
     ["LAYERS", join(folder, "layers")],

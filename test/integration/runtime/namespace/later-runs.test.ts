@@ -25,8 +25,17 @@ id; hostname | wc -c; running=$(ps -e -o comm= 2> /dev/null); echo "$running" | 
 const CHECKS = [/^Seccomp:\s*2$/m, /^NoNewPrivs:\s*1$/m, /^Max open files 512 512/m, / \/proc\/sys ro/m];
 
 async function facts(guest: Guest): Promise<Readonly<Record<string, readonly string[]>>> {
-  const of = async (user: string) => (await run(guest, FACTS, { user })).stdout.toString().split("\n");
+  const of = async (user: string) => withoutSlot((await run(guest, FACTS, { user })).stdout.toString()).split("\n");
   return { root: await of("root"), user: await of("user") };
+}
+
+/** Ids of the host relative to the first one of the run's own. Beside other sandboxes a later run may have other ids. */
+function withoutSlot(facts: string): string {
+  const [, first = "", count = ""] = /^ 0 (\d+) (\d+)$/m.exec(facts) ?? [];
+  if (count !== "65536") return facts;
+  return facts.replaceAll(/\b\d{6,10}\b/g, (id) =>
+    Number(id) >= Number(first) && Number(id) < Number(first) + 65_536 ? `id+${Number(id) - Number(first)}` : id,
+  );
 }
 
 async function openRun(running: RunningSandbox): Promise<Guest> {
