@@ -39,7 +39,7 @@ export const GUARANTEES = {
   "apply-loses-nothing":
     "`sandbox apply` overwrites and deletes nothing that was changed in the folder since the sandbox was made. What it does not know to be unchanged it merges or leaves alone. It writes all or nothing, and `--undo` undoes it.",
   "apply-asks-for-programs":
-    "`sandbox apply` writes nothing that a git repository stores. Files that git, editors, package managers or CI run or obey unasked it writes only if they are named by path.",
+    "`sandbox apply` writes no objects, refs or index of a git repository as files. It writes files that git, editors, package managers or CI run or obey unasked only if they are named by path.",
   "commits-are-checked":
     "Commits made inside come to the host as a bundle that the host's git checks object by object, into a branch of their own. No hook runs, no transport and no setting of the sandbox's repository is used. No other ref, no index and no file of the host's repository changes.",
   "file-calls-stay-inside": "A file call follows no name, symbolic link, hard link or magic link out of the sandbox.",

@@ -2,8 +2,9 @@ import type { CommandSpec } from "../command.ts";
 import { LIFETIME, LIMIT_OPTIONS } from "../limit-options.ts";
 import { NETWORK, NONE, READ_ONLY, SNIPPETS, TOOLSETS, WORKSPACE } from "./shared-options.ts";
 
-const DEFAULTS_THAT_LIVE = `--network and --timeout hold at once for a default sandbox that lives already. Its limits and its workspace cannot
-change: then a line on stderr and the first result say so. \`belljar sandbox kill ID\` makes room for a new one.`;
+const DEFAULTS_THAT_LIVE = `--network and --timeout hold at once for a default sandbox that lives already. Its limits cannot
+change: a line on stderr and the first result say so. With another workspace every call is refused. In both cases
+\`belljar sandbox kill ID\` makes room for a new sandbox.`;
 
 /** Commands that serve tools to hosts. */
 export const SERVING: readonly CommandSpec[] = [

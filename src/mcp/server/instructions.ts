@@ -5,14 +5,14 @@ const BYTES_MAX = 2_048;
 /** For the model. */
 const INSTRUCTIONS = [
   "Belljar gives you a computer: an isolated Linux sandbox with files, a shell and programming languages.",
-  "Every tool works on your own default sandbox, which is made on first use and keeps its files between calls.",
+  "Tools work on your default sandbox, which is made on first use and keeps its files between calls.",
   `Relative paths start at the workspace, ${INSIDE.userHome}. What a sandbox may reach on the network is decided for it: often nothing.`,
   "Use run_command for shell commands, with background for servers, and execute_code for a one-shot program in a sandbox of its own.",
   "Where search_tools is listed, there are more tools than your list shows: find one with it, then run it with call_tool.",
-  "A result that was cut names a resource, belljar://results/..., that holds the rest.",
+  "The last line of a result that was cut names the call that reads on.",
 ].join("\n");
 
-/** The instructions for one caller. What is told of the caller's own sandbox comes first; it is left out if it is too long. */
+/** The instructions for one caller. The lines about the caller's own sandbox come last, and are left out if the whole is too long. */
 export function instructionsFor(own: readonly string[]): string {
   const all = [INSTRUCTIONS, ...own].join("\n");
   return Buffer.byteLength(all) <= BYTES_MAX ? all : INSTRUCTIONS;

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { homedir } from "node:os";
+import { limitTime } from "../../async/limit-time.ts";
 
 /** A repository of the host may be one that a sandbox wrote: git reads it, and runs, fetches and refreshes nothing. */
 const SETTINGS = [
@@ -34,6 +35,7 @@ export interface HostGitOptions {
  */
 export async function hostGit(args: readonly string[], options: HostGitOptions): Promise<Buffer | undefined> {
   const { folder, maxBytes, signal, input, settings = [], protocol = "none" } = options;
+  using limited = limitTime(signal, TIMEOUT_MS);
   const argv = [...OPTIONS, ...[...SETTINGS, ...settings].flatMap((setting) => ["-c", setting]), ...args];
   const git = spawn("git", argv, {
     cwd: folder,
@@ -46,7 +48,7 @@ export async function hostGit(args: readonly string[], options: HostGitOptions):
       GIT_TERMINAL_PROMPT: "0",
     },
     stdio: ["pipe", "pipe", "ignore"],
-    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    signal: limited.signal,
     killSignal: "SIGKILL",
   });
   git.stdin.on("error", () => undefined).end(input);

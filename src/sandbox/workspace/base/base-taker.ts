@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { limitTime } from "../../../async/limit-time.ts";
 import { fileError } from "../../../files/file-error.ts";
 import type { SandboxRecord } from "../../sandbox-record.ts";
 import type { WorkspaceBase } from "./base-entry.ts";
@@ -37,10 +38,12 @@ export class BaseTaker implements AsyncDisposable {
       throw fileError(files.started, cause);
     }
     const abort = new AbortController();
-    const work = takeBase(workspace.path, files, AbortSignal.any([abort.signal, AbortSignal.timeout(TIMEOUT_MS)]));
-    const taking = work.catch((cause: unknown) => {
-      if (!abort.signal.aborted) this.#report(notTaken(id, workspace.path, cause));
-    });
+    const limited = limitTime(abort.signal, TIMEOUT_MS);
+    const taking = takeBase(workspace.path, files, limited.signal)
+      .catch((cause: unknown) => {
+        if (!abort.signal.aborted) this.#report(notTaken(id, workspace.path, cause));
+      })
+      .finally(() => limited[Symbol.dispose]());
     this.#taking.set(id, { taking, abort, isLost: ephemeral });
     void taking.then(() => this.#taking.delete(id));
   }
