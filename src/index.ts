@@ -20,7 +20,7 @@ export type { ExecExit, ExecOptions, ExecProcess, FileInfo, Guest, GuestFiles, R
 export { LOCAL } from "./sandbox/sandbox.ts";
 export type { CreateOptions, ListFilter, Principal, Sandbox, SandboxEvent, SandboxInfo, Sandboxes } from "./sandbox/sandbox.ts";
 export { createLocalSandboxes } from "./sandbox/local-sandboxes.ts";
-export type { LocalSandboxes, LocalSandboxesOptions } from "./sandbox/local-sandboxes.ts";
+export type { LocalSandboxes, LocalSandboxesOptions } from "./sandbox/local-sandboxes-options.ts";
 export { createRemoteSandboxes } from "./remote/remote-sandboxes.ts";
 export { createInterpreter } from "./interpreter/interpreter.ts";
 export type { Interpreter, InterpreterOptions } from "./interpreter/interpreter.ts";

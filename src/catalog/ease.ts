@@ -52,6 +52,7 @@ function takesEmpty({ type, minLength, pattern, enum: choices, format }: Part): 
   return type === "string" && minLength === undefined && pattern === undefined && choices === undefined && format === undefined;
 }
 
-function isFields(value: unknown): value is Fields {
+/** Whether a value is an object with names, and no list. */
+export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Accept } from "./accept.ts";
-import { easeArguments } from "./ease.ts";
+import { easeArguments, isFields } from "./ease.ts";
 
 /** JSON Schema 2020-12 of an object. */
 export type JsonSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
@@ -67,8 +67,4 @@ function widen(schema: Record<string, unknown>): void {
   for (const bound of ["maxLength", "maxItems"]) if (Number(schema[bound]) >= 50) delete schema[bound];
   const { pattern } = schema;
   if (typeof pattern === "string") schema["pattern"] = pattern.replaceAll("\\0", "\\u0000");
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,14 +1,11 @@
-import type { Egress } from "../network/egress.ts";
-import type { NetworkPolicy } from "../network/policy.ts";
-import type { SecretStore } from "../secrets/secret-store.ts";
-import type { Runtime, RunningSandbox, TemplateInfo } from "../runtime/runtime.ts";
-import type { SandboxDefaults } from "./create-request.ts";
+import type { RunningSandbox, TemplateInfo } from "../runtime/runtime.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
 import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
 import { type DefaultRequest, DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
 import { findEntry, type Records } from "./find-entry.ts";
 import { HomeEvents } from "./events/home-events.ts";
+import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
 import { listSandboxes } from "./list-sandboxes.ts";
@@ -20,7 +17,7 @@ import { newRecord } from "./new-record.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
 import { mayReach } from "./reach.ts";
 import { isSandboxId } from "./sandbox-id.ts";
-import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
+import type { HostIsolation } from "./runtimes.ts";
 import { Runtimes } from "./runtimes.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type {
@@ -29,12 +26,10 @@ import type {
   DefaultSandbox,
   ListOptions,
   Principal,
-  Quotas,
   Sandbox,
   SandboxEvent,
   SandboxInfo,
   SandboxPage,
-  Sandboxes,
 } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
@@ -46,50 +41,6 @@ import { BaseTaker } from "./workspace/base/base-taker.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
 
 const SWEEP_EVERY_MS = 3_600_000;
-
-export interface LocalSandboxesOptions {
-  /** `$BELLJAR_HOME`, absolute. */
-  readonly home: string;
-  /** By name. Each sandbox is opened and cleared by the runtime that made it; which of them a create may name, `config` says. */
-  readonly runtimes: ReadonlyMap<string, Runtime>;
-  readonly config: RuntimeChoice & {
-    readonly sandbox: SandboxDefaults;
-    readonly listMax: number;
-    readonly tombstoneRetentionMs: number;
-  };
-  /** What a sandbox may reach whose maker says nothing. Default: `none`. */
-  readonly network?: NetworkPolicy;
-  /**
-   * The way out of the sandboxes that this process holds, or how to open it when it is first needed; it belongs to the caller.
-   * Without one they can only have the policy `none`.
-   */
-  readonly egress?: Egress | (() => Promise<Egress>);
-  /** For a principal whose token names none. Default: nothing is counted. */
-  readonly quotas?: Quotas;
-  /** Without it no sandbox can use secrets. */
-  readonly secrets?: SecretStore;
-  /** Told, in one sentence, what a person should know though no call fails: a corrupt record, a folder that cannot be cleared. */
-  readonly report?: (problem: string) => void;
-}
-
-/** The sandboxes of a home on this host. Disposing it lets go of them and kills none. */
-export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
-  /** Clears what is dead and forgets what is long gone; to be called at the start. */
-  sweep(): Promise<void>;
-  /**
-   * Serves the networks of all live sandboxes of the home, whoever made them, until disposed; resolves when those that live now are
-   * served. Of several processes that do, the guest lets one at a time.
-   */
-  serveNetworks(): Promise<void>;
-  /** What the runtimes enforce here that a sandbox may have. */
-  isolation(): Promise<HostIsolation>;
-  /** What the principal's sandboxes can start from. */
-  templates(principal: Principal): Promise<readonly TemplateInfo[]>;
-  /** As `default` for one that runs, and gives it its full lifetime. Makes and starts none. Undefined if none runs. */
-  keepDefault(principal: Principal, name: string, options: DefaultOptions): Promise<KeptDefault | undefined>;
-  /** Live sandboxes that this process holds: all of the home once it serves their networks. */
-  liveCount(): number;
-}
 
 export function createLocalSandboxes(options: LocalSandboxesOptions): LocalSandboxes {
   return new HomeSandboxes(options);

@@ -9,7 +9,7 @@ import { BelljarError } from "../errors.ts";
 import type { FakeHost } from "../runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../runtime/fake/fake-runtime.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes.ts";
+import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import { createLocalSandboxes } from "./local-sandboxes.ts";
 import type { Principal, Sandbox } from "./sandbox.ts";
 import { LOCAL } from "./sandbox.ts";

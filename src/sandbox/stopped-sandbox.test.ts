@@ -11,7 +11,7 @@ import type { FakeHost } from "../runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../runtime/fake/fake-runtime.ts";
 import { BelljarError } from "../errors.ts";
 import type { Run, Runtime, SandboxEnd } from "../runtime/runtime.ts";
-import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes.ts";
+import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import { createLocalSandboxes } from "./local-sandboxes.ts";
 import type { Principal, Sandbox } from "./sandbox.ts";
 import { LIVE_STATES, LOCAL } from "./sandbox.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openRuntime } from "../../src/runtime/registry.ts";
-import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { CreateOptions, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";

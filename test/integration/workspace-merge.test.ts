@@ -20,7 +20,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
-import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";

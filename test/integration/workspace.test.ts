@@ -24,7 +24,7 @@ import { BelljarError } from "../../src/errors.ts";
 import { createTestTexts } from "../support/test-texts.ts";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
 import type { FileInfo, GuestFiles } from "../../src/runtime/guest/guest.ts";
-import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";

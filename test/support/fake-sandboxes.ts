@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
-import type { LocalSandboxes, LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes, LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LIVE_STATES, LOCAL } from "../../src/sandbox/sandbox.ts";
 import { byName } from "./by-name.ts";

@@ -24,7 +24,7 @@ import type { ResourceDoor } from "../../src/mcp/server/resource-door.ts";
 import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
-import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import type { Principal } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";

@@ -4,7 +4,7 @@ import { fixedTools } from "../../src/catalog/tool-source.ts";
 import type { ToolResult } from "../../src/catalog/tool.ts";
 import { findPackagedPrograms } from "../../src/cli/compose/packaged-programs.ts";
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
-import type { LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes-options.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import type { SearchPrograms } from "../../src/tools/search/search-programs.ts";

@@ -12,7 +12,7 @@ import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { Egress } from "../../network/egress.ts";
 import type { Runtime, RuntimeOptions, Workspace } from "../../runtime/runtime.ts";
-import type { LocalSandboxes } from "../../sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { Texts } from "../../text/texts.ts";
 import { createTexts } from "../../text/texts.ts";

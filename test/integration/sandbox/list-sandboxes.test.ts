@@ -8,7 +8,7 @@ import type { FakeHost } from "../../../src/runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../../../src/runtime/fake/fake-runtime.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { listAll } from "../../../src/sandbox/list-sandboxes.ts";
-import type { LocalSandboxes } from "../../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../../src/sandbox/local-sandboxes.ts";
 import type { Principal, SandboxPage } from "../../../src/sandbox/sandbox.ts";
 import { LIVE_STATES, LOCAL } from "../../../src/sandbox/sandbox.ts";

@@ -8,7 +8,7 @@ import type { Egress } from "../../../../src/network/egress.ts";
 import type { FakeHost } from "../../../../src/runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../../../../src/runtime/fake/fake-runtime.ts";
 import { BelljarError } from "../../../../src/errors.ts";
-import type { LocalSandboxes, LocalSandboxesOptions } from "../../../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes, LocalSandboxesOptions } from "../../../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../../../src/sandbox/local-sandboxes.ts";
 import { createSandboxId } from "../../../../src/sandbox/sandbox-id.ts";
 import type { Sandbox } from "../../../../src/sandbox/sandbox.ts";

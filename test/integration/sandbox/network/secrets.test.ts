@@ -7,7 +7,7 @@ import { createSecretStore } from "../../../../src/secrets/create-secret-store.t
 import type { SecretStore } from "../../../../src/secrets/secret-store.ts";
 import type { FakeHost } from "../../../../src/runtime/fake/fake-runtime.ts";
 import { fakeRuntime } from "../../../../src/runtime/fake/fake-runtime.ts";
-import type { LocalSandboxes } from "../../../../src/sandbox/local-sandboxes.ts";
+import type { LocalSandboxes } from "../../../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../../../src/sandbox/local-sandboxes.ts";
 import type { CreateOptions } from "../../../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../../../src/sandbox/sandbox.ts";
