@@ -5,6 +5,7 @@
 
 #include "guest.h"
 #include "jail/jail.h"
+#include "sudo-door.h"
 
 static int guest_role(int argc, char **argv) {
   struct guest_options options = {.listen_fd = -1};
@@ -21,14 +22,22 @@ static int guest_role(int argc, char **argv) {
   return guest_main(&options);
 }
 
+/* Inside, the binary has the name of its only role there. */
+static bool is_sudo(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return strcmp(slash == NULL ? path : slash + 1, "sudo") == 0;
+}
+
 int main(int argc, char **argv) {
+  if (argc > 0 && is_sudo(argv[0])) return sudo_main(argc, argv);
   const char *role = argc > 1 ? argv[1] : "";
-  if (strcmp(role, "jail") == 0 && argc == 2) return jail_main(argv);
+  if (strcmp(role, "jail") == 0 && argc == 2) return jail_main(argv, false);
+  if (strcmp(role, "jail") == 0 && argc == 3 && strcmp(argv[2], "ahead") == 0) return jail_main(argv, true);
   if (strcmp(role, "spawner") == 0 && argc == 2) return spawner_main();
   if (strcmp(role, "holder") == 0 && argc == 3) return holder_main(argv[2]);
   if (strcmp(role, "clear") == 0 && argc == 2) return clear_main();
   if (strcmp(role, "pool") == 0 && argc == 4) return pool_main(argv[2], argv[3]);
   if (strcmp(role, "guest") == 0) return guest_role(argc, argv);
-  fputs("usage: belljar-native spawner | jail | holder SOCKET | clear | pool IMAGE FOLDER | guest --listen-fd N\n", stderr);
+  fputs("usage: belljar-native spawner | jail [ahead] | holder SOCKET | clear | pool IMAGE FOLDER | guest --listen-fd N\n", stderr);
   return 2;
 }

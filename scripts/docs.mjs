@@ -20,6 +20,7 @@ async function configPage() {
   return page(
     "Configuration",
     "Order: defaults < `config.json` in the home (or `--config FILE`) < environment < flags. A wrong setting stops the start and is named.",
+    "A size is written as `512m` or `2g`, a time as `30s`, `5m` or `1h`, in the file (as text), the environment and the flags alike. A plain number is one of bytes, or of milliseconds.",
     "A limit is taken away with `null` in the file or `none` in the environment.",
     table(["key", "environment", "type", "default", "what"], rows),
   );
@@ -63,7 +64,7 @@ async function toolsPage() {
   const sandboxes = { create: interpreter.runProgram, list: interpreter.runProgram };
   const shells = { run: interpreter.runProgram };
   const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
-  const tools = builtinTools({ interpreter, sandboxes, shells, texts: shells, web: { search: {} }, config }).map((tool) => ({
+  const tools = builtinTools({ interpreter, sandboxes, shells, late: shells, texts: shells, web: { search: {} }, config }).map((tool) => ({
     ...describeTool(tool),
     value: tool.value?.schema,
   }));
@@ -76,11 +77,17 @@ async function toolsPage() {
     ].join("\n\n"),
   );
   const intro =
-    "The built-in MCP tools. Relative paths start at `/home/user`. A tool answers a text, or data: then the structure and the text are the same JSON. Code that calls tools, and `POST /tools/call`, get a `value` in both cases.";
+    "The built-in MCP tools. Relative paths start at the workspace, or without one at `/home/user`. A tool answers a text, or data: then the structure and the text are the same JSON. Code that calls tools, and `POST /tools/call`, get a `value` in both cases.";
   return page("Tools", intro, ...parts);
 }
 
+async function manPages() {
+  const [{ manPage }, { readPackage }] = await Promise.all([load("cli/man-page.js"), load("cli/compose/package-root.js")]);
+  return manPage(readPackage().version);
+}
+
 const PAGES = {
+  "belljar.1": manPages,
   "config.md": configPage,
   "cli.md": cliPage,
   "errors.md": errorsPage,

@@ -16,6 +16,8 @@ struct guest_options {
   bool is_init;
   /* Only one id is mapped. The names `root` and `user` both mean that id. */
   bool single_id;
+  /* No command may run as root, and sudo has no door. */
+  bool no_root;
   /* The sandbox may make no setuid or setgid file. File calls set modes without these bits. */
   bool drops_setid;
   /* The folder of the sockets of ACCEPT services. NULL means /run/belljar. */

@@ -113,6 +113,7 @@ enum tag {
   TAG_EXIT = 51,
   TAG_ADDRESS = 52,
   TAG_ACTION = 53,
+  TAG_DISK_FULL = 54,
   TAG_ID = 128,
   TAG_HOSTNAME = 129,
   TAG_FOLDER = 130,

@@ -21,6 +21,7 @@
 #include "service.h"
 #include "shutdown.h"
 #include "sink.h"
+#include "sudo.h"
 
 #define ACCEPTS_PER_EVENT 16
 /* When memory runs out, commands are killed before the guest and its workers. */
@@ -56,7 +57,10 @@ static void on_listener(struct loop *loop, struct event *event, uint32_t events)
 
 static void wake_listeners(struct loop *loop) {
   if (loop->closed == NULL) return;
-  if (loop->stop_deadline_us == 0) loop_set(loop, &loop->listener, EPOLLIN);
+  if (loop->stop_deadline_us == 0) {
+    loop_set(loop, &loop->listener, EPOLLIN);
+    sudo_wake(loop);
+  }
   services_wake(loop);
 }
 
@@ -73,7 +77,11 @@ static void on_child(struct loop *loop, struct event *event, uint32_t events) {
   int status;
   struct rusage usage;
   pid_t pid;
-  while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) reaped(loop, pid, status, &usage);
+  /* The thread of jail/answers.c waits for its own. */
+  while ((pid = wait4(-1, &status, WNOHANG | __WNOTHREAD, &usage)) > 0) {
+    if (sudo_reaped(loop, pid)) continue;
+    reaped(loop, pid, status, &usage);
+  }
 }
 
 static bool find_child_oom_score(struct loop *loop) {
@@ -110,6 +118,7 @@ static const char *prepare(struct loop *loop) {
   if (loop->epoll < 0) return "make the loop";
   loop->signals.fd = open_signals();
   if (loop->signals.fd < 0) return "watch for children";
+  if (!sudo_open(loop)) return "open the door of sudo";
   if (!loop_set(loop, &loop->signals, EPOLLIN) || !loop_set(loop, &loop->listener, EPOLLIN)) return "watch the listener";
   return NULL;
 }
@@ -159,6 +168,7 @@ int guest_main(const struct guest_options *given) {
   while (loop.connections != NULL) connection_close(loop.connections);
   connections_sweep(&loop);
   services_close(&loop);
+  sudo_close(&loop);
   services_sweep(&loop);
   sinks_close(&loop);
   return 0;

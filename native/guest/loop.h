@@ -5,12 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "frames.h"
 #include "guest.h"
 
 /* The most bytes that one stream may have on their way. One read takes them all. */
 #define SCRATCH_BYTES (HOST_CREDIT_BYTES + PAYLOAD_MAX_BYTES)
+
+#define SUDO_CLIENTS_MAX 64u
 
 struct loop;
 struct connection;
@@ -31,6 +34,9 @@ struct loop {
   int epoll;
   struct event listener;
   struct event signals;
+  /* The door of sudo, and the processes that serve its clients. 0: a free place. */
+  struct event sudo;
+  pid_t sudo_clients[SUDO_CLIENTS_MAX];
   struct connection *connections;
   size_t connection_count;
   /* Closed connections. Later events of the same batch may still name them, so they are freed after it. */

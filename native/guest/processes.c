@@ -1,6 +1,7 @@
 /* PROCESSES, SIGNAL_PROCESS and USAGE. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #define COMMAND_BYTES 32768u
 #define SIGNALS_MAX 64u
+#define ROOM_BYTES 65536u
 
 static uint32_t find_uid(pid_t pid) {
   char path[32];
@@ -121,6 +123,16 @@ static void count_process(struct work *work, const struct process_status *status
   totals->pages += status->memory_pages;
 }
 
+/* A quota does not show in the counts of its file system, so this asks for room and gives it back. The file has no name. */
+static bool is_disk_full(const struct statvfs *disk) {
+  if (disk->f_blocks != 0 && (uint64_t)disk->f_bavail * disk->f_frsize < ROOM_BYTES) return true;
+  int file = open("/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  bool refused = file < 0 || fallocate(file, 0, 0, (off_t)ROOM_BYTES) != 0;
+  bool full = refused && (errno == ENOSPC || errno == EDQUOT);
+  if (file >= 0) close(file);
+  return full;
+}
+
 void serve_usage(struct work *work) {
   struct totals totals = {0, 0};
   each_process(work, count_process, &totals);
@@ -131,6 +143,7 @@ void serve_usage(struct work *work) {
   put_number(&fields, TAG_MEMORY, totals.pages * (uint64_t)sysconf(_SC_PAGESIZE));
   put_number(&fields, TAG_DISK_USED, (disk.f_blocks - disk.f_bfree) * disk.f_frsize);
   put_number(&fields, TAG_DISK_TOTAL, disk.f_blocks * disk.f_frsize);
+  put_number(&fields, TAG_DISK_FULL, is_disk_full(&disk));
   put_number(&fields, TAG_UPTIME_MS, (uint64_t)(now_us() - work->started_us) / 1000);
   work_done(work, &fields);
 }

@@ -8,6 +8,7 @@
 #include "connection.h"
 #include "descendants.h"
 #include "request.h"
+#include "sudo.h"
 
 #define LAST_FRAMES_US 100000
 
@@ -22,6 +23,7 @@ static void start(struct connection *connection, const struct request *request) 
   loop->shutdown = connection;
   loop->stop_deadline_us = now_us() + (int64_t)request->timeout_ms * 1000;
   loop_set(loop, &loop->listener, 0);
+  sudo_close(loop);
   signal_all(loop, SIGTERM);
   /* A stopped process does not act on SIGTERM. */
   signal_all(loop, SIGCONT);

@@ -16,6 +16,7 @@
 
 #include "failure.h"
 #include "guest.h"
+#include "inside.h"
 #include "io.h"
 #include "users.h"
 
@@ -104,26 +105,40 @@ static void leave_room_for_guest(const struct spawn *spawn) {
   if (setrlimit(RLIMIT_NPROC, &limit) != 0) fail_step(spawn, "limit the processes");
 }
 
+/* A client of sudo keeps its own streams. Only the terminal was made for the command. */
+static bool is_ours(const struct spawn *spawn, size_t index) {
+  if (spawn->lender != 0) return spawn->terminal && index + 1 == spawn->descriptor_count;
+  struct stat status;
+  return index < 3 && fstat((int)index, &status) == 0 && (S_ISFIFO(status.st_mode) || spawn->terminal);
+}
+
 static void take_user(const struct spawn *spawn, struct user *user) {
-  const char *name = spawn->request->user;
+  const char *name = spawn->request->user == NULL && spawn->lender != 0 ? INSIDE_ROOT : spawn->request->user;
   if (!find_user(name, user)) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no user \"%s\" in the sandbox's /etc/passwd", name == NULL ? "user" : name);
+  if (spawn->no_root && user->uid == INSIDE_ROOT_ID) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no command runs as root in this sandbox: it was made with root off");
   /* A program that opens /dev/stdout needs the right to the pipe itself. */
-  for (size_t i = 0; !spawn->single_id && user->uid != 0 && i < spawn->descriptor_count && i < 3; i++) {
-    struct stat status;
-    bool ours = fstat((int)i, &status) == 0 && (S_ISFIFO(status.st_mode) || spawn->terminal);
-    if (ours && fchown((int)i, user->uid, user->gid) != 0) fail_step(spawn, "hand the standard streams to the user");
+  for (size_t i = 0; !spawn->single_id && (user->uid != 0 || spawn->lender != 0) && i < spawn->descriptor_count; i++) {
+    if (is_ours(spawn, i) && fchown((int)i, user->uid, user->gid) != 0) fail_step(spawn, "hand the standard streams to the user");
   }
   if (!become_user(user, spawn->single_id)) fail_step(spawn, "become the user");
 }
 
+/* Without its lender nobody could end the command. A change of ids clears the death signal, so it is set after the last one. */
+static void follow_lender(const struct spawn *spawn) {
+  if (spawn->lender == 0) return;
+  if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) fail_step(spawn, "tie the command to sudo");
+  if (getppid() != spawn->lender) _exit(127);
+}
+
+/* The terminal of a client of sudo has no other use than to be the command's controlling terminal. */
+static void close_lent_terminal(const struct spawn *spawn) {
+  if (spawn->lender != 0 && spawn->terminal) close((int)spawn->descriptor_count - 1);
+}
+
 static void enter_folder(const struct spawn *spawn, const struct user *user) {
   const char *cwd = spawn->request->cwd;
-  bool at_home = chdir(user->home) == 0;
-  if (cwd == NULL) {
-    if (!at_home && chdir("/") != 0) fail_step(spawn, "enter /");
-    return;
-  }
-  if (chdir(cwd) == 0) return;
+  if (!enter_start_folder(user)) fail_step(spawn, "enter /");
+  if (cwd == NULL || chdir(cwd) == 0) return;
   int error = errno;
   fail(spawn, code_of_errno(error), error, "enter the working folder %s: %s", cwd, strerror(error));
 }
@@ -195,12 +210,14 @@ _Noreturn void spawn_child(const struct spawn *given) {
   struct spawn spawn = *given;
   place_descriptors(&spawn);
   if (setsid() < 0) fail_step(&spawn, "start a session");
-  if (spawn.terminal && ioctl(0, TIOCSCTTY, 0) != 0) fail_step(&spawn, "take the terminal");
+  if (spawn.terminal && ioctl(spawn.lender == 0 ? 0 : (int)spawn.descriptor_count - 1, TIOCSCTTY, 0) != 0) fail_step(&spawn, "take the terminal");
   if (!reset_signals()) fail_step(&spawn, "reset the signals");
   if (!set_oom_score(spawn.oom_score)) fail_step(&spawn, "set oom_score_adj");
   leave_room_for_guest(&spawn);
   struct user user;
   take_user(&spawn, &user);
+  follow_lender(&spawn);
+  close_lent_terminal(&spawn);
   enter_folder(&spawn, &user);
   char **argv = spawn.request->args.items;
   char **environment = build_environment(&spawn, &user);

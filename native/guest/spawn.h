@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "request.h"
 
@@ -17,6 +18,10 @@ struct spawn {
   size_t descriptor_count;
   bool terminal;
   bool single_id;
+  /* No command may have the id of root. */
+  bool no_root;
+  /* The process that serves a client of sudo, or 0. The descriptors are then the client's, and the last one is the command's terminal. */
+  pid_t lender;
   const char *oom_score;
   /* A successful execve closes it. Otherwise one whole ERROR frame is written to it. */
   int status_fd;

@@ -19,6 +19,8 @@
 struct listing {
   struct work *work;
   uint32_t depth;
+  /* Names of folders that are not entered. Ends with NULL. NULL: none. */
+  char **closed;
   /* The path of the current folder below the listed folder: "" or "a/b/". */
   char shown[SHOWN_BYTES];
   size_t shown_length;
@@ -40,6 +42,12 @@ static void list_below(struct listing *listing, int folder, const char *name, ui
   closedir(below);
 }
 
+static bool is_closed(const struct listing *listing, const char *name) {
+  for (char **closed = listing->closed; closed != NULL && *closed != NULL; closed++)
+    if (strcmp(*closed, name) == 0) return true;
+  return false;
+}
+
 static void list_entry(struct listing *listing, int folder, const char *name, uint32_t level) {
   struct stat status;
   if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -55,7 +63,7 @@ static void list_entry(struct listing *listing, int folder, const char *name, ui
   struct field_writer fields = work_fields(listing->work);
   put_entry(listing->work, &fields, &(struct place){folder, name, listing->shown}, &status);
   work_send(listing->work, FRAME_ENTRY, &fields);
-  if (S_ISDIR(status.st_mode) && level < listing->depth) list_below(listing, folder, name, level);
+  if (S_ISDIR(status.st_mode) && level < listing->depth && !is_closed(listing, name)) list_below(listing, folder, name, level);
   listing->shown_length = before;
   listing->shown[before] = 0;
 }
@@ -77,6 +85,7 @@ void serve_list(struct work *work) {
   if (folder == NULL || listing == NULL) work_fail(work, "list", request->path);
   listing->work = work;
   listing->depth = has_field(request, TAG_DEPTH) && request->depth > 0 ? request->depth : 1;
+  listing->closed = request->args.items;
   list_folder(listing, folder, 1);
   work_done(work, NULL);
 }

@@ -177,6 +177,14 @@ bool become_user(const struct user *user, bool single_id) {
   return prctl(PR_SET_KEEPCAPS, 1L, 0L, 0L, 0L) == 0 && setresuid(user->uid, user->uid, user->uid) == 0 && keep_mark_alone();
 }
 
+/* The template's link, which leads home, says that there is no workspace. */
+bool enter_start_folder(const struct user *user) {
+  char target[sizeof INSIDE_USER_HOME];
+  ssize_t length = readlink(INSIDE_WORKSPACE, target, sizeof target);
+  bool leads_home = length == sizeof INSIDE_USER_HOME - 1 && memcmp(target, INSIDE_USER_HOME, sizeof INSIDE_USER_HOME - 1) == 0;
+  return (!leads_home && chdir(INSIDE_WORKSPACE) == 0) || chdir(user->home) == 0 || chdir("/") == 0;
+}
+
 static void find_name(const char *path, uint32_t id, char *to) {
   snprintf(to, USER_NAME_BYTES, "%u", id);
   struct lines lines;

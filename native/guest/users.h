@@ -24,6 +24,8 @@ struct user {
 bool find_user(const char *name, struct user *user);
 /* Takes the user's ids. A user other than root keeps no capability but the guest's mark. In single-id mode nothing changes. False with errno set. */
 bool become_user(const struct user *user, bool single_id);
+/* Goes where commands start and relative paths begin: the workspace, or else the user's home, or else /. Called with the user's ids. */
+bool enter_start_folder(const struct user *user);
 
 /* Remembers the last names: the entries of a folder mostly share one owner. */
 struct name_cache {

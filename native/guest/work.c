@@ -133,8 +133,7 @@ static void become(struct work *work, const char *default_user) {
   }
   if (!become_user(&work->user, work->options->single_id)) work_fail(work, "become", name);
   if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) work_fail(work, "set", "the parent's death signal");
-  /* Relative paths start at the user's home. If there is none, they start at /. */
-  if (chdir(work->user.home) != 0 && chdir("/") != 0) work_fail(work, "enter", "/");
+  if (!enter_start_folder(&work->user)) work_fail(work, "enter", "/");
   umask(0);
 }
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "modes.h"
+#include "caller.h"
 
 /* What stands behind the name of a line, or NULL. The name of the process stands in the first line, in which the kernel escapes newlines. */
 static const char *find_line(const char *status, const char *name) {

@@ -46,7 +46,7 @@ static bool is_absent(int error) { return error == ENOENT || error == ECONNREFUS
 /* Both: false with errno ECONNRESET if the holder has ended. */
 static bool send_request(int connection, enum hold_operation operation, const struct spec *spec, const int *given, unsigned given_count) {
   struct hold_request request = {.version = HOLD_VERSION, .operation = operation, .bytes = spec->disk};
-  snprintf(request.id, sizeof request.id, "%s", spec->id);
+  if (operation != HOLD_JOIN) snprintf(request.id, sizeof request.id, "%s", spec->id);
   if (send_hold(connection, &request, sizeof request, given, given_count)) return true;
   if (errno == EPIPE) errno = ECONNRESET;
   return false;
@@ -88,9 +88,25 @@ static int open_runs_again(const struct spec *spec) {
   return runs;
 }
 
+bool ask_for_namespace(const struct spec *pattern, struct hold *hold) {
+  int fds[HOLD_FDS_MAX];
+  unsigned count = 0;
+  hold->connection = connect_holder(pattern);
+  if (hold->connection < 0) return false;
+  bool is_given = send_request(hold->connection, HOLD_JOIN, pattern, NULL, 0) && receive_answer(hold->connection, fds, &count);
+  if (is_given && count == 1) {
+    hold->user_namespace = fds[0];
+    return true;
+  }
+  while (count > 0) close(fds[--count]);
+  close(hold->connection);
+  hold->connection = -1;
+  return false;
+}
+
 void ask_for_layers(const struct spec *spec, int leash, struct hold *hold) {
   int given[] = {open_runs_again(spec), leash};
-  hold->connection = need_connection(spec);
+  if (hold->connection < 0) hold->connection = need_connection(spec);
   bool is_sent = send_request(hold->connection, spec->has_layers ? HOLD_OPEN : HOLD_MAKE, spec, given, 2);
   if (!is_sent && errno != ECONNRESET) die("ask the holder of layers in memory");
   close(given[0]);
@@ -108,13 +124,15 @@ void await_layers(const struct spec *spec, int leash, struct hold *hold) {
   for (unsigned tries = 1; !receive_answer(hold->connection, fds, &count); tries++) {
     if (errno == ENOENT && spec->has_layers) report_lost("the holder of layers in memory does not have the sandbox's files any more");
     if (errno == ECONNRESET && tries == TRIES) refuse("the holder of layers in memory closes the connection: it may be another release's; kill the sandboxes that it holds");
+    if (errno == ECONNRESET && hold->is_joined) _exit(EXIT_GAVE_UP); /* the next holder has another user namespace. Nothing is made yet */
     if (errno != ECONNRESET) die(spec->has_layers ? "get the layers in memory" : "make layers in memory");
     ask_again(spec, leash, hold);
   }
   if (count != (spec->id_map == ID_MAP_SLOT ? 1u : 2u)) refuse("the holder of layers in memory has another kind of namespace");
   if (!limit_waits(hold->connection, LAST_PATIENCE_S)) die("limit the waits for the holder");
   hold->layers = fds[0];
-  if (count == 2) hold->user_namespace = fds[1];
+  if (count == 2 && hold->is_joined) close(fds[1]);
+  else if (count == 2) hold->user_namespace = fds[1];
 }
 
 bool are_layers_held(const struct hold *hold) {

@@ -21,6 +21,7 @@ enum hold_operation {
   HOLD_OPEN = 2, /* with the same: a file system that was kept. Answers with the layers */
   HOLD_KEEP = 3, /* the connection's file system stays when the connection closes */
   HOLD_DROP = 4, /* removes the file system, if there is one */
+  HOLD_JOIN = 5, /* names no file system. Answers with the user namespace alone. An older holder closes the connection */
 };
 
 struct hold_request {

@@ -143,10 +143,10 @@ static void serve_layers(struct waited *client, const struct hold_request *reque
 
 static void serve_name(struct waited *client, const struct hold_request *request) {
   struct held *held = find_held(request->id);
-  bool is_drop = request->operation == HOLD_DROP, is_own = held != NULL && client->held == held;
+  bool is_drop = request->operation == HOLD_DROP, is_join = request->operation == HOLD_JOIN, is_own = held != NULL && client->held == held;
   if (is_drop && held != NULL) drop_held(held);
   else if (!is_drop && is_own) held->is_kept = true;
-  reply(client, is_drop || is_own ? 0 : ENOENT, NULL, 0);
+  reply(client, is_drop || is_join || is_own ? 0 : ENOENT, &holder.user_namespace, is_join && holder.user_namespace >= 0 ? 1u : 0u);
 }
 
 /* False: the client has gone, or has sent what is no request. */

@@ -14,9 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "answers.h"
 #include "guest.h"
 #include "jail.h"
-#include "modes.h"
+#include "prepare.h"
 #include "rights.h"
 
 #define INOTIFY_INSTANCES "32"
@@ -24,7 +25,7 @@
 /* 198.18.0.1/15 */
 #define NAMES_ADDRESS 0xc6120001u
 #define NAMES_MASK 0xfffe0000u
-#define NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+#define NAMESPACES (CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
 /* The descriptors that come first: the layers, the devices, the sources. Sources that only this process may open take the same places. */
 struct received {
@@ -172,22 +173,53 @@ static void limit_watches(const struct spec *spec) {
   close(fd);
 }
 
-void run_inside(const struct spec *spec, int channel, char **argv) {
-  struct received received;
-  hide_command_line(argv);
-  if (unshare(NAMESPACES) < 0) die("make the mount, network, IPC and UTS namespaces");
+/*
+ * What needs no specification. Only root's keeper opens the folders of the host itself, so only there this process can leave the host's
+ * mounts already: it must find the mounts that the host has when the sandbox is made, and must not keep any until then.
+ */
+static void prepare_inside(const struct spec *spec, int channel) {
+  bool is_root = spec->id_map == ID_MAP_SLOT;
+  if (unshare(NAMESPACES | (is_root ? CLONE_NEWNS : 0)) < 0) die("make the network, IPC and UTS namespaces");
   /* A session is also a scheduling group (autogroup), and each process in it can set the group's weight. */
   if (setsid() < 0) die("start a session of the sandbox's own");
-  if (spec->hostname == NULL) refuse("the specification has no host name");
-  if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
   bring_up_loopback();
   free_low_ports();
   limit_socket_options();
-  receive_sources(spec, channel, &received);
-  if (spec->id_map == ID_MAP_SLOT) become_inner_root();
-  else open_own_sources(spec, &received);
+  if (receive_word(channel, WORD_MAPPED, NULL, 0) != 0) _exit(1); /* the keeper has ended and has told the reason */
   limit_watches(spec);
+  if (!is_root) return;
+  become_inner_root();
+  make_stage();
+  enter_stage();
+}
+
+static void set_host_name(const struct spec *spec) {
+  if (spec->hostname == NULL) refuse("the specification has no host name");
+  if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
+}
+
+static void build(const struct spec *spec, int channel) {
+  struct received received;
+  bool is_root = spec->id_map == ID_MAP_SLOT, is_held = spec->storage == STORAGE_TMPFS;
+  if (is_root || !is_held) receive_sources(spec, channel, &received); /* layers on a disk are there from then on */
+  if (!is_root) {
+    if (unshare(CLONE_NEWNS) < 0) die("make the mount namespace");
+    open_own_sources(spec, &received);
+    make_stage();
+    if (is_held) receive_sources(spec, channel, &received); /* the holder makes them meanwhile */
+  }
   build_root(spec, received.root);
+}
+
+void run_inside(struct spec *spec, int channel, char **argv) {
+  struct copied_folders copied;
+  hide_command_line(argv);
+  prepare_inside(spec, channel);
+  receive_spec(channel, spec);
+  set_failure_report(STATUS_FD, spec, NULL);
+  set_host_name(spec);
+  build(spec, channel);
+  find_copied_folders(spec, &copied);
   int guest = receive_doors(channel);
   if (unshare(CLONE_NEWCGROUP) < 0) die("make the cgroup namespace");
   open_stdio();
@@ -197,8 +229,8 @@ void run_inside(const struct spec *spec, int channel, char **argv) {
   set_failure_report(-1, NULL, NULL);
   close_all_but(guest);
   bool single_id = spec->id_map == ID_MAP_SINGLE, shared = shares_folder(spec);
-  int listener = install_seccomp((struct seccomp_options){.shares_folder = shared, .single_id = single_id, .nested_filters = spec->nested_filters});
-  start_modes(listener, single_id);
-  struct guest_options options = {.listen_fd = guest, .is_init = true, .single_id = single_id, .drops_setid = shared};
+  struct seccomp_options filter = {.shares_folder = shared, .copies_folder = copied.count > 0, .single_id = single_id, .nested_filters = spec->nested_filters};
+  confine_guest(filter, &copied);
+  struct guest_options options = {.listen_fd = guest, .is_init = true, .single_id = single_id, .no_root = spec->no_root, .drops_setid = shared};
   _exit(guest_main(&options));
 }

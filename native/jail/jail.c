@@ -1,8 +1,6 @@
 /* Builds one sandbox: reads the specification, makes what only the outside may make, starts the first process inside, and becomes its keeper. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,34 +11,35 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <grp.h>
 #include <unistd.h>
 
 #include "io.h"
 #include "jail.h"
+#include "prepare.h"
 
 #define BACKLOG 4096
 
 struct jail {
   struct spec spec;
   struct kept kept;
+  struct prepared prepared;
   char **argv;
   int guest_fd;
-  int channel;
-  uint32_t first_id;
   bool is_noted;
-  bool is_mapped; /* this process is in the holder's user namespace, where the ids are mapped already */
-  pid_t holders[2]; /* of the namespaces of idmapped mounts; killed at once, waited for when the sandbox runs */
+  pid_t workspace_holder; /* of the namespace of an idmapped mount; killed at once, waited for when the sandbox runs */
 };
 
 /* One in each process. A failure anywhere cleans up what it has made. */
 static struct jail jail;
 
+static void end_inside(void) {
+  if (jail.prepared.pidfd < 0) return;
+  syscall(SYS_pidfd_send_signal, jail.prepared.pidfd, SIGKILL, NULL, 0u);
+  waitpid(jail.prepared.pid, NULL, 0);
+}
+
 static void clean_up_failure(void) {
-  if (jail.kept.pidfd >= 0) {
-    syscall(SYS_pidfd_send_signal, jail.kept.pidfd, SIGKILL, NULL, 0u);
-    waitpid(jail.kept.pid, NULL, 0);
-  }
+  end_inside();
   clean_kernel_objects(&jail.spec);
   if (jail.kept.hold.connection >= 0) close(jail.kept.hold.connection); /* the holder drops what nobody has said to keep */
   else if (!jail.spec.has_layers && jail.spec.storage != STORAGE_TMPFS) remove_layers_as_owner(&jail.spec);
@@ -89,45 +88,9 @@ static void open_doors(void) {
   jail.kept.timer = open_deadline(&jail.spec);
 }
 
-/*
- * The sandbox of an ordinary user becomes a child of the holder's user namespace. The ids are mapped there once for all sandboxes, so this
- * process maps the child's by itself, which newuidmap needs milliseconds for.
- */
-static void join_holder(void) {
-  await_layers(&jail.spec, LEASH_FD, &jail.kept.hold);
-  int parent = jail.kept.hold.user_namespace;
-  jail.is_mapped = parent >= 0;
-  if (!jail.is_mapped) return;
-  if (setns(parent, CLONE_NEWUSER) < 0) die("join the user namespace of the holder");
-  close(parent);
-}
-
-static void map_ids(void) {
-  if (!jail.is_mapped) {
-    write_id_maps(&jail.spec, jail.kept.pid, jail.first_id);
-    return;
-  }
-  copy_id_maps(&jail.spec, jail.kept.pid);
-  drop_capabilities(); /* over the holder, and over the sandboxes beside this one */
-}
-
-static void start_inside(void) {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) die("make the channel to the sandbox");
-  jail.kept.pid = clone_inside(&jail.spec, jail.first_id, &jail.kept.pidfd);
-  if (jail.kept.pid == 0) {
-    set_failure_report(STATUS_FD, &jail.spec, NULL);
-    close(pair[0]);
-    run_inside(&jail.spec, pair[1], jail.argv);
-  }
-  close(pair[1]);
-  jail.channel = pair[0];
-}
-
-static bool needs(enum ids ids) {
-  if (ids == IDS_LAYER) return true;
+static bool has_workspace(void) {
   for (unsigned i = 0; i < jail.spec.source_count; i++)
-    if (jail.spec.sources[i].ids == ids) return true;
+    if (jail.spec.sources[i].ids == IDS_WORKSPACE) return true;
   return false;
 }
 
@@ -150,13 +113,13 @@ static unsigned open_sources(int *fds) {
   const struct spec *spec = &jail.spec;
   unsigned count = 0;
   int namespaces[] = {
-      [IDS_HOST] = open_user_namespace_of(jail.kept.pid),
-      [IDS_LAYER] = needs(IDS_LAYER) ? open_layer_namespace(jail.first_id, &jail.holders[0]) : -1,
-      [IDS_WORKSPACE] = needs(IDS_WORKSPACE) ? open_workspace_namespace(spec, jail.first_id, &jail.holders[1]) : -1,
+      [IDS_HOST] = open_user_namespace_of(jail.prepared.pid),
+      [IDS_LAYER] = jail.prepared.layer_namespace,
+      [IDS_WORKSPACE] = has_workspace() ? open_workspace_namespace(spec, jail.prepared.first_id, &jail.workspace_holder) : -1,
       [IDS_NONE] = -1,
   };
   fds[count++] = open_layers(namespaces[IDS_LAYER]);
-  fds[count++] = open_devices(jail.first_id);
+  fds[count++] = jail.prepared.devices;
   for (unsigned i = 0; i < spec->source_count; i++) fds[count++] = open_source(spec, &spec->sources[i], namespaces[spec->sources[i].ids], false);
   for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
     if (namespaces[i] >= 0) close(namespaces[i]);
@@ -164,7 +127,7 @@ static unsigned open_sources(int *fds) {
 }
 
 static void give(enum word word, const int *fds, unsigned count) {
-  if (!send_word(jail.channel, word, fds, count)) die("hand descriptors to the sandbox");
+  if (!send_word(jail.prepared.channel, word, fds, count)) die("hand descriptors to the sandbox");
   for (unsigned i = 0; i < count; i++) close(fds[i]);
 }
 
@@ -194,21 +157,20 @@ static bool tell_started(void) {
 }
 
 static void wait_until_ready(void) {
-  bool is_ready = receive_word(jail.channel, WORD_READY, NULL, 0) == 0;
+  bool is_ready = receive_word(jail.prepared.channel, WORD_READY, NULL, 0) == 0;
   if (is_ready) limit_layers(&jail.spec);
-  if (!is_ready || !send_word(jail.channel, WORD_GO, NULL, 0)) {
+  if (!is_ready || !send_word(jail.prepared.channel, WORD_GO, NULL, 0)) {
     clean_up_failure(); /* the first process inside has told the reason */
     _exit(EXIT_FAILURE);
   }
-  close(jail.channel);
+  close(jail.prepared.channel);
   set_failure_report(-1, NULL, NULL);
   if (!tell_started()) { /* the host process that asked for it has gone */
     clean_up_failure();
     _exit(EXIT_FAILURE);
   }
   close(STATUS_FD);
-  for (size_t i = 0; i < sizeof jail.holders / sizeof jail.holders[0]; i++)
-    if (jail.holders[i] > 0) waitpid(jail.holders[i], NULL, 0);
+  if (jail.workspace_holder > 0) waitpid(jail.workspace_holder, NULL, 0);
 }
 
 static void ignore_signals(void) {
@@ -216,15 +178,23 @@ static void ignore_signals(void) {
   for (size_t i = 0; i < sizeof IGNORED / sizeof IGNORED[0]; i++) signal(IGNORED[i], SIG_IGN);
 }
 
-/* A spare keeper waits here. It ends with the process that started it. */
-static void await_spec(void) {
-  struct pollfd spec = {.fd = STDIN_FILENO, .events = POLLIN};
-  while (poll(&spec, 1, -1) < 0 && errno == EINTR) continue;
-  if ((spec.revents & POLLIN) == 0) _exit(EXIT_SUCCESS);
+static _Noreturn void give_up(void) { _exit(EXIT_GAVE_UP); }
+
+/*
+ * A spare keeper makes ahead what is the same for all sandboxes. Until it has a specification, nobody hears why it fails: then
+ * it gives up, and a keeper that is no spare says why the next sandbox cannot be made.
+ */
+static void be_spare(void) {
+  set_failure_report(-1, NULL, give_up);
+  parse_pattern(read_spec(STDIN_FILENO), &jail.spec);
+  jail.spec.slot_hint = (uint32_t)getpid();
+  bool is_held = jail.spec.id_map != ID_MAP_SLOT && jail.spec.storage == STORAGE_TMPFS;
+  if (!is_held || ask_for_namespace(&jail.spec, &jail.kept.hold)) prepare(&jail.spec, &jail.kept.hold, jail.argv, -1, &jail.prepared);
 }
 
 static struct spec_bytes read_and_parse(void) {
-  await_spec();
+  await_spec(&jail.prepared, &jail.kept.hold);
+  set_failure_report(STATUS_FD, NULL, end_inside);
   struct spec_bytes raw = read_spec(STDIN_FILENO);
   struct spec_bytes record = {.bytes = malloc(raw.length + 1), .length = raw.length};
   if (record.bytes == NULL) die("keep the specification");
@@ -233,42 +203,43 @@ static struct spec_bytes read_and_parse(void) {
   return record;
 }
 
-int jail_main(char **argv) {
+/* The first process of a version 2 group is born into it, so the group must be there before. */
+static void prepare_now(struct spec_bytes record, bool is_held) {
+  if (is_held && jail.spec.id_map != ID_MAP_SLOT) await_layers(&jail.spec, LEASH_FD, &jail.kept.hold);
+  if (uses_cgroup_v2(&jail.spec)) make_groups(record);
+  prepare(&jail.spec, &jail.kept.hold, jail.argv, STATUS_FD, &jail.prepared);
+}
+
+int jail_main(char **argv, bool is_spare) {
   jail.argv = argv;
   umask(077);
   ignore_signals();
   jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1, .hold = {.connection = -1, .layers = -1, .user_namespace = -1}};
-  set_failure_report(STATUS_FD, NULL, NULL);
+  jail.prepared = (struct prepared){.pidfd = -1, .channel = -1, .layer_namespace = -1, .devices = -1};
   fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
   fcntl(LEASH_FD, F_SETFD, FD_CLOEXEC);
+  if (is_spare) be_spare();
   struct spec_bytes record = read_and_parse();
-  set_failure_report(STATUS_FD, &jail.spec, NULL);
+  set_failure_report(STATUS_FD, &jail.spec, end_inside);
   take_folders();
   set_failure_report(STATUS_FD, &jail.spec, clean_up_failure);
-  int slot_lock = -1;
-  bool is_root = jail.spec.id_map == ID_MAP_SLOT, is_held = jail.spec.storage == STORAGE_TMPFS;
-  if (is_root) {
-    if (setgroups(0, NULL) < 0) die("drop the groups");
-    jail.first_id = claim_slot(&jail.spec, &slot_lock);
-  }
+  bool is_held = jail.spec.storage == STORAGE_TMPFS;
   if (is_held) ask_for_layers(&jail.spec, LEASH_FD, &jail.kept.hold);
-  if (is_held && !is_root) join_holder();
-  /* The child is born into its v2 group, so the group must be there before. */
-  bool born_in_group = uses_cgroup_v2(&jail.spec);
-  if (born_in_group) make_groups(record);
-  start_inside();
-  if (is_held && is_root) await_layers(&jail.spec, LEASH_FD, &jail.kept.hold);
-  map_ids();
+  if (jail.prepared.pid == 0) prepare_now(record, is_held);
+  give_spec(&jail.prepared, record);
+  if (is_held && jail.kept.hold.layers < 0) await_layers(&jail.spec, LEASH_FD, &jail.kept.hold);
   if (!is_held) make_disk_layers(record);
   give_sources();
   /* From here on the child builds the root meanwhile. */
   reserve_end(jail.kept.folder);
-  if (!born_in_group) make_groups(record);
+  if (!uses_cgroup_v2(&jail.spec)) make_groups(record);
   open_doors();
   give_doors();
   if (jail.spec.ephemeral) jail.kept.leash = LEASH_FD;
   else close(LEASH_FD);
   free(record.bytes);
   wait_until_ready();
+  jail.kept.pid = jail.prepared.pid;
+  jail.kept.pidfd = jail.prepared.pidfd;
   keep(&jail.kept);
 }

@@ -43,6 +43,8 @@ enum setup {
   SETUP_HELD = 5,      /* TARGET: a mount of its own, so that nobody inside can rename it */
   SETUP_READ_ONLY = 6, /* TARGET: remounted read-only */
   SETUP_VIEW = 7,      /* PATH TARGET IDS: a folder of the host, read-only. Its inodes, and so locks and watches, are the sandbox's own */
+  SETUP_FOLDER = 8,    /* TARGET: a folder of the root, made with those above it. What is no folder there is taken away */
+  SETUP_LINK = 9,      /* PATH (what it says) TARGET: a link of the root, in place of what is no folder with content */
 };
 
 enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CPUACCT = 4, CGROUP_FREEZER = 5, CGROUP_V2 = 6 };
@@ -61,6 +63,7 @@ enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CP
 #define JAIL_HAS_LAYERS 16u
 /* For `clear`: the sandbox is deleted, and what it wrote with it. */
 #define JAIL_REMOVE_LAYERS 32u
+#define JAIL_NO_ROOT 64u
 #define SETUP_WRITABLE 1u
 /* PIDS_MAX is the kernel's own bound. BYTES_MAX keeps sums of bytes from wrapping. */
 #define PIDS_MAX (4u * 1024 * 1024)
@@ -96,7 +99,7 @@ struct source {
 
 struct step {
   enum setup kind;
-  const char *target, *name;
+  const char *target, *name, *link;
   uint64_t size;
   uint32_t mode, owner;
   /* Its part of spec.sources; the lowest index is the topmost layer. */
@@ -113,7 +116,7 @@ struct spec {
   uint32_t cpu_milli, pids, files;
   uint32_t run; /* counts the sandbox's runs, from 1 */
   enum deadline_action action;
-  bool ephemeral, keeper_is_gone, end_keeper, nested_filters, has_layers, remove_layers;
+  bool ephemeral, keeper_is_gone, end_keeper, nested_filters, has_layers, remove_layers, no_root;
   struct cgroup cgroups[CGROUPS_MAX];
   struct step steps[STEPS_MAX];
   struct source sources[SOURCES_MAX];
@@ -141,6 +144,10 @@ struct spec_bytes {
 struct spec_bytes read_spec(int fd);
 /* Reads in place. Refuses every unknown field and value. */
 void parse_spec(struct spec_bytes raw, struct spec *spec);
+/* The same for the pattern of specifications (pattern.h): `spec` then has its fields alone. */
+void parse_pattern(struct spec_bytes raw, struct spec *spec);
+/* Absolute, below the root, and made of names alone. */
+bool is_plain_path(const char *path);
 
 /* idmap.c */
 uint32_t claim_slot(const struct spec *spec, int *lock_fd);
@@ -164,10 +171,35 @@ struct root_sources {
   int layers;  /* the tree of the writable layers */
   int devices; /* from open_devices, or -1: the keeper is not root, and the host's own nodes are used */
 };
+/*
+ * Makes the stage, and on it all of the sandbox's file system that no specification says. From here on the host's folder below the stage
+ * is covered.
+ */
+void make_stage(void);
+/* The stage becomes the root of this process: no mount of the host is kept. */
+void enter_stage(void);
 /* Takes ownership of all descriptors. */
 void build_root(const struct spec *spec, struct root_sources given);
 void attach_mount(int tree, int target, const char *name);
 int clone_mount(int at, const char *path, unsigned flags);
+
+/* The overlays over folders of the host, by their devices. */
+struct copied_folders {
+  dev_t devices[STEPS_MAX];
+  unsigned count;
+  int64_t since; /* when they were mounted: a time of the clock, in seconds */
+};
+/* After build_root. */
+void find_copied_folders(const struct spec *spec, struct copied_folders *copied);
+
+/* root-paths.c */
+struct root_path {
+  int root; /* the sandbox's */
+  bool single_id;
+  const char *target; /* a plain path */
+};
+void make_root_folder(const struct root_path *path);
+void make_root_link(const struct root_path *path, const char *text);
 
 /* devices.c: the device nodes of one sandbox, in memory. Only the host's root can make nodes that work. */
 #define DEVICE_COUNT 6
@@ -182,7 +214,7 @@ int open_devices(uint32_t owner);
 void cover_proc(int proc, const char *file, const char *folder);
 
 /* capabilities.c, seccomp.c */
-/* Both also keep the guest's mark (rights.h), and LENT_CAPABILITY as permitted alone: modes.c uses it and gives it back. */
+/* Both also keep the guest's mark (rights.h), and LENT_CAPABILITY as permitted alone: a thread uses it (answers.h), and all others give it back. */
 void keep_capabilities(void);
 void keep_no_capability(void);
 #define LENT_CAPABILITY CAP_SYS_PTRACE
@@ -196,11 +228,15 @@ void keep_one_capability(unsigned capability);
 bool take_capabilities(uint64_t taken);
 struct seccomp_options {
   bool shares_folder;  /* the sandbox can write into a folder of the host: no setuid or setgid file may appear there */
+  bool copies_folder;  /* it has a folder of the host as the lower layer of an overlay, whose folders it may rename */
   bool single_id;      /* the guest's ids are the programs' ids */
   bool nested_filters; /* programs may filter their own calls */
 };
-/* Returns the listener of chmods with setuid or setgid bits (modes.h). -1: they fail with EPERM, or the sandbox shares no folder. */
-int install_seccomp(struct seccomp_options options);
+/*
+ * For the calling thread. Returns the listener of calls that it does not decide (answers.h). -1: there is none. Then modes with setuid or
+ * setgid bits fail with EPERM, and the kernel alone decides on renames.
+ */
+int install_seccomp(struct seccomp_options options, bool listens);
 
 /* cgroup.c */
 void make_cgroups(const struct spec *spec);
@@ -232,8 +268,11 @@ bool freeze_cgroups(const struct spec *spec, bool frozen);
 struct hold {
   int connection; /* -1: the layers are no holder's */
   int layers;         /* a detached mount */
-  int user_namespace; /* of the holder, or -1: the holder is root's, which has no own */
+  int user_namespace; /* of the holder, or -1: the holder is root's, which has no own, or this process has joined it */
+  bool is_joined;     /* this process is in the holder's user namespace, where the ids are mapped already */
 };
+/* Asks the holder for its user namespace, before there is a specification. False: there is no holder, or it does not give one. */
+bool ask_for_namespace(const struct spec *pattern, struct hold *hold);
 /* Starts a holder if there is none, and sends it the request. New layers go when the connection closes, unless they are kept. */
 void ask_for_layers(const struct spec *spec, int leash, struct hold *hold);
 /* Takes the answer. If the holder has ended meanwhile, asks again. */
@@ -293,10 +332,10 @@ pid_t clone_inside(const struct spec *spec, uint32_t first_id, int *pidfd);
 
 /* inside.c: the sandbox's first process. */
 /* `argv` is the host's command line, which is overwritten: /proc would show it inside. */
-_Noreturn void run_inside(const struct spec *spec, int channel, char **argv);
+_Noreturn void run_inside(struct spec *spec, int channel, char **argv);
 
 /* words.c: the words between the keeper and the sandbox's first process during the set-up. */
-enum word { WORD_SOURCES = 1, WORD_DOORS = 2, WORD_READY = 3, WORD_GO = 4, WORD_MORE = 5 };
+enum word { WORD_SOURCES = 1, WORD_DOORS = 2, WORD_READY = 3, WORD_GO = 4, WORD_MORE = 5, WORD_MAPPED = 6, WORD_SPEC = 7 };
 #define CHANNEL_FDS_MAX (SOURCES_MAX + 2)
 bool send_word(int channel, enum word word, const int *fds, unsigned count);
 /* Returns the number of descriptors. -1: the other side has gone or has sent another word. */
@@ -328,7 +367,10 @@ void open_program(struct program *program);
 /* Before Linux 6.3, a sandbox could take this from the copy. */
 void keep_executable(const struct program *program);
 
-int jail_main(char **argv);
+/* A spare keeper ended before it made anything for its specification: another keeper can take it. */
+#define EXIT_GAVE_UP 4
+/* A spare keeper first reads the pattern of the specifications that it may get. */
+int jail_main(char **argv, bool is_spare);
 int holder_main(const char *path);
 int spawner_main(void);
 int clear_main(void);

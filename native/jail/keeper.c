@@ -217,10 +217,11 @@ static _Noreturn void end(struct keeper *keeper) {
   name_end(keeper, status);
   clean_kernel_objects(keeper->kept->spec); /* what stays has its record, by which somebody clears it later */
   bool kept = keep_layers(keeper);
+  if (!keeper->removes && !kept && keeper->kept->spec->storage == STORAGE_TMPFS) drop_held_layers(keeper->kept->spec); /* before another run asks for them */
   if (!keeper->removes) close(keeper->kept->runs); /* whoever reads the end may start another run, or remove the layers */
   write_end(keeper->kept->folder, keeper->reason, kept);
   clients_tell(&keeper->clients, WAITS_FOR_END, keeper->reason);
-  if (keeper->removes || (!kept && keeper->kept->spec->storage == STORAGE_TMPFS)) remove_layers_as_owner(keeper->kept->spec);
+  if (keeper->removes) remove_layers_as_owner(keeper->kept->spec);
   if (keeper->removes) close(keeper->kept->runs);
   close(keeper->kept->folder); /* this releases the lock: a client that is told now may clear the folder or use it again */
   clients_tell(&keeper->clients, WAITS_FOR_REMOVAL, keeper->reason);

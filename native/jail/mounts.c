@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "jail.h"
@@ -51,10 +52,10 @@ void attach_mount(int tree, int target, const char *name) {
   close(target);
 }
 
-/* mount(2) on a descriptor. The path goes through the host's /proc, so the new root needs no /proc yet. */
+/* mount(2) on a descriptor. The working folder is the stage, which has a /proc of its own. */
 static void mount_on(const char *type, int target, const char *name, unsigned long flags, const char *options) {
   char path[SHORT_PATH];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", target);
+  snprintf(path, sizeof path, PROC "/self/fd/%d", target);
   if (mount(type, path, type, flags, options) < 0) {
     int error = errno;
     char action[SHORT_PATH];
@@ -163,8 +164,7 @@ static void mount_devices(const struct build *build, const struct step *step) {
 }
 
 static void mount_proc(const struct build *build, const struct step *step) {
-  mount_on("proc", need_target(build, step->target), step->target, MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
-  cover_proc(need_target(build, step->target), EMPTY_FILE, EMPTY_FOLDER);
+  attach_mount(open_on_stage(COVERED_PROC), need_target(build, step->target), step->target);
 }
 
 static void hold(const struct build *build, const struct step *step) {
@@ -184,7 +184,12 @@ static void remount_read_only(const struct build *build, const struct step *step
   attach_mount(tree, target, step->target);
 }
 
+static struct root_path root_path_of(const struct build *build, const struct step *step) {
+  return (struct root_path){.root = build->root, .single_id = build->spec->id_map == ID_MAP_SINGLE, .target = step->target};
+}
+
 static void walk(struct build *build, const struct step *step) {
+  struct root_path path = root_path_of(build, step);
   switch (step->kind) {
     case SETUP_OVERLAY: mount_writable(build, step); return;
     case SETUP_BIND: mount_bind(build, step); return;
@@ -193,6 +198,8 @@ static void walk(struct build *build, const struct step *step) {
     case SETUP_HELD: hold(build, step); return;
     case SETUP_READ_ONLY: remount_read_only(build, step); return;
     case SETUP_VIEW: mount_view(build, step); return;
+    case SETUP_FOLDER: make_root_folder(&path); return;
+    case SETUP_LINK: make_root_link(&path, step->link); return;
   }
   refuse("a step of an unknown kind");
 }
@@ -213,13 +220,26 @@ static void make_empty(void) {
   if (mount(NULL, EMPTY, NULL, MS_REMOUNT | MS_RDONLY | flags, NULL) < 0) die("make what covers files read-only");
 }
 
-/* Layers are named by numbers on a tmpfs of our own, so that mountinfo inside shows no path of the host. */
-static void mount_stage(const struct spec *spec, const int *sources) {
+static void mount_proc_on_stage(const char *name) {
+  make_folder(name, 0755);
+  if (mount("proc", name, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) die("mount /proc on the stage");
+}
+
+void make_stage(void) {
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) die("make the mounts private");
+  umask(0);
   if (mount("tmpfs", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=700") < 0) die("mount the stage on " STAGE);
   if (chdir(STAGE) < 0) die("enter the stage");
   make_folder(NEW_ROOT, 0755);
   make_folder(STORAGE, 0700);
   make_empty();
+  mount_proc_on_stage(PROC);
+  mount_proc_on_stage(COVERED_PROC);
+  cover_proc(open_on_stage(COVERED_PROC), EMPTY_FILE, EMPTY_FOLDER);
+}
+
+/* Layers are named by numbers on a tmpfs of our own, so that mountinfo inside shows no path of the host. */
+static void place_layers(const struct spec *spec, const int *sources) {
   for (unsigned i = 0; i < spec->step_count; i++) {
     if (spec->steps[i].kind != SETUP_OVERLAY && spec->steps[i].kind != SETUP_VIEW) continue;
     for (unsigned n = 0; n < spec->steps[i].source_count; n++) {
@@ -231,22 +251,35 @@ static void mount_stage(const struct spec *spec, const int *sources) {
   }
 }
 
-static void enter_root(void) {
-  if (chdir(NEW_ROOT) < 0) die("enter the new root");
+static void enter(const char *root) {
+  if (chdir(root) < 0) die("enter the new root");
   if (syscall(SYS_pivot_root, ".", ".") < 0) die("change the root");
   if (umount2(".", MNT_DETACH) < 0) die("let go of the old root");
   if (chdir("/") < 0) die("enter the new root");
 }
 
+void enter_stage(void) { enter("."); }
+
 void build_root(const struct spec *spec, struct root_sources given) {
-  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) die("make the mounts private");
-  umask(0);
-  mount_stage(spec, given.sources);
+  place_layers(spec, given.sources);
   attach_mount(given.layers, open_on_stage(STORAGE), "the stage");
   struct build build = {.spec = spec, .given = given, .root = -1};
   for (unsigned i = 0; i < spec->step_count; i++) walk(&build, &spec->steps[i]);
   if (build.root < 0) refuse("no step makes the root");
   close(build.root);
-  enter_root();
+  enter(NEW_ROOT);
   umask(022);
+}
+
+static bool is_copy(const struct spec *spec, const struct step *step) {
+  for (unsigned i = 0; step->kind == SETUP_OVERLAY && i < step->source_count; i++)
+    if (spec->sources[step->first_source + i].ids == IDS_WORKSPACE) return true;
+  return false;
+}
+
+void find_copied_folders(const struct spec *spec, struct copied_folders *copied) {
+  struct stat status;
+  *copied = (struct copied_folders){.since = time(NULL)};
+  for (unsigned i = 0; i < spec->step_count; i++)
+    if (is_copy(spec, &spec->steps[i]) && stat(spec->steps[i].target, &status) == 0) copied->devices[copied->count++] = status.st_dev;
 }

@@ -110,7 +110,7 @@ static void write_options(const struct overlay *overlay, char options[OPTIONS_MA
 static void mount_by_options(const struct overlay *overlay, int target) {
   char path[SHORT_PATH], options[OPTIONS_MAX];
   write_options(overlay, options);
-  snprintf(path, sizeof path, "/proc/self/fd/%d", target);
+  snprintf(path, sizeof path, PROC "/self/fd/%d", target);
   unsigned long flags = MS_NOSUID | MS_NODEV | (overlay->name == NULL ? (unsigned long)MS_RDONLY : 0ul);
   if (mount("overlay", path, "overlay", flags, options) < 0) die_at("mount overlay on", overlay->target);
   close(target);

@@ -129,6 +129,22 @@ static void forbid_filters(struct filter *filter) {
   forbid_value(filter, __NR_prctl, 0, PR_SET_SECCOMP, EINVAL);
 }
 
+static void tell_renames(struct filter *filter) {
+  static const unsigned RENAMES[] = {
+#if defined(__NR_rename)
+      __NR_rename,
+#endif
+#if defined(__NR_renameat)
+      __NR_renameat,
+#endif
+      __NR_renameat2,
+  };
+  for (size_t i = 0; i < COUNT(RENAMES); i++) {
+    emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, RENAMES[i]);
+    answer(filter, SECCOMP_RET_USER_NOTIF);
+  }
+}
+
 static int compare_numbers(const void *left, const void *right) {
   unsigned a = *(const unsigned *)left, b = *(const unsigned *)right;
   return a < b ? -1 : a > b;
@@ -160,6 +176,7 @@ static void write_filter(struct filter *filter, struct seccomp_options options, 
   allow_without_bits(filter, __NR_clone, 0, NAMESPACE_FLAGS, fail_with(EPERM));
   allow_without_bits(filter, __NR_unshare, 0, NAMESPACE_FLAGS, fail_with(EPERM));
   forbid_devices(filter);
+  if (options.copies_folder && has_listener) tell_renames(filter);
   if (options.shares_folder) forbid_file_state(filter);
   if (options.shares_folder) forbid_setid_files(filter, has_listener);
   if (options.single_id) forbid_limits_of_others(filter);
@@ -181,12 +198,8 @@ static int set_filter(struct seccomp_options options, bool has_listener) {
   return (int)syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, has_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0u, &program);
 }
 
-/*
- * Linux before 5.0 has no listeners, and a process has one at most: a container that Belljar runs in may have taken it. Programs with
- * filters of their own are judged without one. The kernel asks the newest filter first, and a listener can let a call go on as it is.
- */
-int install_seccomp(struct seccomp_options options) {
-  bool listens = options.shares_folder && !options.nested_filters;
+/* Linux before 5.0 has no listeners, and a process has one at most: a container that Belljar runs in may have taken it. */
+int install_seccomp(struct seccomp_options options, bool listens) {
   int listener = listens ? set_filter(options, true) : -1;
   if (listener < 0 && set_filter(options, false) < 0) die("install the seccomp filter");
   return listener;

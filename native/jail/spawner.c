@@ -3,7 +3,9 @@
  * STATUS_FD and starts a jail for each. The keepers write their answers, with the run's name, to STATUS_FD too. The spawner answers if
  * a keeper cannot be started or has ended.
  *
- * The start of a program is a good part of a create. So one keeper is started ahead once a while has passed without requests.
+ * One keeper is started ahead, and makes what is the same for all sandboxes: the spare. It starts a while after a request, and so after
+ * most of what that request's keeper does. A spare that finds out that it cannot be used gives up, and its specification goes to a keeper
+ * that is none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +17,17 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "io.h"
 #include "jail.h"
+#include "pattern.h"
 
 #define SPEC_MAX (HEAD_BYTES + FIELDS_MAX_BYTES)
 #define FIELD_HEADER_BYTES 5u
 /* A create takes about so long, and should not share the processors with the start of the next keeper. */
-#define SPARE_AFTER_MS 10
+#define SPARE_AFTER_MS 5
 
 /* A sandbox's next run may start while the keeper of the one before still exits. */
 struct run_name {
@@ -40,6 +44,16 @@ struct keeper_process {
 struct spare {
   pid_t pid; /* 0: there is none */
   int spec;  /* its pipe */
+  struct pattern pattern;
+};
+
+/* The last specification that came: it may have gone to a spare that gives up. */
+struct request {
+  struct run_name name;
+  uint8_t *bytes;
+  size_t length;
+  struct pattern pattern;
+  pid_t keeper; /* 0: none has taken it */
 };
 
 struct spawner {
@@ -50,7 +64,8 @@ struct spawner {
   struct keeper_process *keepers;
   size_t count, room;
   struct spare spare;
-  bool wants_spare;
+  struct request last;
+  int64_t spare_at_ms; /* 0: no spare is wanted */
 };
 
 static void start_spawner(struct spawner *spawner) {
@@ -83,23 +98,10 @@ static void report(const struct run_name *name, const char *reason) {
   write_whole(STATUS_FD, bytes, FRAME_HEADER_BYTES + fields.length);
 }
 
-/* Reports the end of every keeper, also after its sandbox was made. The host knows whether it still waits for it. */
-static void tell_ended(struct spawner *spawner) {
-  struct signalfd_siginfo ignored;
-  pid_t pid;
-  while (read(spawner->ended, &ignored, sizeof ignored) > 0) continue;
-  while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-    if (pid == spawner->spare.pid) {
-      close(spawner->spare.spec);
-      spawner->spare.pid = 0;
-    }
-    for (size_t i = 0; i < spawner->count; i++) {
-      if (spawner->keepers[i].pid != pid) continue;
-      report(&spawner->keepers[i].name, "its keeper was killed");
-      spawner->keepers[i] = spawner->keepers[--spawner->count];
-      break;
-    }
-  }
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static bool make_room(struct spawner *spawner) {
@@ -112,9 +114,10 @@ static bool make_room(struct spawner *spawner) {
   return true;
 }
 
-static int spawn_keeper(struct spawner *spawner, int spec, pid_t *pid) {
+/* Returns an errno. */
+static int spawn_keeper(struct spawner *spawner, int spec, bool is_ahead, pid_t *pid) {
   posix_spawn_file_actions_t actions;
-  char *argv[] = {(char *)(uintptr_t) "belljar-keeper", (char *)(uintptr_t) "jail", NULL};
+  char *argv[] = {(char *)(uintptr_t) "belljar-keeper", (char *)(uintptr_t) "jail", is_ahead ? (char *)(uintptr_t) "ahead" : NULL, NULL};
   char *environment[] = {NULL};
   int error = posix_spawn_file_actions_init(&actions);
   if (error != 0) return error;
@@ -126,34 +129,78 @@ static int spawn_keeper(struct spawner *spawner, int spec, pid_t *pid) {
   return error;
 }
 
-/* Returns an errno. */
-static int make_spare(struct spawner *spawner) {
+/* A spare whose pipe closes ends, with all that it has made. */
+static void drop_spare(struct spawner *spawner) {
+  close(spawner->spare.spec);
+  spawner->spare.pid = 0;
+}
+
+static void give_pattern(const struct spare *spare) {
+  uint8_t bytes[HEAD_BYTES + PATTERN_MAX];
+  write_head(bytes, (struct head){.operation = OPERATION_JAIL, .length = (uint32_t)spare->pattern.length});
+  memcpy(bytes + HEAD_BYTES, spare->pattern.bytes, spare->pattern.length);
+  write_whole(spare->spec, bytes, HEAD_BYTES + spare->pattern.length);
+}
+
+/* Makes ahead what the last request's pattern says, if `is_ahead`. Returns an errno. */
+static int make_spare(struct spawner *spawner, bool is_ahead) {
   int ends[2];
+  struct spare *spare = &spawner->spare;
   if (pipe2(ends, O_CLOEXEC) < 0) return errno;
-  int error = spawn_keeper(spawner, ends[0], &spawner->spare.pid);
+  spare->pattern = spawner->last.pattern;
+  is_ahead = is_ahead && spare->pattern.length > 0;
+  int error = spawn_keeper(spawner, ends[0], is_ahead, &spare->pid);
   close(ends[0]);
-  spawner->spare.spec = ends[1];
+  spare->spec = ends[1];
+  if (error == 0 && is_ahead) give_pattern(spare);
   if (error == 0) return 0;
   close(ends[1]);
-  spawner->spare.pid = 0;
+  spare->pid = 0;
   return error;
 }
 
-static void start_keeper(struct spawner *spawner, const struct run_name *name, const uint8_t *spec, size_t length) {
-  int error = !make_room(spawner) ? ENOMEM : spawner->spare.pid > 0 ? 0 : make_spare(spawner);
-  spawner->wants_spare = true;
+/* For the last request. */
+static void start_keeper(struct spawner *spawner) {
+  struct request *last = &spawner->last;
+  if (spawner->spare.pid > 0 && !is_same_pattern(&spawner->spare.pattern, &last->pattern)) drop_spare(spawner);
+  int error = !make_room(spawner) ? ENOMEM : spawner->spare.pid > 0 ? 0 : make_spare(spawner, false);
+  spawner->spare_at_ms = now_ms() + SPARE_AFTER_MS;
+  last->keeper = 0;
   if (error != 0) {
     char reason[128];
     snprintf(reason, sizeof reason, "start a keeper: %s", strerror(error));
-    report(name, reason);
+    report(&last->name, reason);
     return;
   }
   struct spare keeper = spawner->spare;
   spawner->spare.pid = 0;
-  spawner->keepers[spawner->count++] = (struct keeper_process){.pid = keeper.pid, .name = *name};
+  last->keeper = keeper.pid;
+  spawner->keepers[spawner->count++] = (struct keeper_process){.pid = keeper.pid, .name = last->name};
   /* The keeper must read at the same time: for a user with many pipes the kernel makes a new pipe very small. */
-  write_whole(keeper.spec, spec, length);
+  write_whole(keeper.spec, last->bytes, last->length);
   close(keeper.spec);
+}
+
+/* Reports the end of every keeper, also after its sandbox was made. The host knows whether it still waits for it. */
+static void forget_ended(struct spawner *spawner, pid_t pid, int status) {
+  bool gave_up = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_GAVE_UP;
+  if (pid == spawner->spare.pid) drop_spare(spawner);
+  for (size_t i = 0; i < spawner->count; i++) {
+    if (spawner->keepers[i].pid != pid) continue;
+    bool starts_again = gave_up && pid == spawner->last.keeper;
+    if (!starts_again) report(&spawner->keepers[i].name, "its keeper was killed");
+    spawner->keepers[i] = spawner->keepers[--spawner->count];
+    if (starts_again) start_keeper(spawner);
+    return;
+  }
+}
+
+static void tell_ended(struct spawner *spawner) {
+  struct signalfd_siginfo ignored;
+  pid_t pid;
+  int status;
+  while (read(spawner->ended, &ignored, sizeof ignored) > 0) continue;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) forget_ended(spawner, pid, status);
 }
 
 /* The host sends the id and the run as the first fields. The jail checks the other fields. */
@@ -170,32 +217,55 @@ static struct run_name read_name(const uint8_t *fields, size_t length) {
 }
 
 /* False: the host process has gone. */
-static bool serve_request(struct spawner *spawner, uint8_t *spec) {
+static bool serve_request(struct spawner *spawner) {
   struct head head;
-  if (!read_whole(STATUS_FD, spec, HEAD_BYTES)) return false;
-  if (parse_head(spec, &head) != HEAD_OK || head.length > SPEC_MAX - HEAD_BYTES) refuse("not a specification of this version");
-  if (!read_whole(STATUS_FD, spec + HEAD_BYTES, head.length)) return false;
-  struct run_name name = read_name(spec + HEAD_BYTES, head.length);
-  start_keeper(spawner, &name, spec, HEAD_BYTES + head.length);
+  struct request *last = &spawner->last;
+  if (!read_whole(STATUS_FD, last->bytes, HEAD_BYTES)) return false;
+  if (parse_head(last->bytes, &head) != HEAD_OK || head.length > SPEC_MAX - HEAD_BYTES) refuse("not a specification of this version");
+  if (!read_whole(STATUS_FD, last->bytes + HEAD_BYTES, head.length)) return false;
+  last->length = HEAD_BYTES + head.length;
+  last->name = read_name(last->bytes + HEAD_BYTES, head.length);
+  read_pattern(last->bytes + HEAD_BYTES, head.length, &last->pattern);
+  start_keeper(spawner);
   return true;
 }
 
+/* How long to wait for requests. -1: no spare is wanted. */
+static int until_spare(const struct spawner *spawner) {
+  if (spawner->spare_at_ms == 0) return -1;
+  int64_t left = spawner->spare_at_ms - now_ms();
+  return left > 0 ? (int)left : 0;
+}
+
+static void make_wanted_spare(struct spawner *spawner) {
+  if (until_spare(spawner) != 0) return;
+  spawner->spare_at_ms = 0;
+  if (spawner->spare.pid == 0) make_spare(spawner, true); /* if it fails, the next request tries again */
+}
+
+/*
+ * Hosts of MCP servers end a server with all its descendants, and a sandbox outlives its host. So this process, the keepers' parent, is
+ * nobody's descendant but init's.
+ */
+static void leave_host(void) {
+  pid_t child = fork();
+  if (child < 0) die("leave the processes of the host");
+  if (child > 0) _exit(EXIT_SUCCESS);
+}
+
 int spawner_main(void) {
+  leave_host();
   static struct spawner spawner;
-  uint8_t *spec = malloc(SPEC_MAX);
-  if (spec == NULL) die("keep a specification");
+  spawner.last.bytes = malloc(SPEC_MAX);
+  if (spawner.last.bytes == NULL) die("keep a specification");
   if (close_range(STATUS_FD + 1, ~0u, 0) < 0) die("close what the host process did not mean to hand on");
   open_program(&spawner.program);
   start_spawner(&spawner);
   for (;;) {
     struct pollfd fds[] = {{.fd = STATUS_FD, .events = POLLIN}, {.fd = spawner.ended, .events = POLLIN}};
-    int ready = poll(fds, 2, spawner.wants_spare ? SPARE_AFTER_MS : -1);
-    if (ready < 0 && errno != EINTR) die("wait for requests");
-    if (ready == 0) {
-      spawner.wants_spare = false;
-      if (spawner.spare.pid == 0) make_spare(&spawner); /* if it fails, the next request tries again */
-    }
+    if (poll(fds, 2, until_spare(&spawner)) < 0 && errno != EINTR) die("wait for requests");
     if (fds[1].revents != 0) tell_ended(&spawner);
-    if (fds[0].revents != 0 && !serve_request(&spawner, spec)) return EXIT_SUCCESS;
+    if (fds[0].revents != 0 && !serve_request(&spawner)) return EXIT_SUCCESS;
+    if (fds[0].revents == 0) make_wanted_spare(&spawner);
   }
 }

@@ -42,14 +42,28 @@ static struct source lower_source(const char *text) {
   return (struct source){.path = text + 1, .ids = (enum ids)(text[0] - '0'), .writable = false};
 }
 
+bool is_plain_path(const char *path) {
+  if (strlen(path) >= PATH_MAX || path[0] != '/' || path[1] == 0) return false;
+  while (*path == '/') {
+    size_t length = strcspn(++path, "/");
+    if (length == 0 || length > NAME_MAX) return false;
+    if (path[0] == '.' && (length == 1 || (length == 2 && path[1] == '.'))) return false;
+    path += length;
+  }
+  return true;
+}
+
 /* Checks that the step has exactly the sources that its kind mounts. */
 static void finish_step(struct spec *spec, struct step *step, struct source bind) {
   bool is_overlay = step->kind == SETUP_OVERLAY;
-  if (step->kind < SETUP_OVERLAY || step->kind > SETUP_VIEW) refuse("a step of an unknown kind");
+  if (step->kind < SETUP_OVERLAY || step->kind > SETUP_LINK) refuse("a step of an unknown kind");
   if (is_overlay && (step->source_count == 0 || !is_layer_name(step->name))) refuse("an overlay without layers or name");
   if (step->source_count > LOWER_LAYERS_MAX) refuse("an overlay has more layers than the kernel takes");
   if (!is_overlay && step->source_count > 0) refuse("a step has layers, and is no overlay");
   if (step->kind == SETUP_BIND || step->kind == SETUP_VIEW) add_source(spec, step, bind);
+  if (step->kind >= SETUP_FOLDER && !is_plain_path(step->target)) refuse("a folder or link of the root is no plain path");
+  if (step->kind == SETUP_LINK && (bind.path == NULL || !is_plain_path(bind.path))) refuse("a link leads to no plain path");
+  step->link = bind.path;
   if (step->size > BYTES_MAX) refuse("a step's size is beyond any sense");
 }
 
@@ -132,6 +146,7 @@ static void parse_field(struct spec *spec, const struct field *field) {
       spec->nested_filters = (field->number & JAIL_NESTED_FILTERS) != 0;
       spec->has_layers = (field->number & JAIL_HAS_LAYERS) != 0;
       spec->remove_layers = (field->number & JAIL_REMOVE_LAYERS) != 0;
+      spec->no_root = (field->number & JAIL_NO_ROOT) != 0;
       break;
     case TAG_CGROUP: parse_cgroup(spec, field); break;
     case TAG_SETUP: parse_step(spec, field); break;
@@ -152,7 +167,7 @@ static void check_action(struct spec *spec) {
   if (spec->action < DEADLINE_ACTION_KILL || spec->action > DEADLINE_ACTION_STOP) refuse("a deadline with an unknown action");
 }
 
-void parse_spec(struct spec_bytes raw, struct spec *spec) {
+static void parse_fields(struct spec_bytes raw, struct spec *spec) {
   memset(spec, 0, sizeof *spec);
   struct fields fields;
   struct field field;
@@ -160,12 +175,26 @@ void parse_spec(struct spec_bytes raw, struct spec *spec) {
   fields_init(&fields, raw.bytes, raw.length);
   while ((result = fields_next(&fields, &field)) == FIELD_READ) parse_field(spec, &field);
   next_or_refuse(result);
-  if (!is_id(spec->id)) refuse("the specification has no id");
-  if (spec->run == 0 || spec->run > RUNS_MAX) refuse("the specification does not say which run of the sandbox it is for");
-  if (spec->folder == NULL || spec->sockets == NULL || spec->layers == NULL) refuse("the specification lacks a path");
+}
+
+static void check_id_map(const struct spec *spec) {
   if (spec->id_map < ID_MAP_SLOT || spec->id_map > ID_MAP_SUBIDS) refuse("the specification has no id map");
   if (spec->id_map == ID_MAP_SLOT && spec->slots == NULL) refuse("the specification has no slots");
   if (spec->id_map == ID_MAP_SUBIDS && (spec->newuidmap == NULL || spec->newgidmap == NULL)) refuse("the specification has no newuidmap");
+}
+
+void parse_pattern(struct spec_bytes raw, struct spec *spec) {
+  parse_fields(raw, spec);
+  check_id_map(spec);
+  if (spec->id_map != ID_MAP_SLOT && spec->sockets == NULL) refuse("the pattern lacks a path");
+}
+
+void parse_spec(struct spec_bytes raw, struct spec *spec) {
+  parse_fields(raw, spec);
+  if (!is_id(spec->id)) refuse("the specification has no id");
+  if (spec->run == 0 || spec->run > RUNS_MAX) refuse("the specification does not say which run of the sandbox it is for");
+  if (spec->folder == NULL || spec->sockets == NULL || spec->layers == NULL) refuse("the specification lacks a path");
+  check_id_map(spec);
   check_limits(spec);
   check_action(spec);
   if (spec->storage < STORAGE_FOLDER || spec->storage > STORAGE_BTRFS) refuse("the specification has no storage");

@@ -7,6 +7,9 @@
 /* What lies on the stage: the new root, the writable layers, the lower layers by their numbers, and an empty folder and file. */
 #define NEW_ROOT "root"
 #define STORAGE "storage"
+/* Two mounts of the sandbox's /proc: one for the set-up itself, and the one that the sandbox gets. */
+#define PROC "proc"
+#define COVERED_PROC "covered"
 /* A small read-only tmpfs of its own. Both cover other files for good. */
 #define EMPTY "empty"
 #define EMPTY_FILE EMPTY "/file"

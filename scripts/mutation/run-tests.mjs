@@ -8,11 +8,14 @@ export function openTestProcess(args) {
   return {
     /** Undefined when the time was over, or the process ended: it is killed then with all that it started. */
     async ask(work, limitMs) {
+      // A process that was killed as it answered is not asked again.
+      if ((await opened)?.isOver()) opened = undefined;
       opened ??= startProcess(args);
       const { child, next, kill } = await opened;
       const timer = setTimeout(() => kill(), limitMs);
       const answer = next();
-      child.send(work);
+      // A failure is heard as the end of the process.
+      child.send(work, () => undefined);
       const given = await answer;
       clearTimeout(timer);
       if (given === undefined) {
@@ -34,8 +37,14 @@ async function startProcess(args) {
     stdio: ["ignore", "ignore", 2, "ipc"],
   });
   let settle = () => undefined;
-  child.on("message", (message) => settle(message)).once("exit", () => settle(undefined));
-  const next = () => new Promise((resolve) => (settle = resolve));
+  let isOver = false;
+  child
+    .on("message", (message) => settle(message))
+    .once("exit", () => {
+      isOver = true;
+      settle(undefined);
+    });
+  const next = () => (isOver ? Promise.resolve(undefined) : new Promise((resolve) => (settle = resolve)));
   /** With its workers: one that loops hears of nothing. */
   const kill = () => {
     try {
@@ -45,5 +54,5 @@ async function startProcess(args) {
     }
   };
   await next();
-  return { child, next, kill };
+  return { child, next, kill, isOver: () => isOver };
 }

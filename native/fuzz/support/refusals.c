@@ -17,9 +17,11 @@ void check(int holds) {
 }
 
 static void check_step(const struct spec *spec, const struct step *step) {
-  check(step->kind >= SETUP_OVERLAY && step->kind <= SETUP_VIEW);
+  check(step->kind >= SETUP_OVERLAY && step->kind <= SETUP_LINK);
   check(step->target != NULL && step->target[0] == '/');
   check(step->first_source + step->source_count <= spec->source_count);
+  check(step->kind < SETUP_FOLDER || is_plain_path(step->target));
+  check(step->kind != SETUP_LINK || is_plain_path(step->link));
   check(step->size <= BYTES_MAX);
   if (step->kind == SETUP_BIND || step->kind == SETUP_VIEW) check(step->source_count == 1);
   else if (step->kind != SETUP_OVERLAY) check(step->source_count == 0);
