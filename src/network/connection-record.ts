@@ -15,6 +15,8 @@ export interface ConnectionRecord {
   readonly rule?: string;
   /** Why it was refused or failed: a stable word such as `no-rule`, `private-address`, `sni-mismatch` or `policy-changed`. */
   readonly reason?: string;
+  /** The rule that would have allowed it, if one can. */
+  readonly missingRule?: string;
   readonly sentBytes: number;
   readonly receivedBytes: number;
   readonly durationMs: number;

@@ -22,6 +22,8 @@ export interface EgressState {
   readonly inside?: NetworkPolicy;
   /** Present if the sandbox has secrets, or rules that require reading its traffic. */
   readonly guard?: SecretGuard;
+  /** With the policy `none`, programs are answered too: each is told its refusal, and the refusal is recorded. Nothing is dialled. */
+  readonly answersClosed?: boolean;
 }
 
 export interface EgressService extends AsyncDisposable {

@@ -3,34 +3,39 @@ import { networkInterfaces } from "node:os";
 import { toCanonicalHost, toIpv4, toIpv6Groups } from "../host-name.ts";
 
 /**
- * `public`: on the public Internet. `private`: this machine or its own network; reached only if a rule names the host and the port.
+ * `public`: on the public Internet. `private`: this machine, its own network, and ranges that no network announces, with which some resolvers
+ * answer; reached only if a rule names the host and the port.
  * `closed`: metadata, link-local, multicast and reserved; reached only if a rule names the address itself and the port.
  */
 export type AddressKind = "public" | "private" | "closed";
 
-const PRIVATE_IPV4 = ["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"];
+const PRIVATE_IPV4 = [
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "198.18.0.0/15", // benchmarks; names inside a sandbox
+  "192.0.2.0/24", // documentation
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+];
 const CLOSED_IPV4 = [
   "0.0.0.0/8", // this host
   "169.254.0.0/16", // link-local, and the metadata of most clouds
   "100.100.100.200/32", // metadata, Alibaba
   "168.63.129.16/32", // the platform's own server, Azure
   "192.0.0.0/24", // protocol assignments; metadata, Oracle
-  "192.0.2.0/24", // documentation
-  "198.51.100.0/24",
-  "203.0.113.0/24",
   "192.88.99.0/24", // 6to4 relays
-  "198.18.0.0/15", // benchmarks; names inside a sandbox
   "224.0.0.0/4", // multicast
   "240.0.0.0/4", // reserved, broadcast
 ];
-const PRIVATE_IPV6 = ["::1/128", "fc00::/7"];
+const PRIVATE_IPV6 = ["::1/128", "fc00::/7", "2001:db8::/32", "3fff::/20"]; // the last two: documentation
 const CLOSED_IPV6 = [
   "fd00:ec2::/32", // metadata, AWS
   "fd20:ce::254/128", // metadata, Google
   "fd00:c1::a9fe:a9fe/128", // metadata, Oracle
   "2001::/23", // protocol assignments, Teredo
-  "2001:db8::/32", // documentation
-  "3fff::/20",
   "2002::/16", // 6to4, which carries an IPv4 address
 ];
 /** The only block with addresses of hosts on the Internet. */

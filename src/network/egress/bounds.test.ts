@@ -33,6 +33,11 @@ it("limits connections, their rate, and the bytes of a day", () => {
   expect(allowance.findExcess()).toBe("too-much-data");
   now += 86_400_000;
   expect(allowance.findExcess()).toBeUndefined();
+  expect(allowance.takeBytes(99)).toBe(true);
+  now += 86_400_000 - 1;
+  expect(allowance.takeBytes(1)).toBe(false);
+  now += 1;
+  expect(allowance.findExcess()).toBeUndefined();
 });
 
 it("makes requests wait for their turns", () => {

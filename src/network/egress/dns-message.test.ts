@@ -62,6 +62,7 @@ it("encodes an answer behind its question", () => {
     ...query.subarray(12),
     ...record,
   ]);
+  expect(encodeAnswer(question, { code: 0, address: "198.18.0.9" }).subarray(-10, -6)).toEqual(Buffer.alloc(4));
   const unknown = [0x12, 0x34, 0x80, 0x83, 0, 1, 0, 0, 0, 0, 0, 0];
   expect([...encodeAnswer({ ...question, recursionDesired: false }, { code: 3 })]).toEqual([...unknown, ...query.subarray(12)]);
 });

@@ -15,7 +15,7 @@ export interface FlowOwner {
 
 export type FlowSummary = Pick<
   ConnectionRecord,
-  "via" | "host" | "port" | "address" | "verdict" | "rule" | "reason" | "sentBytes" | "receivedBytes" | "durationMs"
+  "via" | "host" | "port" | "address" | "verdict" | "rule" | "reason" | "missingRule" | "sentBytes" | "receivedBytes" | "durationMs"
 >;
 
 const HOST_SHOWN = 255;
@@ -74,6 +74,7 @@ export class Flow {
       verdict: refusal?.verdict ?? "allowed",
       ...(this.rule !== undefined && { rule: this.rule }),
       ...(refusal && { reason: refusal.reason }),
+      ...(refusal?.missingRule !== undefined && { missingRule: refusal.missingRule }),
       sentBytes: this.#sentBytes,
       receivedBytes: this.#receivedBytes,
       durationMs: performance.now() - this.#startedAt,

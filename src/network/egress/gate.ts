@@ -14,6 +14,7 @@ import { Flow, type FlowStart, type FlowSummary } from "./flow.ts";
 import { PinnedNames } from "./pinned-names.ts";
 import { type FoundAllowance, forScheme, isConditional, PolicyTable } from "./policy-table.ts";
 import {
+  addressOfName,
   closedAddress,
   mixedAddresses,
   noRule,
@@ -33,6 +34,8 @@ export interface GateOptions {
   readonly listeners: Pick<OwnListeners, "has">;
   /** The allowance of the sandbox, and the allowance of its owner. */
   readonly allowances: readonly Allowance[];
+  /** The name for which an address stands inside the sandbox now: see `NameAddresses`. */
+  readonly nameAt: (address: string) => string | undefined;
   readonly record: (record: ConnectionRecord) => void;
   readonly onFault?: (error: unknown, sandbox: string) => void;
 }
@@ -112,7 +115,7 @@ export class Gate {
   }
 
   noRule(place: Place, request?: string): Refusal {
-    return noRule(this.sandboxId, place, request);
+    return this.#refuseAddressOfName(place) ?? noRule(this.sandboxId, place, request);
   }
 
   /** Returns true if TLS to this place is decrypted: for a secret, or because every allowance has conditions. */
@@ -158,6 +161,8 @@ export class Gate {
 
   /** Resolves a place and judges its addresses. A private address is refused unless a rule names the place exactly. */
   async resolve(place: Place): Promise<readonly string[] | Refusal> {
+    const refusal = this.#refuseAddressOfName(place);
+    if (refusal) return refusal;
     if (isAddress(place.host)) {
       const isOpen = this.#mayLeadInside(place) || kindOfAddress(place.host, this.#ownAddresses()) === "public";
       return isOpen ? [place.host] : this.#refuseInside(place);
@@ -193,6 +198,12 @@ export class Gate {
   #refuseInside(place: Place): Refusal {
     const isNamed = this.find(place).some((allowance) => allowance.isExact);
     return isNamed ? notGrantedInside(place) : privateAddress(this.sandboxId, place);
+  }
+
+  /** Inside, such an address stands for a name. On the host the same address is another computer, which the program does not mean. */
+  #refuseAddressOfName(place: Place): Refusal | undefined {
+    const name = this.#options.nameAt(place.host);
+    return name === undefined ? undefined : addressOfName(place, name);
   }
 
   /** Cached, because asking the kernel costs more than judging a connection. */

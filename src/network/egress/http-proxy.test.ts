@@ -190,6 +190,8 @@ it.each([
   "[fd00:ec2::254]",
   "0.0.0.0",
   "198.18.0.1",
+  "192.0.2.1",
+  "[2001:db8::1]",
 ])("refuses the address %s though all is allowed", async (address) => {
   await using lab = await openEgressLab({ policy: "all" });
   expect(await converse(await lab.proxy(), get(`http://${address}/`, address))).toContain("x-belljar-error: private-address");

@@ -48,6 +48,10 @@ export class NameAddresses {
     return named.address;
   }
 
+  nameAt(address: string): string | undefined {
+    return this.#byAddress.get(address)?.host;
+  }
+
   close(): void {
     for (const named of this.#byHost.values()) this.#release(named);
   }

@@ -64,6 +64,21 @@ it("keeps a name's address, and gives two names different addresses", async () =
   expect(other.address).not.toBe(first.address);
 });
 
+it("dials no address that stands for a name inside, though a rule names the same address of the host", async () => {
+  await using lab = await openEgressLab({ policy: { allow: ["good.test:8080"] }, names: { "good.test": ["1.1.1.1"] } });
+  const address = (await ask(lab, "good.test")).address ?? "";
+  const told = `ask the proxy for good.test:8080`;
+  for (const allow of [["good.test:8080"], ["good.test:8080", `${address}:8080`]]) {
+    lab.update({ policy: { allow } });
+    const get = `GET http://${address}:8080/ HTTP/1.1\r\nHost: ${address}:8080\r\nConnection: close\r\n\r\n`;
+    expect(await converse(await lab.proxy(), get)).toMatch(new RegExp(`private-address[^]*${address} stands for good.test`));
+    expect(await converse(await lab.proxy(), `CONNECT ${address}:8080 HTTP/1.1\r\n\r\n`)).toContain(told);
+    const socks = Buffer.from([5, 1, 0, 5, 1, 0, 1, ...address.split(".").map(Number), 0x1f, 0x90]);
+    expect((await converse(await lab.socks(), socks)).charCodeAt(3)).toBe(2);
+  }
+  expect(lab.records.map(({ reason }) => reason)).toEqual(Array.from({ length: 6 }, () => "private-address"));
+});
+
 it("does not resolve names without a rule, or with private addresses", async () => {
   await using lab = await openEgressLab({
     policy: { allow: ["inner.test"] },

@@ -19,6 +19,8 @@ const ZONES: Readonly<Record<string, Zone>> = {
   "any address of this machine": ofType([a("0.0.0.0")]),
   "the metadata server": ofType([a("169.254.169.254")]),
   "the mapping inside": ofType([a("198.18.0.1")]),
+  "an address for documentation": ofType([a("203.0.113.7")]),
+  "a public address and one for documentation": ofType([a(PUBLIC)], [aaaa("20010db8", "000000000000000000000001")]),
   "a public address and loopback": ofType([a(PUBLIC), a("127.0.0.1")]),
   "a public address, and loopback as its AAAA": ofType([a(PUBLIC)], [aaaa("1")]),
   "a hundred addresses, of which one is loopback": ofType([...Array.from({ length: 99 }, () => a(PUBLIC)), a("127.0.0.1")]),

@@ -3,9 +3,22 @@ import { Refusal, type Reason } from "./refusal.ts";
 
 /** The replies of RFC 1928: 1 general failure, 2 not allowed, 4 host unreachable, 5 refused. */
 const REPLIES: Readonly<Record<number, readonly Reason[]>> = {
-  1: ["bad-request", "ambiguous-path", "http2", "too-slow", "too-many-connections", "too-fast", "too-much-data", "reset", "internal"],
+  1: [
+    "bad-request",
+    "ambiguous-path",
+    "http2",
+    "too-slow",
+    "too-many-connections",
+    "too-fast",
+    "too-much-data",
+    "reset",
+    "bad-certificate",
+    "bad-response",
+    "secret-missing",
+    "internal",
+  ],
   2: ["no-rule", "private-address", "own-listener", "mixed-addresses", "sni-missing", "sni-mismatch", "placeholder", "policy-changed"],
-  4: ["no-address", "unreachable"],
+  4: ["no-address", "unreachable", "timed-out"],
   5: ["connection-refused"],
 };
 const STATUSES: Readonly<Record<number, readonly Reason[]>> = {
@@ -15,6 +28,7 @@ const STATUSES: Readonly<Record<number, readonly Reason[]>> = {
   429: ["too-many-connections", "too-fast", "too-much-data"],
   500: ["internal"],
   502: ["no-address", "unreachable", "connection-refused", "reset", "bad-certificate", "bad-response"],
+  504: ["timed-out"],
   505: ["http2"],
 };
 const pairs = (table: Readonly<Record<number, readonly Reason[]>>) =>

@@ -1,5 +1,6 @@
 import type { ConnectionRecord } from "../connection-record.ts";
-import { isAddress, toAuthority } from "../host-name.ts";
+import { isAddress, toAuthority, toCanonicalHost } from "../host-name.ts";
+import { kindOfAddress } from "./addresses.ts";
 
 interface Row {
   readonly verdict: Exclude<ConnectionRecord["verdict"], "allowed">;
@@ -42,6 +43,11 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
+interface RefusalDetail {
+  readonly brief?: string;
+  readonly missingRule?: string;
+}
+
 /** The reason why a connection was not made or was cut. The program inside and the audit get it. */
 export class Refusal {
   readonly reason: Reason;
@@ -49,11 +55,14 @@ export class Refusal {
   readonly text: string;
   /** A short form for the status line. Many programs show nothing else of a refused CONNECT. */
   readonly brief: string;
+  /** The rule that would allow it. Undefined if none can. */
+  readonly missingRule: string | undefined;
 
-  constructor(reason: Reason, text: string, brief: string = reason) {
+  constructor(reason: Reason, text: string, { brief = reason, missingRule }: RefusalDetail = {}) {
     this.reason = reason;
     this.text = text;
     this.brief = brief;
+    this.missingRule = missingRule;
   }
 
   get status(): number {
@@ -74,9 +83,10 @@ export interface Place {
   readonly port: number;
 }
 
-/** Returns the rule that would allow the place. */
-export function missingRule({ host, port }: Place): string {
-  return port === 80 || port === 443 ? toAuthority(host, port).replace(/:\d+$/, "") : toAuthority(host, port);
+/** Returns the rule that would allow the place. A rule for a place that is not of the public Internet must name its port. */
+function missingRule({ host, port }: Place): string {
+  const isPublic = isAddress(host) ? kindOfAddress(host) === "public" : host.includes(".");
+  return isPublic && (port === 80 || port === 443) ? toAuthority(host, port).replace(/:\d+$/, "") : toAuthority(host, port);
 }
 
 export function noRule(sandbox: string, place: Place, request = ""): Refusal {
@@ -85,7 +95,7 @@ export function noRule(sandbox: string, place: Place, request = ""): Refusal {
   return new Refusal(
     "no-rule",
     `This sandbox may not reach ${what}: no rule of its network policy allows it. The missing rule is "${rule}". ${howToAllow(sandbox, rule)}`,
-    `the missing rule is ${rule}`,
+    { brief: `the missing rule is ${rule}`, ...(toCanonicalHost(place.host) === place.host && { missingRule: rule }) },
   );
 }
 
@@ -94,7 +104,13 @@ export function privateAddress(sandbox: string, { host, port }: Place): Refusal 
   const rule = toAuthority(host, port);
   const what = isAddress(host) ? `${host} is` : `${host} leads to an address that is`;
   const text = `${what} not of the public Internet, so it is not reached unless a rule names exactly "${rule}". ${howToAllow(sandbox, rule)}`;
-  return new Refusal("private-address", text);
+  return new Refusal("private-address", text, { missingRule: rule });
+}
+
+/** Refuses an address that the sandbox's DNS gave for a name. Such an address leads to the name inside alone. */
+export function addressOfName({ host, port }: Place, name: string): Refusal {
+  const text = `${host} stands for ${name} inside this sandbox and leads nowhere else. Ask the proxy for ${toAuthority(name, port)}, or connect to the address without a proxy.`;
+  return new Refusal("private-address", text, { brief: `ask the proxy for ${toAuthority(name, port)}` });
 }
 
 /** Refuses a name that no rule for the name can allow. */

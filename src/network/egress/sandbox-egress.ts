@@ -25,7 +25,7 @@ export const PROXY_ADDRESSES = {
   names: { address: "127.0.0.1", port: 53 },
 } as const satisfies Record<string, SocketAddress>;
 
-export interface SandboxEgressOptions extends GateOptions {
+export interface SandboxEgressOptions extends Omit<GateOptions, "nameAt"> {
   readonly proxy: HttpProxy;
   readonly trust: UpstreamTrust;
   /** Called once the service has ended. */
@@ -62,7 +62,7 @@ export class SandboxEgress implements EgressService {
     this.#sandbox = sandbox;
     this.#options = options;
     this.#state = state;
-    this.#gate = new Gate(options, state);
+    this.#gate = new Gate({ ...options, nameAt: (address) => this.#listening?.names.nameAt(address) }, state);
     this.#follow(state);
   }
 
@@ -81,8 +81,8 @@ export class SandboxEgress implements EgressService {
     this.#close();
   }
 
-  #follow({ policy }: EgressState): void {
-    if (policy === "none") return this.#stopListening();
+  #follow({ policy, answersClosed = false }: EgressState): void {
+    if (policy === "none" && !answersClosed) return this.#stopListening();
     const listening = this.#listen();
     this.#ready = settle(listening.served, listening.loopback.follow(policy));
     // Nobody has to await `ready`.

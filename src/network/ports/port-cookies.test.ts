@@ -20,7 +20,15 @@ describe("cookies that a program sets", () => {
 
   it("are refused under Belljar's own names", () => {
     for (const target of [BY_HOST, BY_PATH]) {
-      for (const cookie of ["belljar-port=x", "Belljar_session=x", " belljar=x", "=belljar-port=x", "belljar-port", ""]) {
+      for (const cookie of [
+        "belljar-port=x",
+        "Belljar_session=x",
+        " belljar=x",
+        "belljar-port =x",
+        "=belljar-port=x",
+        "belljar-port",
+        "",
+      ]) {
         expect(toOuterCookie(cookie, target)).toBeUndefined();
       }
     }

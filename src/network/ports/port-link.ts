@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { BelljarError } from "../../errors.ts";
+import { assertStorableTime } from "../../files/storable-time.ts";
 
 /** Gives access from outside to one port of a sandbox. */
 export interface PortLink {
@@ -10,6 +11,8 @@ export interface PortLink {
   /** 32 random bytes in base64url; absent when public. */
   readonly token?: string;
   readonly createdAt: Date;
+  /** From then on it gives access to nobody. Absent: it does until it is removed. */
+  readonly expiresAt?: Date | undefined;
 }
 
 /** A port that a program inside listens on, with or without a link. */
@@ -22,11 +25,22 @@ export interface ListeningPort {
 
 const TOKEN_BYTES = 32;
 
-/** Creates a link, with a new token unless it is public. Throws `ARGUMENTS_INVALID` for an invalid port. */
-export function createPortLink({ sandbox, port, access }: Pick<PortLink, "sandbox" | "port" | "access">): PortLink {
+/** Creates a link, with a new token unless it is public. Throws `ARGUMENTS_INVALID` for an invalid port or time. */
+export function createPortLink({
+  sandbox,
+  port,
+  access,
+  expiresAt,
+}: Pick<PortLink, "sandbox" | "port" | "access" | "expiresAt">): PortLink {
   assertPort(port);
-  const link = { sandbox, port, access, createdAt: new Date() };
+  if (expiresAt) assertStorableTime("The end of the link", expiresAt);
+  const link = { sandbox, port, access, createdAt: new Date(), ...(expiresAt && { expiresAt }) };
   return access === "public" ? link : { ...link, token: randomBytes(TOKEN_BYTES).toString("base64url") };
+}
+
+/** Whether it still gives access. */
+export function isOpenLink({ expiresAt }: Pick<PortLink, "expiresAt">): boolean {
+  return !expiresAt || expiresAt.getTime() > Date.now();
 }
 
 /** Throws `ARGUMENTS_INVALID`. */

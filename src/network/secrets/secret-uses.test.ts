@@ -19,6 +19,10 @@ it.each([
   expect(parseSecretHost(text)).toEqual({ host, port });
 });
 
+it("shows the beginning of a host that it refuses, and not more", () => {
+  expect(() => parseSecretHost(`*${"a".repeat(1_000)}`)).toThrow(invalid(/^"\*a{99}" is not a host/));
+});
+
 it.each(["", "*.example.com", "https://api.example.com", "api.example.com/", "api.example.com:0", "a:70000", "a b", "user@host", "a\r\nb"])(
   "refuses the host %j",
   (host) => {

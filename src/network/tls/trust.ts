@@ -32,7 +32,7 @@ export function trustFiles(certificatePem: string, systemBundle: string): readon
 /** Returns variables for programs that do not use the system's certificates. */
 export function trustEnv(): Readonly<Record<string, string>> {
   return {
-    NODE_EXTRA_CA_CERTS: OWN,
+    NODE_EXTRA_CA_CERTS: BUNDLE,
     DENO_CERT: OWN,
     SSL_CERT_FILE: BUNDLE,
     CURL_CA_BUNDLE: BUNDLE,
