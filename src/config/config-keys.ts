@@ -1,5 +1,7 @@
 import * as z from "zod";
 import { createConfigSchema } from "./config-schema.ts";
+import { formatDuration } from "./duration.ts";
+import { formatSize } from "./size.ts";
 
 /** One setting as the docs, `--help` and the environment see it. Plain JSON. */
 export interface ConfigKey {
@@ -57,13 +59,27 @@ export function describeConfig(): readonly ConfigKey[] {
 
 function describeKey({ path, env }: Pick<ConfigKey, "path" | "env">, described: Property): ConfigKey {
   const property = path.reduce<Property | undefined>((above, name) => above?.properties?.[name], described) ?? {};
+  const quantity = quantityOf(path);
+  const shown = SHOWN_DEFAULTS[path.join(".")] ?? property.default;
   return {
     path,
     env,
-    type: toType(property),
-    default: SHOWN_DEFAULTS[path.join(".")] ?? property.default,
+    type: quantity ? toType(property).replace("integer", quantity.type) : toType(property),
+    default: quantity && typeof shown === "number" ? quantity.format(shown) : shown,
     description: property.description ?? "",
   };
+}
+
+interface Quantity {
+  readonly type: string;
+  readonly format: (value: number) => string;
+}
+
+/** Settings with a unit say so in their names. */
+function quantityOf(path: readonly string[]): Quantity | undefined {
+  const name = path.at(-1) ?? "";
+  if (name.endsWith("Ms")) return { type: "time", format: formatDuration };
+  return /bytes/i.test(name) ? { type: "size", format: formatSize } : undefined;
 }
 
 function toVariable(path: readonly string[]): string {

@@ -1,67 +1,11 @@
 import * as z from "zod";
+import { absolutePath, addresses, cpus, flag, integer, limit, names, policy, size, sizeLimit, time } from "./config-fields.ts";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-
-/** Environment variables are text. A text that is no number becomes NaN, which the schema refuses. */
-function fromText(value: unknown): unknown {
-  return typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-}
-
-function limitFromText(value: unknown): unknown {
-  return value === "none" ? null : fromText(value);
-}
-
-function integer(min: number, max: number) {
-  return z.preprocess(fromText, z.number().int().min(min).max(max));
-}
-
-/** "No limit" is `null` in the file and `none` in the environment. */
-function limit(min: number) {
-  return z.preprocess(limitFromText, z.number().int().min(min).max(Number.MAX_SAFE_INTEGER).nullable());
-}
-
-function cpus() {
-  return z.preprocess(limitFromText, z.number().min(0.01).max(4096).nullable());
-}
-
-function absolutePath() {
-  return z
-    .string()
-    .max(4000)
-    .refine((path) => path.startsWith("/") && !path.includes("\0"), "must be an absolute path");
-}
-
-/** A list in the file, comma-separated names in the environment and on the command line. */
-function names() {
-  const split = (value: unknown): unknown => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value);
-  return z.preprocess(
-    split,
-    z
-      .array(z.string().regex(/^[a-z0-9_-]{1,40}$/))
-      .min(1)
-      .max(100),
-  );
-}
-
-/** Checks only the length. The network room checks the rules. */
-function policy() {
-  return z.string().min(1).max(65_536);
-}
-
-function addresses() {
-  const split = (value: unknown): unknown => (typeof value === "string" ? value.split(",").map((one) => one.trim()) : value);
-  const server = z.union([z.ipv4(), z.ipv6(), z.string().regex(/^((\d{1,3}\.){3}\d{1,3}|\[[0-9a-fA-F:.]+\]):\d{1,5}$/)]);
-  return z.preprocess(split, z.array(server).min(1).max(16));
-}
-
-function flag() {
-  const read = (value: unknown): unknown => (value === "true" || value === "1" ? true : value === "false" || value === "0" ? false : value);
-  return z.preprocess(read, z.boolean());
-}
 
 export interface ConfigDefaults {
   readonly home: string;
@@ -73,17 +17,17 @@ export interface ConfigDefaults {
 function programSchema() {
   return z
     .strictObject({
-      timeoutMs: integer(1, 30 * DAY_MS)
+      timeoutMs: time(1, 30 * DAY_MS)
         .default(50_000)
-        .describe("Maximum run time of a one-shot program, in milliseconds"),
-      memoryBytes: limit(16 * MIB)
+        .describe("Maximum run time of a one-shot program"),
+      memoryBytes: sizeLimit(16 * MIB)
         .default(256 * MIB)
-        .describe("Maximum memory of a one-shot program, in bytes"),
+        .describe("Maximum memory of a one-shot program"),
       cpus: cpus().default(0.5).describe("Maximum CPU cores of a one-shot program; fractions are allowed"),
       pids: limit(8).default(64).describe("Maximum number of processes and threads of a one-shot program"),
-      diskBytes: limit(MIB)
+      diskBytes: sizeLimit(MIB)
         .default(256 * MIB)
-        .describe("Maximum disk space of a one-shot program, in bytes"),
+        .describe("Maximum disk space of a one-shot program"),
       openFiles: limit(64).default(1024).describe("Maximum number of open files of each process of a one-shot program"),
       network: policy().default("none").describe("Network policy of a one-shot program: none, all, or comma-separated rules"),
     })
@@ -93,18 +37,23 @@ function programSchema() {
 function sandboxSchema(hostCpus: number) {
   return z
     .strictObject({
-      timeoutMs: integer(1, 3650 * DAY_MS)
+      timeoutMs: time(1, 3650 * DAY_MS)
         .default(HOUR_MS)
-        .describe("Lifetime of a sandbox that nobody extends, in milliseconds"),
-      memoryBytes: limit(16 * MIB)
+        .describe("Lifetime of a sandbox that nobody extends"),
+      memoryBytes: sizeLimit(16 * MIB)
         .default(2 * GIB)
-        .describe("Maximum memory of a sandbox, in bytes"),
+        .describe("Maximum memory of a sandbox"),
       cpus: cpus().default(Math.min(2, hostCpus)).describe("Maximum CPU cores of a sandbox; fractions are allowed"),
       pids: limit(8).default(512).describe("Maximum number of processes and threads of a sandbox"),
-      diskBytes: limit(MIB)
+      diskBytes: sizeLimit(MIB)
         .default(4 * GIB)
-        .describe("Maximum disk space of a sandbox, in bytes"),
+        .describe("Maximum disk space of a sandbox"),
       openFiles: limit(64).default(4096).describe("Maximum number of open files of each process of a sandbox"),
+      root: flag()
+        .default(true)
+        .describe(
+          "Allow commands in a sandbox to run as root, by their user or by sudo. False holds for all new sandboxes, whatever their makers ask",
+        ),
       nestedFilters: flag()
         .default(false)
         .describe(
@@ -128,7 +77,7 @@ function networkSchema() {
         .describe(
           "Average rate of new connections of one sandbox, per second. Requests and DNS lookups on open connections may run at five times this rate; beyond that they are delayed",
         ),
-      bytesPerDay: integer(1, Number.MAX_SAFE_INTEGER)
+      bytesPerDay: size(1, Number.MAX_SAFE_INTEGER)
         .default(100 * GIB)
         .describe("Maximum number of bytes that one sandbox may send and receive in a day"),
       ownerConnections: integer(1, 100_000).default(1024).describe("Maximum number of open connections of all sandboxes of one owner"),
@@ -137,15 +86,13 @@ function networkSchema() {
         .describe(
           "Average rate of new connections of all sandboxes of one owner, per second. The same rule for requests and DNS lookups applies",
         ),
-      ownerBytesPerDay: integer(1, Number.MAX_SAFE_INTEGER)
+      ownerBytesPerDay: size(1, Number.MAX_SAFE_INTEGER)
         .default(500 * GIB)
         .describe("Maximum number of bytes that all sandboxes of one owner may send and receive in a day"),
-      idleMs: integer(1000, DAY_MS)
+      idleMs: time(1000, DAY_MS)
         .default(5 * MINUTE_MS)
-        .describe("Time after which an idle connection is closed, in milliseconds"),
-      dialMs: integer(100, HOUR_MS)
-        .default(15_000)
-        .describe("Maximum time for resolving a name, and again for connecting to its addresses, in milliseconds"),
+        .describe("Time after which an idle connection is closed"),
+      dialMs: time(100, HOUR_MS).default(15_000).describe("Maximum time for resolving a name, and again for connecting to its addresses"),
       resolvers: addresses()
         .optional()
         .describe("DNS servers, comma-separated, each as address or address:port. Default: the resolver of the host"),
@@ -157,24 +104,24 @@ function networkSchema() {
 }
 
 function auditSchema() {
-  const bytesPerHour = (bytes: number) => integer(16 * 1024, Number.MAX_SAFE_INTEGER).default(bytes);
+  const bytesPerHour = (bytes: number) => size(16 * 1024).default(bytes);
   return z
     .strictObject({
       keep: z
         .strictObject({
-          ageMs: integer(HOUR_MS, 3650 * DAY_MS)
+          ageMs: time(HOUR_MS, 3650 * DAY_MS)
             .default(90 * DAY_MS)
-            .describe("Minimum age of audit lines before they are removed, in milliseconds. They are removed at most two days later"),
-          bytes: integer(MIB, Number.MAX_SAFE_INTEGER)
+            .describe("Minimum age of audit lines before they are removed. They are removed at most two days later"),
+          bytes: size(MIB, Number.MAX_SAFE_INTEGER)
             .default(4 * GIB)
-            .describe("Maximum size of the whole audit, in bytes. Beyond it the oldest lines are removed early"),
+            .describe("Maximum size of the whole audit. Beyond it the oldest lines are removed early"),
         })
         .prefault({}),
       sandboxBytesPerHour: bytesPerHour(4 * MIB).describe(
-        "Maximum size of the audit lines about connections of one sandbox, in bytes per hour. Beyond it connections are only counted, in one line per minute",
+        "Maximum size of the audit lines about connections of one sandbox per hour. Beyond it connections are only counted, in one line per minute",
       ),
       ownerBytesPerHour: bytesPerHour(32 * MIB).describe(
-        "Maximum size of the audit lines about calls and requests of one owner, in bytes per hour. The connections of all its sandboxes have a second budget of this size. Beyond it calls, requests and connections are only counted",
+        "Maximum size of the audit lines about calls and requests of one owner per hour. The connections of all its sandboxes have a second budget of this size. Beyond it calls, requests and connections are only counted",
       ),
     })
     .prefault({});
@@ -188,12 +135,12 @@ function quotasSchema() {
       stoppedSandboxes: count().describe(
         "Maximum number of stopped sandboxes of one principal, whose files are kept. With so many the principal cannot create another sandbox",
       ),
-      memoryBytes: count().describe("Maximum sum of the memory limits of all live sandboxes of one principal, in bytes"),
+      memoryBytes: size(1).optional().describe("Maximum sum of the memory limits of all live sandboxes of one principal"),
       cpuSeconds: count().describe(
         "Maximum CPU time that the live sandboxes of one principal have used, in seconds. Beyond it the principal cannot create another sandbox",
       ),
       callsPerMinute: count().describe("Maximum number of tool calls of one principal per minute"),
-      outputBytesPerMinute: count().describe("Maximum size of the results of one principal, in bytes per minute"),
+      outputBytesPerMinute: size(1).optional().describe("Maximum size of the results of one principal per minute"),
     })
     .prefault({});
 }
@@ -270,16 +217,16 @@ export function createConfigSchema(host: ConfigDefaults) {
       .describe("Toolsets to serve, comma-separated: files, shell, search, code, git and so on. `all` serves and lists every tool"),
     readOnly: flag().default(false).describe("Serve only tools that change nothing"),
     legacySse: flag().default(false).describe("Serve old clients at /sse with the HTTP+SSE transport, which MCP has replaced"),
-    execTimeoutMs: integer(1, 30 * DAY_MS)
+    execTimeoutMs: time(1, 30 * DAY_MS)
       .default(10 * MINUTE_MS)
-      .describe("Maximum run time of a command without a timeout of its own, in milliseconds"),
-    maxOutputBytes: integer(1024, 64 * MIB)
+      .describe("Maximum run time of a command without a timeout of its own"),
+    maxOutputBytes: size(1024, 64 * MIB)
       .default(MIB)
-      .describe("Maximum size of each output stream of a command, in bytes. More is dropped"),
+      .describe("Maximum size of each output stream of a command. More is dropped"),
     listMax: integer(1, 100_000).default(1000).describe("Maximum number of entries in the answer to one list request"),
-    tombstoneRetentionMs: integer(0, 3650 * DAY_MS)
+    tombstoneRetentionMs: time(0, 3650 * DAY_MS)
       .default(7 * DAY_MS)
-      .describe("Time for which an ended sandbox stays in lists, in milliseconds"),
+      .describe("Time for which an ended sandbox stays in lists"),
     ...groups(host),
   });
 }

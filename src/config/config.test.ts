@@ -39,6 +39,7 @@ describe("loadConfig", () => {
       pids: 512,
       diskBytes: 4_294_967_296,
       openFiles: 4096,
+      root: true,
       nestedFilters: false,
       network: "none",
     });
@@ -66,6 +67,32 @@ describe("loadConfig", () => {
     const config = loadConfig({ env: { BELLJAR_HOME: folder, BELLJAR_PROGRAM_CPUS: "none" }, host });
     expect(config.program).not.toHaveProperty("memoryBytes");
     expect(config.program).not.toHaveProperty("cpus");
+  });
+
+  it("reads sizes and times with their units, in the file and the environment, and plain numbers", () => {
+    writeConfig({ sandbox: { memoryBytes: "3g", diskBytes: 1_048_576, timeoutMs: "2h" }, maxOutputBytes: "64k" });
+    const env = {
+      BELLJAR_HOME: folder,
+      BELLJAR_PROGRAM_MEMORY_BYTES: "512m",
+      BELLJAR_PROGRAM_TIMEOUT_MS: "45s",
+      BELLJAR_EXEC_TIMEOUT_MS: "90",
+    };
+    expect(loadConfig({ env, host })).toMatchObject({
+      sandbox: { memoryBytes: 3 * 2 ** 30, diskBytes: 1_048_576, timeoutMs: 7_200_000 },
+      program: { memoryBytes: 2 ** 29, timeoutMs: 45_000 },
+      maxOutputBytes: 65_536,
+      execTimeoutMs: 90,
+    });
+  });
+
+  it.each([
+    ["lots", '"lots" is not a size such as 512m or 2g'],
+    ["1k", "must be at least 16m"],
+  ])("says of the size %j what the command line says", (text, problem) => {
+    const env = { BELLJAR_HOME: folder, BELLJAR_SANDBOX_MEMORY_BYTES: text };
+    expect(() => loadConfig({ env, host })).toThrow(`sandbox.memoryBytes (BELLJAR_SANDBOX_MEMORY_BYTES): ${problem}`);
+    writeConfig({ sandbox: { memoryBytes: text } });
+    expect(() => loadConfig({ env: { BELLJAR_HOME: folder }, host })).toThrow(problem);
   });
 
   it("reads WORKSPACE_DIR and lets BELLJAR_WORKSPACE win", () => {

@@ -53,7 +53,9 @@ export function loadConfig(options: LoadConfigOptions = {}): Config {
   const file = named ?? readHomeSettings(resolve(home));
   const schema = createConfigSchema({ ...defaults, home: resolve(home) });
   const settings = [file, environmentSettings(env, schema), flags].reduce(merge, {});
-  const parsed = schema.safeParse(typeof settings["home"] === "string" ? { ...settings, home: resolve(home) } : settings);
+  const given = typeof settings["home"] === "string" ? { ...settings, home: resolve(home) } : settings;
+  // It is parsed once: to compile it takes longer than the rest of a short command.
+  const parsed = schema.safeParse(given, { jitless: true });
   if (!parsed.success) throw invalid(parsed.error.issues);
   return freeze(parsed.data);
 }

@@ -4,6 +4,7 @@ import { cutLimits, policyWithin } from "../sandbox/grants.ts";
 import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Build, Language } from "./language.ts";
 import { findLanguage, LANGUAGES } from "./language.ts";
+import { findLeftFiles, stampFiles } from "./left-files.ts";
 import { collectFiles } from "./program-files.ts";
 import type { BuildOptions } from "./program-run.ts";
 import { ProgramRun } from "./program-run.ts";
@@ -70,7 +71,7 @@ export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): 
         return await runIn(options.sandbox, { ...build, ...foldersOf(folder.path, options.place) }, given);
       }
       const sandbox = await sandboxes.create(principal, freshOptions(build.language, options, settings), options.signal);
-      return reaper.reapAfter(sandbox, () => runIn(sandbox, build, given));
+      return reaper.reapAfter(sandbox, () => runFresh(sandbox, build, given));
     },
     [Symbol.asyncDispose]: () => reaper[Symbol.asyncDispose](),
   };
@@ -86,11 +87,22 @@ function foldersOf(own: string, place: ProgramPlace | undefined): Pick<Build, "f
   return place.hasEntry ? { folder: place.folder, outputFolder: own } : { folder: own, cwd: place.folder, outputFolder: own };
 }
 
+async function runFresh(sandbox: Sandbox, build: Build, options: BuildOptions): Promise<ProgramResult> {
+  if (!options.tellsRefusals) return runIn(sandbox, build, options);
+  using refusals = await sandbox.watchRefusals();
+  const result = await runIn(sandbox, build, options);
+  return { ...result, refused: await refusals.tell() };
+}
+
 async function runIn(sandbox: Sandbox, build: Build, options: BuildOptions): Promise<ProgramResult> {
   if (!options.place?.hasEntry) await writeFiles(sandbox, build, options.signal);
   else if (build.outputFolder !== undefined) await sandbox.guest.files.makeDirectory(build.outputFolder, { signal: options.signal });
   try {
-    return await new ProgramRun(sandbox, build, options).execute();
+    if (!options.bringFiles) return await new ProgramRun(sandbox, build, options).execute();
+    const folder = { files: sandbox.guest.files, path: build.folder ?? ".", signal: options.signal };
+    const before = await stampFiles(folder);
+    const result = await new ProgramRun(sandbox, build, options).execute();
+    return { ...result, left: await findLeftFiles(folder, before) };
   } catch (cause) {
     throw await explainMissing(cause, build.language, sandbox, options.signal);
   }
@@ -151,7 +163,9 @@ async function explainMissing(cause: unknown, language: Language, sandbox: Sandb
   if (!(cause instanceof BelljarError) || cause.code !== "COMMAND_NOT_FOUND") return cause;
   const names = await findAvailableLanguages(sandbox, signal);
   const rest = names.length > 0 ? `it has ${names.join(", ")}` : "it has no language that Belljar knows";
-  return new BelljarError("LANGUAGE_UNAVAILABLE", `This template has no ${language.title} ("${language.command}"); ${rest}`, { cause });
+  const missing = `This template has no ${language.title} ("${language.command}")`;
+  const remedy = `install it on the machine that makes the template (Debian, Ubuntu: the package ${language.debianPackage})`;
+  return new BelljarError("LANGUAGE_UNAVAILABLE", `${missing}; ${rest}. To have it, ${remedy}`, { cause });
 }
 
 function withDefaults(options: RunProgramOptions, settings: Settings): BuildOptions {

@@ -12,6 +12,8 @@ export interface Language {
   readonly entryFile: string;
   /** The program that a template must have for this language. */
   readonly command: string;
+  /** The package of Debian and Ubuntu that brings it. */
+  readonly debianPackage: string;
   /** Argv of the compiler, which runs before the program. Returns undefined if this build needs no compiler. */
   readonly compile?: (build: Build) => readonly string[] | undefined;
   readonly run: (build: Build) => readonly string[];
@@ -50,6 +52,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".py"],
     entryFile: "main.py",
     command: "python3",
+    debianPackage: "python3",
     run: (build) => ["python3", entryOf(build)],
     // Unbuffered, so that the output of a killed program is complete.
     env: { PYTHONUNBUFFERED: "1", PYTHONDONTWRITEBYTECODE: "1" },
@@ -61,6 +64,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".js", ".mjs", ".cjs"],
     entryFile: "main.js",
     command: "node",
+    debianPackage: "nodejs",
     // A .js file may use either module system. Node's warning about guessing it is not part of the program's output.
     run: (build) => ["node", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", entryOf(build)],
   },
@@ -71,6 +75,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".ts", ".mts", ".cts", ".tsx"],
     entryFile: "main.ts",
     command: "node",
+    debianPackage: "nodejs",
     run: (build) => ["node", "--disable-warning=ExperimentalWarning", `${build.kernels}/typescript.mjs`, entryOf(build)],
   },
   {
@@ -80,6 +85,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".sh", ".bash"],
     entryFile: "main.sh",
     command: "bash",
+    debianPackage: "bash",
     run: (build) => ["bash", entryOf(build)],
   },
   {
@@ -89,6 +95,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".go"],
     entryFile: "main.go",
     command: "go",
+    debianPackage: "golang-go",
     compile: (build) => [
       "go",
       "build",
@@ -117,6 +124,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".c"],
     entryFile: "main.c",
     command: "cc",
+    debianPackage: "gcc",
     compile: (build) => ["cc", "-O1", "-pthread", "-o", outputOf(build, BINARY), ...sources(build, [".c"]), "-lm"],
     run: (build) => [outputOf(build, `./${BINARY}`)],
   },
@@ -127,6 +135,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".cpp", ".cc", ".cxx"],
     entryFile: "main.cpp",
     command: "c++",
+    debianPackage: "g++",
     compile: (build) => ["c++", "-O1", "-pthread", "-o", outputOf(build, BINARY), ...sources(build, [".cpp", ".cc", ".cxx"])],
     run: (build) => [outputOf(build, `./${BINARY}`)],
     // The compiler takes 295 MiB for one file that includes the whole standard library.
@@ -139,6 +148,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".rb"],
     entryFile: "main.rb",
     command: "ruby",
+    debianPackage: "ruby",
     run: (build) => ["ruby", entryOf(build)],
   },
   {
@@ -148,6 +158,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".pl"],
     entryFile: "main.pl",
     command: "perl",
+    debianPackage: "perl",
     run: (build) => ["perl", entryOf(build)],
   },
   {
@@ -157,6 +168,7 @@ export const LANGUAGES: readonly Language[] = [
     extensions: [".java"],
     entryFile: "Main.java",
     command: "java",
+    debianPackage: "default-jdk-headless",
     // `java` itself compiles a single file in memory. Several files need a run of the compiler.
     compile: (build) =>
       sources(build, [".java"]).length < 2
@@ -181,6 +193,11 @@ export function findLanguage(name: string): Language {
 /** Returns the language of a file by its extension, or undefined if the extension is unknown. */
 export function languageOfFile(name: string): Language | undefined {
   return LANGUAGES.find((language) => hasExtension(name, language.extensions));
+}
+
+/** Whether a file of a program's folder is a compiler's, by its name. */
+export function isCompilerOutput(name: string): boolean {
+  return name === BINARY || name.startsWith(`${CLASSES}/`);
 }
 
 /** Returns the names of the files, safe as arguments. The entry comes first. */

@@ -26,9 +26,15 @@ it("cuts between lines, unless most of the text would be removed", () => {
 });
 
 it("shows both ends of a text, and what stands before the cut", () => {
-  expect(excerpt("12345xxxxxxxabcde", 10)).toEqual({ text: "12345\n[... 7 bytes cut ...]\nabcde", head: "12345" });
-  expect(excerpt("12345xxxxxxxabcde", 17)).toEqual({ text: "12345xxxxxxxabcde", head: "12345xxxxxxxabcde" });
-  expect(excerpt("abc\ndef\nghi\njkl\n", 8)).toEqual({ text: "abc\n[... 8 bytes cut ...]\njkl\n", head: "abc\n" });
+  expect(excerpt("12345xxxxxxxabcde", { bytes: 10, lines: 9 })).toEqual({ text: "12345\n[... 7 bytes cut ...]\nabcde", head: "12345" });
+  expect(excerpt("12345xxxxxxxabcde", { bytes: 17, lines: 9 })).toEqual({ text: "12345xxxxxxxabcde", head: "12345xxxxxxxabcde" });
+  expect(excerpt("abc\ndef\nghi\njkl\n", { bytes: 8, lines: 9 })).toEqual({ text: "abc\n[... 8 bytes cut ...]\njkl\n", head: "abc\n" });
+  expect(excerpt("1\n2\n3\n4\n5\n6\n7\n", { bytes: 99, lines: 4 })).toEqual({
+    text: "1\n2\n[... 6 bytes cut ...]\n6\n7\n",
+    head: "1\n2\n",
+  });
+  expect(excerpt("1\n2\n3\n4\n5", { bytes: 99, lines: 4 })).toEqual({ text: "1\n2\n[... 2 bytes cut ...]\n4\n5", head: "1\n2\n" });
+  expect(excerpt("1\n2\n3\n4\n", { bytes: 99, lines: 4 }).head).toBe("1\n2\n3\n4\n");
 });
 
 it("joins a character that lies in two chunks", () => {

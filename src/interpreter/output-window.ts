@@ -37,7 +37,9 @@ export class OutputWindow {
   /** Returns the kept text. A cut is marked on a line of its own. */
   text(): string {
     const kept = Buffer.concat([this.#head.view(), this.#lastBytes()]);
-    return this.truncated ? cutMiddle(kept, kept.length, this.#total).text : kept.toString("utf8");
+    return this.truncated
+      ? cutMiddle(kept, { total: this.#total, bytes: kept.length, lines: Number.POSITIVE_INFINITY }).text
+      : kept.toString("utf8");
   }
 
   #pushTail(chunk: Buffer): void {
@@ -63,18 +65,38 @@ export interface Excerpt {
   readonly head: string;
 }
 
-/** Both ends of a text in at most `maxBytes`, cut between lines unless a line is very long. */
-export function excerpt(text: string, maxBytes: number): Excerpt {
-  const bytes = Buffer.from(text);
-  return bytes.length <= maxBytes ? { text, head: text } : cutMiddle(bytes, maxBytes, bytes.length);
+export interface Room {
+  readonly bytes: number;
+  readonly lines: number;
 }
 
-function cutMiddle(kept: Buffer, maxBytes: number, total: number): Excerpt {
-  const half = maxBytes / 2;
-  const head = endAtLine(kept.subarray(0, Math.ceil(half)));
-  const tail = startAtLine(kept.subarray(kept.length - Math.floor(half)));
+/** Both ends of a text that fit in the room, cut between lines unless a line is very long. */
+export function excerpt(text: string, { bytes, lines }: Room): Excerpt {
+  const kept = Buffer.from(text);
+  if (kept.length <= bytes && countLines(text) <= lines) return { text, head: text };
+  return cutMiddle(kept, { total: kept.length, bytes: Math.min(bytes, kept.length), lines });
+}
+
+/** A last line without its end counts too. */
+export function countLines(text: string): number {
+  return text.split("\n").length - (text.endsWith("\n") || text === "" ? 1 : 0);
+}
+
+function cutMiddle(kept: Buffer, { total, bytes, lines }: Room & { readonly total: number }): Excerpt {
+  const [half, halfLines] = [bytes / 2, Math.floor(lines / 2)];
+  const head = firstLines(endAtLine(kept.subarray(0, Math.ceil(half))), halfLines);
+  const tail = lastLines(startAtLine(kept.subarray(kept.length - Math.floor(half))), halfLines);
   const cut = total - Buffer.byteLength(head) - Buffer.byteLength(tail);
   return { text: `${head}${head.endsWith("\n") ? "" : "\n"}[... ${Math.max(cut, 1)} bytes cut ...]\n${tail}`, head };
+}
+
+function firstLines(text: string, count: number): string {
+  return countLines(text) <= count ? text : `${text.split("\n").slice(0, count).join("\n")}\n`;
+}
+
+function lastLines(text: string, count: number): string {
+  const left = countLines(text) - count;
+  return left <= 0 ? text : text.split("\n").slice(left).join("\n");
 }
 
 /** Both output streams, held for one call. */

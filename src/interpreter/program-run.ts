@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
-import { ranOutOfMemory } from "../sandbox/memory-watch.ts";
+import { findUsedUp, type UsedUp } from "../sandbox/used-up.ts";
 import type { ExecExit, Guest, RunOptions, Sandbox } from "../sandbox/sandbox.ts";
 import type { Build } from "./language.ts";
+import { NO_LEFT_FILES } from "./left-files.ts";
 import type { OutputWindows } from "./output-window.ts";
 import { openOutputWindows } from "./output-window.ts";
 import type { ProgramResult, RunProgramOptions } from "./program.ts";
@@ -41,8 +42,8 @@ export class ProgramRun {
     const windows = openOutputWindows(this.#options.maxOutputBytes);
     const result = await this.#run(phase, argv, windows);
     this.#usedMs += result.durationMs;
-    const outOfMemory = await this.#ranOutOfMemory(phase, result);
-    return toResult(phase, { ...result, durationMs: this.#usedMs, outOfMemory }, windows);
+    const usedUp = await this.#findUsedUp(phase, result);
+    return toResult(phase, { ...result, durationMs: this.#usedMs, usedUp }, windows);
   }
 
   #run(phase: Phase, argv: readonly string[], windows: OutputWindows): Promise<ExecExit> {
@@ -67,10 +68,10 @@ export class ProgramRun {
     return guest.run({ ...request, maxOutputBytes: 0, ...(input !== undefined && { input }) });
   }
 
-  #ranOutOfMemory(phase: Phase, result: ExecExit): Promise<boolean> {
+  #findUsedUp(phase: Phase, result: ExecExit): Promise<UsedUp | undefined> {
     // A compiler's driver reports a killed part of the compiler by its own exit code, not by a signal.
     const signal = phase === "compile" && result.exitCode !== 0 ? "SIGKILL" : result.signal;
-    return ranOutOfMemory(this.#sandbox, { ...result, signal }, this.#oomKills);
+    return findUsedUp(this.#sandbox, { ...result, signal }, this.#oomKills);
   }
 
   #showCompiler(failed: ProgramResult): ProgramResult {
@@ -81,8 +82,8 @@ export class ProgramRun {
   }
 }
 
-function toResult(phase: Phase, result: ExecExit & Pick<ProgramResult, "outOfMemory">, windows: OutputWindows): ProgramResult {
-  const { exitCode, signal, durationMs, timedOut, outOfMemory } = result;
+function toResult(phase: Phase, result: ExecExit & { readonly usedUp: UsedUp | undefined }, windows: OutputWindows): ProgramResult {
+  const { exitCode, signal, durationMs, timedOut, usedUp } = result;
   return {
     status: timedOut ? "timeout" : exitCode === 0 ? "success" : "error",
     windows,
@@ -92,7 +93,10 @@ function toResult(phase: Phase, result: ExecExit & Pick<ProgramResult, "outOfMem
     signal,
     durationMs,
     truncated: windows.stdout.truncated || windows.stderr.truncated,
-    outOfMemory,
+    outOfMemory: usedUp === "memory",
+    diskFull: usedUp === "disk",
+    refused: [],
+    left: NO_LEFT_FILES,
     phase,
   };
 }

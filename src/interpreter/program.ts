@@ -36,6 +36,10 @@ export interface RunProgramOptions {
   readonly sandbox?: Sandbox;
   /** Runs it in a folder of `sandbox` that is there already. */
   readonly place?: ProgramPlace;
+  /** Brings back the files that the program leaves in its folder, which is removed. Default false: `ProgramResult.left` is empty. */
+  readonly bringFiles?: boolean;
+  /** Tells what the network of a fresh sandbox refuses. Default false: `ProgramResult.refused` is empty. */
+  readonly tellsRefusals?: boolean;
   /** Called with each chunk of output as it comes, even beyond `maxOutputBytes`. A compiler's output comes only if the compiler failed. */
   readonly onOutput?: (stream: "stdout" | "stderr", chunk: Buffer) => unknown;
 }
@@ -62,6 +66,27 @@ export interface ProgramResult {
   readonly durationMs: number;
   readonly truncated: boolean;
   readonly outOfMemory: boolean;
+  /** The program failed, and its sandbox could write nothing more. */
+  readonly diskFull: boolean;
+  readonly left: LeftFiles;
+  /** What the network of a fresh sandbox refused, in a few lines. */
+  readonly refused: readonly string[];
   /** The last phase that ran. */
   readonly phase: "compile" | "run";
+}
+
+/** A file that a program made or changed in its folder. */
+export interface LeftFile {
+  /** Relative to the program's folder. Any text: the program chose it. */
+  readonly name: string;
+  readonly size: number;
+  /** Undefined if the file is too large, or could not be read. */
+  readonly content?: Buffer;
+}
+
+export interface LeftFiles {
+  /** In the order of their names. */
+  readonly files: readonly LeftFile[];
+  /** How many more there were. */
+  readonly more: number;
 }

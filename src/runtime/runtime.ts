@@ -27,7 +27,7 @@ export interface Runtime {
 export interface LayerStore {
   /** What a base may name. The first is `DEFAULT_BASE`'s, which every runtime has. */
   templates(): Promise<readonly TemplateInfo[]>;
-  /** What a sandbox on this base shows inside. Rejects with `TEMPLATE_NOT_FOUND`, and `NOT_SUPPORTED` for a kind of base that it does not have. */
+  /** What a sandbox on this base shows inside that has no workspace. Rejects with `TEMPLATE_NOT_FOUND`, and `NOT_SUPPORTED` for a kind of base that it does not have. */
   describe(base: Base): Promise<Inside>;
   /** Removes all that a sandbox wrote. Its last run has ended. Removing it again is no error. */
   remove(lastRun: Run): Promise<void>;
@@ -70,7 +70,7 @@ export interface Inside {
   readonly env: Readonly<Record<string, string>>;
   /** The home of the user whose commands name no other one. */
   readonly home: string;
-  /** Where a workspace is shown. */
+  /** Where its workspace is shown; without one, the home. `/workspace` leads there. */
   readonly workspace: string;
   /** Where a command starts that names no folder. */
   readonly cwd: string;
@@ -157,6 +157,8 @@ export interface SandboxSpec extends RecordedRun {
   readonly ephemeral: boolean;
   /** Programs inside may filter their own system calls. Such filters take from one count of the whole machine. */
   readonly nestedFilters?: boolean;
+  /** False: no command runs as root, and `sudo` is refused. Default true, where there are two ids. */
+  readonly root?: boolean;
   readonly deadline?: Date;
   /** Default `kill`. */
   readonly deadlineAction?: DeadlineAction;
@@ -172,7 +174,7 @@ export interface Limits {
   readonly openFiles?: number;
 }
 
-/** A host folder that the sandbox sees at `/home/user`. */
+/** A host folder that the sandbox sees at `inside.workspace`. */
 export interface Workspace {
   readonly path: string;
   readonly mode: "copy" | "ro" | "rw";

@@ -24,3 +24,11 @@ it("takes part of a CPU, and of nothing else a part", () => {
 it.each(["metadata", "env"] as const)("says that the %s is wrong", (name) => {
   expect(() => parseCreateOptions({ [name]: { "a\0": "" } }, { timeoutMs: 1_000 })).toThrow(`The ${name} of a sandbox`);
 });
+
+it("has root unless the maker or the configuration says otherwise, and refuses it where the configuration does", () => {
+  const rootOf = (root?: boolean, standard?: boolean) =>
+    parseCreateOptions({ ...(root !== undefined && { root }) }, { timeoutMs: 1, ...(standard !== undefined && { root: standard }) }).root;
+  expect([rootOf(), rootOf(true), rootOf(undefined, true), rootOf(true, true)]).toEqual([undefined, undefined, undefined, undefined]);
+  expect([rootOf(false), rootOf(undefined, false), rootOf(false, true), rootOf(false, false)]).toEqual([false, false, false, false]);
+  expect(() => rootOf(true, false)).toThrow(expect.objectContaining({ code: "FORBIDDEN" }));
+});

@@ -1,6 +1,7 @@
 import { BelljarError } from "../errors.ts";
 import type { Limits } from "../runtime/runtime.ts";
 import { DEFAULT_BASE } from "../runtime/runtime.ts";
+import { isSandboxName } from "./sandbox-id.ts";
 import type { CreateOptions } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import { labelsSchema, variablesSchema } from "./wire/texts-schema.ts";
@@ -18,18 +19,30 @@ const LIMIT_RANGES: Readonly<Record<keyof Limits, readonly [number, number]>> = 
 const MAX_TIMEOUT_MS = 3650 * 24 * 3_600_000;
 
 /** Limits and life of a sandbox whose maker names none. */
-export type SandboxDefaults = Limits & { readonly timeoutMs: number; readonly nestedFilters?: boolean };
+export type SandboxDefaults = Limits & { readonly timeoutMs: number; readonly nestedFilters?: boolean; readonly root?: boolean };
 
 /** A caller's wish, checked and filled up with defaults. */
 export type CreateRequest = Pick<
   SandboxRecord,
-  "template" | "timeoutMs" | "limits" | "required" | "workspace" | "project" | "metadata" | "env" | "ephemeral" | "nestedFilters"
+  | "name"
+  | "template"
+  | "timeoutMs"
+  | "limits"
+  | "required"
+  | "workspace"
+  | "project"
+  | "metadata"
+  | "env"
+  | "ephemeral"
+  | "nestedFilters"
+  | "root"
 >;
 
-/** Rejects with `ARGUMENTS_INVALID` what no sandbox can have. */
+/** Throws `ARGUMENTS_INVALID` for what no sandbox can have, `FORBIDDEN` for what the configuration forbids. */
 export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefaults): CreateRequest {
   const named = namedLimits(options.limits ?? {});
   return {
+    ...(options.name !== undefined && { name: parseName(options.name) }),
     template: parseTemplate(options.template ?? DEFAULT_BASE.template),
     timeoutMs: parseTimeout(options.timeoutMs ?? defaults.timeoutMs),
     limits: { ...namedLimits(defaults), ...named },
@@ -40,6 +53,7 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
     env: parseTexts("env", variablesSchema, options.env),
     ephemeral: options.ephemeral ?? false,
     ...((options.nestedFilters ?? defaults.nestedFilters) && { nestedFilters: true }),
+    ...(!parseRoot(options.root, defaults.root) && { root: false }),
   };
 }
 
@@ -47,6 +61,13 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
 export function parseTimeout(timeoutMs: number): number {
   if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) return timeoutMs;
   throw new BelljarError("ARGUMENTS_INVALID", `A sandbox's timeout must be between 1 and ${MAX_TIMEOUT_MS} ms`);
+}
+
+/** The configuration's `false` holds for every sandbox, whatever its maker asks. */
+function parseRoot(asked: boolean | undefined, isAllowed = true): boolean {
+  if (asked && !isAllowed)
+    throw new BelljarError("FORBIDDEN", "The configuration (sandbox.root) allows no root in sandboxes: leave out `root`");
+  return isAllowed && asked !== false;
 }
 
 function namedLimits(limits: Limits): Limits {
@@ -61,12 +82,22 @@ function parseLimit(name: keyof Limits, value: number): number {
   const [least, most] = LIMIT_RANGES[name];
   if (value >= least && value <= most && (name === "cpus" || Number.isInteger(value))) return value;
   const kind = name === "cpus" ? "number" : "whole number";
-  throw new BelljarError("ARGUMENTS_INVALID", `The limit ${name} must be a ${kind} from ${least} to ${most}`);
+  const unit = name.endsWith("Bytes") ? " bytes" : "";
+  const inMebibytes = unit && ` (${least / MEBIBYTE}m to ${most / MEBIBYTE}m)`;
+  throw new BelljarError("ARGUMENTS_INVALID", `The limit ${name} must be a ${kind} from ${least} to ${most}${unit}${inMebibytes}`);
 }
 
 function parseTemplate(name: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,62}$/.test(name)) return name;
   throw new BelljarError("ARGUMENTS_INVALID", "A template's name has 1 to 63 characters: a-z, 0-9, dot, dash and underscore");
+}
+
+function parseName(name: string): string {
+  if (isSandboxName(name)) return name;
+  throw new BelljarError(
+    "ARGUMENTS_INVALID",
+    `A sandbox's name has 1 to 63 letters, digits, dots, dashes and underscores, begins with a letter or a digit, and looks like no id`,
+  );
 }
 
 function parseTexts(what: string, schema: typeof labelsSchema, texts: Readonly<Record<string, string>> = {}): Record<string, string> {

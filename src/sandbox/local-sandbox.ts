@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import type { NetworkPolicy } from "../network/policy.ts";
 import { listListening } from "../network/ports/listening-ports.ts";
+import { isOpenLink } from "../network/ports/port-link.ts";
 import type { PortLink } from "../network/ports/port-link.ts";
 import { createGuest } from "../runtime/guest/create-guest.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
@@ -10,13 +11,14 @@ import type { DeadlineAction, RunningSandbox, SandboxEnd, Usage } from "../runti
 import { parseTimeout } from "./create-request.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import type { NetworkState } from "./network/network-state.ts";
-import { registerLink } from "./network/port-links.ts";
+import { registerLink, removeLink } from "./network/port-links.ts";
 import type { ServedNetwork } from "./network/served-network.ts";
 import { changePolicy } from "./network/change-policy.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { OwnSandbox } from "./granted-sandbox.ts";
 import { ended } from "./refusals.ts";
-import type { Principal, SandboxInfo, SandboxPorts } from "./sandbox.ts";
+import type { InsideFolders, Principal, RefusalWatch, SandboxInfo, SandboxPorts } from "./sandbox.ts";
+import { tellRefusals } from "./tell-refusals.ts";
 import type { BaseAnswer, WorkspaceBase } from "./workspace/base/base-entry.ts";
 
 /** A call asks for an extension only when less than this share of the time is left. */
@@ -92,6 +94,10 @@ export class LocalSandbox implements OwnSandbox {
     return this.record.id;
   }
 
+  get inside(): InsideFolders {
+    return this.record.inside;
+  }
+
   get generation(): number {
     return this.#running.generation;
   }
@@ -142,6 +148,12 @@ export class LocalSandbox implements OwnSandbox {
     await changePolicy({ networks: this.#keeping.networks, record, guest }, wish);
   }
 
+  async watchRefusals(): Promise<RefusalWatch> {
+    await this.#network.answerClosed();
+    const window = this.#keeping.networks.openRefusals(this.id);
+    return { tell: async () => tellRefusals(this.record, window.take()), [Symbol.dispose]: () => window[Symbol.dispose]() };
+  }
+
   networkState(): Promise<NetworkState> {
     return this.#network.state();
   }
@@ -152,11 +164,15 @@ export class LocalSandbox implements OwnSandbox {
   }
 
   async portLinks(): Promise<readonly PortLink[]> {
-    return (await this.#network.state()).links;
+    return (await this.#network.state()).links.filter(isOpenLink);
   }
 
-  registerPort(port: number, access: PortLink["access"]): Promise<PortLink> {
-    return registerLink(this.#keeping.networks, this.record, { port, access });
+  registerPort(port: number, access: PortLink["access"], expiresAt?: Date): Promise<PortLink> {
+    return registerLink(this.#keeping.networks, this.record, { port, access, expiresAt });
+  }
+
+  removePort(port: number): Promise<boolean> {
+    return removeLink(this.#keeping.networks, this.record, port);
   }
 
   workspaceBase(keys: readonly string[]): Promise<BaseAnswer> {

@@ -1,5 +1,6 @@
 import type { Egress } from "../network/egress.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
+import type { RefusalLog } from "../network/refusal-log.ts";
 import type { Runtime, TemplateInfo } from "../runtime/runtime.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import type { SandboxDefaults } from "./create-request.ts";
@@ -24,6 +25,8 @@ export interface LocalSandboxesOptions {
    * Without one they can only have the policy `none`.
    */
   readonly egress?: Egress | (() => Promise<Egress>);
+  /** Gets what `egress` refuses. Default: nobody is told of refusals. */
+  readonly refusals?: RefusalLog;
   /** For a principal whose token names none. Default: nothing is counted. */
   readonly quotas?: Quotas;
   /** Without it no sandbox can use secrets. */

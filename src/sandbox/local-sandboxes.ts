@@ -3,7 +3,7 @@ import { parseCreateOptions } from "./create-request.ts";
 import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
 import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
 import { type DefaultRequest, DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
-import { findEntry, type Records } from "./find-entry.ts";
+import { assertNameFree, findEntry, type Records } from "./find-entry.ts";
 import { HomeEvents } from "./events/home-events.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import type { JournalEntry } from "./journal.ts";
@@ -39,6 +39,7 @@ import { sweepHome } from "./sweep.ts";
 import { toSpec } from "./to-spec.ts";
 import { BaseTaker } from "./workspace/base/base-taker.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
+import { withWorkspace } from "./workspace/workspace-place.ts";
 
 const SWEEP_EVERY_MS = 3_600_000;
 
@@ -66,10 +67,11 @@ class HomeSandboxes implements LocalSandboxes {
     this.#report = options.report ?? (() => undefined);
     this.#journal = new Journal(options.home, this.#report);
     this.#bases = new BaseTaker((id) => this.#journal.folder(id), this.#report);
-    const { home, egress, secrets } = options;
+    const { home, egress, secrets, refusals } = options;
     this.#runtimes = new Runtimes(options.runtimes, options.config);
     const changed = (id: string): void => this.#journal.announce(id);
-    this.#networks = new HomeNetworks({ home, report: this.#report, changed, ...(egress && { egress }), ...(secrets && { secrets }) });
+    const given = { ...(egress && { egress }), ...(secrets && { secrets }), ...(refusals && { refusals }) };
+    this.#networks = new HomeNetworks({ home, report: this.#report, changed, ...given });
     this.#live = new LiveSandboxes({
       runtimes: this.#runtimes,
       journal: this.#journal,
@@ -204,7 +206,7 @@ class HomeSandboxes implements LocalSandboxes {
       assertWorkspaceGranted(request.workspace, principal);
       await checkWorkspace(request.workspace, this.#options.home);
     }
-    const inside = await runtime.layers.describe({ template: request.template });
+    const inside = withWorkspace(await runtime.layers.describe({ template: request.template }), principal, request.workspace);
     const required = [...new Set([...request.required, ...requiredByGrant(principal)])];
     const record = newRecord(principal, { ...request, ...network, runtime: runtime.name, inside, required }, defaultName);
     return this.#quota.admit(principal, record, () => this.#live.whileStarting(record, () => this.#build(record, signal)));
@@ -229,6 +231,7 @@ class HomeSandboxes implements LocalSandboxes {
   async #start(record: SandboxRecord, signal: AbortSignal): Promise<RunningSandbox> {
     const first = firstRun(record);
     try {
+      await assertNameFree(this.#records, record);
       const spec = toSpec(this.#live.states.runOf(record, first), record, { deadline: record.deadline, deadlineAction: first.action });
       return await this.#runtimes.need(record).create(spec, signal);
     } catch (cause) {

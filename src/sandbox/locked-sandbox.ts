@@ -2,7 +2,9 @@ import type { BelljarError } from "../errors.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** What a sandbox is that its caller may look at and end, and no more: everything else rejects with the refusal. */
-export function lockedSandbox(refusal: BelljarError): Omit<Sandbox, "id" | "ended" | "info" | "usage" | "knownOomKills" | "kill"> {
+export function lockedSandbox(
+  refusal: BelljarError,
+): Omit<Sandbox, "id" | "inside" | "ended" | "info" | "usage" | "knownOomKills" | "kill"> {
   const refuse = (): Promise<never> => Promise.reject(refusal);
   return {
     guest: new Proxy({} as Sandbox["guest"], {
@@ -12,10 +14,12 @@ export function lockedSandbox(refusal: BelljarError): Omit<Sandbox, "id" | "ende
     }),
     connect: refuse,
     setNetwork: refuse,
+    watchRefusals: refuse,
     environment: refuse,
     ports: refuse,
     portLinks: refuse,
     registerPort: refuse,
+    removePort: refuse,
     workspaceBase: refuse,
     workspaceBaseText: refuse,
     extend: refuse,

@@ -4,7 +4,7 @@ import type { Sandbox } from "./sandbox.ts";
 const KILLED_BELOW_SHELL = 137;
 
 /** How a command ended, as its guest tells. */
-interface CommandEnd {
+export interface CommandEnd {
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
   readonly timedOut: boolean;

@@ -10,6 +10,13 @@ export function unknown(id: string): BelljarError {
   );
 }
 
+export function nameTaken(name: string, { id }: SandboxRecord): BelljarError {
+  return new BelljarError(
+    "SANDBOX_NAME_TAKEN",
+    `Sandbox ${id} has the name "${name}": choose another one, or end it with \`belljar sandbox kill ${id}\``,
+  );
+}
+
 export function cancelled(signal: AbortSignal): BelljarError {
   return new BelljarError("CANCELLED", "The sandbox was not made: the call was cancelled", { cause: signal.reason });
 }

@@ -34,6 +34,7 @@ export function toSandboxInfo(record: SandboxRecord, { life, enforced, network }
   return {
     ...asMade(record),
     shortId: toShortId(record.id),
+    inside: foldersOf(record),
     unenforced: unenforced(record.limits, enforced),
     ...toNetwork(network ?? firstState(record)),
     ...toState(life),
@@ -45,6 +46,10 @@ const MADE = Object.keys(madeFields) as readonly (keyof typeof madeFields)[];
 function asMade(record: SandboxRecord): Pick<SandboxRecord, keyof typeof madeFields> {
   const fields = MADE.flatMap((name) => (record[name] === undefined ? [] : [[name, record[name]] as const]));
   return Object.fromEntries(fields) as Pick<SandboxRecord, keyof typeof madeFields>;
+}
+
+function foldersOf({ inside: { home, workspace, cwd } }: SandboxRecord): SandboxInfo["inside"] {
+  return { home, workspace, cwd };
 }
 
 function toNetwork({ policy, ceiling }: NetworkState): Pick<SandboxInfo, "network" | "networkCeiling"> {

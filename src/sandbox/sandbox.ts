@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { ListeningPort, PortLink } from "../network/ports/port-link.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
-import type { DeadlineAction, Limits, Usage, Workspace } from "../runtime/runtime.ts";
+import type { DeadlineAction, Inside, Limits, Usage, Workspace } from "../runtime/runtime.ts";
 import type { CreateOptions } from "./wire/create-schema.ts";
 import type { SandboxEvent } from "./wire/event-schema.ts";
 import type { SANDBOX_STATES, SandboxInfo } from "./wire/sandbox-schema.ts";
@@ -86,7 +86,10 @@ export const LOCAL: Principal = { id: "local", name: "local" };
  */
 export interface Sandboxes {
   create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<Sandbox>;
-  /** Rejects with `SANDBOX_NOT_FOUND`, or `SANDBOX_ENDED` with the reason for one that is kept as a tombstone. `id` may be a short id. */
+  /**
+   * Rejects with `SANDBOX_NOT_FOUND`, or `SANDBOX_ENDED` with the reason for one that is kept as a tombstone. `id` may be its name, or the
+   * beginning of its id. Rejects with `ARGUMENTS_INVALID` if that is the beginning of several.
+   */
   get(principal: Principal, id: string): Promise<Sandbox>;
   info(principal: Principal, id: string): Promise<SandboxInfo>;
   /** By the full id and whoever owns it, for who holds a link to one of its ports: the caller must ask for that. Rejects as `get`. */
@@ -132,6 +135,9 @@ export interface DefaultSandbox {
   readonly unmet?: readonly string[];
 }
 
+/** Where the home and the workspace are inside, and where commands start and relative paths begin. */
+export type InsideFolders = Pick<Inside, "home" | "workspace" | "cwd">;
+
 export interface SandboxPorts {
   readonly listening: readonly ListeningPort[];
   readonly links: readonly PortLink[];
@@ -143,6 +149,8 @@ export interface SandboxPorts {
  */
 export interface Sandbox extends WorkspaceBase {
   readonly id: string;
+  /** Its folders. */
+  readonly inside: InsideFolders;
   readonly guest: Guest;
   /** Settles once its present run has ended; never rejects. Absent while it is stopped, and where only the server knows. */
   readonly ended?: Promise<unknown>;
@@ -157,6 +165,11 @@ export interface Sandbox extends WorkspaceBase {
    * has a hand, rejects with `FORBIDDEN` what goes beyond the policy that a person gave it last.
    */
   setNetwork(policy: NetworkPolicy, options?: { readonly capped?: boolean }): Promise<void>;
+  /**
+   * Collects what the network refuses to its programs, from now on and until it is disposed. If the network is closed, it is answered from
+   * now on: programs that try it are refused at once.
+   */
+  watchRefusals(): Promise<RefusalWatch>;
   /** Below each command's own variables: the template's, the network's, and those that it was made with. */
   environment(): Promise<Readonly<Record<string, string>>>;
   /** What its programs listen on, and the links that were registered. */
@@ -164,7 +177,9 @@ export interface Sandbox extends WorkspaceBase {
   /** The links alone, without asking anybody inside: every request to a port looks here. */
   portLinks(): Promise<readonly PortLink[]>;
   /** Makes a link to one port, or gives the one that is there; kept with the sandbox. */
-  registerPort(port: number, access: PortLink["access"]): Promise<PortLink>;
+  registerPort(port: number, access: PortLink["access"], expiresAt?: Date): Promise<PortLink>;
+  /** Removes the link to one port, for every process and request from now on. Resolves with whether there was one. */
+  removePort(port: number): Promise<boolean>;
   /** Moves the deadline to this time from now. `action` is what happens then. Without it the earlier action stays; at first it is `kill`. */
   extend(timeoutMs: number, action?: DeadlineAction): Promise<void>;
   /**
@@ -184,6 +199,11 @@ export interface Sandbox extends WorkspaceBase {
    * Rejects with `RUNTIME_UNAVAILABLE` while another process starts it.
    */
   kill(): Promise<void>;
+}
+
+export interface RefusalWatch extends Disposable {
+  /** A few lines for a model or a person: the places, the rules that are missing, how to ask for them. Empty if nothing was refused. */
+  tell(): Promise<readonly string[]>;
 }
 
 export interface ListFilter {

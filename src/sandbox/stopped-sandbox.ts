@@ -1,4 +1,6 @@
 import type { LiveSandboxes } from "./live-sandboxes.ts";
+import { isOpenLink } from "../network/ports/port-link.ts";
+import { removeLink } from "./network/port-links.ts";
 import { lockedSandbox } from "./locked-sandbox.ts";
 import type { OwnSandbox } from "./granted-sandbox.ts";
 import { stopped } from "./refusals.ts";
@@ -10,12 +12,14 @@ export function stoppedSandbox(record: SandboxRecord, live: LiveSandboxes): OwnS
   return {
     ...lockedSandbox(refusal),
     id: record.id,
+    inside: record.inside,
     record,
     networkState: async () => (await live.networks.read(record)).state,
     info: () => live.info(record),
     usage: () => Promise.reject(refusal),
     knownOomKills: () => Promise.reject(refusal),
-    portLinks: async () => (await live.networks.read(record)).state.links,
+    portLinks: async () => (await live.networks.read(record)).state.links.filter(isOpenLink),
+    removePort: (port) => removeLink(live.networks, record, port),
     stop: async () => {},
     start: (signal, principal) => live.startAgain(record, signal, principal),
     kill: () => live.deleteStopped(record),

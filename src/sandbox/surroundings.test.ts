@@ -1,17 +1,47 @@
 import { expect, it } from "vitest";
-import type { SandboxInfo } from "./sandbox.ts";
+import { BelljarError } from "../errors.ts";
+import type { Guest, Sandbox, SandboxInfo } from "./sandbox.ts";
 import { findHostHint, introduce, tellSurroundings } from "./surroundings.ts";
 
 const path = "/home/ada/project";
-const sandbox = (info: Partial<SandboxInfo>) => ({ info: async () => info as SandboxInfo });
+const HOME = "/home/user";
+const place = "/workspace";
+const folders = (workspace: string) => ({ home: HOME, workspace, cwd: workspace });
+
+/** A sandbox whose guest has these files alone. */
+function sandbox(given: Partial<SandboxInfo>, files: Readonly<Record<string, string>> = {}): Pick<Sandbox, "info" | "guest" | "inside"> {
+  const info = { inside: folders(given.workspace ? place : HOME), ...given } as SandboxInfo;
+  const find = async (name: unknown): Promise<string> => {
+    const text = files[String(name)];
+    if (text === undefined) throw new BelljarError("FILE_NOT_FOUND", String(name));
+    return text;
+  };
+  const guest = { files: { stat: async (name: unknown) => ({ type: (await find(name)) && "file" }), read: find } };
+  return { info: async () => info, inside: info.inside, guest: guest as unknown as Guest };
+}
 
 it.each([
-  ["copy", `/home/user is a copy of ${path}. Your changes stay here until the person runs \`belljar apply\` in that folder.`],
-  ["ro", `/home/user is ${path} of the host, read-only.`],
-  ["rw", `/home/user is the real folder ${path} of the host. Your changes are made there at once.`],
+  ["copy", `${place} is a copy of ${path} of the host. Your changes stay here until the person runs \`belljar apply\` in that folder.`],
+  ["ro", `${place} is ${path} of the host, read-only.`],
+  ["rw", `${place} is ${path} of the host itself. Your changes are made there at once.`],
 ] as const)("says what a workspace of the mode %s is", async (mode, text) => {
   const lines = await introduce(sandbox({ shortId: "abcdefgh", network: "none", workspace: { path, mode } }));
   expect(lines).toEqual([`Files: ${text}`, "Network: nothing can be reached."]);
+});
+
+it("says that a workspace at its own path is the person's", async () => {
+  const own = { workspace: { path, mode: "ro" }, inside: folders(path), network: "none" } as const;
+  expect((await introduce(sandbox(own)))[0]).toBe(`Files: ${path} is the person's folder of the same path, read-only.`);
+});
+
+it.each([
+  ["a linked worktree", "gitdir: /home/ada/main/.git/worktrees/w\n", true],
+  ["a submodule", "gitdir: ../.git/modules/m\n", true],
+  ["a repository that lies in the workspace", "gitdir: ./real\n", false],
+  ["a file that git does not take", "something else\n", false],
+])("says whether git has a repository in %s", async (_what, text, isElsewhere) => {
+  const one = sandbox({ network: "none", workspace: { path, mode: "copy" } }, { [`${place}/.git`]: text, [`${place}/real`]: "folder" });
+  expect((await introduce(one))[0]?.includes("Git has no repository here")).toBe(isElsewhere);
 });
 
 it("says what the network allows, and no more than twenty rules of it", () => {
@@ -23,13 +53,13 @@ it("says what the network allows, and no more than twenty rules of it", () => {
 });
 
 it("says nothing of a sandbox that does not answer", async () => {
-  expect(await introduce({ info: () => Promise.reject(new Error("silent")) })).toEqual([]);
+  expect(await introduce({ ...sandbox({}), info: () => Promise.reject(new Error("silent")) })).toEqual([]);
 });
 
 const copy = { workspace: { path, mode: "copy" } } as const;
 it.each([
-  ["below the workspace", copy, { path: `${path}/src/a.ts` }, `${path} of the host is /home/user here: use /home/user/src/a.ts`],
-  ["the workspace, as cwd", copy, { command: "ls", cwd: path }, `${path} of the host is /home/user here: use /home/user`],
+  ["below the workspace", copy, { path: `${path}/src/a.ts` }, `${path} of the host is /workspace here: use /workspace/src/a.ts`],
+  ["the workspace, as cwd", copy, { command: "ls", cwd: path }, `${path} of the host is /workspace here: use /workspace`],
   ["elsewhere on the host", copy, { path: "/Users/ada/a" }, `It looks like a path of the host, of which this sandbox has only ${path}, as`],
   ["of a drive", {}, { path: "C:\\Users\\ada" }, "It looks like a path of the host, of which this sandbox has no folder: a person"],
   ["in a list", copy, { paths: ["a", "/home/eve/b"] }, "It looks like a path of the host"],
@@ -37,6 +67,12 @@ it.each([
 ] as const)("advises about a path of the host: %s", async (_where, info, args, hint) => {
   const named = Object.values<string | readonly string[]>(args).flat().join(" ");
   expect(await findHostHint(sandbox(info), args, `No such file: ${named}`)).toContain(hint);
+});
+
+it("says nothing about a path of a workspace that lies at its own", async () => {
+  const own = sandbox({ ...copy, inside: folders(path) });
+  expect(await findHostHint(own, { path: `${path}/a` }, `No such file: ${path}/a`)).toBeUndefined();
+  expect(await findHostHint(own, { path: "/home/ada/b" }, "No such file: /home/ada/b")).toMatch(/has only \/home\/ada\/project$/);
 });
 
 it.each([

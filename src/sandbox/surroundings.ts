@@ -1,30 +1,36 @@
+import { posix } from "node:path";
+import { BelljarError } from "../errors.ts";
 import { INSIDE } from "../protocol/inside.ts";
-import type { Sandbox, SandboxInfo } from "./sandbox.ts";
+import type { Guest, Sandbox, SandboxInfo } from "./sandbox.ts";
 
-type Workspace = NonNullable<SandboxInfo["workspace"]>;
 type Network = SandboxInfo["network"];
 
 const RULES_SHOWN = 20;
+const NO_REPOSITORY =
+  "Git has no repository here: the folder is a linked worktree or a submodule, and its repository lies elsewhere on the host.";
+const GIT_FILE_BYTES = 8_192;
+const LOOK_MS = 2_000;
 /** Where hosts keep their users' files, and no template has any. */
 const HOST_PLACES = /^(?:\/(?:home|Users|Volumes|mnt|media|srv|private)\/|[A-Za-z]:[\\/])/;
-/** What is inside at these places is no path of the host. */
-const INSIDE_PLACES = [INSIDE.userHome, INSIDE.workspace];
+/** A workspace with the folder inside where it lies. */
+export type ShownWorkspace = NonNullable<SandboxInfo["workspace"]> & { readonly place: string };
 
 /** Where the sandbox's files and its network end, a line each. Nothing is told of a network that is not known yet. */
-export function tellSurroundings(workspace: Workspace | undefined, network: Network | undefined): readonly string[] {
+export function tellSurroundings(workspace: ShownWorkspace | undefined, network: Network | undefined): readonly string[] {
   return [tellWorkspace(workspace), ...(network === undefined ? [] : [tellNetwork(network)])];
 }
 
-function tellWorkspace(workspace: Workspace | undefined): string {
+function tellWorkspace(workspace: ShownWorkspace | undefined): string {
   if (!workspace) return "Files: this sandbox has its own files. No folder of the person is here.";
-  const { path, mode } = workspace;
+  const { path, mode, place } = workspace;
+  const folder = path === place ? "the person's folder of the same path" : `${path} of the host`;
   switch (mode) {
     case "copy":
-      return `Files: ${INSIDE.userHome} is a copy of ${path}. Your changes stay here until the person runs \`belljar apply\` in that folder.`;
+      return `Files: ${place} is a copy of ${folder}. Your changes stay here until the person runs \`belljar apply\` in that folder.`;
     case "ro":
-      return `Files: ${INSIDE.userHome} is ${path} of the host, read-only.`;
+      return `Files: ${place} is ${folder}, read-only.`;
     case "rw":
-      return `Files: ${INSIDE.userHome} is the real folder ${path} of the host. Your changes are made there at once.`;
+      return `Files: ${place} is ${folder} itself. Your changes are made there at once.`;
   }
 }
 
@@ -37,22 +43,50 @@ function tellNetwork(network: Network): string {
 }
 
 /** The lines of a sandbox as it is now. Empty if it does not say how it is: the call itself then says why. */
-export async function introduce(sandbox: Pick<Sandbox, "info">): Promise<readonly string[]> {
+export async function introduce(sandbox: Pick<Sandbox, "info" | "guest" | "inside">): Promise<readonly string[]> {
   const info = await sandbox.info().catch(() => undefined);
-  return info ? tellSurroundings(info.workspace, info.network) : [];
+  if (!info) return [];
+  const { workspace, network } = info;
+  const place = info.inside.workspace;
+  if (!workspace) return tellSurroundings(undefined, network);
+  const isGitElsewhere = await leadsElsewhere(sandbox).catch(() => false);
+  const [files = "", ...rest] = tellSurroundings({ ...workspace, place }, network);
+  return [isGitElsewhere ? `${files} ${NO_REPOSITORY}` : files, ...rest];
+}
+
+/** The workspace's `.git` is a file that names a folder, and no such folder is inside. */
+async function leadsElsewhere({ guest, inside }: Pick<Sandbox, "guest" | "inside">): Promise<boolean> {
+  const signal = AbortSignal.timeout(LOOK_MS);
+  const path = posix.join(inside.workspace, ".git");
+  if ((await guest.files.stat(path, { follow: false, signal })).type !== "file") return false;
+  const text = String(await guest.files.read(path, { maxBytes: GIT_FILE_BYTES, signal }));
+  const folder = /^gitdir: (.+)\n?$/.exec(text)?.[1];
+  return folder !== undefined && !(await isThere(guest, posix.resolve(inside.workspace, folder), signal));
+}
+
+async function isThere({ files }: Guest, path: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await files.stat(path, { follow: true, signal });
+    return true;
+  } catch (cause) {
+    if (cause instanceof BelljarError && (cause.code === "FILE_NOT_FOUND" || cause.code === "FILE_NOT_DIRECTORY")) return false;
+    throw cause;
+  }
 }
 
 /** Advice for a path that is not there, if it looks like one of the host. `message` names the path. */
 export async function findHostHint(sandbox: Pick<Sandbox, "info">, args: unknown, message: string): Promise<string | undefined> {
   const path = pathsIn(args).find((one) => message.includes(one));
-  if (path === undefined || INSIDE_PLACES.some((place) => isBelow(path, place))) return undefined;
-  const { workspace, project } = await sandbox.info();
+  if (path === undefined) return undefined;
+  const { workspace, project, inside } = await sandbox.info();
+  const { home, workspace: place } = inside;
+  if ([home, place, INSIDE.workspace].some((folder) => isBelow(path, folder))) return undefined;
   if (workspace && isBelow(path, workspace.path)) {
-    return `${workspace.path} of the host is ${INSIDE.userHome} here: use ${INSIDE.userHome}${path.slice(workspace.path.length)}`;
+    return `${workspace.path} of the host is ${place} here: use ${place}${path.slice(workspace.path.length)}`;
   }
   if (!HOST_PLACES.test(path) && !(project !== undefined && isBelow(path, project))) return undefined;
-  const has = workspace ? `only ${workspace.path}, as ${INSIDE.userHome}` : "no folder: a person shows it one with `--workspace DIR`";
-  return `It looks like a path of the host, of which this sandbox has ${has}`;
+  const shown = workspace && `only ${workspace.path}${place === workspace.path ? "" : `, as ${place}`}`;
+  return `It looks like a path of the host, of which this sandbox has ${shown ?? "no folder: a person shows it one with `--workspace DIR`"}`;
 }
 
 /** A path of the root itself names no folder of a project. */

@@ -6,7 +6,7 @@ export type RunWishes = Pick<SandboxSpec, "deadline" | "deadlineAction"> & Parti
 
 /** What the runtime is asked to start. `required` comes on top of the limits that every run of the sandbox must have. */
 export function toSpec(run: RecordedRun, record: SandboxRecord, { required = [], ...wishes }: RunWishes): SandboxSpec {
-  const { template, limits, ephemeral, workspace, nestedFilters } = record;
+  const { template, limits, ephemeral, workspace, nestedFilters, root } = record;
   return {
     ...run,
     base: { template },
@@ -17,5 +17,6 @@ export function toSpec(run: RecordedRun, record: SandboxRecord, { required = [],
     ...wishes,
     ...(workspace && { workspace }),
     ...(nestedFilters && { nestedFilters }),
+    ...(root === false && { root }),
   };
 }

@@ -32,6 +32,13 @@ export class WorkerPool implements Disposable {
     this.#options = options;
   }
 
+  /** Starts a process for a job that comes soon. */
+  prepare(): void {
+    if (this.#isClosed || this.#idle.length + this.#busy.size > 0) return;
+    this.#idle.push(new WorkerProcess(this.#options));
+    this.#restTimer();
+  }
+
   /** Rejects with the job's error, with `FILE_TOO_LARGE` if the job takes too much time or memory, or with the signal's reason. */
   async run(request: WorkerRequest, { owner, signal }: WorkerCall): Promise<unknown> {
     await this.#enter(owner, signal);

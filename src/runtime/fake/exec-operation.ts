@@ -29,7 +29,7 @@ export function serveExec(sandbox: FakeSandbox, peer: Peer, fields: Fields): voi
 
 function workFolder(sandbox: FakeSandbox, fields: Fields): string {
   const user = fields.text("USER");
-  const path = sandbox.paths.toHost(fields.bytes("CWD") ?? Buffer.from(sandbox.paths.home(user)), user);
+  const path = sandbox.paths.toHost(fields.bytes("CWD") ?? Buffer.from(sandbox.paths.start(user)), user);
   if (!statSync(path).isDirectory()) throw new BelljarError("FILE_NOT_DIRECTORY", "The work folder is no directory");
   return path.toString();
 }

@@ -49,7 +49,7 @@ export class FakeSandbox {
     this.generation = spec.generation;
     this.#run = spec;
     this.#action = spec.deadlineAction ?? "kill";
-    this.paths = new SandboxPaths(spec.folder);
+    this.paths = new SandboxPaths(spec);
     if (spec.generation === 1) this.paths.make(spec.workspace);
     this.services = new Services(this.paths);
     this.ended = new Promise((resolve) => {

@@ -35,6 +35,7 @@ async function serveStat({ sandbox, peer, fields, host, flags }: FileRequest): P
 
 async function serveList({ sandbox, peer, fields, host }: FileRequest): Promise<void> {
   if (!(await stat(host)).isDirectory()) throw new BelljarError("FILE_NOT_DIRECTORY", "Not a directory");
+  const closed = new Set(fields.all("ARG").map((name) => name.toString("latin1")));
   const list = async (folder: Buffer, prefix: Buffer, depth: number): Promise<void> => {
     for (const entry of await readdir(folder, { encoding: "buffer", withFileTypes: true })) {
       const name = entry.name;
@@ -42,7 +43,7 @@ async function serveList({ sandbox, peer, fields, host }: FileRequest): Promise<
       const row = entryFieldsIfPresent(sandbox, join(folder, name), path);
       if (!row) continue;
       await peer.row(FRAME.ENTRY, row);
-      if (depth > 1 && entry.isDirectory()) await list(join(folder, name), path, depth - 1);
+      if (depth > 1 && entry.isDirectory() && !closed.has(name.toString("latin1"))) await list(join(folder, name), path, depth - 1);
       if (peer.isGone) return;
     }
   };

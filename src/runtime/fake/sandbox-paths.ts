@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import type { Workspace } from "../runtime.ts";
+import type { SandboxSpec } from "../runtime.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 
 const HOMES: Record<string, string> = {
@@ -18,18 +18,26 @@ const SLASH = "/";
 export class SandboxPaths {
   readonly root: string;
 
-  constructor(folder: string) {
+  readonly #inside: SandboxSpec["inside"];
+
+  constructor({ folder, inside }: Pick<SandboxSpec, "folder" | "inside">) {
     this.root = join(folder, "root");
+    this.#inside = inside;
   }
 
-  make(workspace: Workspace | undefined): void {
-    for (const path of ["home", "root", "tmp", "run/belljar", "etc", "var/tmp"]) mkdirSync(join(this.root, path), { recursive: true });
-    const home = join(this.root, "home/user");
-    if (workspace?.mode === "rw") symlinkSync(workspace.path, home);
-    else mkdirSync(home);
+  make(workspace: SandboxSpec["workspace"]): void {
+    for (const path of ["home/user", "root", "tmp", "run/belljar", "etc", "var/tmp"]) mkdirSync(join(this.root, path), { recursive: true });
+    const place = join(this.root, this.#inside.workspace);
+    if (place !== this.#at(INSIDE.workspace)) symlinkSync(relative(this.root, place), this.#at(INSIDE.workspace));
+    if (!workspace) return;
+    mkdirSync(dirname(place), { recursive: true });
+    if (workspace.mode === "rw") symlinkSync(workspace.path, place);
     // As a layer shows it: with the times, which Node's own copy rounds.
-    if (workspace && workspace.mode !== "rw") execFileSync("cp", ["-a", `${workspace.path}/.`, home]);
-    symlinkSync("home/user", join(this.root, "workspace"));
+    else execFileSync("cp", ["-aT", workspace.path, place]);
+  }
+
+  #at(path: string): string {
+    return join(this.root, path);
   }
 
   /** Throws `USER_UNKNOWN`. */
@@ -39,12 +47,18 @@ export class SandboxPaths {
     return home;
   }
 
+  /** Where a user's commands start and relative paths begin. Throws `USER_UNKNOWN`. */
+  start(user?: string): string {
+    const { home, cwd } = this.#inside;
+    return cwd === home ? this.home(user) : cwd;
+  }
+
   /** Where a path of the sandbox lies on the host. `..` never leads above the root. */
   toHost(path: Buffer, user?: string): Buffer {
     if (path.length === 0 || path.length > PATH_MAX_BYTES) throw new BelljarError("PATH_INVALID", `A path of ${path.length} bytes`);
     const text = path.toString("latin1");
     const parts: string[] = [];
-    for (const part of (text.startsWith(SLASH) ? text : `${this.home(user)}/${text}`).split(SLASH)) {
+    for (const part of (text.startsWith(SLASH) ? text : `${this.start(user)}/${text}`).split(SLASH)) {
       if (part === "..") parts.pop();
       else if (part !== "" && part !== ".") parts.push(part);
     }

@@ -5,7 +5,7 @@ import { call, collectRows, Rows } from "./call.ts";
 import { fileInfo } from "./file-info.ts";
 import { openFile, readFile } from "./file-read.ts";
 import { writeFile } from "./file-write.ts";
-import type { FileCall, FileInfo, GuestFiles, GuestPath } from "./guest.ts";
+import type { FileCall, FileInfo, GuestFiles, GuestPath, ListDepth } from "./guest.ts";
 import type { Link } from "./link.ts";
 import { watchFiles } from "./watch.ts";
 
@@ -56,15 +56,12 @@ function nanoseconds(date: Date): bigint {
   return BigInt(ms) * 1_000_000n;
 }
 
-async function* listFiles(
-  link: Link,
-  path: GuestPath,
-  options: FileCall & { readonly depth?: number },
-): AsyncGenerator<FileInfo, void, undefined> {
+async function* listFiles(link: Link, path: GuestPath, options: FileCall & ListDepth): AsyncGenerator<FileInfo, void, undefined> {
   const fields = [
     ["PATH", path],
     ["USER", options.user],
     ["DEPTH", options.depth],
+    ...(options.closed ?? []).map((name) => ["ARG", name] as const),
   ] as const;
   const rows = await Rows.open(link, OPERATION.LIST, fields, { row: FRAME.ENTRY, signal: options.signal });
   for await (const row of rows) yield fileInfo(row);

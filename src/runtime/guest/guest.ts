@@ -30,7 +30,7 @@ export interface Guest {
 
 export interface ExecOptions {
   readonly argv: readonly string[];
-  /** Relative paths start at the user's home, which is also the default. */
+  /** Relative paths start at the workspace, or else the user's home, which is also the default. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly user?: string;
@@ -73,8 +73,10 @@ export interface RunOptions extends Omit<ExecOptions, "stdin" | "terminal" | "ch
   readonly input?: string | Uint8Array;
   /** For each of stdout and stderr; default 1 MiB. */
   readonly maxOutputBytes?: number;
-  /** Called with each chunk as it comes, even beyond `maxOutputBytes`. */
-  readonly onOutput?: (stream: "stdout" | "stderr", chunk: Buffer) => void;
+  /** Called with each chunk as it comes, even beyond `maxOutputBytes`. If it returns a promise, the program may have to wait for that. */
+  readonly onOutput?: (stream: "stdout" | "stderr", chunk: Buffer) => unknown;
+  /** Called once the command runs. */
+  readonly onStarted?: (pid: number) => void;
 }
 
 export interface RunResult extends ExecExit {
@@ -83,18 +85,25 @@ export interface RunResult extends ExecExit {
   readonly truncated: boolean;
 }
 
-/** Paths are absolute, or relative to the user's home. A `Buffer` names a path that is not UTF-8. */
+/** Paths are absolute, or relative to the workspace, or else the user's home. A `Buffer` names a path that is not UTF-8. */
 export type GuestPath = string | Buffer;
 export interface FileCall {
   readonly user?: string;
   readonly signal: AbortSignal;
 }
 
+export interface ListDepth {
+  /** With 1 (default) no subfolder is entered. */
+  readonly depth?: number;
+  /** Names of subfolders that are not entered: they alone are listed. */
+  readonly closed?: readonly string[];
+}
+
 export interface GuestFiles {
   /** Describes a symbolic link itself, with `target` and `resolved`. With `follow` it describes the link's destination. */
   stat(path: GuestPath, options: FileCall & { readonly follow?: boolean }): Promise<FileInfo>;
-  /** Yields entries as the guest finds them, in bounded memory for any folder. With `depth` 1 (default) it enters no subfolder. */
-  list(path: GuestPath, options: FileCall & { readonly depth?: number }): AsyncIterable<FileInfo>;
+  /** Yields entries as the guest finds them, in bounded memory for any folder. */
+  list(path: GuestPath, options: FileCall & ListDepth): AsyncIterable<FileInfo>;
   /** The stream must be read or destroyed. */
   open(path: GuestPath, options: FileCall & FileRange): Promise<{ readonly info: FileInfo; readonly content: Readable }>;
   /** Rejects with `FILE_TOO_LARGE` past `maxBytes` (default 16 MiB). */
@@ -209,5 +218,7 @@ export interface GuestUsage {
   readonly memoryBytes: number;
   readonly diskUsedBytes: number;
   readonly diskTotalBytes: number;
+  /** The sandbox can write nothing more, even where a quota below the file system says so. */
+  readonly isDiskFull: boolean;
   readonly uptimeMs: number;
 }

@@ -27,7 +27,10 @@ export interface LinkOptions {
   /** Variables for every exec, which its own variables override. A function is called before each exec. If it rejects, the exec fails. */
   readonly env?: Environment | (() => Environment | Promise<Environment>);
   readonly ended?: Promise<SandboxEnd>;
-  /** Called when a stream broke and `ended` did not tell why. Never rejects. */
+  /**
+   * Called when a stream broke and `ended` did not tell why. If it rejects with a `BelljarError`, as for a caller who is refused now, the
+   * operation fails with that.
+   */
   readonly findEnd?: () => Promise<SandboxEnd | undefined>;
   /** Maximum silence of the other side while it owes an answer. Default: more than an honest guest ever needs. */
   readonly answerMs?: number;
@@ -137,8 +140,12 @@ export class Link implements SandboxLink {
   }
 
   async explain(cause: unknown): Promise<BelljarError> {
-    const end = (await this.#endSoon()) ?? (await this.#findEnd?.());
-    return end ? sandboxEnded(end) : connectionLost(cause);
+    try {
+      const end = (await this.#endSoon()) ?? (await this.#findEnd?.());
+      return end ? sandboxEnded(end) : connectionLost(cause);
+    } catch (refusal) {
+      return refusal instanceof BelljarError ? refusal : connectionLost(cause);
+    }
   }
 
   #endSoon(): Promise<SandboxEnd | undefined> {

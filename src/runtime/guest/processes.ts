@@ -46,6 +46,8 @@ export async function guestUsage(link: Link, signal: AbortSignal): Promise<Guest
     memoryBytes: fields.needNumber("MEMORY"),
     diskUsedBytes: fields.needNumber("DISK_USED"),
     diskTotalBytes: fields.needNumber("DISK_TOTAL"),
+    // A guest that was started by an older version does not say it.
+    isDiskFull: fields.number("DISK_FULL") === 1,
     uptimeMs: fields.needNumber("UPTIME_MS"),
   };
 }

@@ -1,6 +1,6 @@
 import type { BelljarError } from "../../errors.ts";
 import { ReceiveWindow, SendWindow } from "../../protocol/credit.ts";
-import { malformed } from "../../protocol/fields.ts";
+import { Fields, malformed } from "../../protocol/fields.ts";
 import { encodeFrame } from "../../protocol/frames.ts";
 import { FRAME, GUEST_CREDIT_BYTES, HOST_CREDIT_BYTES, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
 import { ByteQueue } from "./byte-queue.ts";
@@ -68,13 +68,16 @@ class Output {
     this.#maxBytes = maxBytes;
   }
 
-  /** Returns the credit to send. */
-  receive(payload: Buffer): number {
+  receive(payload: Buffer): void {
     this.#window.receive(payload.length);
     const room = this.#maxBytes - this.#kept.byteLength;
     if (payload.length > room) this.isTruncated = true;
     if (room > 0) this.#kept.append(payload.subarray(0, room));
-    return this.#window.take(payload.length);
+  }
+
+  /** Returns the credit to send. */
+  take(bytes: number): number {
+    return this.#window.take(bytes);
   }
 
   takeAll(): Buffer {
@@ -89,13 +92,17 @@ class RunSession implements FrameHandler {
   readonly #stderr: Output;
   readonly #onOutput: RunOptions["onOutput"];
   #operation: Operation | undefined;
+  readonly #onStarted: RunOptions["onStarted"];
+  /** Chunks whose taker has not settled. Their credit is held back. */
+  #untaken = 0;
   #settle: { readonly resolve: (result: RunResult) => void; readonly reject: (error: Error) => void } | undefined;
 
-  constructor({ maxOutputBytes = OUTPUT_DEFAULT_BYTES, onOutput }: RunOptions, input: Input) {
+  constructor({ maxOutputBytes = OUTPUT_DEFAULT_BYTES, onOutput, onStarted }: RunOptions, input: Input) {
     this.#input = input;
     this.#stdout = new Output(maxOutputBytes);
     this.#stderr = new Output(maxOutputBytes);
     this.#onOutput = onOutput;
+    this.#onStarted = onStarted;
     this.result = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
@@ -108,6 +115,7 @@ class RunSession implements FrameHandler {
   frame(type: number, channel: number, payload: Buffer): void {
     switch (type) {
       case FRAME.STARTED:
+        return this.#onStarted?.(Fields.parse(payload).needNumber("PID"));
       case FRAME.END:
         return;
       case FRAME.DATA:
@@ -124,9 +132,21 @@ class RunSession implements FrameHandler {
   #receive(channel: number, payload: Buffer): void {
     if (channel !== 1 && channel !== 2) throw malformed(`data on channel ${channel}, which is closed`);
     const output = channel === 1 ? this.#stdout : this.#stderr;
-    const credit = output.receive(payload);
-    this.#operation?.credit(channel, credit);
-    this.#onOutput?.(channel === 1 ? "stdout" : "stderr", payload);
+    output.receive(payload);
+    const taking = this.#onOutput?.(channel === 1 ? "stdout" : "stderr", payload);
+    if (taking instanceof Promise) void this.#creditAfter(taking, channel, payload.length);
+    else this.#operation?.credit(channel, output.take(payload.length));
+  }
+
+  async #creditAfter(taking: Promise<unknown>, channel: number, bytes: number): Promise<void> {
+    this.#untaken += 1;
+    await Promise.allSettled([taking]);
+    this.#untaken -= 1;
+    this.#operation?.credit(channel, (channel === 1 ? this.#stdout : this.#stderr).take(bytes));
+  }
+
+  isOurTurn(): boolean {
+    return this.#untaken > 0;
   }
 
   #send(channel: number, bytes: number): void {

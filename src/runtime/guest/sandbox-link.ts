@@ -13,7 +13,7 @@ export interface SandboxLink {
   onEnd(tell: (end: SandboxEnd) => void): () => void;
   /** Notes that the guest has answered, or that it was silent for too long. */
   heard(isSilent?: boolean): void;
-  /** Finds out why a stream broke: the sandbox has ended, or the connection was lost. */
+  /** Finds out why a stream broke: the sandbox has ended, the caller is refused, or the connection was lost. Never rejects. */
   explain(cause: unknown): Promise<BelljarError>;
   /** Never rejects. Returns false if the state is unknown. */
   isPaused(): Promise<boolean>;

@@ -93,13 +93,32 @@ it("spells a sandbox as the jail reads it", () => {
 });
 
 it.each([
-  ["copy", "KIND=1 TARGET=/home/user NAME=home MODE=493 UID=1000 LOWER=2/work"],
-  ["ro", "KIND=2 TARGET=/home/user PATH=/work IDS=2 FLAGS=0"],
-  ["rw", "KIND=2 TARGET=/home/user PATH=/work IDS=2 FLAGS=1"],
+  ["copy", "KIND=1 TARGET=/work NAME=workspace MODE=493 UID=1000 LOWER=2/work"],
+  ["ro", "KIND=2 TARGET=/work PATH=/work IDS=2 FLAGS=0"],
+  ["rw", "KIND=2 TARGET=/work PATH=/work IDS=2 FLAGS=1"],
 ] as const)("shows a workspace in the mode %s, with its owner", (mode, step) => {
-  const fields = jailFields({ spec: { workspace: { path: "/work", mode } }, workspaceOwner: { uid: 5, gid: 6 } });
-  expect(named("SETUP", fields)).toContain(`SETUP=${step}`);
+  const inside = { ...SPEC.inside, workspace: "/work", cwd: "/work" };
+  const fields = jailFields({ spec: { workspace: { path: "/work", mode }, inside }, workspaceOwner: { uid: 5, gid: 6 } });
+  expect(named("SETUP", fields).slice(-4, -1)).toEqual([
+    "SETUP=KIND=8 TARGET=/work",
+    "SETUP=KIND=9 TARGET=/workspace PATH=/work",
+    `SETUP=${step}`,
+  ]);
   expect(named("WORKSPACE", fields)).toEqual(["WORKSPACE_UID=5", "WORKSPACE_GID=6"]);
+});
+
+it("makes a folder of the link to the workspace where the workspace has no path of its own", () => {
+  const inside = { ...SPEC.inside, workspace: "/workspace", cwd: "/workspace" };
+  const fields = jailFields({ spec: { workspace: { path: "/work", mode: "copy" }, inside } });
+  expect(named("SETUP", fields).slice(-3, -1)).toEqual([
+    "SETUP=KIND=8 TARGET=/workspace",
+    "SETUP=KIND=1 TARGET=/workspace NAME=workspace MODE=493 UID=1000 LOWER=2/work",
+  ]);
+});
+
+it("finds what a sandbox wrote whose record shows the workspace as its home", () => {
+  const fields = jailFields({ spec: { workspace: { path: "/work", mode: "copy" } } });
+  expect(named("SETUP", fields)).toContain("SETUP=KIND=1 TARGET=/home/user NAME=home MODE=493 UID=1000 LOWER=2/work");
 });
 
 it("names each control group with its kind", () => {
@@ -131,6 +150,8 @@ it("bounds what lies in memory, also without a limit", () => {
 it.each([
   [{ spec: { ephemeral: true } }, 1],
   [{ spec: { nestedFilters: true } }, 8],
+  [{ spec: { root: false } }, 64],
+  [{ spec: { root: true } }, 0],
   [{ place: { generation: 2 } }, 16],
   [{ spec: { ephemeral: true, nestedFilters: true }, place: { generation: 3 } }, 25],
 ])("sets the flags of %j", (request, flags) => {

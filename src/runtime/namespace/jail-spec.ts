@@ -1,7 +1,7 @@
 import { encodeFields, type Field } from "../../protocol/fields.ts";
 import { encodeHead } from "../../protocol/head.ts";
 import { OPERATION } from "../../protocol/wire.ts";
-import type { SandboxSpec } from "../runtime.ts";
+import type { Inside, SandboxSpec } from "../runtime.ts";
 import { deadlineFields } from "../guest/keeper-client.ts";
 import { CGROUP_KIND, type CgroupBase } from "./cgroups.ts";
 import { ID_MAP_KIND, type IdMap } from "./id-map.ts";
@@ -9,13 +9,14 @@ import type { Template } from "./template/template.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 
 /** Numbers of `native/jail/jail.h`. */
-const SETUP = { OVERLAY: 1, BIND: 2, PROC: 3, DEVICES: 4, HELD: 5, READ_ONLY: 6, VIEW: 7 } as const;
+const SETUP = { OVERLAY: 1, BIND: 2, PROC: 3, DEVICES: 4, HELD: 5, READ_ONLY: 6, VIEW: 7, FOLDER: 8, LINK: 9 } as const;
 const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
 const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
 const EPHEMERAL = 1;
 const NESTED_FILTERS = 8;
 const HAS_LAYERS = 16;
 const REMOVE_LAYERS = 32;
+const NO_ROOT = 64;
 const CLEAR_FLAGS: Readonly<Record<Keeper, number>> = { unknown: 0, gone: 2, silent: 4 };
 
 /** What is known of the keeper of a folder that is to be cleared: nothing, that it is gone, or that it says nothing and must end. */
@@ -57,6 +58,10 @@ export interface JailRequest {
   readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
 }
 
+function wishFlags({ ephemeral, nestedFilters, root }: SandboxSpec): number {
+  return (ephemeral ? EPHEMERAL : 0) | (nestedFilters ? NESTED_FILTERS : 0) | (root === false ? NO_ROOT : 0);
+}
+
 /** The specification that the jail reads from its standard input. */
 export function encodeJailSpec(request: JailRequest): Buffer {
   const { spec } = request;
@@ -66,7 +71,7 @@ export function encodeJailSpec(request: JailRequest): Buffer {
     ["SLOT", slotOf(spec.id)],
     ["VALUE", request.bootId],
     ...deadlineFields(spec.deadline, spec.deadlineAction),
-    ["FLAGS", (spec.ephemeral ? EPHEMERAL : 0) | (spec.nestedFilters ? NESTED_FILTERS : 0) | layersFlag(request.place)],
+    ["FLAGS", wishFlags(spec) | layersFlag(request.place)],
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
     ...limitFields(request),
@@ -198,8 +203,13 @@ function overlay(target: string, name: string, { layers, owner }: { readonly lay
 function workspaceSteps({ workspace, inside }: SandboxSpec): readonly Step[] {
   if (!workspace) return [];
   const { path, mode } = workspace;
-  if (mode === "copy") return [overlay(inside.workspace, "home", { layers: [lower(IDS.WORKSPACE, path)], owner: INSIDE.userId })];
+  if (mode === "copy")
+    return [
+      ...places(inside),
+      overlay(inside.workspace, layerName(inside), { layers: [lower(IDS.WORKSPACE, path)], owner: INSIDE.userId }),
+    ];
   return [
+    ...places(inside),
     [
       ["KIND", SETUP.BIND],
       ["TARGET", inside.workspace],
@@ -207,5 +217,28 @@ function workspaceSteps({ workspace, inside }: SandboxSpec): readonly Step[] {
       ["IDS", IDS.WORKSPACE],
       ["FLAGS", mode === "rw" ? WRITABLE : 0],
     ],
+  ];
+}
+
+/** Sandboxes of earlier versions have their workspace as their home. */
+function layerName({ home, workspace }: Inside): string {
+  return workspace === home ? "home" : "workspace";
+}
+
+/** The folder that a workspace is mounted on, and what leads to it. */
+function places({ workspace }: Inside): readonly Step[] {
+  const folder: Step = [
+    ["KIND", SETUP.FOLDER],
+    ["TARGET", workspace],
+  ];
+  if (workspace === INSIDE.workspace) return [folder];
+  return [folder, link(INSIDE.workspace, workspace)];
+}
+
+function link(at: string, to: string): Step {
+  return [
+    ["KIND", SETUP.LINK],
+    ["TARGET", at],
+    ["PATH", to],
   ];
 }

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { constants, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { INSIDE } from "../../protocol/inside.ts";
@@ -26,7 +26,7 @@ import { clearFolder } from "./clear-folder.ts";
 import { type ClearRequest, encodeClearSpec, encodeJailSpec, type JailPaths } from "./jail-spec.ts";
 import { claimRunFolder, makeRunFolder, noteStorage, notedStorage, readEnd, runFolder, runName, unwrittenEnd } from "./run-paths.ts";
 import { NamespaceSandbox } from "./running-sandbox.ts";
-import { Spawner } from "./spawner.ts";
+import { Spawner, unavailable } from "./spawner.ts";
 import { openStorage, parseKind, type StorageKind } from "./storage.ts";
 import { openBaseTemplate } from "./template/base-template.ts";
 import type { Template } from "./template/template.ts";
@@ -250,13 +250,18 @@ class NamespaceRuntime implements Runtime {
       throw new BelljarError("NOT_SUPPORTED", "The namespace runtime starts sandboxes from templates alone");
     if (base.template !== DEFAULT_BASE.template)
       throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; there is "${DEFAULT_BASE.template}"`);
-    const { home, kernels, programs, onProgress } = this.#host.options;
-    const given = { ...(kernels && { kernels }), ...(programs && { programs }), ...(onProgress && { onProgress }) };
+    const { home, kernels, binary, onProgress } = this.#host.options;
+    // The native binary has the role of sudo inside.
+    const programs = { ...this.#host.options.programs, sudo: binary };
+    const given = { ...(kernels && { kernels }), programs, ...(onProgress && { onProgress }) };
     const canonical = this.#host.idMap.kind === "slot" ? { canonicalUid: CANONICAL_UID } : {};
-    this.#template ??= openBaseTemplate({ home, ...canonical, ...given }).catch((cause: unknown) => {
-      this.#template = undefined; // the next create tries again
-      throw cause;
-    });
+    this.#template ??= access(binary, constants.X_OK)
+      .catch((cause: unknown) => Promise.reject(unavailable(cause)))
+      .then(() => openBaseTemplate({ home, ...canonical, ...given }))
+      .catch((cause: unknown) => {
+        this.#template = undefined; // the next create tries again
+        throw cause;
+      });
     return this.#template;
   }
 

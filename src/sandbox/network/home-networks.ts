@@ -2,6 +2,7 @@ import { TurnsByKey } from "../../async/turns-by-key.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Egress } from "../../network/egress.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
+import { RefusalLog, type RefusalWindow } from "../../network/refusal-log.ts";
 import type { SecretGuard } from "../../network/secrets/secret-guard.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";
 import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
@@ -22,6 +23,8 @@ export interface HomeNetworksOptions {
   /** The way out, or how to open it when it is first needed; it belongs to the caller. Without one sandboxes made here have the policy `none`. */
   readonly egress?: Egress | (() => Promise<Egress>);
   readonly secrets?: SecretStore;
+  /** What the egress of this process refuses. Default: nothing is known of it. */
+  readonly refusals?: RefusalLog;
   readonly report: (problem: string) => void;
   /** Called after each change that this process makes. */
   readonly changed?: (id: string) => void;
@@ -49,10 +52,12 @@ export class HomeNetworks implements AsyncDisposable {
   readonly #writing = new Map<string, Promise<void>>();
   #watcher: { close(): void } | undefined;
   #discover: ((id: string) => Promise<unknown>) | undefined;
+  readonly #refusals: RefusalLog;
   #isOver = false;
 
   constructor(options: HomeNetworksOptions) {
     this.#options = options;
+    this.#refusals = options.refusals ?? new RefusalLog();
     this.#files = new NetworkFiles(options.home, options.report);
   }
 
@@ -91,8 +96,17 @@ export class HomeNetworks implements AsyncDisposable {
     return network;
   }
 
+  /** Refusals of a sandbox that is served here, from now on. */
+  openRefusals(id: string): RefusalWindow {
+    return this.#refusals.open(id);
+  }
+
   async letGo(network: ServedNetwork): Promise<void> {
-    if (this.#served.get(network.record.id) === network) this.#served.delete(network.record.id);
+    const { id } = network.record;
+    if (this.#served.get(id) === network) {
+      this.#served.delete(id);
+      this.#refusals.forget(id);
+    }
     await network[Symbol.asyncDispose]();
   }
 

@@ -18,6 +18,12 @@ it("is read as it was written", () => {
   expect(parseState(ID, serialiseState(state))).toEqual(state);
 });
 
+it("is not written in a form that cannot be read", () => {
+  const link = createPortLink({ sandbox: ID, port: 80, access: "token" });
+  for (const expiresAt of [new Date(Date.UTC(10_000, 0)), new Date(Number.NaN)])
+    expect(() => serialiseState({ ...made({}), links: [{ ...link, expiresAt }] })).toThrow(expect.objectContaining({ code: "INTERNAL" }));
+});
+
 it("is closed unless a person says otherwise", () => {
   expect(CLOSED_STATE).toEqual({ policy: "none", ceiling: "none", links: [] });
   expect(parseState(ID, "{")).toBeUndefined();

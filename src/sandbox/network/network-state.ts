@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { BelljarError } from "../../errors.ts";
 import { parseJson } from "../../files/parse-json.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
 import type { PortLink } from "../../network/ports/port-link.ts";
@@ -11,6 +12,10 @@ const link = z.object({
   access: z.enum(["token", "public"]),
   token: z.string().min(1).max(128).optional(),
   createdAt: z.iso.datetime().transform((text) => new Date(text)),
+  expiresAt: z.iso
+    .datetime()
+    .transform((text) => new Date(text))
+    .optional(),
 });
 
 const stateSchema = z.object({
@@ -43,9 +48,12 @@ export function firstState(record: SandboxRecord): NetworkState {
 /** What a damaged file counts as: nothing is reached, in or out, until a person sets it again. */
 export const CLOSED_STATE: NetworkState = { policy: "none", ceiling: "none", links: [] };
 
+/** Throws `INTERNAL` for a state that `parseState` would refuse: such a file would close the network and lose all links. */
 export function serialiseState(state: NetworkState): string {
   const links = state.links.map(({ sandbox: _sandbox, ...rest }) => rest);
-  return JSON.stringify({ version: 1, ...state, links });
+  const text = JSON.stringify({ version: 1, ...state, links });
+  if (parseState("", text)) return text;
+  throw new BelljarError("INTERNAL", "The new state of a sandbox's network could not be read again, so the old one stays");
 }
 
 /** Undefined when the text is no state. */

@@ -27,6 +27,7 @@ export interface ServedNetworkOptions {
  *                               ^                                    |
  *                               +------ policy none, or failed ------+
  *
+ * After `answerClosed` the policy none is served too: programs are refused in words.
  * `apply` brings each later state; an older one changes nothing. While the service is serving, a changed state updates it in place.
  * After a failure the next command tries again. Steps run one at a time, so that two states never start two services.
  */
@@ -40,6 +41,7 @@ export class ServedNetwork implements AsyncDisposable {
   /** The last step towards the latest state; none rejects. */
   #following: Promise<unknown> = Promise.resolve();
   #told: string | undefined;
+  #answersClosed = false;
   #isOver = false;
 
   constructor(options: ServedNetworkOptions) {
@@ -70,11 +72,23 @@ export class ServedNetwork implements AsyncDisposable {
   /** What commands need to reach the network; resolves once it can be reached, or cannot be served here. */
   async environment(): Promise<Readonly<Record<string, string>>> {
     const { policy, authority } = await this.state();
-    if (policy === "none") return {};
+    if (policy === "none" && !this.#answersClosed) return {};
     await (this.#service ? this.#following : this.#follow());
     // A failure is reported once, and must not keep a person from ending the program that causes it.
     await this.#service?.ready.catch(() => undefined);
+    if (policy === "none" && !this.#service) return {};
     return { ...PROXY_ENVIRONMENT, ...(authority && (await loadTrust())) };
+  }
+
+  /** From now on a closed network says so: programs that try it are told at once, and their refusals are recorded. Never rejects. */
+  async answerClosed(): Promise<void> {
+    this.#answersClosed = true;
+    const kept = await this.#loaded.then(
+      () => this.#kept,
+      () => undefined,
+    );
+    if (kept?.state.policy === "none" && !this.#service) await this.#follow();
+    await this.#service?.ready.catch(() => undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -91,10 +105,15 @@ export class ServedNetwork implements AsyncDisposable {
     const { egress: open, record, guest } = this.#options;
     const state = this.#kept?.state;
     if (!state || !open) return;
-    if (state.policy === "none") return this.#stop();
+    if (state.policy === "none" && !this.#answersClosed) return this.#stop();
     const [egress, guard] = await Promise.all([open(), this.#guardOf(state)]);
     const { policy, inside } = state;
-    const served = { policy, ...(inside !== undefined && { inside }), ...(guard && { guard }) };
+    const served = {
+      policy,
+      ...(this.#answersClosed && { answersClosed: true }),
+      ...(inside !== undefined && { inside }),
+      ...(guard && { guard }),
+    };
     if (this.#isOver) return;
     if (this.#service) return this.#service.update(served);
     const service = egress.serve({ id: record.id, owner: record.owner, guest }, served);
@@ -122,6 +141,7 @@ export class ServedNetwork implements AsyncDisposable {
   /** The same failure is told once. */
   #tell(cause: unknown): void {
     if (cause instanceof BelljarError && (cause.code === "SANDBOX_ENDED" || cause.code === "CANCELLED")) return;
+    if (this.#kept?.state.policy === "none") return;
     const problem = `Sandbox ${this.#options.record.id} has no network now: ${cause instanceof Error ? cause.message : String(cause)}`;
     if (this.#told !== problem) this.#options.report(problem);
     this.#told = problem;

@@ -50,11 +50,14 @@ export const portLinkSchema = schemaOf<PortLink>()({
   access: z.enum(["token", "public"]),
   token: z.string().optional(),
   createdAt: dateField,
+  expiresAt: dateField.optional().describe("From then on it gives access to nobody. Absent: it does until it is removed"),
 });
 
 const listeningPort = schemaOf<ListeningPort>()({ port: z.number(), address: z.string(), uid: z.number() });
 
 export const portsSchema = z.object({ listening: z.array(listeningPort).readonly(), links: z.array(portLinkSchema).readonly() });
+
+export const removedSchema = z.object({ removed: z.boolean().describe("Whether there was one") });
 
 const whole = z.codec(z.string().regex(/^-?[0-9]{1,20}$/), z.bigint(), { decode: (text) => BigInt(text), encode: String });
 const bytes = z.codec(z.base64(), z.instanceof(Buffer), {
@@ -83,6 +86,10 @@ export const workspaceBaseSchema = schemaOf<BaseAnswer>()({
 export const workspaceTextSchema = z.object({ text: bytes.optional().describe("base64. Absent where none was kept") });
 
 export const environmentSchema = z.object({ env: textsSchema });
+
+export const refusalsSchema = z.object({
+  lines: z.array(z.string()).readonly().describe("In words: the places, the rules that are missing, how to ask for them"),
+});
 
 /** One page of a list. */
 export const sandboxPageSchema = z.object({

@@ -22,6 +22,11 @@ const workspace = z.strictObject({
 /** What a create may say. A field that is not known is refused: a wish that is not understood must not be left out in silence. */
 export const createOptionsSchema = z.strictObject({
   runtime: z.string().min(1).max(40).optional().describe("One of those that the configuration offers. Default: the configuration's"),
+  name: z
+    .string()
+    .max(63)
+    .optional()
+    .describe("A name, which stands for its id wherever that is asked. No two sandboxes of an owner that live may have the same"),
   template: z.string().min(1).max(128).optional().describe("Default `base`"),
   limits: limits.optional().describe("What the caller names is required, unless `bestEffort`. The rest comes from the configuration"),
   bestEffort: z.boolean().optional().describe("Create it also when a named limit cannot be enforced"),
@@ -44,6 +49,12 @@ export const createOptionsSchema = z.strictObject({
   env: variablesSchema.optional().describe("Added to the environment of every command"),
   timeoutMs: positive.optional().describe("Lifetime unless it is extended, in milliseconds"),
   ephemeral: z.boolean().optional().describe("It ends with the process that made it"),
+  root: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether commands may run as root in it, by `user` or by `sudo`. Default: the configuration's, which is true; where that is false, true is refused",
+    ),
   nestedFilters: z
     .boolean()
     .optional()

@@ -8,6 +8,7 @@ export const SANDBOX_STATES = ["running", "paused", "unresponsive", "stopped", "
 /** What a sandbox was made with, which its record and every answer about it hold alike. A field that is added here is in all of them. */
 export const madeFields = {
   id: z.string().regex(/^[a-z0-9]{20}$/),
+  name: z.string().optional().describe("What its maker calls it. No two sandboxes of an owner that live have the same"),
   owner: z.string().min(1).describe("Id of the principal that it belongs to"),
   runtime: z.string().min(1).describe("Runtime that made it"),
   template: z.string().min(1),
@@ -16,6 +17,7 @@ export const madeFields = {
   secrets: secretUsesSchema.optional().describe("Secrets that it uses, by the name of the variable, without their values"),
   workspace: workspaceSchema.optional(),
   nestedFilters: z.boolean().optional().describe("Whether its programs may install seccomp filters of their own. Absent: no"),
+  root: z.boolean().optional().describe("false: no command runs as root in it, and `sudo` is refused. Absent: true"),
   metadata: textsSchema.describe("Labels"),
   project: z.string().optional().describe("Folder of the host for whose work it was made"),
   defaultName: z.string().optional().describe("Name of the default sandbox that it is"),
@@ -35,6 +37,13 @@ export const sandboxSchema = z.object({
   deadline: dateField.optional().describe("When it ends unless it is extended"),
   endedAt: dateField.optional().describe("When it ended or was stopped"),
   endReason: endReason.optional().describe("Why it ended or was stopped"),
+  inside: z
+    .object({
+      home: z.string().min(1).describe("The home of its user"),
+      workspace: z.string().min(1).describe("Where it sees its workspace. Without one, its home"),
+      cwd: z.string().min(1).describe("Where commands start and relative paths begin"),
+    })
+    .describe("Folders inside"),
   unenforced: z.array(limitName).readonly().describe("Limits that this host does not enforce"),
   network: networkPolicySchema.describe("What it may reach"),
   networkCeiling: networkPolicySchema.optional().describe("The most that a tool may give it. Absent: the same as `network`"),

@@ -12,14 +12,14 @@ import { stageChanges } from "./apply/stage-changes.ts";
 import type { StagedFile } from "./apply/stage-changes.ts";
 import { takeSteps } from "./apply/take-steps.ts";
 import { recoverApply, undo } from "./apply/undo-apply.ts";
-import type { HostEntry } from "./entry.ts";
+import type { Entry, HostEntry } from "./entry.ts";
 import { fromKey, showPath } from "./entry.ts";
 import { HostFolder } from "./host-folder.ts";
 import { leadsOutside } from "./link-target.ts";
 import { createSandboxId } from "../sandbox-id.ts";
 import { openStaging } from "./staging.ts";
 import { isUntouched } from "./stamp.ts";
-import type { WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
+import type { ChosenPart, WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 
 const MAX_NAMED = 20;
 
@@ -83,10 +83,10 @@ async function plan({ diff }: Apply, staged: Staged, staging: string): Promise<A
     staging,
     writer: (await markProcess()) ?? "",
     steps: planSteps(diff.changes, staged),
-    outcomes: diff.changes.map(({ key, host, merged, isForced }) => ({
+    outcomes: diff.changes.map(({ key, host, merged, isForced, part }) => ({
       key,
       ...(host && { before: host }),
-      isPlain: !merged && !isForced,
+      isPlain: !isForced && (part ? !part.isMerged : !merged),
     })),
     isComplete: false,
   };
@@ -131,6 +131,7 @@ async function withAfter(folder: HostFolder, outcome: Outcome): Promise<Outcome>
 function noteOutcome({ key, after }: Outcome, change: WorkspaceChange | undefined, file: StagedFile | undefined): readonly AppliedEntry[] {
   if (!change) return [];
   const guest = change.unmerged ?? change.guest;
+  if (change.part && guest) return [notePart(key, change.part, { guest, after })];
   return [
     {
       key,
@@ -140,6 +141,21 @@ function noteOutcome({ key, after }: Outcome, change: WorkspaceChange | undefine
       isDiverged: change.merged !== undefined,
     },
   ];
+}
+
+/** The sandbox's own file is another one than its base, which lies nowhere: so it has no time. */
+function notePart(
+  key: string,
+  { base, isMerged }: ChosenPart,
+  { guest, after }: { readonly guest: Entry; readonly after: HostEntry | undefined },
+): AppliedEntry {
+  return {
+    key,
+    guest: { ...guest, mode: after?.mode ?? guest.mode, size: base?.length ?? guest.size, mtimeNs: 0n },
+    ...(after && { host: after }),
+    ...(base && { text: base }),
+    isDiverged: isMerged || !base,
+  };
 }
 
 function noteSettled({ key, guest }: WorkspaceChange): AppliedEntry {

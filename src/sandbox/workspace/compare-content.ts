@@ -3,13 +3,10 @@ import type { Readable } from "node:stream";
 import type { Sandbox } from "../sandbox.ts";
 import { fromKey } from "./entry.ts";
 import type { HostFolder } from "./host-folder.ts";
-import { INSIDE } from "../../protocol/inside.ts";
-
-const HOME = Buffer.from(`${INSIDE.userHome}/`);
 
 /** Where a workspace's entry lies inside. */
-export function insidePath(key: string): Buffer {
-  return Buffer.concat([HOME, fromKey(key)]);
+export function insidePath({ inside }: Pick<Sandbox, "inside">, key: string): Buffer {
+  return Buffer.concat([Buffer.from(`${inside.workspace}/`), fromKey(key)]);
 }
 
 /** SHA-256 of at most `limit` bytes, in constant memory. */
@@ -18,7 +15,7 @@ export async function hashGuestFile(
   key: string,
   { limit, signal }: { readonly limit: number; readonly signal: AbortSignal },
 ): Promise<string> {
-  const { content } = await sandbox.guest.files.open(insidePath(key), { limit, signal });
+  const { content } = await sandbox.guest.files.open(insidePath(sandbox, key), { limit, signal });
   return hash(content, limit);
 }
 

@@ -1,6 +1,7 @@
 import { open, realpath, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Stats } from "node:fs";
+import { Readable } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf, fileError } from "../../files/file-error.ts";
 import { mapLimit } from "../../async/map-limit.ts";
@@ -79,7 +80,8 @@ type FileSource = { readonly mode: number } & ({ readonly from: string } | { rea
 async function copyFile({ sandbox, options, to }: FileCopy, source: FileSource): Promise<void> {
   const file = await ("key" in source ? source.from.openFile(fromKey(source.key)) : open(source.from, "r"));
   try {
-    await sandbox.guest.files.write(to, file.createReadStream({ autoClose: false }), {
+    const content = file.createReadStream({ autoClose: false });
+    await sandbox.guest.files.write(to, options.onBytes ? counted(content, options.onBytes) : content, {
       ...call(options),
       mode: source.mode,
       parents: true,
@@ -87,6 +89,16 @@ async function copyFile({ sandbox, options, to }: FileCopy, source: FileSource):
   } finally {
     await file.close();
   }
+}
+
+function counted(content: Readable, onBytes: (count: number) => void): Readable {
+  const count = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of content as AsyncIterable<Buffer>) {
+      onBytes(chunk.length);
+      yield chunk;
+    }
+  };
+  return Readable.from(count(), { objectMode: false });
 }
 
 async function copyLink({ sandbox, options }: FileCopy, to: Buffer, target: Buffer): Promise<void> {

@@ -110,7 +110,7 @@ async function copyFile({ sandbox, options, folder, staging }: FolderCopy, { fro
   const file = await folder.createFile(staged);
   try {
     const { content } = await sandbox.guest.files.open(from, { signal, ...(user !== undefined && { user }) });
-    await copyContent(content, file, Math.max(info.size, LEAST_LIMIT));
+    await copyContent(content, file, Math.max(info.size, LEAST_LIMIT), options.onBytes);
   } finally {
     await file.close();
   }

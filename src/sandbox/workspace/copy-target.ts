@@ -6,6 +6,8 @@ export interface CopyOptions {
   /** Whose rights count in the sandbox. */
   readonly user?: string;
   readonly signal: AbortSignal;
+  /** Called with the size of each part of a file's content that was carried. */
+  readonly onBytes?: (count: number) => void;
 }
 
 export interface CopyResult {

@@ -2,7 +2,6 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import { INSIDE } from "../../protocol/inside.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { hostGit } from "./host-git.ts";
 
@@ -119,7 +118,7 @@ async function insideGit({ sandbox, signal }: Repository, args: readonly string[
   try {
     const { exitCode, stdout, truncated } = await sandbox.guest.run({
       argv,
-      cwd: INSIDE.userHome,
+      cwd: sandbox.inside.workspace,
       maxOutputBytes,
       timeoutMs: TIMEOUT_MS,
       signal,

@@ -1,7 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
 import type { Sandbox } from "../sandbox.ts";
-import { assertRelativePath, parentKey, showPath, toKey } from "./entry.ts";
+import { assertRelativePath, fromKey, parentKey, showPath, toKey } from "./entry.ts";
 
 /** Of all paths together: half a million of the longest ones would fill this process's memory. */
 const MAX_NAMES_BYTES = 64 * 1024 * 1024;
@@ -15,34 +15,68 @@ export interface GuestTreeOptions {
 }
 
 /**
- * All that lies below a folder of a sandbox. The guest is not trusted: paths are relative, stand once,
- * and lie in a folder that the guest has named as one; else `PATH_INVALID`. Past `maxEntries` it is `FILE_TOO_LARGE`.
+ * What lies below a folder of a sandbox, by key. The guest is not trusted: paths are relative, stand once, and lie in a folder that the
+ * guest has named as one; else `PATH_INVALID`. Past `maxEntries` it is `FILE_TOO_LARGE`, whatever was listed in how many parts.
  */
+export class GuestTree {
+  readonly #sandbox: Sandbox;
+  readonly #options: GuestTreeOptions;
+  readonly #entries = new Map<string, FileInfo>();
+  #namesBytes = 0;
+
+  constructor(sandbox: Sandbox, options: GuestTreeOptions) {
+    this.#sandbox = sandbox;
+    this.#options = options;
+  }
+
+  get entries(): ReadonlyMap<string, FileInfo> {
+    return this.#entries;
+  }
+
+  /** Adds what lies in a folder whose key this is, and gives it back. Folders of the `closed` names are added without what lies in them. */
+  async add(path: string | Buffer, above: string, closed: readonly string[] = []): Promise<ReadonlyMap<string, FileInfo>> {
+    const { signal, user } = this.#options;
+    const added = new Map<string, FileInfo>();
+    const call = { signal, depth: ALL_DEPTHS, closed, ...(user !== undefined && { user }) };
+    for await (const info of this.#sandbox.guest.files.list(path, call)) {
+      const below = above === "" ? info : underneath(above, info);
+      assertRelativePath(below.rawPath);
+      this.#note(toKey(below.rawPath), below);
+      added.set(toKey(below.rawPath), below);
+    }
+    assertFoldersAbove(this.#entries, added);
+    return added;
+  }
+
+  #note(key: string, info: FileInfo): void {
+    if (this.#entries.has(key)) throw new BelljarError("PATH_INVALID", `The sandbox names ${showPath(info.rawPath)} twice`);
+    this.#entries.set(key, info);
+    this.#namesBytes += info.rawPath.length;
+    if (this.#namesBytes > MAX_NAMES_BYTES)
+      throw new BelljarError("FILE_TOO_LARGE", "The paths in the sandbox's folder are too long, all together, to take it out");
+    if (this.#entries.size > this.#options.maxEntries)
+      throw new BelljarError(
+        "FILE_TOO_LARGE",
+        `The sandbox's folder holds more than ${this.#options.maxEntries} entries: too many to take out`,
+      );
+  }
+}
+
+/** All that lies below a folder of a sandbox. */
 export async function readGuestTree(
   sandbox: Sandbox,
   path: string | Buffer,
   options: GuestTreeOptions,
 ): Promise<ReadonlyMap<string, FileInfo>> {
-  const { signal, user, maxEntries } = options;
-  const tree = new Map<string, FileInfo>();
-  let namesBytes = 0;
-  for await (const info of sandbox.guest.files.list(path, { signal, depth: ALL_DEPTHS, ...(user !== undefined && { user }) })) {
-    assertRelativePath(info.rawPath);
-    const key = toKey(info.rawPath);
-    if (tree.has(key)) throw new BelljarError("PATH_INVALID", `The sandbox names ${showPath(info.rawPath)} twice`);
-    tree.set(key, info);
-    namesBytes += info.rawPath.length;
-    if (namesBytes > MAX_NAMES_BYTES)
-      throw new BelljarError("FILE_TOO_LARGE", "The paths in the sandbox's folder are too long, all together, to take it out");
-    if (tree.size > maxEntries)
-      throw new BelljarError("FILE_TOO_LARGE", `The sandbox's folder holds more than ${maxEntries} entries: too many to take out`);
-  }
-  assertFoldersAbove(tree);
-  return tree;
+  return new GuestTree(sandbox, options).add(path, "");
 }
 
-function assertFoldersAbove(tree: ReadonlyMap<string, FileInfo>): void {
-  for (const [key, { rawPath }] of tree) {
+function underneath(above: string, info: FileInfo): FileInfo {
+  return { ...info, rawPath: Buffer.concat([fromKey(`${above}/`), info.rawPath]) };
+}
+
+function assertFoldersAbove(tree: ReadonlyMap<string, FileInfo>, added: ReadonlyMap<string, FileInfo>): void {
+  for (const [key, { rawPath }] of added) {
     const parent = parentKey(key);
     if (parent === "" || tree.get(parent)?.type === "directory") continue;
     throw new BelljarError("PATH_INVALID", `The sandbox names ${showPath(rawPath)}, but what lies above it is not a folder`);

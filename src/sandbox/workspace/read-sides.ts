@@ -25,7 +25,7 @@ export async function readHostFile({ folder }: Sides, { key, host }: Pick<Worksp
 export async function readGuestFile({ sandbox, signal }: Sides, change: WorkspaceChange): Promise<Buffer> {
   const guest = change.unmerged ?? change.guest;
   if (guest?.type !== "file") return NOTHING;
-  const content = await sandbox.guest.files.read(insidePath(change.key), { limit: guest.size, maxBytes: guest.size, signal });
+  const content = await sandbox.guest.files.read(insidePath(sandbox, change.key), { limit: guest.size, maxBytes: guest.size, signal });
   if (content.length === guest.size) return content;
   throw changesInside(change);
 }

@@ -8,6 +8,8 @@ export interface Selection {
   isAsked(key: string): boolean;
   /** By its own path or that of a folder that holds it, never by a pattern. */
   isNamed(key: string): boolean;
+  /** Whether it is named, or something that lies in it. */
+  leadsInto(key: string): boolean;
 }
 
 /**
@@ -21,6 +23,7 @@ export function selectPaths(paths: readonly string[]): Selection {
   const holds = (path: string, key: string): boolean => path === "" || key === path || key.startsWith(`${path}/`);
   return {
     isAsked: (key) => paths.length === 0 || plain.some((path) => holds(path, key)) || patterns.some((pattern) => pattern.test(key)),
+    leadsInto: (key) => plain.some((path) => path !== "" && (holds(path, key) || holds(key, path))),
     isNamed: (key) => plain.some((path) => path !== "" && holds(path, key)),
   };
 }

@@ -17,6 +17,8 @@ export interface WalkOptions {
   readonly maxEntries: number;
   /** An entry that is left out, with all that lies below it. */
   readonly skip?: (key: string, entry: HostEntry) => boolean;
+  /** A folder that is not entered. */
+  readonly isClosed?: (key: string) => boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -40,7 +42,7 @@ export async function walkHostFolder(root: number, options: WalkOptions & { read
     for (const [key, entry] of children(walk, folder)) {
       if (walk.skip?.(key, entry)) continue;
       entries.set(key, entry);
-      if (entry.type === "directory") folders.push(key);
+      if (entry.type === "directory" && !walk.isClosed?.(key)) folders.push(key);
     }
     if (entries.size > walk.maxEntries)
       throw new BelljarError("FILE_TOO_LARGE", `${walk.path} holds more than ${walk.maxEntries} entries: too many to compare`);

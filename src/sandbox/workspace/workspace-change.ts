@@ -61,6 +61,15 @@ interface ChangeText {
   readonly isForced?: boolean;
   /** The sandbox's entry where `guest` was merged. */
   readonly unmerged?: Entry;
+  /** Somebody chose some of its lines: `merged` has those alone. */
+  readonly part?: ChosenPart;
+}
+
+export interface ChosenPart {
+  /** The text from which both sides' changes count afterwards. Undefined: nobody knows it. */
+  readonly base: Buffer | undefined;
+  /** The host had changes of its own. */
+  readonly isMerged: boolean;
 }
 
 /** A file that the sandbox's user may not read is named, and the rest goes on. */

@@ -9,19 +9,18 @@ import type { Entry, HostEntry } from "./entry.ts";
 import { fromGuest, fromKey, parentKey, showPath } from "./entry.ts";
 import { countCommits } from "./git-commits.ts";
 import { isGitStore, isInGit } from "./git-name.ts";
-import { readGuestTree } from "./guest-tree.ts";
 import { holdBack } from "./hold-back.ts";
 import { HostFolder } from "./host-folder.ts";
 import { findIgnored } from "./ignored.ts";
 import { judgeChanges } from "./judge-changes.ts";
 import { selectPaths } from "./select-paths.ts";
 import type { Selection } from "./select-paths.ts";
+import { walkSides } from "./walk-sides.ts";
+import type { WalkedSides } from "./walk-sides.ts";
 import type { SkippedEntry, WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
 import { orUnreadable } from "./workspace-change.ts";
 import { addPatches } from "./workspace-patches.ts";
-import { INSIDE } from "../../protocol/inside.ts";
 
-const MAX_ENTRIES = 500_000;
 const PARALLEL = 4;
 
 export interface DiffOptions {
@@ -33,6 +32,8 @@ export interface DiffOptions {
   readonly paths?: readonly string[];
   /** Also what git of the host ignores. */
   readonly ignored?: boolean;
+  /** Without the texts of what changed, for who shows paths alone. What is applied then was not seen. */
+  readonly isPathsOnly?: boolean;
   /** Decides all conflicts: for the sandbox's side or for the host's. */
   readonly prefer?: "theirs" | "ours" | undefined;
 }
@@ -75,6 +76,8 @@ interface Comparison extends DiffOptions {
   readonly startedNs: bigint;
 }
 
+type Compared = Omit<WorkspaceDiff, "sandboxId" | "hostPath" | "commits">;
+
 interface Pair {
   readonly key: string;
   readonly guest?: Entry;
@@ -82,39 +85,48 @@ interface Pair {
 }
 
 async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
+  const { sandbox, folder } = comparison;
+  const sides = await walkSides(comparison);
+  const repositories = [sides.host.get(".git"), sides.guest.get(".git")];
+  const [judged, commits] = await Promise.all([compareSides(comparison, sides), countMade(comparison, repositories)]);
+  return { sandboxId: sandbox.id, hostPath: folder.root, ...judged, commits };
+}
+
+async function compareSides(comparison: Comparison, { host, guest, closed }: WalkedSides): Promise<Compared> {
   const { sandbox, folder, home, signal } = comparison;
-  const [host, guest] = await Promise.all([
-    folder.walk({ maxEntries: MAX_ENTRIES, signal }),
-    readGuestTree(sandbox, INSIDE.userHome, { signal, maxEntries: MAX_ENTRIES }),
-  ]);
   const pairs = pairUp(host, guest).filter(({ key }) => isCompared(comparison, key));
   const compared = await mapLimit(pairs, PARALLEL, (pair) => orUnreadable(pair.key, () => comparePair(comparison, pair)));
   const changes = compared.flatMap((change) => (change && "kind" in change ? [change] : []));
   const { removed, unreadable } = await confirmRemoved(comparison, changes);
   const real = changes.filter((change) => change.kind !== "removed" || removed.has(change.key));
   const ignored = comparison.ignored ? new Set<string>() : await findIgnored(folder.root, real, signal);
-  const wanted = real.filter(({ key }) => !ignored.has(key) || comparison.selection.isNamed(key));
+  const wanted = real.filter(({ key }) => (!ignored.has(key) && !closed.ignored.has(key)) || comparison.selection.isNamed(key));
   const applied = await openAppliedFolder(home, folder.root).applied(sandbox.id);
   const { conflicts, settled, ...judged } = await judgeChanges({ ...comparison, base: sandbox, applied, host }, wanted);
   const { free, held } = await holdBack(comparison, judged.changes);
   const named = [...held, ...conflicts];
-  const shown = await addPatches(comparison, [...free, ...named.map(({ change }) => change)]);
+  const found = [...free, ...named.map(({ change }) => change)];
+  const shown = comparison.isPathsOnly ? found : await addPatches(comparison, found);
   const patched = new Map(shown.flatMap((change) => ("kind" in change ? [[change.key, change] as const] : [])));
   const withPatch = <Named extends { readonly change: WorkspaceChange }>(one: Named): Named => ({
     ...one,
     change: patched.get(one.change.key) ?? one.change,
   });
   return {
-    sandboxId: sandbox.id,
-    hostPath: folder.root,
     changes: free.flatMap(({ key }) => patched.get(key) ?? []),
     conflicts: conflicts.map(withPatch),
     held: held.map(withPatch),
     settled,
-    ignored: real.length - wanted.length,
-    commits: await countMade(comparison, [host.get(".git"), guest.get(".git")]),
+    ignored: real.length - wanted.length + countTouched({ host, guest, closed }),
     skipped: [...unusable(guest), ...[...compared, ...shown].filter(isSkipped), ...unreadable],
   };
+}
+
+/** Ignored folders of both sides in which something came or went at the top. What lies deeper nobody looks at. */
+function countTouched({ host, guest, closed }: WalkedSides): number {
+  const isTouched = (one: HostEntry | undefined, other: FileInfo | undefined): boolean =>
+    one?.type === "directory" && other?.type === "directory" && one.mtimeNs !== other.mtimeNs && one.mode === (other.mode & 0o777);
+  return [...closed.ignored].filter((key) => isTouched(host.get(key), guest.get(key))).length;
 }
 
 /** Nobody who names paths asks for commits. */
@@ -216,7 +228,7 @@ async function confirmRemoved(
 
 async function isMissing({ sandbox, signal }: Comparison, key: string): Promise<boolean> {
   try {
-    await sandbox.guest.files.stat(insidePath(key), { follow: false, signal });
+    await sandbox.guest.files.stat(insidePath(sandbox, key), { follow: false, signal });
     return false;
   } catch (cause) {
     if (!(cause instanceof BelljarError)) throw cause;

@@ -22,7 +22,7 @@ async function patchesOf(failure: Error) {
   const host = await folder.stat(Buffer.from("a"));
   if (!host) throw new TypeError("The file is there");
   const sandbox = await createOneSandbox(() => Promise.reject(new TypeError("Nobody connects here"))).get(LOCAL, "a1b2c3d4");
-  const texts = { run: () => Promise.reject(failure), [Symbol.dispose]: () => undefined };
+  const texts = { prepare: () => undefined, run: () => Promise.reject(failure), [Symbol.dispose]: () => undefined };
   const change = { kind: "removed", path: "a", key: toKey(Buffer.from("a")), host } as const;
   return addPatches({ sandbox, folder, texts, signal: new AbortController().signal }, [change]);
 }

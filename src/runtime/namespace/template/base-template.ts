@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { BelljarError } from "../../../errors.ts";
 import { absentIs } from "./copy-rows.ts";
+import { EXTRA_CERTIFICATES, findExtraCertificates } from "./extra-certificates.ts";
 import { fingerprintHost } from "./fingerprint.ts";
 import { findHidden } from "./hidden-usr.ts";
 import type { LayerWriter } from "./layer.ts";
@@ -21,6 +22,8 @@ const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
  * what root has written; pip keeps away from a cache of somebody else by itself.
  */
 const CACHES = { NPM_CONFIG_CACHE: "/var/cache/${USER}/npm", PIP_CACHE_DIR: "/var/cache/user/pip" };
+/** Stands where programs expect it, in the place of the host's, which could do nothing inside. */
+const SUDO = "sudo";
 const BUILDING = ".building-";
 const ABANDONED_AFTER_MS = 3_600_000;
 
@@ -56,7 +59,10 @@ export async function openBaseTemplate(options: BaseTemplateOptions): Promise<Te
     fingerprint,
     rootLayers: [join(folder, "root")],
     usrLayers: [join(folder, "usr"), join(hostRoot, "usr")],
-    env: baseEnvironment(nodePath),
+    env: {
+      ...baseEnvironment(nodePath),
+      ...(existsSync(join(folder, "root", EXTRA_CERTIFICATES)) && { NODE_EXTRA_CA_CERTS: `/${EXTRA_CERTIFICATES}` }),
+    },
     binds: nodeBinds(nodePath),
     user: "user",
   };
@@ -109,7 +115,13 @@ async function buildLayers(building: string, hostRoot: string, options: BaseTemp
   const hidden = findHidden(usr, options.signal ?? new AbortController().signal);
   const results = await Promise.allSettled([hidden, buildRoot(join(building, "root"), hostRoot, options)]);
   for (const result of results) if (result.status === "rejected") throw result.reason;
-  await buildUsrLayer(await createLayer(join(building, "usr"), options.canonicalUid), usr, await hidden);
+  const links: Record<string, string> = options.programs?.[SUDO] === undefined ? {} : { [`bin/${SUDO}`]: join(INSIDE.executables, SUDO) };
+  await buildUsrLayer(await createLayer(join(building, "usr"), options.canonicalUid), {
+    usr,
+    hidden: await hidden,
+    links,
+    ownsFolders: options.canonicalUid === undefined,
+  });
   await writeFile(join(building, "template.json"), `${JSON.stringify({ name: "base", hidden: await hidden }, undefined, 2)}\n`, {
     mode: 0o600,
   });
@@ -118,6 +130,8 @@ async function buildLayers(building: string, hostRoot: string, options: BaseTemp
 async function buildRoot(path: string, hostRoot: string, { canonicalUid, kernels, programs = {} }: BaseTemplateOptions): Promise<void> {
   const layer = await createLayer(path, canonicalUid);
   await buildSkeleton(layer, hostRoot);
+  const extra = await findExtraCertificates(path, hostRoot);
+  if (extra.length > 0) await layer.file(EXTRA_CERTIFICATES, Buffer.from(`${extra.join("\n")}\n`));
   if (kernels !== undefined) await copyKernelsIfPresent(layer, kernels);
   for (const [name, from] of Object.entries(programs)) await layer.copy(join("opt/belljar/bin", name), from, { mode: 0o755 });
 }

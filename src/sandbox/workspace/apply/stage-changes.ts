@@ -76,7 +76,7 @@ async function stageFile(sources: StageSources, path: Buffer, { change, guest }:
 
 async function takeOut({ sandbox, folder, signal }: StageSources, path: Buffer, { change, guest }: GuestFile): Promise<void> {
   await using file = await folder.createFile(path);
-  const { info, content } = await sandbox.guest.files.open(insidePath(change.key), { limit: guest.size, signal });
+  const { info, content } = await sandbox.guest.files.open(insidePath(sandbox, change.key), { limit: guest.size, signal });
   const size = await copyContent(content, file, guest.size);
   if (size !== guest.size || info.size !== guest.size || info.mtimeNs !== guest.mtimeNs) throw conflict(change);
 }

@@ -49,16 +49,24 @@ export async function readManifest(path: string, keys: ReadonlySet<string>): Pro
   const file = await ifPresent(path, open(path));
   if (!file) return undefined;
   const found: BaseEntry[] = [];
+  const wanted = new Set([...keys].map((key) => JSON.stringify(key)));
   let count = -1;
   let last = "";
   for await (const line of createInterface({ input: createReadStream("", { fd: file }), crlfDelay: Number.POSITIVE_INFINITY })) {
     count += 1;
-    const entry = last === "" ? undefined : fromLine(last, path);
+    const entry = mayBeOf(last, wanted) ? fromLine(last, path) : undefined;
     if (entry && keys.has(entry.key)) found.push(entry);
     last = line;
   }
   if (lastLine.safeParse(parseJson(last)).data?.entries === count) return found;
   throw damaged(path);
+}
+
+/** Whether a line may begin with one of these keys. Most lines of a great folder are not worth reading on. */
+function mayBeOf(line: string, keys: ReadonlySet<string>): boolean {
+  const end = line.indexOf('",');
+  // A quote in the key stands behind a backslash.
+  return end > 0 && (line[end - 1] === "\\" || keys.has(line.slice(1, end + 1)));
 }
 
 function fromLine(line: string, path: string): BaseEntry {

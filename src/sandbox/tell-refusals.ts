@@ -1,0 +1,43 @@
+import { printable } from "../files/printable.ts";
+import type { RefusedPlace, Refusals } from "../network/refusal-log.ts";
+
+/** Longest host that is shown; a program inside chose it. */
+const SHOWN_MAX = 100;
+/** A rule that may stand on a command line as it is. */
+const RULE = /^[A-Za-z0-9._:[\]-]{1,128}$/;
+
+interface RefusedSandbox {
+  readonly id: string;
+  /** It ends with its program: its policy is that of the next such sandbox. */
+  readonly ephemeral: boolean;
+}
+
+/** A few lines on the refused connections of a sandbox: the places, the rules that are missing, how to ask for them. Empty if there were none. */
+export function tellRefusals(sandbox: RefusedSandbox, { places, others }: Refusals): readonly string[] {
+  if (places.length === 0) return [];
+  const more = others > 0 ? [`- and ${others} more`] : [];
+  return ["Network: refused to the programs of this sandbox meanwhile:", ...places.map(tellPlace), ...more, ...tellRemedy(sandbox, places)];
+}
+
+function tellPlace({ place, reason, missingRule, count }: RefusedPlace): string {
+  const times = count > 1 ? `, ${count} times` : "";
+  const rule = isShown(missingRule) ? `; the missing rule is ${missingRule}` : "";
+  return `- ${place === "" ? "(no place)" : shorten(place)}${times}: ${reason}${rule}`;
+}
+
+/** Printable, and short enough after its escapes too. */
+function shorten(text: string): string {
+  const shown = printable(text.slice(0, SHOWN_MAX)).slice(0, SHOWN_MAX);
+  return shown.length < text.length ? `${shown}...` : shown;
+}
+
+function tellRemedy({ id, ephemeral }: RefusedSandbox, places: readonly RefusedPlace[]): readonly string[] {
+  const rules = [...new Set(places.map(({ missingRule }) => missingRule))].filter(isShown);
+  if (rules.length === 0) return [];
+  if (ephemeral) return [`The person can allow it for one program: belljar run --network ${rules.join(",")}`];
+  return [`The person can allow it: belljar sandbox network ${id} ${rules.map((rule) => `--allow ${rule}`).join(" ")}`];
+}
+
+function isShown(rule: string | undefined): rule is string {
+  return rule !== undefined && RULE.test(rule);
+}
