@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { BelljarError } from "../errors.ts";
-import type { Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
+import type { Principal, RefusalWatch, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Audit } from "../audit/audit.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Caller, ChangeListener } from "./caller.ts";
@@ -111,6 +111,8 @@ interface Trail {
   /** What the model must know first. A nested call leaves it to the outer call, whose result is the one that is shown. */
   readonly notices: string[];
   sandbox?: Sandbox;
+  /** What the sandbox's network refuses during the call. Absent if the call runs no programs. */
+  refusals?: RefusalWatch;
 }
 
 /** What a nested call knows about the outer call. */
@@ -142,6 +144,7 @@ class Door {
     const outcome = await this.#attempt(principal, name, args, { ...call, requestId, trail })
       .catch((error: unknown) => this.#advise(error, trail, args))
       .catch((error: unknown) => this.#translate(error, { requestId, tool: name, signal: call.signal }));
+    await this.#tellRefusals(trail);
     const shown = nested ? outcome.result : withNotice(trail.notices, outcome.result);
     const audited = {
       requestId,
@@ -179,7 +182,7 @@ class Door {
     // A tool that delegates leaves it to the tool that it calls.
     if (!tool.listsOrEnds && !tool.delegates) audit?.assertWritable();
     call.signal.throwIfAborted();
-    const result = await tool.run(this.#context(principal, call), parsed);
+    const result = await tool.run(this.#context(principal, tool, call), parsed);
     if (this.#passedOn.has(result)) return { result };
     const keep = (text: string): string => this.#keeping.results.keep(principal, text);
     const shaped = shapeResult(result, { ...LIMITS, ...limits }, keep);
@@ -194,7 +197,7 @@ class Door {
     };
   }
 
-  #context(principal: Principal, call: TrailedCall): ToolContext {
+  #context(principal: Principal, tool: Tool, call: TrailedCall): ToolContext {
     const { results } = this.#keeping;
     return {
       principal,
@@ -202,6 +205,7 @@ class Door {
       sandbox: async (id) => {
         const sandbox = id === undefined ? await this.#defaultSandbox(principal, call) : await this.#options.sandboxes.get(principal, id);
         call.trail.sandbox ??= sandbox;
+        if (tool.annotations.openWorldHint || tool.tellsRefusals) call.trail.refusals ??= await watchRefusals(sandbox);
         return sandbox;
       },
       results: { keep: (text) => results.keep(principal, text), read: (id, range) => results.read(principal, id, range) },
@@ -211,6 +215,13 @@ class Door {
       ask: (question) => askThrough(call.client, question, call.signal),
       call: (name, args) => this.#callInside(principal, name, args, call),
     };
+  }
+
+  /** A failure to tell them is no failure of the call, whose work is done. */
+  async #tellRefusals({ refusals, notices }: Trail): Promise<void> {
+    using watch = refusals;
+    const lines = (await watch?.tell().catch(() => [])) ?? [];
+    if (lines.length > 0) notices.push(lines.join("\n"));
   }
 
   async #defaultSandbox(principal: Principal, call: TrailedCall): Promise<Sandbox> {
@@ -237,6 +248,11 @@ class Door {
     const internal = new BelljarError("INTERNAL", message, { cause: error });
     return { result: errorResult(internal), code: internal.code, error: internal };
   }
+}
+
+/** Undefined if it cannot be watched, as while it is stopped: the call itself says why. */
+function watchRefusals(sandbox: Sandbox): Promise<RefusalWatch | undefined> {
+  return sandbox.watchRefusals().catch(() => undefined);
 }
 
 function callerOf(principal: Principal, { client }: CallOptions): Caller {

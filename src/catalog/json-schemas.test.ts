@@ -9,7 +9,9 @@ import { createTimeLimit } from "./time-limit.ts";
 import type { ToolSchema } from "./tool-schema.ts";
 import { zodSchema } from "./tool-schema.ts";
 
-const schemas = await openJsonSchemas();
+const limit = createTimeLimit();
+/** On a busy machine an honest schema may take ten times as long. */
+const schemas = await openJsonSchemas({ limit: { ran: (work, timeoutMs) => limit.ran(work, 10 * timeoutMs) } });
 const read = (schema: unknown): ToolSchema => schemas.read(schema, "ada");
 const TEXT = { type: "object", properties: { text: { type: "string", maxLength: 5 } }, required: ["text"], additionalProperties: false };
 
@@ -23,7 +25,7 @@ it.each(SAME)("reads the same with %s, and says what is wrong by the field's nam
   expect(tool.schema).toEqual(TEXT);
   expect(tool.parse({ text: "hi" })).toEqual({ value: { text: "hi" } });
   expect(tool.parse({ text: "too long" })).toEqual({ problems: [expect.stringMatching(/^text: /)] });
-  expect(tool.parse({})).toEqual({ problems: [expect.stringContaining("text")] });
+  expect(tool.parse({})).toEqual({ problems: [expect.stringMatching(/^(?!.*: undefined).*text/)] });
   expect(tool.parse({ text: "", other: 1 })).toEqual({ problems: [expect.stringContaining("other")] });
   expect(tool.parse([])).toHaveProperty("problems");
 });
@@ -122,7 +124,6 @@ it("finds in a value what it has itself", () => {
 });
 
 it("compiles a schema that takes too long again only after five minutes", async () => {
-  const limit = createTimeLimit();
   let [compilations, now] = [0, 0];
   const ran = (work: () => void, timeoutMs: number): boolean => ((compilations += 1), limit.ran(work, timeoutMs));
   const counted = await openJsonSchemas({ limit: { ran }, now: () => now });
@@ -136,7 +137,6 @@ it("compiles a schema that takes too long again only after five minutes", async 
 });
 
 it("refuses no schema for good that a busy machine kept from being compiled", async () => {
-  const limit = createTimeLimit();
   let [isBusy, now] = [true, 0];
   const ran = (work: () => void, timeoutMs: number): boolean => !isBusy && limit.ran(work, timeoutMs);
   const stalled = await openJsonSchemas({ limit: { ran }, now: () => now });

@@ -29,6 +29,8 @@ export interface Tool<Arguments = unknown> {
   };
   /** Set: it only lists or ends, so it runs also while the audit cannot be written, as on a full disk. */
   readonly listsOrEnds?: true;
+  /** Set: its result says what the network refused meanwhile, as does that of every tool with `openWorldHint`. */
+  readonly tellsRefusals?: true;
   readonly input: ToolSchema<Arguments>;
   /** Of a result that is data. Absent: the tool answers a text or pictures, and hosts are shown no schema of it. */
   readonly output?: ToolSchema;

@@ -17,6 +17,7 @@ import { readResult } from "./results/read-result.ts";
 import type { SearchPrograms } from "./search/search-programs.ts";
 import { searchToolset } from "./search/search-toolset.ts";
 import { sandboxTools } from "./sandbox/sandbox-tools.ts";
+import type { LateCommands } from "./shell/late-commands.ts";
 import { shellTools } from "./shell/shell-tools.ts";
 import { todoTools } from "./todo/todo-tools.ts";
 import type { ToolLimits } from "./tool-limits.ts";
@@ -27,6 +28,8 @@ export interface BuiltinToolsOptions {
   readonly interpreter: Interpreter;
   readonly sandboxes: Pick<Sandboxes, "create" | "list">;
   readonly shells: ShellSessions;
+  /** Owns commands that ran out of time; whoever made it disposes it. */
+  readonly late: LateCommands;
   readonly texts: Texts;
   /** The folder that `snippet_name` names files of; absent: there are no snippets. */
   readonly snippetsDirectory?: string;
@@ -40,11 +43,11 @@ export interface BuiltinToolsOptions {
 
 /** The tools that come with Belljar, in the order in which they are listed. */
 export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
-  const { interpreter, sandboxes, shells, texts, snippetsDirectory, programs, portUrls, web, config } = options;
+  const { interpreter, sandboxes, shells, late, texts, snippetsDirectory, programs, portUrls, web, config } = options;
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     runCode,
-    ...shellTools(shells, config),
+    ...shellTools(shells, late, config),
     ...fileTools(config, texts),
     ...searchToolset(config, programs),
     ...sandboxTools(sandboxes, config),

@@ -9,7 +9,10 @@ export interface ShellCommand {
   readonly command: string;
   readonly cwd?: string | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
-  readonly timeoutMs: number;
+  /** Default: the user of the sandbox's commands. */
+  readonly user?: string | undefined;
+  /** The command is killed then. Absent: whoever started it sees to its end. */
+  readonly timeoutMs?: number | undefined;
   /** Of each stream. */
   readonly heldBytes: number;
 }
@@ -19,27 +22,79 @@ export interface ShellResult {
   readonly windows: OutputWindows;
 }
 
+/** A command that runs for one call. Disposing it kills the command, unless `leave` gave it to somebody else. */
+export interface RunningShell extends Disposable {
+  readonly windows: OutputWindows;
+  /** Undefined until it runs. */
+  readonly pid: number | undefined;
+  readonly exited: Promise<ExecExit>;
+  /** Aborts when the command is killed. */
+  readonly signal: AbortSignal;
+  /** From now on the call's end ends it no more, and its output goes to `take`. */
+  leave(take: (chunk: Buffer) => Promise<void>): void;
+  kill(): void;
+}
+
 /** One command line of bash, of sh where there is no bash; the caller sees its last line as progress. */
 export async function runShell(sandbox: Sandbox, context: ToolContext, command: ShellCommand): Promise<ShellResult> {
+  using running = startShell(sandbox, context, command);
+  return { exit: await running.exited, windows: running.windows };
+}
+
+export function startShell(sandbox: Sandbox, context: ToolContext, command: ShellCommand): RunningShell {
   const windows = openOutputWindows(command.heldBytes);
-  using progress = openOutputProgress((told) => context.progress(told));
+  const progress = openOutputProgress((told) => context.progress(told));
+  const controller = new AbortController();
+  const kill = (): void => controller.abort(context.signal.reason);
+  let pid: number | undefined;
+  let left: ((chunk: Buffer) => Promise<void>) | undefined;
+  let hasEnded = false;
+  const release = (): void => {
+    progress[Symbol.dispose]();
+    context.signal.removeEventListener("abort", kill);
+  };
   const run = (shell: string) =>
     sandbox.guest.run({
       argv: [shell, "-c", command.command],
-      signal: context.signal,
-      timeoutMs: command.timeoutMs,
+      signal: controller.signal,
       maxOutputBytes: 0,
+      ...(command.timeoutMs !== undefined && { timeoutMs: command.timeoutMs }),
       ...(command.cwd !== undefined && { cwd: command.cwd }),
       ...(command.env && { env: command.env }),
+      ...(command.user !== undefined && { user: command.user }),
+      onStarted: (started) => (pid = started),
       onOutput: (stream, chunk) => {
+        if (left) return left(chunk);
         windows[stream].push(chunk);
-        progress.push(chunk);
+        return progress.push(chunk);
       },
     });
+  context.signal.addEventListener("abort", kill, { once: true });
+  if (context.signal.aborted) kill();
+  return {
+    windows,
+    signal: controller.signal,
+    exited: runWithShell(run).finally(() => (hasEnded = true)),
+    kill,
+    get pid() {
+      return pid;
+    },
+    leave(take) {
+      left = take;
+      release();
+    },
+    [Symbol.dispose]() {
+      release();
+      if (!left && !hasEnded) kill();
+    },
+  };
+}
+
+async function runWithShell(run: (shell: string) => Promise<ExecExit>): Promise<ExecExit> {
   try {
-    return { exit: await run("bash"), windows };
+    return await run("bash");
   } catch (error) {
-    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return { exit: await run("sh"), windows };
+    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return run("sh");
     throw error;
   }
 }

@@ -1,9 +1,6 @@
 import { posix } from "node:path";
 import * as z from "zod";
-import { INSIDE } from "../sandbox/sandbox.ts";
-
-/** Where relative paths start: the workspace. */
-export const WORKSPACE = INSIDE.userHome;
+import type { Sandbox } from "../sandbox/sandbox.ts";
 
 export function pathArgument(description: string) {
   return z
@@ -14,7 +11,7 @@ export function pathArgument(description: string) {
     .describe(description);
 }
 
-/** The absolute path that a caller's path stands for. Text alone: no link is followed. */
-export function toAbsolute(path: string): string {
-  return posix.resolve(WORKSPACE, path);
+/** The absolute path that a caller's path stands for: relative ones start at the workspace, or else at the home. No link is followed. */
+export function toAbsolute({ inside }: Pick<Sandbox, "inside">, path: string): string {
+  return posix.resolve(inside.cwd, path);
 }

@@ -1,9 +1,9 @@
 import type { ToolContext } from "../catalog/tool.ts";
 import type { OutputWindow, OutputWindows } from "../interpreter/output-window.ts";
-import { excerpt } from "../interpreter/output-window.ts";
+import { countLines, excerpt } from "../interpreter/output-window.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { keepOutput } from "./kept-output.ts";
-import { SHOWN_BYTES } from "./max-bytes.ts";
+import { SHOWN_BYTES, SHOWN_LINES } from "./max-bytes.ts";
 import { closeLine } from "./output-text.ts";
 import { OVERWRITTEN_NOTE, plainText } from "./plain-text.ts";
 
@@ -12,6 +12,7 @@ export interface ShowOptions {
   readonly sandbox?: Sandbox | undefined;
   /** Its id as the call named it, for the call that reads on; absent: the default sandbox. */
   readonly sandboxId?: string | undefined;
+  /** Absent: what all hosts show, in lines too. */
   readonly maxBytes?: number | undefined;
   /** As it was printed, with the controls of a terminal. Absent: the tool has no such argument. */
   readonly raw?: boolean | undefined;
@@ -36,10 +37,13 @@ export async function showOutput(context: Shower, windows: OutputWindows, option
   const notes = streams.some(({ isOverwritten }) => isOverwritten) ? [overwrittenNote(raw)] : [];
   const sizes = [Buffer.byteLength(stdout), Buffer.byteLength(stderr)] as const;
   const wasCut = windows.stdout.truncated || windows.stderr.truncated;
-  if (sizes[0] + sizes[1] <= maxBytes) return { stdout, stderr, truncated: wasCut, rest: notes };
-  const rooms = shareRoom(sizes, maxBytes);
-  const [out, err] = [excerpt(stdout, rooms[0]), excerpt(stderr, rooms[1])];
-  const isErrors = sizes[0] <= rooms[0];
+  const lines = [countLines(stdout), countLines(stderr)] as const;
+  const maxLines = options.maxBytes === undefined ? SHOWN_LINES : Number.POSITIVE_INFINITY;
+  if (sizes[0] + sizes[1] <= maxBytes && lines[0] + lines[1] <= maxLines) return { stdout, stderr, truncated: wasCut, rest: notes };
+  const [bytes, rows] = [shareRoom(sizes, maxBytes), shareRoom(lines, maxLines)];
+  const out = excerpt(stdout, { bytes: bytes[0], lines: rows[0] });
+  const err = excerpt(stderr, { bytes: bytes[1], lines: rows[1] });
+  const isErrors = out.text === stdout;
   const above = isErrors ? `${closeLine(stdout)}--- stderr ---\n` : "";
   const all = isErrors ? above + stderr : `${closeLine(stdout)}${stderr === "" ? "" : `--- stderr ---\n${stderr}`}`;
   const shown = above + (isErrors ? err : out).head;
@@ -53,10 +57,10 @@ function overwrittenNote(raw: boolean | undefined): string {
 }
 
 /** A short stream is shown whole; two long ones get a half each. */
-function shareRoom([first, second]: readonly [number, number], maxBytes: number): readonly [number, number] {
-  const half = Math.floor(maxBytes / 2);
-  if (second <= half) return [maxBytes - second, second];
-  return first <= half ? [first, maxBytes - first] : [half, half];
+function shareRoom([first, second]: readonly [number, number], most: number): readonly [number, number] {
+  const half = Math.floor(most / 2);
+  if (second <= half) return [most - second, second];
+  return first <= half ? [first, most - first] : [half, half];
 }
 
 interface Cut {

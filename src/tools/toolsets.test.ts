@@ -8,12 +8,13 @@ import { createTestTexts } from "../../test/support/test-texts.ts";
 import { builtinTools } from "./builtin-tools.ts";
 import { createShellSessions } from "../interpreter/lasting/shell-sessions.ts";
 import { isDefaultTool, parseToolScope, TOOLSET_NAMES } from "./toolsets.ts";
+import { LateCommands } from "./shell/late-commands.ts";
 
 function openTools() {
   const sandboxes = createNoSandboxes();
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const [interpreter, shells, texts] = [createInterpreter({ sandboxes }), createShellSessions(config), createTestTexts()];
-  return builtinTools({ interpreter, sandboxes, shells, texts, config });
+  return builtinTools({ interpreter, sandboxes, shells, late: new LateCommands(), texts, config });
 }
 
 const HELPERS = ["process", "ports", "sandbox", "call_tool"];

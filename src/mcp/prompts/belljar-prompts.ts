@@ -30,7 +30,7 @@ const PROMPTS: readonly BelljarPrompt[] = [
     title: "Make the tests pass",
     description: "Finds the project's tests in the workspace, runs them and mends what fails",
     arguments: [{ name: "path", description: "The project's folder in the sandbox; default the workspace", required: false }],
-    write: ({ path = INSIDE.userHome }) =>
+    write: ({ path = INSIDE.workspace }) =>
       [
         `The project in ${path} of your sandbox has tests. Find out how they are run (package.json, Makefile, pyproject.toml ...) and run them with run_command.`,
         "For each failure: read the test and the code, say in a sentence what is wrong, mend the code (not the test, unless the test is wrong), and run that test again.",

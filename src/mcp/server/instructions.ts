@@ -6,7 +6,7 @@ const BYTES_MAX = 2_048;
 const INSTRUCTIONS = [
   "Belljar gives you a computer: an isolated Linux sandbox with files, a shell and programming languages.",
   "Tools work on your default sandbox, which is made on first use and keeps its files between calls.",
-  `Relative paths start at the workspace, ${INSIDE.userHome}. What a sandbox may reach on the network is decided for it: often nothing.`,
+  `Relative paths start at the workspace, to which ${INSIDE.workspace} leads, or without one at your home, ${INSIDE.userHome}. What a sandbox may reach on the network is decided for it: often nothing.`,
   "Use run_command for shell commands, with background for servers, and execute_code for a one-shot program in a sandbox of its own.",
   "Where search_tools is listed, there are more tools than your list shows: find one with it, then run it with call_tool.",
   "The last line of a result that was cut names the call that reads on.",

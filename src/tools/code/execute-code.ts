@@ -5,13 +5,17 @@ import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import { LANGUAGES } from "../../interpreter/language.ts";
-import { heldBytes } from "../../interpreter/output-window.ts";
+import type { Room } from "../../interpreter/output-window.ts";
+import { countLines, heldBytes } from "../../interpreter/output-window.ts";
 import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { loadSnippet } from "../../interpreter/snippets.ts";
+import { USED_UP } from "../../sandbox/used-up.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { factLine, outputText } from "../output-text.ts";
-import { maxBytesArgument, rawArgument } from "../max-bytes.ts";
+import { maxBytesArgument, rawArgument, SHOWN_BYTES, SHOWN_LINES } from "../max-bytes.ts";
 import { sandboxArgument } from "../sandbox-argument.ts";
+import type { ShownFiles } from "./shown-files.ts";
+import { LeftFileValue, showFiles } from "./shown-files.ts";
 import type { ShownOutput } from "../shown-output.ts";
 import { showOutput } from "../shown-output.ts";
 import { otherNames } from "../../catalog/accept.ts";
@@ -75,6 +79,7 @@ const Output = z.object({
   exit_code: z.number().int().nullable().describe("null when a signal ended the program"),
   duration_ms: z.number(),
   truncated: z.boolean().describe("The middle of a long output was cut"),
+  files: z.array(LeftFileValue).describe("What the program left in its folder"),
 });
 
 /** One-shot programs. The names and the result's text are those that callers of an `execute_code` know. */
@@ -87,6 +92,7 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
       `Runs a program once in an isolated sandbox, by default without network, and returns what it printed. Languages: ${NAMES}.`,
       "Each call has a fresh, empty sandbox unless `sandbox` names one.",
       `${RULE}.`,
+      "Files that it leaves in its folder come back: pictures as pictures, short texts as text. They are gone afterwards.",
       "A non-zero exit, a signal, a failed compilation and a timeout are reported as errors, with all that was printed.",
     ].join("\n"),
     toolset: "code",
@@ -101,13 +107,24 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
       const result = await interpreter.runProgram(context.principal, program, {
         signal: context.signal,
         maxOutputBytes,
+        bringFiles: true,
+        tellsRefusals: true,
         onOutput: (_stream, chunk) => progress.push(chunk),
         ...(sandbox && { sandbox }),
       });
       const options = { sandbox, sandboxId: args.sandbox, maxBytes: args.max_bytes, raw: args.raw ?? false };
-      return toToolResult(result, await showOutput(context, result.windows, options));
+      const output = await showOutput(context, result.windows, options);
+      const files = showFiles(context, result.left, { room: roomBelow(output, args.max_bytes), raw: options.raw });
+      return toToolResult(result, output, files);
     },
   });
+}
+
+function roomBelow({ stdout, stderr }: ShownOutput, maxBytes: number | undefined): Room {
+  return {
+    bytes: Math.max(0, (maxBytes ?? SHOWN_BYTES) - Buffer.byteLength(stdout) - Buffer.byteLength(stderr)),
+    lines: (maxBytes === undefined ? SHOWN_LINES : Number.POSITIVE_INFINITY) - countLines(stdout) - countLines(stderr),
+  };
 }
 
 function findSourceProblem(args: Pick<Arguments, "language" | "lang" | "entrypoint_code" | "snippet_name">): string | undefined {
@@ -138,7 +155,7 @@ async function openSnippet(name: string, directory: string | undefined) {
   );
 }
 
-function toToolResult(result: ProgramResult, { truncated, rest, ...streams }: ShownOutput): TextResult {
+function toToolResult(result: ProgramResult, { truncated, rest, ...streams }: ShownOutput, files: ShownFiles): TextResult {
   const { status } = result;
   const failure = status === "success" ? "" : `Execution Failed (${status}): ${describeFailure(result)}\n\n`;
   const facts = {
@@ -147,15 +164,18 @@ function toToolResult(result: ProgramResult, { truncated, rest, ...streams }: Sh
     exit_code: result.exitCode ?? null,
     duration_ms: Math.round(result.durationMs),
     truncated,
+    files: files.values,
   };
   const { exit_code, duration_ms } = facts;
-  const text = `${failure}${outputText(streams)}${factLine({ exit_code, duration_ms, truncated }, ...rest)}`;
-  return { ...textResult(facts, text), isError: status !== "success" };
+  const refused = result.refused.map((line) => `${line}\n`).join("");
+  const text = `${failure}${outputText(streams)}${refused}${files.text}${factLine({ exit_code, duration_ms, truncated }, ...rest)}`;
+  return { ...textResult(facts, [{ type: "text", text }, ...files.pictures]), isError: status !== "success" };
 }
 
-function describeFailure({ status, phase, exitCode, signal, outOfMemory, durationMs }: ProgramResult): string {
+function describeFailure({ status, phase, exitCode, signal, outOfMemory, diskFull, durationMs }: ProgramResult): string {
   const subject = phase === "compile" ? "The compiler" : "The program";
   if (status === "timeout") return `${subject} was stopped after ${Math.round(durationMs)} ms in all, the time limit`;
-  if (outOfMemory) return `${subject} was killed because the sandbox's memory was used up`;
-  return exitCode === undefined ? `${subject} was ended by ${signal ?? "a signal"}` : `${subject} exited with code ${exitCode}`;
+  if (outOfMemory) return `${subject} was ${USED_UP.memory}`;
+  const ending = exitCode === undefined ? `was ended by ${signal ?? "a signal"}` : `exited with code ${exitCode}`;
+  return `${subject} ${ending}${diskFull ? `, and ${USED_UP.disk}` : ""}`;
 }

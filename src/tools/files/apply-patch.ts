@@ -76,9 +76,9 @@ interface Means {
 async function applyPatch(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<TextResult> {
   const { signal } = context;
   const call = { owner: context.principal.id, signal };
-  const request = { patch: args.patch, base: toAbsolute(args.cwd ?? ".") };
-  const paths = await texts.run("listPatchPaths", request, call);
   const sandbox = await context.sandbox(args.sandbox);
+  const request = { patch: args.patch, base: toAbsolute(sandbox, args.cwd ?? ".") };
+  const paths = await texts.run("listPatchPaths", request, call);
   return changer.alone(sandbox, signal, async () => {
     const files = await readFiles(sandbox, paths, signal);
     const patched = await texts.run("planPatch", { ...request, files }, call);

@@ -24,8 +24,9 @@ export const createDirectory = defineTool({
   input: Input,
   value: Output,
   async run({ signal, ...context }, { path, sandbox: id }) {
-    const { files } = (await context.sandbox(id)).guest;
-    const target = toAbsolute(path);
+    const sandbox = await context.sandbox(id);
+    const { files } = sandbox.guest;
+    const target = toAbsolute(sandbox, path);
     const created = !(await isDirectory(files, target, signal));
     if (created) await files.makeDirectory(target, { parents: true, signal });
     const text = created ? `Made the folder ${target}` : `The folder ${target} was there already`;

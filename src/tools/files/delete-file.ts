@@ -3,10 +3,11 @@ import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
+import { INSIDE } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { acceptPath } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
-import { pathArgument, toAbsolute, WORKSPACE } from "../sandbox-path.ts";
+import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { ChangeResult, FileChanger } from "./file-changer.ts";
 import { changeFile, readForUndo, UNDO_PROBLEM, undoField, undoText } from "./file-changer.ts";
 
@@ -41,8 +42,8 @@ export function createDeleteFile(changer: FileChanger): Tool {
 async function deleteFile(context: ToolContext, args: Arguments, changer: FileChanger): Promise<TextResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
-  const path = toAbsolute(args.path);
-  assertNotAll(path, args.path);
+  const path = toAbsolute(sandbox, args.path);
+  assertNotAll(sandbox, path, args.path);
   return changer.alone(sandbox, signal, async () => {
     const { type } = await sandbox.guest.files.stat(path, { signal });
     const change = type === "file" ? await deleteKept(sandbox, path, signal) : await deleteOther(sandbox, { path, type, args, signal });
@@ -71,7 +72,10 @@ async function deleteOther(
 }
 
 /** The two slips that cost everything. */
-function assertNotAll(path: string, given: string): void {
-  if (path !== "/" && path !== WORKSPACE) return;
-  throw new BelljarError("PATH_INVALID", `"${given}" is ${path === "/" ? "the root" : "the workspace itself"}; name what to delete in it`);
+function assertNotAll({ inside }: Sandbox, path: string, given: string): void {
+  if (path !== "/" && ![inside.home, inside.workspace, INSIDE.workspace].includes(path)) return;
+  throw new BelljarError(
+    "PATH_INVALID",
+    `"${given}" is ${path === "/" ? "the root" : "the workspace or the home itself"}; name what to delete in it`,
+  );
 }

@@ -69,7 +69,7 @@ interface Means {
 async function editFile(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<TextResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
-  const path = toAbsolute(args.path);
+  const path = toAbsolute(sandbox, args.path);
   return changer.alone(sandbox, signal, async () => {
     const before = await readEditable(sandbox.guest.files, path, signal);
     const request = { content: before.content, edits: args.edits, name: args.path, path };

@@ -37,7 +37,7 @@ export const fileInfo = defineDataTool({
   output: Output,
   async run({ signal, ...context }, { path, sandbox: id }) {
     const sandbox = await context.sandbox(id);
-    return dataResult(toFacts(toAbsolute(path), await sandbox.guest.files.stat(path, { signal })));
+    return dataResult(toFacts(toAbsolute(sandbox, path), await sandbox.guest.files.stat(path, { signal })));
   },
 });
 

@@ -8,8 +8,11 @@ export function showMode(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, "0");
 }
 
+/** What ends a line, controls a terminal, or turns the direction of the text around it. */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
 /** One entry is one line, whatever its name. */
 export function showName(name: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return /[\u0000-\u001f\u007f"\\]/.test(name) ? JSON.stringify(name) : name;
+  if (name.search(/["\\]/) < 0 && name.search(CONTROLS) < 0) return name;
+  return JSON.stringify(name).replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -91,7 +91,7 @@ async function listDirectory(context: ToolContext, args: Arguments, bounds: RowB
   const isIgnored = (one: string): boolean => isNamed(one) || isLeftOut(one);
   const infos = sandbox.guest.files.list(path, { depth, signal: context.signal });
   const { rows, isFull } = await collectRows(infos, { bounds: heldRows(bounds), isIgnored });
-  const folder = toAbsolute(path);
+  const folder = toAbsolute(sandbox, path);
   const all = sortAsTree(rows);
   const entries = fitRows(all, bounds, showRow);
   const truncated = isFull || entries.length < all.length;

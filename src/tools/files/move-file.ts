@@ -35,7 +35,7 @@ export const moveFile = defineTool({
   async run({ signal, ...context }, args) {
     const sandbox = await context.sandbox(args.sandbox);
     const { files } = sandbox.guest;
-    const [source, destination] = [toAbsolute(args.source), toAbsolute(args.destination)];
+    const [source, destination] = [toAbsolute(sandbox, args.source), toAbsolute(sandbox, args.destination)];
     if (`${destination}/`.startsWith(`${source}/`)) {
       throw new BelljarError(
         "PATH_INVALID",

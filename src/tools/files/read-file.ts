@@ -4,19 +4,17 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import { acceptLines } from "../other-names.ts";
-import { maxBytesArgument, SHOWN_BYTES } from "../max-bytes.ts";
+import { maxBytesArgument, SHOWN_BYTES, SHOWN_LINES } from "../max-bytes.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import type { ProgramEnd } from "../inner-program.ts";
-import { openInnerProgram } from "../inner-program.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import { detectKind, peek } from "./file-kind.ts";
 import { readImage } from "./read-image.ts";
+import { drawPdfPage, readPdfText } from "./read-pdf.ts";
 import type { LineSlice } from "./read-lines.ts";
 import { readLines } from "./read-lines.ts";
 
 const LAST_LINE = Number.MAX_SAFE_INTEGER;
-const PDF_TIMEOUT_MS = 60_000;
 const OTHER = { kind: "other" } as const;
 
 const Input = z
@@ -29,6 +27,7 @@ const Input = z
       .enum(["utf-8", "latin1", "base64"])
       .optional()
       .describe("Absent: text, an image, the text of a PDF, or what other bytes are. Present: the bytes in that encoding"),
+    page: z.number().int().min(1).max(100_000).optional().describe("Of a PDF: this page as a picture"),
     max_bytes: maxBytesArgument(),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   })
@@ -67,8 +66,8 @@ export function createReadFile(): Tool {
     description: [
       "Returns the exact text of a file in your sandbox, or some of its lines with start_line and end_line.",
       `Of a file of more than max_bytes the first lines come back, and the last line says the call that reads on.`,
-      "Images (PNG, JPEG, GIF, WebP) come as images, PDFs as their text where the sandbox has",
-      "pdftotext; of other binary files it says what they are. Line ends are kept as they are.",
+      "Images (PNG, JPEG, GIF, WebP) come as images, PDFs as their text or a page as a picture where the sandbox has",
+      "poppler-utils; of other binary files it says what they are. Line ends are kept as they are.",
     ].join("\n"),
     toolset: "files",
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
@@ -90,8 +89,14 @@ async function readFile(context: ToolContext, args: Arguments): Promise<TextResu
   }
   if (kind.kind === "pdf") {
     opened.close();
-    const result = await readPdf(source, opened.size);
-    return result ?? describeBytes(source, opened, "a PDF, and the sandbox has no pdftotext (package poppler-utils)");
+    return (await readPdf(source, opened.size)) ?? describeBytes(source, opened, "a PDF, and the sandbox has no poppler-utils");
+  }
+  if (args.page !== undefined) {
+    opened.close();
+    throw new BelljarError(
+      "ARGUMENTS_INVALID",
+      `"${args.path}" is not read as a PDF, and has no page; leave out page, and encoding too if it is a PDF`,
+    );
   }
   return readText(source, opened);
 }
@@ -101,6 +106,11 @@ interface Source {
   readonly signal: AbortSignal;
   readonly args: Arguments;
   readonly maxBytes: number;
+}
+
+/** All hosts show so many. Who names `max_bytes` has a host that shows more. */
+function shownLines(args: Arguments): number | undefined {
+  return args.max_bytes === undefined ? SHOWN_LINES : undefined;
 }
 
 interface Opened {
@@ -116,23 +126,41 @@ async function openSource({ sandbox, signal, args, maxBytes }: Source): Promise<
   return { ...(await peek(content)), size: info.size };
 }
 
+/** Its text, or a page of it as a picture: one that is asked for, or the first of a PDF without text. Undefined without the programs. */
+async function readPdf({ sandbox, signal, args, maxBytes }: Source, size: number): Promise<TextResult | undefined> {
+  const { page, start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
+  const pdf = { sandbox, path: args.path, signal };
+  const text = page === undefined ? await readPdfText(pdf, { startLine, endLine, maxBytes, maxLines: shownLines(args) }) : undefined;
+  if (text && (text.slice.isCut || startLine > 1 || text.text.trim() !== "")) {
+    return toToolResult({ sandbox, args, ...text, size, encoding: "utf-8", mimeType: "application/pdf" });
+  }
+  return drawPdfPage(pdf, page ?? 1);
+}
+
 async function readText(source: Source, { head, all, size }: Opened): Promise<TextResult> {
-  const { args, maxBytes } = source;
+  const { sandbox, args, maxBytes } = source;
   const { encoding = "utf-8", start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
   const isBase64 = encoding === "base64";
+  const maxLines = isBase64 ? undefined : shownLines(args);
   const room = isBase64 ? Math.floor(maxBytes / 4) * 3 : maxBytes;
-  const slice = await readLines(all, { startLine, endLine: isBase64 ? LAST_LINE : endLine, maxBytes: room, wholeLines: !isBase64 });
+  const slice = await readLines(all, {
+    startLine,
+    endLine: isBase64 ? LAST_LINE : endLine,
+    maxBytes: room,
+    maxLines,
+    wholeLines: !isBase64,
+  });
   const text = encoding === "utf-8" ? decodeUtf8(slice) : slice.bytes.toString(encoding);
   const isAsked = args.encoding !== undefined;
-  if (text !== undefined && (isAsked || !text.includes("\0"))) return toToolResult({ args, slice, text, size, encoding });
+  if (text !== undefined && (isAsked || !text.includes("\0"))) return toToolResult({ sandbox, args, slice, text, size, encoding });
   const wantsText = args.encoding !== undefined || args.start_line !== undefined || args.end_line !== undefined;
   if (wantsText) throw new BelljarError("FILE_NOT_TEXT", `"${args.path}" is not UTF-8 text; read it with encoding base64 or latin1`);
   return describeBytes(source, { head, size }, "not UTF-8 text");
 }
 
 /** What nobody asked for as bytes is described: printed it costs a model much and tells it little. */
-function describeBytes({ args }: Source, { head, size }: Pick<Opened, "head" | "size">, what: string): TextResult {
-  const path = toAbsolute(args.path);
+function describeBytes({ sandbox, args }: Source, { head, size }: Pick<Opened, "head" | "size">, what: string): TextResult {
+  const path = toAbsolute(sandbox, args.path);
   const start = head
     .subarray(0, 16)
     .toString("hex")
@@ -142,25 +170,8 @@ function describeBytes({ args }: Source, { head, size }: Pick<Opened, "head" | "
   return textResult(value, `[${path}: binary, ${size} bytes, ${what}; it begins with ${start}; ${advice}]`);
 }
 
-/** Undefined where the sandbox has no `pdftotext`. */
-async function readPdf({ sandbox, signal, args, maxBytes }: Source, size: number): Promise<TextResult | undefined> {
-  const { start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
-  const argv = ["-layout", "-enc", "UTF-8", toAbsolute(args.path), "-"];
-  await using program = await openInnerProgram(sandbox, { programs: ["pdftotext"], args: argv, timeoutMs: PDF_TIMEOUT_MS, signal });
-  if (!program) return undefined;
-  const slice = await readLines(program.stdout, { startLine, endLine, maxBytes, wholeLines: true });
-  if (slice.totalLines !== undefined) assertPdfRead(args.path, await program.ended());
-  const text = slice.bytes.toString("utf8");
-  return toToolResult({ args, slice, text, size, encoding: "utf-8", mimeType: "application/pdf" });
-}
-
-function assertPdfRead(path: string, { exitCode, timedOut, stderr }: ProgramEnd): void {
-  if (exitCode === 0) return;
-  const reason = timedOut ? `pdftotext took longer than ${PDF_TIMEOUT_MS} ms` : stderr.trim() || "pdftotext failed";
-  throw new BelljarError("FILE_NOT_TEXT", `The PDF "${path}" gives no text: ${reason}`);
-}
-
 interface Reading {
+  readonly sandbox: Sandbox;
   readonly args: Arguments;
   readonly slice: LineSlice;
   readonly text: string;
@@ -170,12 +181,12 @@ interface Reading {
 }
 
 function toToolResult(reading: Reading): TextResult {
-  const { args, slice, text, size, encoding, mimeType } = reading;
+  const { sandbox, args, slice, text, size, encoding, mimeType } = reading;
   const startLine = args.start_line ?? 1;
   const isBase64 = encoding === "base64";
   return textResult(
     {
-      path: toAbsolute(args.path),
+      path: toAbsolute(sandbox, args.path),
       content: text,
       encoding,
       size,
@@ -209,7 +220,7 @@ function numberLines(text: string, startLine: number): string {
   return isClosed && lines.length > 0 ? `${numbered}\n` : numbered;
 }
 
-function describeRest({ args, slice, text, size, encoding }: Reading): readonly string[] {
+function describeRest({ sandbox, args, slice, text, size, encoding }: Reading): readonly string[] {
   const { path, start_line: startLine = 1, ...asked } = args;
   if (!slice.isCut) {
     const isPast = slice.totalLines !== undefined && startLine > Math.max(1, slice.totalLines);
@@ -218,7 +229,7 @@ function describeRest({ args, slice, text, size, encoding }: Reading): readonly 
   if (encoding === "base64" || !slice.endsWithLine) {
     // A character that the cut split is not shown.
     const shown = encoding === "utf-8" ? Buffer.byteLength(text) : slice.bytes.length;
-    const file = quote(toAbsolute(path));
+    const file = quote(toAbsolute(sandbox, path));
     const rest = startLine === 1 ? `tail -c +${shown + 1} ${file}` : `tail -n +${startLine} ${file} | tail -c +${shown + 1}`;
     const call = JSON.stringify({ command: `${rest} | head -c 100000`, sandbox: args.sandbox });
     return [`[Cut: ${shown} of ${size} bytes are shown; take other parts with run_command ${call}]`];

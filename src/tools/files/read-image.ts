@@ -5,7 +5,7 @@ import type { Guest, Sandbox } from "../../sandbox/sandbox.ts";
 import { toAbsolute } from "../sandbox-path.ts";
 
 /** As base64 it stays below the 5 MiB that models take. */
-const IMAGE_MAX_BYTES = 3_900_000;
+export const IMAGE_MAX_BYTES = 3_900_000;
 
 export interface ReadImageOptions {
   readonly path: string;
@@ -14,11 +14,24 @@ export interface ReadImageOptions {
 }
 
 /** The whole image as image content. Rejects with `FILE_TOO_LARGE` for one that no model takes. */
-export async function readImage({ guest }: Sandbox, { path, mimeType, signal }: ReadImageOptions): Promise<TextResult> {
-  const bytes = await readBounded(guest, path, signal);
-  const absolute = toAbsolute(path);
+export async function readImage(sandbox: Sandbox, { path, mimeType, signal }: ReadImageOptions): Promise<TextResult> {
+  const bytes = await readBounded(sandbox.guest, path, signal);
+  return imageResult({ path: toAbsolute(sandbox, path), what: mimeType, mimeType, bytes });
+}
+
+export interface ReadPicture {
+  /** Absolute. */
+  readonly path: string;
+  /** What it is, in its line of text. */
+  readonly what: string;
+  readonly mimeType: string;
+  readonly bytes: Buffer;
+}
+
+/** A picture as `read_file` answers it. */
+export function imageResult({ path, what, mimeType, bytes }: ReadPicture): TextResult {
   const facts = {
-    path: absolute,
+    path,
     content: "",
     encoding: "base64",
     size: bytes.length,
@@ -28,7 +41,7 @@ export async function readImage({ guest }: Sandbox, { path, mimeType, signal }: 
     mime_type: mimeType,
   };
   return textResult(facts, [
-    { type: "text", text: `${absolute}: ${mimeType}, ${bytes.length} bytes` },
+    { type: "text", text: `${path}: ${what}, ${bytes.length} bytes` },
     { type: "image", data: bytes.toString("base64"), mimeType },
   ]);
 }

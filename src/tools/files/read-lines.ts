@@ -5,6 +5,8 @@ export interface LineRange {
   readonly startLine: number;
   readonly endLine: number;
   readonly maxBytes: number;
+  /** Absent: as many as fit in `maxBytes`. */
+  readonly maxLines?: number | undefined;
   /** Cut after a whole line where there is one; false: at the byte. */
   readonly wholeLines: boolean;
 }
@@ -13,7 +15,7 @@ export interface LineSlice {
   readonly bytes: Buffer;
   /** The last line of which something is in `bytes`; one before `startLine` when nothing is. */
   readonly lastLine: number;
-  /** More was wanted than `maxBytes`. */
+  /** More was wanted than `maxBytes` or `maxLines`. */
   readonly isCut: boolean;
   /** The cut lies between two lines; it does not when one line alone is longer than `maxBytes`. */
   readonly endsWithLine: boolean;
@@ -28,9 +30,19 @@ export async function readLines(content: AsyncIterable<Buffer>, range: LineRange
   const collector = new LineCollector(range);
   for await (const chunk of content) {
     const slice = collector.take(chunk);
-    if (slice) return slice;
+    if (slice) return firstLines(slice, range);
   }
-  return collector.end();
+  return firstLines(collector.end(), range);
+}
+
+function firstLines(slice: LineSlice, { startLine, maxLines = Number.POSITIVE_INFINITY }: LineRange): LineSlice {
+  let end = 0;
+  for (let line = 0; line < maxLines; line += 1) {
+    end = slice.bytes.indexOf(NEWLINE, end) + 1;
+    if (end === 0) return slice;
+  }
+  if (end === slice.bytes.length) return slice;
+  return { bytes: slice.bytes.subarray(0, end), lastLine: startLine + maxLines - 1, isCut: true, endsWithLine: true };
 }
 
 class LineCollector {

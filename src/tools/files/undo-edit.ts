@@ -63,7 +63,7 @@ interface Means {
 async function undoEdit(context: ToolContext, args: Arguments, { changer, texts }: Means): Promise<TextResult> {
   const { signal } = context;
   const sandbox = await context.sandbox(args.sandbox);
-  const path = toAbsolute(args.path);
+  const path = toAbsolute(sandbox, args.path);
   return changer.alone(sandbox, signal, async () => {
     const { files } = sandbox.guest;
     const now = await readIfSmall(files, path, signal);

@@ -47,7 +47,7 @@ export function createWriteFile(changer: FileChanger): Tool {
     async run({ signal, ...context }, { path, content, encoding = "utf-8", mode, sandbox: id }) {
       const sandbox = await context.sandbox(id);
       const after = Buffer.from(content, encoding);
-      const target = toAbsolute(path);
+      const target = toAbsolute(sandbox, path);
       const change = await changer.alone(sandbox, signal, async () => {
         const before = await readForUndo(sandbox.guest.files, target, signal);
         return changeFile(sandbox, { path: target, before, after, ...(mode !== undefined && { mode: Number.parseInt(mode, 8) }) }, signal);

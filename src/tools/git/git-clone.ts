@@ -62,7 +62,7 @@ export const gitClone = defineTool({
       maxOutputBytes: LINE_BYTES,
     });
     const current = await runGit(place, ["branch", "--show-current"], { ...READ_ONLY, maxOutputBytes: LINE_BYTES });
-    const cloned = { path: toAbsolute(path), branch: current.stdout.trim() || null, commit: head.stdout.trim() || null, url };
+    const cloned = { path: toAbsolute(sandbox, path), branch: current.stdout.trim() || null, commit: head.stdout.trim() || null, url };
     const at = cloned.commit === null ? "It is empty" : `At ${cloned.commit}${cloned.branch === null ? "" : ` on ${cloned.branch}`}`;
     return textResult(cloned, `Cloned ${url} to ${cloned.path}\n${at}`);
   },

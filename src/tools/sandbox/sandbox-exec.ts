@@ -3,12 +3,13 @@ import type { Tool } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { heldBytes } from "../../interpreter/output-window.ts";
+import { findUsedUp, tellUsedUp } from "../../sandbox/used-up.ts";
 import { commandText } from "../output-text.ts";
 import { runShell } from "../run-shell.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import { showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
-import { commandArgument, envArgument } from "../shell/command-argument.ts";
+import { commandArgument, envArgument, userArgument } from "../shell/command-argument.ts";
 import { otherNames } from "../../catalog/accept.ts";
 import { idArgument } from "./sandbox-results.ts";
 
@@ -17,6 +18,7 @@ const Input = z.strictObject({
   cmd: commandArgument("Command line for bash (sh where there is no bash)"),
   cwd: pathArgument("Folder to start in, by default the workspace").optional(),
   env: envArgument(),
+  user: userArgument(),
   timeout_s: z.number().min(0.001).max(3_600).optional().describe("The command is killed after so long; at most an hour"),
 });
 
@@ -46,10 +48,12 @@ export function createSandboxExec(config: Pick<ToolLimits, "execTimeoutMs" | "ma
       const sandbox = await context.sandbox(args.id);
       const timeoutMs = args.timeout_s === undefined ? config.execTimeoutMs : Math.ceil(args.timeout_s * 1_000);
       const command = { ...args, command: args.cmd, timeoutMs, heldBytes: heldBytes(config) };
+      const oomKills = await sandbox.knownOomKills();
       const { exit, windows } = await runShell(sandbox, context, command);
+      const usedUp = await findUsedUp(sandbox, exit, oomKills);
       const { truncated, rest, ...streams } = await showOutput(context, windows, { sandbox, sandboxId: args.id });
       const facts = { exit_code: exit.exitCode ?? null, signal: exit.signal ?? null, timed_out: exit.timedOut };
-      return textResult({ ...streams, ...facts, truncated }, commandText(streams, { ...facts, truncated }, ...rest));
+      return textResult({ ...streams, ...facts, truncated }, commandText(streams, { ...facts, truncated }, ...tellUsedUp(usedUp), ...rest));
     },
   });
 }

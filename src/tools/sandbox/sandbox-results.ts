@@ -6,7 +6,7 @@ const MEBIBYTE = 1_048_576;
 
 /** Tools that speak of a sandbox by its id, which is checked against its owner like every other. */
 export function idArgument() {
-  return z.string().min(1).max(64).describe("Id of one of your sandboxes, or its short id");
+  return z.string().min(1).max(64).describe("Id of one of your sandboxes, its beginning, or its name");
 }
 
 /** What a new sandbox is called. `ip` is null: a sandbox has no address that others reach. */

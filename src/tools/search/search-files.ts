@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Tool, ToolContext, TextResult } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { showName } from "../files/file-row.ts";
 import { acceptFilePattern } from "../other-names.ts";
 import { maxBytesArgument, SHOWN_BYTES } from "../max-bytes.ts";
@@ -65,8 +66,8 @@ interface Limits {
 
 async function searchFiles(context: ToolContext, args: Arguments, { bounds, programs }: Limits): Promise<TextResult> {
   const { signal } = context;
-  const { pattern, path } = splitPattern(args);
   const sandbox = await context.sandbox(args.sandbox);
+  const { pattern, path } = splitPattern(sandbox, args);
   const target = await findSearchTarget(sandbox, path, signal);
   const options = ripgrepArguments({ globs: [pattern], includeIgnored: args.include_ignored === true });
   const run = { programs, name: "rg" as const, args: [...options, "--files", "--null", "--", target.argument], cwd: target.cwd, signal };
@@ -87,9 +88,9 @@ async function searchFiles(context: ToolContext, args: Arguments, { bounds, prog
 }
 
 /** An absolute glob names its folder itself, up to its first wildcard. */
-function splitPattern({ pattern, path }: Arguments): { readonly pattern: string; readonly path: string | undefined } {
+function splitPattern(sandbox: Sandbox, { pattern, path }: Arguments): { readonly pattern: string; readonly path: string | undefined } {
   if (!pattern.startsWith("/")) return { pattern: pattern.replace(/^(\.\/)+/, ""), path };
-  const base = `${toAbsolute(path ?? "/")}/`.replace("//", "/");
+  const base = `${toAbsolute(sandbox, path ?? "/")}/`.replace("//", "/");
   const rest = pattern.startsWith(base) ? pattern.slice(base.length) : pattern.slice(1);
   if (path !== undefined) return { pattern: `/${rest}`, path };
   const names = pattern.split("/");

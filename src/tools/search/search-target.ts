@@ -12,9 +12,9 @@ export interface SearchTarget {
 }
 
 /** Rejects with `FILE_NOT_FOUND`. `./` before the argument, so that no name is taken for an option. */
-export async function findSearchTarget({ guest }: Sandbox, path: string | undefined, signal: AbortSignal): Promise<SearchTarget> {
-  const absolute = toAbsolute(path ?? ".");
-  const { type } = await guest.files.stat(absolute, { signal, follow: true });
+export async function findSearchTarget(sandbox: Sandbox, path: string | undefined, signal: AbortSignal): Promise<SearchTarget> {
+  const absolute = toAbsolute(sandbox, path ?? ".");
+  const { type } = await sandbox.guest.files.stat(absolute, { signal, follow: true });
   const isFolder = type === "directory";
   const base = isFolder ? (path ?? "") : posix.dirname(path ?? "");
   return {

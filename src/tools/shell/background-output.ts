@@ -23,16 +23,20 @@ export interface SliceOptions {
   readonly signal: AbortSignal;
 }
 
-const ATTEMPTS = 3;
+const ATTEMPTS = 4;
 
-/** What stands at an offset of a process's output. Old files go while it is read: then it looks again. */
+/**
+ * What stands at an offset of a process's output. The oldest files go while it is read: then it looks again, each time nearer to the end.
+ * Nothing, at the end, if the process writes faster than that.
+ */
 export async function readOutput(sandbox: Sandbox, options: SliceOptions): Promise<OutputSlice> {
-  for (let attempt = 1; ; attempt += 1) {
+  for (let attempt = 0; ; attempt += 1) {
     const process = await findSettled(sandbox, options);
+    const skipped = attempt < ATTEMPTS ? 1 - 0.5 ** attempt : 1;
     try {
-      return await readSlice(sandbox, process, options);
+      return await readSlice(sandbox, process, { ...options, skipped });
     } catch (error) {
-      if (!(error instanceof BelljarError && error.code === "FILE_NOT_FOUND") || attempt === ATTEMPTS) throw error;
+      if (!(error instanceof BelljarError && error.code === "FILE_NOT_FOUND")) throw error;
     }
   }
 }
@@ -43,10 +47,14 @@ async function findSettled(sandbox: Sandbox, { id, signal }: SliceOptions): Prom
   return process.state === "running" ? process : findBackground(sandbox, id, signal);
 }
 
-async function readSlice(sandbox: Sandbox, process: BackgroundProcess, { offset, maxBytes, signal }: SliceOptions): Promise<OutputSlice> {
+/** `skipped`: how much of what is kept, from its beginning, is not read. All of it: no file is. */
+type SliceWish = SliceOptions & { readonly skipped: number };
+
+async function readSlice(sandbox: Sandbox, process: BackgroundProcess, wish: SliceWish): Promise<OutputSlice> {
+  const { offset, maxBytes, signal, skipped } = wish;
   const { first, total } = extent(process.segments);
   const wanted = offset ?? Math.max(0, total - maxBytes);
-  const start = Math.min(Math.max(wanted, first), total);
+  const start = Math.min(Math.max(wanted, Math.ceil(first + (total - first) * skipped)), total);
   const end = Math.min(total, start + maxBytes);
   const parts: Buffer[] = [];
   for (let at = start; at < end;) {
@@ -58,8 +66,8 @@ async function readSlice(sandbox: Sandbox, process: BackgroundProcess, { offset,
     at += limit;
   }
   const bytes = Buffer.concat(parts);
-  // Without an offset the slice begins anywhere; with one, and while more may come, its last character may be half there.
-  const from = offset === undefined ? characterStart(bytes) : 0;
+  // Elsewhere than asked the slice begins anywhere; while more may come, its last character may be half there.
+  const from = start === offset ? 0 : characterStart(bytes);
   const to = end < total || process.state === "running" ? characterEnd(bytes) : bytes.length;
   return { process, text: bytes.subarray(from, to).toString("utf8"), offset: start + from, nextOffset: start + Math.max(from, to), total };
 }

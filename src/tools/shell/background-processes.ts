@@ -29,10 +29,13 @@ export interface StartOptions {
   /** Absolute, or relative to the workspace. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Whoever it runs as; by default the user, whom its supervisor is too. */
+  readonly user?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 const FOLDER = "/var/tmp/.belljar/processes";
+const SUPERVISOR_USER = "user";
 const RUNNING_MAX = 32;
 const KEPT_MAX = 64;
 /** SIGUSR1, which the supervisor takes so. */
@@ -51,27 +54,44 @@ export function folderOf(id: string): string {
 
 /** Resolves when it runs. Rejects with `PROCESS_LIMIT`, `FILE_NOT_FOUND` (cwd), `COMMAND_NOT_FOUND` (no bash). */
 export async function startBackground(sandbox: Sandbox, options: StartOptions): Promise<BackgroundProcess> {
-  const { command, signal } = options;
-  await assertFolder(sandbox, options.cwd, signal);
-  const cwd = toAbsolute(options.cwd);
-  await makeRoom(sandbox, signal);
-  const id = randomBytes(16).toString("hex").slice(0, 10);
-  const startedAt = new Date().toISOString();
-  const record = { command: command.slice(0, COMMAND_KEPT), cwd, started_at: startedAt };
-  await sandbox.guest.files.write(`${folderOf(id)}/record.json`, JSON.stringify(record), { mode: 0o600, signal });
-  const pid = await launch(sandbox, id, options);
-  const started = { id, command: record.command, cwd, startedAt, pid, state: "running", exitCode: undefined, inputIsOpen: true } as const;
-  return { ...started, segments: new Map() };
+  await assertFolder(sandbox, options.cwd, options.signal);
+  const recorded = await recordBackground(sandbox, options);
+  const pid = await launch(sandbox, recorded.id, options);
+  return { ...recorded, pid, state: "running", exitCode: undefined, inputIsOpen: true, segments: new Map() };
 }
 
-async function launch(sandbox: Sandbox, id: string, { command, cwd, env, signal }: StartOptions): Promise<number> {
+/** Makes the folder of a new background process. Rejects with `PROCESS_LIMIT`. */
+export async function recordBackground(
+  sandbox: Sandbox,
+  { command: whole, cwd: folder, signal }: Omit<StartOptions, "env" | "user">,
+): Promise<Pick<BackgroundProcess, "id" | "command" | "cwd" | "startedAt">> {
+  await makeRoom(sandbox, signal);
+  const id = randomBytes(16).toString("hex").slice(0, 10);
+  const [command, cwd, startedAt] = [whole.slice(0, COMMAND_KEPT), toAbsolute(sandbox, folder), new Date().toISOString()];
+  const record = JSON.stringify({ command, cwd, started_at: startedAt });
+  await sandbox.guest.files.write(`${folderOf(id)}/record.json`, record, { mode: 0o600, signal });
+  return { id, command, cwd, startedAt };
+}
+
+async function launch(sandbox: Sandbox, id: string, { command, cwd, env, user, signal }: StartOptions): Promise<number> {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const argv = ["bash", "-c", LAUNCH, "belljar-launch", SUPERVISE, id, cwd, command, ...variables];
+  const argv = ["bash", "-c", LAUNCH, "belljar-launch", SUPERVISE, id, cwd, ...variables];
+  await sandbox.guest.files.write(`${folderOf(id)}/command`, asUser(command, user), { mode: 0o600, signal });
   const result = await sandbox.guest.run({ argv, cwd: folderOf(id), timeoutMs: LAUNCH_TIMEOUT_MS, signal });
   const pid = Number(result.stdout.toString());
   if (Number.isInteger(pid) && pid > 0) return pid;
   const reason = result.stderr.toString().trim().slice(0, 500);
   throw new BelljarError("RUNTIME_FAILED", `The command could not be started in the background${reason && `: ${reason}`}`);
+}
+
+/** The supervisor stays the user's, so that its files do. A stop of its group reaches the command through sudo. */
+function asUser(command: string, user: string | undefined): string {
+  if (user === undefined || user === SUPERVISOR_USER) return command;
+  return `exec sudo -u ${quote(user)} -- bash -c ${quote(command)}`;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 async function assertFolder(sandbox: Sandbox, cwd: string, signal: AbortSignal): Promise<void> {

@@ -40,6 +40,16 @@ export function envArgument() {
   return pairsArgument().optional().describe('Environment variables to add, as ["NAME=value"]');
 }
 
+/** Whoever a command runs as. Names are the sandbox's own, so the guest alone knows which there are. */
+export function userArgument() {
+  return z
+    .string()
+    .max(64)
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, "must be a name or an id, as root")
+    .optional()
+    .describe("root, or user (default)");
+}
+
 export function timeoutArgument(description: string) {
   return z.number().int().min(1).max(HOUR_MS).optional().describe(description);
 }

@@ -1,13 +1,15 @@
 import * as z from "zod";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { findUsedUp, tellUsedUp, type UsedUp } from "../../sandbox/used-up.ts";
 import { closeLine, factLine } from "../output-text.ts";
 import { acceptProcess } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { rawArgument, SHOWN_BYTES, SHOWN_MAX_BYTES } from "../max-bytes.ts";
 import { OVERWRITTEN_NOTE, plainText } from "../plain-text.ts";
 import { readOutput } from "./background-output.ts";
-import { folderOf } from "./background-processes.ts";
+import { type BackgroundProcess, folderOf } from "./background-processes.ts";
 import { PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";
 import { watchUntil } from "./watch-until.ts";
 
@@ -33,6 +35,7 @@ export const processOutput = defineTool({
     "or the process has ended, and returns without when the time is up.",
   ].join("\n"),
   toolset: "shell",
+  tellsRefusals: true,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   accept: acceptProcess,
   input: z.strictObject({
@@ -54,6 +57,7 @@ export const processOutput = defineTool({
       const value = await readOutput(sandbox, { id, offset, maxBytes, signal });
       return { value, isDone: value.text !== "" || value.process.state !== "running" };
     });
+    const usedUp = await usedUpBy(sandbox, slice.process);
     const plain = raw ? { text: slice.text, isOverwritten: false } : plainText(slice.text);
     const { output, ...facts } = {
       ...processFacts(slice.process),
@@ -64,7 +68,16 @@ export const processOutput = defineTool({
       lost_bytes: Math.max(0, slice.offset - (offset ?? slice.offset)),
     };
     const notes = plain.isOverwritten ? [`${OVERWRITTEN_NOTE}; process_output with raw: true shows them`] : [];
-    const line = factLine({ ...facts, lost_bytes: facts.lost_bytes || null }, ...notes);
+    const line = factLine({ ...facts, lost_bytes: facts.lost_bytes || null }, ...tellUsedUp(usedUp), ...notes);
     return textResult({ ...facts, output }, `${closeLine(output)}${line}`);
   },
 });
+
+/**
+ * Nobody counted when the process began. So for one that was killed, any kill of this run of the sandbox for memory is told. On a full disk
+ * a process is lost, because its exit code cannot be kept.
+ */
+async function usedUpBy(sandbox: Sandbox, { state, exitCode }: BackgroundProcess): Promise<UsedUp | undefined> {
+  if (state === "running") return undefined;
+  return findUsedUp(sandbox, { exitCode, signal: undefined, timedOut: false }, 0);
+}

@@ -5,7 +5,7 @@ import { acceptCommand } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import { startBackground } from "./background-processes.ts";
-import { commandArgument, envArgument } from "./command-argument.ts";
+import { commandArgument, envArgument, userArgument } from "./command-argument.ts";
 import { PROCESS_FACTS, processFacts } from "./process-facts.ts";
 
 export const runBackground = defineDataTool({
@@ -24,12 +24,13 @@ export const runBackground = defineDataTool({
     command: commandArgument("Command line for bash"),
     cwd: pathArgument("Folder to start in, by default the workspace").optional(),
     env: envArgument(),
+    user: userArgument(),
     sandbox: sandboxArgument(DEFAULT_SANDBOX),
   }),
   output: z.object(PROCESS_FACTS),
-  async run(context, { command, cwd = ".", env = {}, sandbox: id }) {
+  async run(context, { command, cwd = ".", env = {}, user, sandbox: id }) {
     const sandbox = await context.sandbox(id);
-    const facts = processFacts(await startBackground(sandbox, { command, cwd, env, signal: context.signal }));
+    const facts = processFacts(await startBackground(sandbox, { command, cwd, env, user, signal: context.signal }));
     return dataResult(facts);
   },
 });
