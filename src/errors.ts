@@ -23,6 +23,7 @@ export const ERRORS = {
   TEMPLATE_NOT_FOUND: { status: 404, retryable: false },
 
   SANDBOX_NOT_FOUND: { status: 404, retryable: false },
+  SANDBOX_NAME_TAKEN: { status: 409, retryable: false },
   SANDBOX_ENDED: { status: 410, retryable: false },
   SANDBOX_STOPPED: { status: 409, retryable: false },
   SANDBOX_FILES_LOST: { status: 410, retryable: false },

@@ -14,10 +14,16 @@ export interface OptionSpec {
 export interface CommandSpec {
   /** One word, or noun and verb. */
   readonly name: string;
+  /** Other names that it is called by. */
+  readonly synonyms?: readonly string[];
   readonly summary: string;
   /** The positional part of its usage line: `ID -- ARGV...`. */
   readonly usage: string;
   readonly positionals: { readonly min: number; readonly max: number };
+  /** What its first argument may be, for completions. */
+  readonly choices?: readonly string[];
+  /** True if the arguments after `--` are a command line that is being typed. */
+  readonly completes?: boolean;
   /** True if the command takes arguments after `--`. */
   readonly rest?: boolean;
   readonly options: Readonly<Record<string, OptionSpec>>;
@@ -35,6 +41,17 @@ export interface CommandModule {
   run(call: CommandCall, context: CommandContext): Promise<number>;
 }
 
+export interface Candidate {
+  readonly word: string;
+  readonly about: string;
+}
+
+/** What may stand at the end of a command line. `more` is what only the shell or the home knows. */
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  readonly more?: "files" | "sandboxes";
+}
+
 type OptionValue = string | boolean | readonly string[] | undefined;
 
 /** A parsed command line. */
@@ -43,6 +60,8 @@ export interface CommandCall {
   readonly positionals: readonly string[];
   readonly rest: readonly string[];
   readonly options: Readonly<Record<string, OptionValue>>;
+  /** For a command that `completes`. */
+  readonly completion?: Completion;
 }
 
 /** The command's process: its environment, its streams and its signal. */
@@ -53,6 +72,8 @@ export interface CommandContext {
   readonly stderr: Writable & { readonly isTTY?: boolean };
   /** Aborts on SIGINT, SIGTERM and SIGHUP, and when the reader of stdout is gone. */
   readonly signal: AbortSignal;
+  /** Until it is disposed, Ctrl+C is another program's on the same terminal, and ends nothing here. */
+  holdInterrupts(this: void): Disposable;
 }
 
 export function textOption(call: CommandCall, name: string): string | undefined {

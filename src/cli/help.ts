@@ -1,7 +1,7 @@
 import { COMMANDS, GLOBAL_OPTIONS } from "./command-table.ts";
 import type { CommandSpec, OptionSpec } from "./command.ts";
 
-const ENVIRONMENT = [
+export const ENVIRONMENT = [
   ["BELLJAR_HOME", "Folder with all state (default ~/.belljar)"],
   ["BELLJAR_URL", "Work on that server, not on the home"],
 ] as const;
@@ -14,7 +14,8 @@ export function mainHelp(commands: readonly CommandSpec[] = COMMANDS): string {
     `Commands:\n${columns(rows)}`,
     `Options of every command:\n${optionRows(GLOBAL_OPTIONS)}`,
     `Environment (all settings: docs/reference/config.md):\n${columns(ENVIRONMENT)}`,
-    "`belljar COMMAND --help` shows a command's own options.",
+    "`belljar COMMAND --help` shows a command's own options. `sandbox` can be left out: `belljar list` is `belljar sandbox list`.\n" +
+      "Options may stand before or after the command.",
   ]);
 }
 
@@ -29,6 +30,7 @@ export function commandHelp(spec: CommandSpec): string {
   return sections([
     `Usage: belljar ${invocation(spec)}${Object.keys(spec.options).length > 0 ? " [OPTIONS]" : ""}`,
     `${spec.summary}.${spec.details ? ` ${spec.details}` : ""}`,
+    ...(spec.synonyms ? [`Other names: ${spec.synonyms.join(", ")}`] : []),
     ...own,
     `Options of every command:\n${optionRows(GLOBAL_OPTIONS)}`,
   ]);

@@ -1,8 +1,8 @@
-import { BelljarError } from "../errors.ts";
 import type { CommandCall, CommandContext } from "./command.ts";
 import { isSet } from "./command.ts";
 import { parseCommandLine } from "./parse-command-line.ts";
-import { reportFailure } from "./report-failure.ts";
+import { isConsequence, reportFailure } from "./report-failure.ts";
+import type { Signals } from "./signals.ts";
 import { openSignals } from "./signals.ts";
 
 /** Runs the command of the command line, and exits with its exit code. */
@@ -24,32 +24,38 @@ async function run(argv: readonly string[]): Promise<number> {
     call = request.call;
     return await runCommand(call);
   } catch (error) {
-    return reportFailure(error, {
-      stderr: process.stderr,
-      debug: call ? isSet(call, "debug") : argv.includes("--debug"),
-      failureCode: call?.spec.failureCode ?? 1,
-    });
+    return report(error, { debug: call ? isSet(call, "debug") : argv.includes("--debug"), spec: call?.spec });
   }
 }
 
 async function runCommand(call: CommandCall): Promise<number> {
   using signals = openSignals({ catchInterrupts: call.spec.ownSignals !== true });
+  using _unhandled = reportUnhandled(signals, call);
   const { env, stdin, stdout, stderr } = process;
-  const context: CommandContext = { env, stdin, stdout, stderr, signal: signals.signal };
+  const context: CommandContext = { env, stdin, stdout, stderr, signal: signals.signal, holdInterrupts: signals.holdInterrupts };
   const command = await call.spec.load();
   try {
     return await command.run(call, context);
   } catch (error) {
-    const code = signals.exitCode();
-    if (code !== undefined && isConsequence(error)) return code;
-    throw error;
+    return brokenOff(error, signals) ?? report(error, { debug: isSet(call, "debug"), spec: call.spec });
   }
 }
 
-/** Returns true for errors that follow from an ending signal or a closed stdout. */
-function isConsequence(error: unknown): boolean {
-  if (error instanceof BelljarError) return error.code === "CANCELLED";
-  return error instanceof Error && (error.name === "AbortError" || ("code" in error && error.code === "EPIPE"));
+/** The exit code of the signal that an error follows from. */
+function brokenOff(error: unknown, signals: Signals): number | undefined {
+  return isConsequence(error) ? signals.exitCode() : undefined;
+}
+
+/** An error that nobody awaits ends the process as any other, without the lines that Node prints about it. */
+function reportUnhandled(signals: Signals, call: CommandCall): Disposable {
+  const end = (error: unknown): void =>
+    process.exit(brokenOff(error, signals) ?? report(error, { debug: isSet(call, "debug"), spec: call.spec }));
+  process.on("uncaughtException", end);
+  return { [Symbol.dispose]: () => void process.off("uncaughtException", end) };
+}
+
+function report(error: unknown, { debug, spec }: { readonly debug: boolean; readonly spec: CommandCall["spec"] | undefined }): number {
+  return reportFailure(error, { stderr: process.stderr, debug, failureCode: spec?.failureCode ?? 1 });
 }
 
 /** Resolves when all written bytes have left the stream, or when it is closed. */

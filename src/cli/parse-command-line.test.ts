@@ -42,7 +42,50 @@ describe("parseCommandLine", () => {
     };
     expect(help("--help")).toContain("serve");
     expect(help("sandbox", "--help")).toContain("sandbox kill ID...");
-    expect(help("exec", "-h")).toMatch(/^Usage: belljar exec ID -- ARGV/);
+    expect(help("exec", "-h")).toMatch(/^Usage: belljar exec ID \[--\] ARGV/);
+    expect(help("-h", "exec")).toBe(help("exec", "-h"));
+    expect(help("help", "exec")).toBe(help("exec", "-h"));
+    expect(help("help", "sandbox")).toBe(help("sandbox", "--help"));
+    expect(help("help", "sandbox", "kill")).toBe(help("kill", "--help"));
+    expect(help("help")).toBe(help("--help"));
+  });
+
+  it("takes options before, between and after the command's words", () => {
+    const whole = { name: "sandbox list", options: { json: true, home: "/h", state: ["running"] } };
+    for (const argv of [
+      ["--json", "--home", "/h", "sandbox", "--state", "running", "list"],
+      ["--home=/h", "sandbox", "list", "--json", "--state=running"],
+      ["sandbox", "--home", "/h", "list", "--state", "running", "--json"],
+    ]) {
+      const call = parse(...argv);
+      expect({ name: call.spec.name, options: { ...call.options } }).toEqual(whole);
+    }
+  });
+
+  it("takes no option's value for the command", () => {
+    expect(parse("--home", "sandbox", "doctor").spec.name).toBe("doctor");
+    expect(parse("-m", "list=1", "list").options["metadata"]).toEqual(["list=1"]);
+  });
+
+  it("finds a sandbox's command without its noun, and by the names that people know", () => {
+    for (const [word, name] of [
+      ["list", "sandbox list"],
+      ["ls", "sandbox list"],
+      ["ps", "sandbox list"],
+      ["rm", "sandbox kill"],
+      ["inspect", "sandbox info"],
+    ] as const)
+      expect(parse(word, ...(word === "rm" || word === "inspect" ? ["a"] : [])).spec.name).toBe(name);
+    expect(parse("diff").spec.name).toBe("diff");
+    expect(parse("sandbox", "rm", "a").spec.name).toBe("sandbox kill");
+  });
+
+  it("takes a program and its arguments without --", () => {
+    const call = parse("exec", "--cwd", "/tmp", "web", "-e", "A=1", "git", "log", "-n", "1", "--", "file", "--help");
+    expect(call.positionals).toEqual(["web"]);
+    expect({ ...call.options }).toEqual({ cwd: "/tmp", env: ["A=1"] });
+    expect(call.rest).toEqual(["git", "log", "-n", "1", "--", "file", "--help"]);
+    expect(parse("run", "a.py", "x", "--json").rest).toEqual(["x", "--json"]);
   });
 
   it("gives the version for --version", () => {
@@ -52,10 +95,18 @@ describe("parseCommandLine", () => {
   it.each([
     [[], "No command given"],
     [["fly"], 'Unknown command "fly"'],
-    [["sandbox"], "needs one of: create, list, events, info, network, kill, stop, start, extend, diff, apply, ports, port, forward"],
+    [
+      ["sandbox"],
+      "needs one of: create, list, events, info, stats, logs, network, kill, stop, start, extend, diff, apply, ports, port, forward",
+    ],
     [["sandbox", "fly"], "expected one of: create"],
     [["run"], "Something is missing: belljar run FILE|-"],
-    [["run", "a", "b"], 'Too much is given ("b")'],
+    [["sandbox", "info", "a", "b"], 'Too much is given ("b")'],
+    [["lsit"], 'Unknown command "lsit". Did you mean "list"?'],
+    [["sandbox", "kil"], 'Did you mean "kill"?'],
+    [["help", "exce"], 'Did you mean "exec"?'],
+    [["list", "--jsno"], "Unknown option '--jsno'. Did you mean \"--json\"?"],
+    [["--json"], 'No command given beside "--json"'],
     [["doctor", "--", "a"], "takes nothing after --"],
     [["doctor", "--fast"], "Unknown option '--fast'"],
     [["serve", "--port"], "--port"],

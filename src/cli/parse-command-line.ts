@@ -1,7 +1,10 @@
 import { parseArgs } from "node:util";
-import { COMMANDS, GLOBAL_OPTIONS } from "./command-table.ts";
-import type { CommandCall, CommandSpec } from "./command.ts";
+import { GLOBAL_OPTIONS } from "./command-table.ts";
+import type { CommandCall, CommandSpec, OptionSpec } from "./command.ts";
+import { complete } from "./complete.ts";
+import { findCommand, findWords, isOption, takesNext, verbsOf } from "./find-command.ts";
 import { commandHelp, groupHelp, invocation, mainHelp } from "./help.ts";
+import { didYouMean } from "./suggest.ts";
 import { usage } from "./usage.ts";
 
 /** The request of a command line: a help text to show, or a command to run. */
@@ -9,40 +12,57 @@ export type Request = { readonly kind: "help"; readonly text: string } | { reado
 
 /** Throws `USAGE`, which names the fault and the help. */
 export function parseCommandLine(argv: readonly string[]): Request {
-  const [first, second] = argv;
-  if (first === undefined) throw usage("No command given", "belljar --help");
-  if (first === "--help" || first === "-h" || first === "help") return { kind: "help", text: mainHelp() };
-  if (first === "--version") return parseCommandLine(["version", ...argv.slice(1)]);
-  const verbs = COMMANDS.filter((spec) => spec.name.startsWith(`${first} `));
-  if (verbs.length === 0) return parseCommand(findCommand(first), argv.slice(1));
-  if (second === "--help" || second === "-h") return { kind: "help", text: groupHelp(first) };
-  if (second === undefined) throw usage(`"${first}" needs one of: ${verbNames(verbs)}`, `belljar ${first} --help`);
-  return parseCommand(findCommand(`${first} ${second}`, verbs), argv.slice(2));
+  const { words, others } = findWords(argv);
+  const [first, second] = words;
+  if (first === "help") return helpFor(others.filter((text) => !isOption(text)));
+  if (first === undefined) {
+    if (asksForHelp(others)) return helpFor([]);
+    if (others.includes("--version")) return parseCommandLine(["version", ...others.filter((text) => text !== "--version")]);
+    throw usage(`No command given${others[0] === undefined ? "" : ` beside "${others[0]}"`}`, "belljar --help");
+  }
+  if (second === undefined && asksForHelp(others)) return helpFor(words);
+  return parseCommand(findCommand(words), others);
 }
 
-function findCommand(name: string, among: readonly CommandSpec[] = COMMANDS): CommandSpec {
-  const spec = among.find((one) => one.name === name);
-  if (spec) return spec;
-  if (among === COMMANDS) throw usage(`Unknown command "${name}"`, "belljar --help");
-  throw usage(`Unknown command "${name}"; expected one of: ${verbNames(among)}`, `belljar ${name.split(" ")[0]} --help`);
+function asksForHelp(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  return argv.slice(0, end < 0 ? argv.length : end).some((text) => text === "--help" || text === "-h");
 }
 
-function verbNames(specs: readonly CommandSpec[]): string {
-  return specs.map((spec) => spec.name.split(" ")[1]).join(", ");
+/** `belljar help`, `belljar help sandbox`, `belljar help sandbox kill`. */
+function helpFor(words: readonly string[]): Request {
+  const [first, second] = words;
+  if (first === undefined) return { kind: "help", text: mainHelp() };
+  if (second === undefined && verbsOf(first).length > 0) return { kind: "help", text: groupHelp(first) };
+  return { kind: "help", text: commandHelp(findCommand(words)) };
 }
 
 function parseCommand(spec: CommandSpec, argv: readonly string[]): Request {
-  const end = argv.indexOf("--");
-  const before = end < 0 ? argv : argv.slice(0, end);
-  const rest = end < 0 ? [] : argv.slice(end + 1);
-  const { values, positionals } = parseOptions(spec, before);
+  const options = { ...GLOBAL_OPTIONS, ...spec.options };
+  const { before, rest } = splitRest(spec, argv, options);
+  const { values, positionals } = parseOptions(spec, before, options);
   if (values["help"] === true) return { kind: "help", text: commandHelp(spec) };
-  checkPositionals(spec, positionals, end >= 0);
-  return { kind: "command", call: { spec, positionals, rest, options: values } };
+  checkPositionals(spec, positionals, rest !== undefined);
+  const completion = spec.completes ? { completion: complete(rest ?? []) } : {};
+  return { kind: "command", call: { spec, positionals, rest: rest ?? [], options: values, ...completion } };
 }
 
-function parseOptions(spec: CommandSpec, argv: readonly string[]) {
-  const all: CommandSpec["options"] = { ...GLOBAL_OPTIONS, ...spec.options };
+/**
+ * Splits off a command's own arguments, which are taken as they are. They begin after `--`, or with the first argument that is none of
+ * Belljar's: `exec ID ls -la`.
+ */
+function splitRest(spec: CommandSpec, argv: readonly string[], options: Readonly<Record<string, OptionSpec>>) {
+  let positionals = 0;
+  for (let index = 0; index < argv.length; index++) {
+    const text = argv[index] ?? "";
+    if (text === "--") return { before: argv.slice(0, index), rest: argv.slice(index + 1) };
+    if (isOption(text)) index += takesNext(text, options) ? 1 : 0;
+    else if (++positionals > spec.positionals.max && spec.rest) return { before: argv.slice(0, index), rest: argv.slice(index) };
+  }
+  return { before: argv, rest: undefined };
+}
+
+function parseOptions(spec: CommandSpec, argv: readonly string[], all: Readonly<Record<string, OptionSpec>>) {
   const options = Object.fromEntries(
     Object.entries(all).map(([name, { type, short, multiple }]) => [
       name,
@@ -53,13 +73,22 @@ function parseOptions(spec: CommandSpec, argv: readonly string[]) {
     const { values, positionals } = parseArgs({ args: [...argv], options, strict: true, allowPositionals: true });
     return { values: values as CommandCall["options"], positionals };
   } catch (cause) {
-    throw usage(parseProblem(cause), `belljar ${spec.name} --help`, cause);
+    throw usage(parseProblem(cause, Object.keys(all)), `belljar ${spec.name} --help`, cause);
   }
 }
 
 /** Returns the first sentence of Node's message. The rest is about Node's API. */
-function parseProblem(cause: unknown): string {
-  return cause instanceof Error ? (cause.message.split(/\.\s/, 1)[0] ?? "Bad options") : "Bad options";
+function parseProblem(cause: unknown, names: readonly string[]): string {
+  const problem = cause instanceof Error ? (cause.message.split(/\.\s/, 1)[0] ?? "") : "Bad options";
+  const unknown = /^Unknown option '--([^']+)'/.exec(problem)?.[1];
+  return `${problem}${
+    unknown === undefined
+      ? ""
+      : didYouMean(
+          `--${unknown}`,
+          names.map((name) => `--${name}`),
+        )
+  }`;
 }
 
 function checkPositionals(spec: CommandSpec, positionals: readonly string[], hasRest: boolean): void {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { BelljarError } from "../errors.ts";
 import { toExitCode } from "./exit-code.ts";
 import { formatBytes, formatWhen, printJson, printLine, printTable } from "./print.ts";
-import { reportFailure } from "./report-failure.ts";
+import { isConsequence, reportFailure } from "./report-failure.ts";
 
 function readAll(stream: PassThrough): string {
   return String(stream.read() ?? "");
@@ -11,11 +11,18 @@ function readAll(stream: PassThrough): string {
 
 it("aligns columns", () => {
   const out = new PassThrough();
-  printTable(out, [
-    ["ID", "STATE"],
-    ["abcdefgh", "running"],
-  ]);
+  printTable(out, [["abcdefgh", "running"]], ["ID", "STATE"]);
   expect(readAll(out)).toBe("ID        STATE\nabcdefgh  running\n");
+});
+
+it("aligns any number of rows", () => {
+  const out = new PassThrough({ highWaterMark: 2 ** 24 });
+  printTable(
+    out,
+    Array.from({ length: 200_000 }, () => ["a", "b"]),
+    ["LONG", "B"],
+  );
+  expect(readAll(out).slice(0, 16)).toBe("LONG  B\na     b\n");
 });
 
 it("escapes control characters in everything that it prints", () => {
@@ -33,7 +40,16 @@ it("escapes control characters in everything that it prints", () => {
 it("formats sizes and times for people", () => {
   const now = new Date(0);
   expect([formatBytes(0), formatBytes(1536), formatBytes(2 ** 31)]).toEqual(["0 B", "1.5 KiB", "2 GiB"]);
-  expect([formatWhen(new Date(3_600_000), now), formatWhen(new Date(-5000), now)]).toEqual(["in 60m", "5s ago"]);
+  const when = (seconds: number) => formatWhen(new Date(seconds * 1000), now);
+  expect([when(0), when(3600), when(-1), when(-119), when(-180), when(172_799), when(-172_800)]).toEqual([
+    "now",
+    "in 60 minutes",
+    "1 second ago",
+    "119 seconds ago",
+    "3 minutes ago",
+    "in 48 hours",
+    "2 days ago",
+  ]);
 });
 
 it("turns a signal into 128 plus its number", () => {
@@ -58,4 +74,10 @@ it("shows the stack of an unforeseen error", () => {
   const stderr = new PassThrough();
   expect(reportFailure(new TypeError("oops"), { stderr, debug: false, failureCode: 1 })).toBe(1);
   expect(readAll(stderr)).toMatch(/report this:\nTypeError: oops\n +at /);
+});
+
+it("takes what breaks after a signal for its consequence, unless Belljar foresaw it", () => {
+  const broken = [new Error("Premature close"), new TypeError("x"), new BelljarError("CANCELLED", "Stopped")];
+  expect(broken.map(isConsequence)).toEqual([true, true, true]);
+  expect(isConsequence(new BelljarError("FILE_IO", "The disk is full"))).toBe(false);
 });

@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import { printable, printableJson, printableText } from "../files/printable.ts";
+import { coloursFor } from "./colours.ts";
 
 /** Prints JSON: in one line for machines, indented at a terminal. */
 export function printJson(stdout: Writable & { readonly isTTY?: boolean }, value: unknown): void {
@@ -11,18 +12,30 @@ export function printLine(out: Writable, text: string): void {
   out.write(`${printableText(text)}\n`);
 }
 
-/** Prints a table with aligned columns. Line breaks in cells are escaped. */
-export function printTable(stdout: Writable, cells: readonly (readonly string[])[]): void {
-  const rows = cells.map((row) => row.map(printable));
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  for (const row of rows)
-    printLine(
-      stdout,
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    );
+/** Prints lines of Belljar's own beside a program's output. */
+export function printProblems(stderr: Writable, lines: readonly string[]): void {
+  for (const line of lines) stderr.write(`belljar: ${printable(line)}\n`);
+}
+
+type Cells = readonly string[];
+
+/** Prints a table with aligned columns, below a heading if there is one. Line breaks in cells are escaped. */
+export function printTable(stdout: Writable & { readonly isTTY?: boolean }, cells: readonly Cells[], heading?: Cells): void {
+  const rows = [...(heading ? [heading] : []), ...cells].map((row) => row.map(printable));
+  const widths = (rows[0] ?? []).map((_, column) => greatest(rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) => toLine(row, widths));
+  const { bold } = coloursFor(stdout);
+  for (const [index, line] of lines.entries()) stdout.write(`${heading && index === 0 ? bold(line) : line}\n`);
+}
+
+/** The greatest of any number of numbers: `Math.max` takes as many as the stack has room for. 0 if there is none above it. */
+export function greatest(numbers: readonly number[]): number {
+  return numbers.reduce((most, number) => Math.max(most, number), 0);
+}
+
+function toLine(row: Cells, widths: readonly number[]): string {
+  const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+  return cells.join("  ").trimEnd();
 }
 
 export function formatBytes(bytes: number): string {
@@ -32,7 +45,7 @@ export function formatBytes(bytes: number): string {
   return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[power]}`;
 }
 
-/** Formats a time as `in 59m` or `3m ago`. */
+/** Formats a time as `in 59 minutes` or `3 minutes ago`. */
 export function formatWhen(date: Date, now: Date = new Date()): string {
   const seconds = Math.round((date.getTime() - now.getTime()) / 1000);
   if (seconds === 0) return "now";
@@ -40,9 +53,14 @@ export function formatWhen(date: Date, now: Date = new Date()): string {
   return seconds >= 0 ? `in ${text}` : `${text} ago`;
 }
 
+/** Each unit is used from two of it on. */
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+] as const;
+
 function formatSeconds(seconds: number): string {
-  if (seconds < 120) return `${seconds}s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)}m`;
-  if (seconds < 172_800) return `${Math.round(seconds / 3600)}h`;
-  return `${Math.round(seconds / 86_400)}d`;
+  for (const [unit, length] of UNITS) if (seconds >= 2 * length) return `${Math.round(seconds / length)} ${unit}s`;
+  return `${seconds} second${seconds === 1 ? "" : "s"}`;
 }

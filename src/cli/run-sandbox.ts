@@ -3,7 +3,7 @@ import { isAbsolute, relative, resolve } from "node:path";
 import { BelljarError } from "../errors.ts";
 import type { Language } from "../interpreter/language.ts";
 import type { Limits, ProgramPlace } from "../interpreter/program.ts";
-import { INSIDE, LOCAL } from "../sandbox/sandbox.ts";
+import { LOCAL } from "../sandbox/sandbox.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { applyWorkspace } from "../sandbox/workspace/apply-workspace.ts";
 import { printable } from "../files/printable.ts";
@@ -54,7 +54,7 @@ export async function openRunSandbox(
   const sandbox = await stack.sandboxes.create(LOCAL, options, signal);
   const opened: RunSandbox = {
     sandbox,
-    ...(workspace && { place: { folder: INSIDE.userHome, hasEntry: entryFile !== undefined } }),
+    ...(workspace && { place: { folder: sandbox.inside.workspace, hasEntry: entryFile !== undefined } }),
     ...(entryFile !== undefined && { entryFile }),
     bringBack: async () => {
       if (workspace?.mode === "copy" && !named?.endsWith(":copy")) await bringBack(sandbox, stack.config, { signal, ...context });

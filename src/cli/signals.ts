@@ -5,6 +5,8 @@ export interface Signals extends Disposable {
   readonly signal: AbortSignal;
   /** Returns 128 + the number of the received signal, or undefined if there was none. */
   exitCode(): number | undefined;
+  /** Until it is disposed, Ctrl+C is another program's on the same terminal: SIGINT is ignored. */
+  holdInterrupts(this: void): Disposable;
 }
 
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -18,7 +20,9 @@ export const ENDS_WITHIN_MS = 900;
 export function openSignals({ catchInterrupts }: { readonly catchInterrupts: boolean }): Signals {
   const controller = new AbortController();
   let exitCode: number | undefined;
+  let holders = 0;
   const abort = (name: NodeJS.Signals) => {
+    if (name === "SIGINT" && holders > 0) return;
     if (exitCode !== undefined) process.exit(exitCode);
     exitCode = 128 + constants.signals[name];
     setTimeout(() => process.exit(exitCode), ENDS_WITHIN_MS).unref();
@@ -36,6 +40,10 @@ export function openSignals({ catchInterrupts }: { readonly catchInterrupts: boo
   return {
     signal: controller.signal,
     exitCode: () => exitCode,
+    holdInterrupts() {
+      holders += 1;
+      return { [Symbol.dispose]: () => void (holders -= 1) };
+    },
     [Symbol.dispose]() {
       for (const name of listened) process.off(name, abort);
       process.stdout.off("error", onOutputError);

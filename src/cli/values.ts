@@ -1,22 +1,20 @@
-import { toBytes } from "../config/size.ts";
+import { A_TIME, toMilliseconds } from "../config/duration.ts";
+import { A_SIZE, toBytes } from "../config/size.ts";
 import { BelljarError } from "../errors.ts";
 import type { SecretUse, SecretUses } from "../network/policy.ts";
 import { usage } from "./usage.ts";
 
-const TIME_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** Parses a size such as `512m` to bytes. */
 export function parseSize(option: string, text: string): number {
   const bytes = toBytes(text);
-  if (bytes === undefined) throw bad(option, text, "a size such as 512m or 2g");
+  if (bytes === undefined) throw bad(option, text, A_SIZE);
   return bytes;
 }
 
 /** Parses a time such as `30s` to milliseconds. A number without a unit is refused. */
 export function parseDuration(option: string, text: string): number {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/i.exec(text);
-  const ms = Math.round(Number(match?.[1]) * (TIME_UNITS[match?.[2]?.toLowerCase() ?? ""] ?? Number.NaN));
-  if (!Number.isSafeInteger(ms) || ms < 1) throw bad(option, text, "a time with its unit, such as 500ms, 30s, 5m or 1h");
+  const ms = toMilliseconds(text);
+  if (ms === undefined) throw bad(option, text, A_TIME);
   return ms;
 }
 

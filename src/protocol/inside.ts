@@ -10,7 +10,7 @@ export const INSIDE = {
   root: "root",
   rootId: 0,
   rootHome: "/root",
-  /** A link to the user's home. */
+  /** Where the workspace is, or a link to it; without one, a link to the user's home. */
   workspace: "/workspace",
   /** Belljar's own programs, read-only. */
   programs: "/opt/belljar",

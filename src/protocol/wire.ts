@@ -116,6 +116,7 @@ export const TAG = {
   /** An address and a port: 6 bytes for IPv4, 18 for IPv6. */
   ADDRESS: { id: 52, width: 0, many: true },
   ACTION: { id: 53, width: 1 },
+  DISK_FULL: { id: 54, width: 1 },
   // Only in the jail's specification.
   ID: { id: 128, width: 0 },
   HOSTNAME: { id: 129, width: 0 },

@@ -1,5 +1,5 @@
 import { createGuest } from "../runtime/guest/create-guest.ts";
-import type { CreateOptions, ListOptions, Sandbox, SandboxInfo, Sandboxes } from "../sandbox/sandbox.ts";
+import type { CreateOptions, ListOptions, RefusalWatch, Sandbox, SandboxInfo, Sandboxes } from "../sandbox/sandbox.ts";
 import type { SandboxEnd } from "../runtime/runtime.ts";
 import type { HostIsolation } from "../sandbox/runtimes.ts";
 import { BelljarError } from "../errors.ts";
@@ -7,6 +7,7 @@ import {
   defaultSandboxSchema,
   environmentSchema,
   hostIsolationSchema,
+  refusalsSchema,
   sandboxPageSchema,
   usageSchema,
 } from "../sandbox/wire/answer-schemas.ts";
@@ -30,15 +31,15 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
     async create(_principal, options, signal) {
       if (options.ephemeral) return createLeased(address, options, signal);
       const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
-      return createRemoteSandbox(address, parseAnswer(sandboxSchema, answer).id);
+      return createRemoteSandbox(address, parseAnswer(sandboxSchema, answer));
     },
     async get(_principal, id) {
       const found = await info(id);
       if (found.state === "ended")
         throw new BelljarError("SANDBOX_ENDED", `Sandbox ${found.id} has ended: ${found.endReason ?? "unknown"}`);
-      return createRemoteSandbox(address, found.id);
+      return createRemoteSandbox(address, found);
     },
-    getLinked: async (id) => createRemoteSandbox(address, (await info(id)).id),
+    getLinked: async (id) => createRemoteSandbox(address, await info(id)),
     info: (_principal, id) => info(id),
     async list(_principal, options) {
       return parseAnswer(sandboxPageSchema, await askServer(address, { method: "GET", path: `/v1/sandboxes${toQuery(options)}` }));
@@ -49,7 +50,7 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
       const path = `/v1/default-sandboxes/${encodeURIComponent(name)}`;
       const answer = await askServer(address, { method: "POST", path, body: options, signal });
       const { created, sandbox } = parseAnswer(defaultSandboxSchema, answer);
-      return { created, sandbox: createRemoteSandbox(address, sandbox.id) };
+      return { created, sandbox: createRemoteSandbox(address, sandbox) };
     },
   };
 }
@@ -59,7 +60,7 @@ export async function fetchIsolation(address: ServerAddress): Promise<HostIsolat
   return parseAnswer(hostIsolationSchema, await askServer(address, { method: "GET", path: "/v1/doctor" }));
 }
 
-function createRemoteSandbox(address: ServerAddress, id: string): Sandbox {
+function createRemoteSandbox(address: ServerAddress, { id, inside }: SandboxInfo): Sandbox {
   const path = sandboxPath(id);
   const connect = (signal: AbortSignal) => openGuestStream(address, id, signal);
   const environment = async () =>
@@ -67,12 +68,14 @@ function createRemoteSandbox(address: ServerAddress, id: string): Sandbox {
   const askUsage = async () => parseAnswer(usageSchema, await askServer(address, { method: "GET", path: `${path}/usage` }));
   return {
     id,
+    inside,
     guest: createGuest(connect, { env: environment, findEnd: () => findEnd(address, id) }),
     connect,
     info: () => getInfo(address, id),
     usage: askUsage,
     knownOomKills: async () => (await askUsage()).oomKills,
     environment,
+    watchRefusals: () => watchRefusals(address, path),
     async setNetwork(policy, { capped = false } = {}) {
       await askServer(address, { method: "PUT", path: `${path}/network`, body: { policy, capped } });
     },
@@ -86,16 +89,23 @@ function createRemoteSandbox(address: ServerAddress, id: string): Sandbox {
     },
     async start(signal) {
       const answer = await askServer(address, { method: "POST", path: `${path}/start`, signal });
-      return createRemoteSandbox(address, parseAnswer(sandboxSchema, answer).id);
+      return createRemoteSandbox(address, parseAnswer(sandboxSchema, answer));
     },
     kill: () => kill(address, path),
   };
 }
 
+/** The server takes up the refusals from the first question on. */
+async function watchRefusals(address: ServerAddress, path: string): Promise<RefusalWatch> {
+  const ask = async () => parseAnswer(refusalsSchema, await askServer(address, { method: "POST", path: `${path}/refusals` })).lines;
+  await ask();
+  return { tell: ask, [Symbol.dispose]: () => undefined };
+}
+
 /** Dies with this process, as a local one does: the server kills it when the lease's connection goes. */
 async function createLeased(address: ServerAddress, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
   const lease = await openLease(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
-  const sandbox = createRemoteSandbox(address, leasedId(lease));
+  const sandbox = createRemoteSandbox(address, leasedInfo(lease));
   return {
     ...sandbox,
     async kill() {
@@ -106,9 +116,9 @@ async function createLeased(address: ServerAddress, options: CreateOptions, sign
 }
 
 /** Gives a lease back whose answer cannot be read: nobody else would. */
-function leasedId(lease: Lease): string {
+function leasedInfo(lease: Lease): SandboxInfo {
   try {
-    return parseAnswer(sandboxSchema, lease.answer).id;
+    return parseAnswer(sandboxSchema, lease.answer);
   } catch (error) {
     lease.close();
     throw error;
@@ -124,10 +134,21 @@ async function kill(address: ServerAddress, path: string): Promise<void> {
   }
 }
 
-/** Undefined while it lives, and when the server cannot say: then the broken connection is what the caller is told. */
+/**
+ * Undefined while it lives, and when the server cannot say: then the broken connection is what the caller is told. Rejects with
+ * `UNAUTHORIZED` if the server has cut the connection because the token has expired or was revoked.
+ */
 async function findEnd(address: ServerAddress, id: string): Promise<SandboxEnd | undefined> {
-  const info = await getInfo(address, id).catch(() => undefined);
+  const info = await getInfo(address, id).catch((error: unknown) => {
+    if (error instanceof BelljarError && error.code === "UNAUTHORIZED") throw tokenOver(error);
+    return undefined;
+  });
   return info?.endReason && { reason: info.endReason, at: info.endedAt ?? new Date(), ...(info.state === "stopped" && { kept: true }) };
+}
+
+function tokenOver(cause: BelljarError): BelljarError {
+  const advice = "get a new one, such as from `belljar token create NAME` on the server's machine";
+  return new BelljarError("UNAUTHORIZED", `The token has expired or was revoked, so the server cut the connection: ${advice}`, { cause });
 }
 
 async function getInfo(address: ServerAddress, id: string): Promise<SandboxInfo> {

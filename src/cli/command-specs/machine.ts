@@ -1,5 +1,5 @@
 import type { CommandSpec } from "../command.ts";
-import { JSON_OPTION, NONE } from "./shared-options.ts";
+import { JSON_OPTION, NONE, ONE } from "./shared-options.ts";
 
 /** Commands about this machine and this Belljar. */
 export const MACHINE: readonly CommandSpec[] = [
@@ -10,6 +10,18 @@ export const MACHINE: readonly CommandSpec[] = [
     positionals: NONE,
     options: { json: JSON_OPTION },
     load: () => import("../commands/doctor.ts"),
+  },
+  {
+    name: "completion",
+    summary: "Print what a shell needs to complete belljar's command lines",
+    usage: "bash|zsh|fish",
+    positionals: ONE,
+    choices: ["bash", "zsh", "fish"],
+    rest: true,
+    completes: true,
+    options: {},
+    details: "For this shell alone: source <(belljar completion bash). The first line of what is printed says how to keep it.",
+    load: () => import("../commands/completion.ts"),
   },
   {
     name: "version",

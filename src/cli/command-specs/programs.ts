@@ -7,7 +7,7 @@ export const PROGRAMS: readonly CommandSpec[] = [
   {
     name: "run",
     summary: "Run one program in a fresh sandbox",
-    usage: "FILE|- [-- ARGS...]",
+    usage: "FILE|- [ARGS...]",
     positionals: ONE,
     rest: true,
     options: {
@@ -34,10 +34,17 @@ export const PROGRAMS: readonly CommandSpec[] = [
   {
     name: "exec",
     summary: "Run a command in a live sandbox",
-    usage: "ID -- ARGV...",
+    usage: "ID [--] ARGV...",
     positionals: ONE,
     rest: true,
-    options: { cwd: CWD, env: ENV, user: USER, timeout: COMMAND_TIMEOUT },
+    options: {
+      interactive: { type: "boolean", short: "i", description: "Carry stdin to the command, which is done without it too" },
+      tty: { type: "boolean", short: "t", description: "Give the command a terminal: exec -it ID bash" },
+      cwd: CWD,
+      env: ENV,
+      user: USER,
+      timeout: COMMAND_TIMEOUT,
+    },
     details: "Its exit code is the command's own, 128 + N when signal N ended it, 125 when it could not be run or ran too long.",
     failureCode: 125,
     ownSignals: true,

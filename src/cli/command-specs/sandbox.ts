@@ -1,13 +1,16 @@
 import type { CommandSpec, OptionSpec } from "../command.ts";
+import { EXPIRES } from "../expiry-option.ts";
 import { LIFETIME, LIMIT_OPTIONS } from "../limit-options.ts";
 import { ENV, JSON_OPTION, NETWORK, NONE, ONE, WORKSPACE } from "./shared-options.ts";
 
 const CREATE_OPTIONS = {
+  name: { type: "string", value: "NAME", description: "A name, which every command takes in place of the ID" },
   workspace: WORKSPACE,
   runtime: { type: "string", value: "NAME", description: "Runtime that creates the sandbox (default: the configured one)" },
   template: { type: "string", value: "NAME", description: "Template that the sandbox starts from (default base)" },
   ...LIMIT_OPTIONS,
   "best-effort": { type: "boolean", description: "Do not fail if a limit cannot be enforced here" },
+  "no-root": { type: "boolean", description: "Let no command in it run as root, by --user or by sudo" },
   "nested-filters": { type: "boolean", description: "Let its programs install seccomp filters of their own, as browsers do" },
   timeout: LIFETIME,
   network: NETWORK,
@@ -30,21 +33,30 @@ npm, pypi, debian and github are sets of rules: belljar network sets.`;
 const WORKSPACE_PATHS = `Paths are as the diff shows them: files, folders, or patterns such as '*.ts' and 'src/**'.
 What git, editors, package managers or CI would run by themselves is left out unless its path is named.`;
 
+const DIFF_DETAILS = `${WORKSPACE_PATHS}
+On a terminal it is shown in colours (unless NO_COLOR is set), through PAGER, and side by side from 160 columns on.`;
+
 const APPLY_DETAILS = `${WORKSPACE_PATHS}
 What the folder has changed meanwhile is merged. What cannot be merged is a conflict: it is shown and left alone, and the exit code is 1.`;
 
 const OF_SEVERAL: OptionSpec = { type: "string", value: "ID", description: "One of several sandboxes that have a copy of this folder" };
 const IGNORED: OptionSpec = { type: "boolean", description: "Include files that git ignores" };
+const UNIFIED: OptionSpec = { type: "boolean", short: "u", description: "Not side by side, however wide the terminal is" };
 const DIFF_OPTIONS = {
   "name-only": { type: "boolean", description: "Print the paths that apply would write" },
+  stat: { type: "boolean", description: "Count the lines that each path has more and less" },
+  patch: { type: "boolean", short: "p", description: "Print a patch for `git apply`" },
+  unified: UNIFIED,
   ignored: IGNORED,
   json: JSON_OPTION,
 } as const satisfies Record<string, OptionSpec>;
 const APPLY_OPTIONS = {
+  patch: { type: "boolean", short: "p", description: "Choose what is written, file by file and part by part, on a terminal" },
   yes: { type: "boolean", short: "y", description: "Do not ask" },
   theirs: { type: "boolean", description: "Write the sandbox's side of conflicts" },
   ours: { type: "boolean", description: "Keep the folder's side of conflicts" },
   undo: { type: "boolean", description: "Undo the last apply to the folder, if nobody changed since what it wrote" },
+  unified: UNIFIED,
   ignored: IGNORED,
   json: JSON_OPTION,
 } as const satisfies Record<string, OptionSpec>;
@@ -61,11 +73,13 @@ export const SANDBOX: readonly CommandSpec[] = [
   },
   {
     name: "sandbox list",
+    synonyms: ["sandbox ls", "sandbox ps"],
     summary: "List sandboxes",
     usage: "",
     positionals: NONE,
     options: {
       all: { type: "boolean", short: "a", description: "List ended sandboxes too" },
+      quiet: { type: "boolean", short: "q", description: "Print the ids alone, one a line" },
       state: {
         type: "string",
         multiple: true,
@@ -95,11 +109,35 @@ The first line is resync. It comes again if events were lost: list the sandboxes
   },
   {
     name: "sandbox info",
+    synonyms: ["sandbox inspect"],
     summary: "Show all about a sandbox",
     usage: "ID",
     positionals: ONE,
     options: { json: JSON_OPTION },
     load: () => import("../commands/sandbox-info.ts"),
+  },
+  {
+    name: "sandbox stats",
+    synonyms: ["sandbox top"],
+    summary: "Show what sandboxes use of CPU, memory, processes and disk, on a terminal until Ctrl+C",
+    usage: "[ID...]",
+    positionals: { min: 0, max: 1000 },
+    options: { "no-stream": { type: "boolean", description: "Show it once" }, json: { type: "boolean", description: "Print JSON, once" } },
+    details: "CPU is an average of the last second; 100 % is one core.",
+    load: () => import("../commands/sandbox-stats.ts"),
+  },
+  {
+    name: "sandbox logs",
+    summary: "Print the output of a sandbox's background processes",
+    usage: "ID [PROCESS]",
+    positionals: { min: 1, max: 2 },
+    options: {
+      follow: { type: "boolean", short: "f", description: "Go on until the processes have ended" },
+      tail: { type: "string", short: "n", value: "N", description: "Begin with the last N lines of each (default all)" },
+    },
+    details: `These are the processes that agents start with \`run_command\` and \`background\`. The last 8 MiB of each are kept.
+The output of one is printed as it is; of several, each line stands behind its process, without control characters.`,
+    load: () => import("../commands/sandbox-logs.ts"),
   },
   {
     name: "sandbox network",
@@ -116,10 +154,11 @@ The first line is resync. It comes again if events were lost: list the sandboxes
   },
   {
     name: "sandbox kill",
+    synonyms: ["sandbox rm"],
     summary: "End sandboxes",
     usage: "ID...",
-    positionals: { min: 1, max: 1000 },
-    options: { json: JSON_OPTION },
+    positionals: { min: 0, max: 1000 },
+    options: { all: { type: "boolean", short: "a", description: "End all sandboxes, stopped ones too" }, json: JSON_OPTION },
     load: () => import("../commands/sandbox-kill.ts"),
   },
   {
@@ -153,7 +192,7 @@ The first line is resync. It comes again if events were lost: list the sandboxes
     usage: "ID [PATH...]",
     positionals: { min: 1, max: 1000 },
     options: DIFF_OPTIONS,
-    details: WORKSPACE_PATHS,
+    details: DIFF_DETAILS,
     load: () => import("../commands/sandbox-diff.ts"),
   },
   {
@@ -171,7 +210,7 @@ The first line is resync. It comes again if events were lost: list the sandboxes
     usage: "[PATH...]",
     positionals: { min: 0, max: 1000 },
     options: { sandbox: OF_SEVERAL, ...DIFF_OPTIONS },
-    details: WORKSPACE_PATHS,
+    details: DIFF_DETAILS,
     load: () => import("../commands/sandbox-diff.ts"),
   },
   {
@@ -198,6 +237,8 @@ The first line is resync. It comes again if events were lost: list the sandboxes
     positionals: { min: 2, max: 2 },
     options: {
       public: { type: "boolean", description: "Create a link without a token, for everybody who can reach the server" },
+      expires: EXPIRES,
+      remove: { type: "boolean", description: "Remove the link" },
       json: JSON_OPTION,
     },
     details:

@@ -5,7 +5,7 @@ export const JSON_OPTION: OptionSpec = { type: "boolean", description: "Print JS
 export const WORKSPACE: OptionSpec = {
   type: "string",
   value: "DIR[:copy|:ro|:rw]",
-  description: `Host folder that the sandbox sees at ${INSIDE.userHome}`,
+  description: `Host folder that the sandbox sees at the same path, or at ${INSIDE.workspace}`,
 };
 export const NETWORK: OptionSpec = {
   type: "string",
@@ -27,8 +27,13 @@ export const ENV: OptionSpec = {
   description: "Environment variable; may be repeated",
 };
 export const COMMAND_TIMEOUT: OptionSpec = { type: "string", value: "TIME", description: "Maximum run time: 500ms, 30s, 5m, 1h" };
-export const USER: OptionSpec = { type: "string", value: "NAME", description: "user (default) or root" };
-export const CWD: OptionSpec = { type: "string", value: "DIR", description: `Folder that it starts in (default ${INSIDE.userHome})` };
+export const USER: OptionSpec = { type: "string", short: "u", value: "NAME", description: "user (default) or root" };
+export const CWD: OptionSpec = {
+  type: "string",
+  short: "w",
+  value: "DIR",
+  description: `Folder that it starts in (default the workspace, else ${INSIDE.userHome})`,
+};
 
 /** No positional arguments. */
 export const NONE = { min: 0, max: 0 };

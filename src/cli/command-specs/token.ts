@@ -1,4 +1,5 @@
 import type { CommandSpec } from "../command.ts";
+import { EXPIRES } from "../expiry-option.ts";
 import { JSON_OPTION, NONE, ONE } from "./shared-options.ts";
 
 /** Listed here because help must not load the gateway. `src/gateway/auth/scopes.test.ts` checks it. */
@@ -32,6 +33,7 @@ export const TOKEN: readonly CommandSpec[] = [
     positionals: ONE,
     options: {
       scope: { type: "string", multiple: true, value: "SCOPE", description: "Limit the token; may be repeated (see below)" },
+      expires: EXPIRES,
       json: JSON_OPTION,
     },
     details: SCOPES,
@@ -47,6 +49,7 @@ export const TOKEN: readonly CommandSpec[] = [
   },
   {
     name: "token revoke",
+    synonyms: ["token rm", "token remove"],
     summary: "Revoke tokens at once",
     usage: "ID...",
     positionals: { min: 1, max: 1000 },

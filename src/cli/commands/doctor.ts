@@ -6,16 +6,19 @@ import { isSet } from "../command.ts";
 import { openStack, probeRuntimes, readConfig } from "../compose/open-stack.ts";
 import { readHost } from "../doctor/host.ts";
 import { hostChecks } from "../doctor/host-checks.ts";
+import { printable } from "../../files/printable.ts";
+import { coloursFor } from "../colours.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
 
 const MARKS = { enforced: "ok     ", partial: "partial", absent: "MISSING" } as const;
+const COLOURS = { enforced: "green", partial: "yellow", absent: "red" } as const;
 
 /** The exit code is 0 if sandboxes of the standard runtime can be created here, else 1. */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const isolation = await withProgress(context.stderr, "Trying what this machine enforces", examine(call, context));
   if (isSet(call, "json")) printJson(context.stdout, isolation);
-  else printReports(isolation, (text) => printLine(context.stdout, text));
+  else printReports(isolation, reportTo(context.stdout));
   return isolation.available ? 0 : 1;
 }
 
@@ -47,19 +50,33 @@ function mergeChecks(tried: readonly IsolationCheck[], host: readonly IsolationC
   return [...filled, ...host.filter(({ id }) => !known.has(id))];
 }
 
-function printReports({ others = [], ...standard }: HostIsolation, print: (text: string) => void): void {
-  printReport(standard, print);
+interface Report {
+  readonly print: (text: string) => void;
+  /** A check's line, with its mark in colour. */
+  readonly check: (state: IsolationCheck["state"], text: string) => void;
+}
+
+function reportTo(stdout: CommandContext["stdout"]): Report {
+  const colours = coloursFor(stdout);
+  return {
+    print: (text) => printLine(stdout, text),
+    check: (state, text) => void stdout.write(`  ${colours[COLOURS[state]](MARKS[state])}  ${printable(text)}\n`),
+  };
+}
+
+function printReports({ others = [], ...standard }: HostIsolation, report: Report): void {
+  printReport(standard, report);
   for (const other of others) {
-    print("");
-    printReport(other, print);
+    report.print("");
+    printReport(other, report);
   }
 }
 
-function printReport(isolation: Isolation, print: (text: string) => void): void {
+function printReport(isolation: Isolation, { print, check }: Report): void {
   print(`Runtime ${isolation.runtime}: ${isolation.available ? "sandboxes can be made here" : "NO sandbox can be made here"}\n`);
   const width = Math.max(...isolation.checks.map(({ id }) => id.length));
   for (const { id, state, detail, remedy } of isolation.checks) {
-    print(`  ${MARKS[state]}  ${id.padEnd(width)}  ${detail}`);
+    check(state, `${id.padEnd(width)}  ${detail}`);
     for (const line of remedy?.split("\n") ?? []) print(`${" ".repeat(width + 13)}-> ${line}`);
   }
   if (!isolation.available) return;

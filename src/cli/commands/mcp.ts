@@ -13,6 +13,7 @@ import { openFacadeSettings } from "../compose/open-facade-settings.ts";
 import { createLog } from "../log.ts";
 import { serverAddress } from "../compose/server-address.ts";
 import { readPackage } from "../compose/package-root.ts";
+import { refuseForServer } from "../compose/refuse-for-server.ts";
 import { namedWishes } from "../compose/named-wishes.ts";
 import { createPortOrigin } from "../compose/port-origin.ts";
 import { defaultNameOf, openTools } from "../compose/open-tools.ts";
@@ -22,6 +23,7 @@ import { takeUpDefault } from "../take-up-default.ts";
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
   const server = serverAddress(config, context);
+  if (server) refuseForServer(call, ["toolsets", "read-only"]);
   const project = readProject(call, server ? undefined : await workspaceOption(config));
   const opening = { context, config, project, wishes: await namedWishes(call) };
   return server ? bridge(server, opening) : serve(opening);
@@ -41,10 +43,10 @@ function readProject(call: CommandCall, workspace: Workspace | undefined): Named
 
 /** Forwards MCP messages to a server, which has the sandboxes, the tools and the policies. */
 async function bridge({ url, token }: ServerAddress, { context, config, project, wishes }: Opening): Promise<number> {
-  if (wishes || config.workspace !== undefined)
+  if (wishes || config.workspace !== undefined || config.toolsets || config.readOnly)
     printLine(
       context.stderr,
-      `belljar: the server at ${url} decides about networks, limits and workspaces; those named here have no effect`,
+      `belljar: the server at ${url} decides about networks, limits, workspaces and tools; those named here have no effect`,
     );
   const { bridgeStdio } = await import("../../mcp/bridge/stdio-bridge.ts");
   const log = createLog(context.stderr, config);

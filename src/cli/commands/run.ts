@@ -8,13 +8,14 @@ import { BelljarError } from "../../errors.ts";
 import { findLanguage, languageOfFile } from "../../interpreter/language.ts";
 import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
+import { USED_UP } from "../../sandbox/used-up.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
 import { openInterpreter, openStack } from "../compose/open-stack.ts";
 import { toExitCode } from "../exit-code.ts";
 import { openRunSandbox } from "../run-sandbox.ts";
 import { usage } from "../usage.ts";
-import { printJson } from "../print.ts";
+import { printJson, printProblems } from "../print.ts";
 import { parseDuration, parsePairs } from "../values.ts";
 
 const HELP = "belljar run --help";
@@ -27,18 +28,25 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const file = call.positionals[0] === "-" ? undefined : call.positionals[0];
   const language = findLanguage(program.language);
   await using own = await openRunSandbox(call, context, { stack, language, file });
+  // Answering a closed network takes longer than a short program.
+  const tellsRefusals = stack.config.program.network !== "none";
+  using refusals = tellsRefusals ? await own?.sandbox.watchRefusals() : undefined;
   await using interpreter = await openInterpreter(stack);
   const json = isSet(call, "json");
   const placed = own?.entryFile === undefined ? program : { ...program, entryFile: own.entryFile };
   const result = await interpreter.runProgram(LOCAL, placed, {
     signal: context.signal,
+    tellsRefusals,
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(own && { sandbox: own.sandbox, ...(own.place && { place: own.place }) }),
     ...(!json && { onOutput: (stream: "stdout" | "stderr", chunk: Buffer) => writeAll(context[stream], chunk, context.signal) }),
   });
-  await own?.bringBack();
+  printProblems(context.stderr, [...result.refused, ...((await refusals?.tell()) ?? [])]);
+  // What the program said is told, whatever becomes of its files.
   if (json) printJson(context.stdout, toJson(result));
-  else if (result.outOfMemory) context.stderr.write("belljar: The program was killed because its memory was used up\n");
+  else if (result.outOfMemory) context.stderr.write(`belljar: The program was ${USED_UP.memory}\n`);
+  else if (result.diskFull) context.stderr.write(`belljar: The program failed, and ${USED_UP.disk}\n`);
+  await own?.bringBack();
   return exitCodeOf(result, json);
 }
 
@@ -99,6 +107,7 @@ function toJson(result: ProgramResult) {
     duration_ms: Math.round(result.durationMs),
     truncated: result.truncated,
     out_of_memory: result.outOfMemory,
+    disk_full: result.diskFull,
     phase: result.phase,
   };
 }

@@ -5,15 +5,19 @@ import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { ApplyResult } from "../../sandbox/workspace/apply-workspace.ts";
 import { applyWorkspace } from "../../sandbox/workspace/apply-workspace.ts";
 import { undoApply } from "../../sandbox/workspace/apply/undo-apply.ts";
+import { chooseChanges } from "../../sandbox/workspace/choose-changes.ts";
 import { fetchCommits } from "../../sandbox/workspace/git-commits.ts";
 import type { WorkspaceDiff } from "../../sandbox/workspace/workspace-change.ts";
 import { diffWorkspace } from "../../sandbox/workspace/workspace-diff.ts";
+import type { Texts } from "../../text/texts.ts";
+import { askChoices } from "../ask-choices.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import type { Stack } from "../compose/open-stack.ts";
 import { assertSameMachine, openStack, openTexts } from "../compose/open-stack.ts";
 import { usage } from "../usage.ts";
-import { renderDiff, toDiffReport } from "../../sandbox/workspace/render-diff.ts";
+import { renderDiff, renderNotes, toDiffReport } from "../diff-view/render-diff.ts";
+import { viewOf } from "../diff-view/view-of.ts";
 import { printJson, printLine } from "../print.ts";
 import { printable } from "../../files/printable.ts";
 import { withProgress } from "../progress.ts";
@@ -23,6 +27,8 @@ const HELP = "belljar sandbox apply --help";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const prefer = preferred(call);
+  const picks = isSet(call, "patch");
+  if (picks) assertMayPick(call, context);
   const isSure = isSet(call, "yes");
   if (!isSure && !isSet(call, "undo") && !context.stdin.isTTY)
     throw usage("stdin is no terminal, so the question cannot be asked: use --yes to write the changes", HELP);
@@ -34,11 +40,12 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const sandbox = await stack.sandboxes.get(LOCAL, id);
   const { home } = stack.config;
   const options = { home, texts, paths, prefer, ignored: isSet(call, "ignored"), signal: context.signal };
-  const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, options));
-  show(call, context, diff);
+  const found = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, options));
+  const diff = picks ? await pick(call, context, { sandbox, texts, diff: found }) : found;
+  if (!picks) show(call, context, diff);
   const exitCode = diff.conflicts.length === 0 ? 0 : 1;
   if (diff.changes.length + diff.settled.length + diff.commits === 0) return exitCode;
-  if (!isSure && !(await confirm(context, diff))) return 1;
+  if (!isSure && !picks && !(await confirm(context, diff))) return 1;
   const result = await withProgress(context.stderr, "Writing", applyWorkspace(sandbox, diff, { home, signal: context.signal }));
   report(context, diff, result);
   if (diff.commits > 0) await bringCommits(context, sandbox, diff);
@@ -52,6 +59,28 @@ function preferred(call: CommandCall): "theirs" | "ours" | undefined {
     throw usage("--undo undoes the whole last apply: it takes neither paths nor --theirs or --ours", HELP);
   if (theirs) return "theirs";
   return ours ? "ours" : undefined;
+}
+
+function assertMayPick(call: CommandCall, { stdin, stdout }: CommandContext): void {
+  if (!stdin.isTTY || !stdout.isTTY) throw usage("--patch asks at a terminal, and this is none: name paths", HELP);
+  const other = ["yes", "undo", "json"].find((name) => isSet(call, name));
+  if (other !== undefined) throw usage(`--patch and --${other} exclude each other`, HELP);
+}
+
+interface Picking {
+  readonly sandbox: Sandbox;
+  readonly texts: Texts;
+  readonly diff: WorkspaceDiff;
+}
+
+/** What the person chooses of a diff. Commits are no part of it: they come whole, when nobody chooses. */
+async function pick(call: CommandCall, context: CommandContext, { sandbox, texts, diff }: Picking): Promise<WorkspaceDiff> {
+  const { stdout, stderr, signal } = context;
+  const view = viewOf(context, isSet(call, "unified"));
+  stdout.write(renderNotes(diff, view));
+  if (diff.changes.length === 0) printLine(stderr, "There is nothing to choose.");
+  const choices = await askChoices(context, diff.changes, view);
+  return { ...(await chooseChanges({ sandbox, texts, signal }, diff, choices)), commits: 0 };
 }
 
 /** An ended sandbox's apply can be undone too. */
@@ -69,11 +98,12 @@ async function bringCommits({ stderr, signal }: CommandContext, sandbox: Sandbox
   else printLine(stderr, "The commits made inside cannot be fetched: git inside failed, or they are more than 256 MiB");
 }
 
-function show(call: CommandCall, { stdout, stderr }: CommandContext, diff: WorkspaceDiff): void {
+function show(call: CommandCall, context: CommandContext, diff: WorkspaceDiff): void {
+  const { stdout, stderr } = context;
   const isEmpty = diff.changes.length + diff.conflicts.length + diff.held.length + diff.settled.length + diff.commits === 0;
   if (isSet(call, "json")) printJson(stdout, toDiffReport(diff));
   else if (isEmpty) printLine(stderr, "Nothing has changed.");
-  stdout.write(isSet(call, "json") ? "" : renderDiff(diff));
+  stdout.write(isSet(call, "json") ? "" : renderDiff(diff, viewOf(context, isSet(call, "unified"))));
 }
 
 async function confirm(

@@ -25,10 +25,12 @@ function toCreateOptions(call: CommandCall, { env }: CommandContext): CreateOpti
   const limits = namedLimits(call);
   const secrets = textOptions(call, "secret");
   return withoutUndefined({
+    name: textOption(call, "name"),
     runtime: textOption(call, "runtime"),
     template: textOption(call, "template"),
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(isSet(call, "best-effort") && { bestEffort: true }),
+    ...(isSet(call, "no-root") && { root: false }),
     ...(isSet(call, "nested-filters") && { nestedFilters: true }),
     timeoutMs: namedLifetime(call),
     env: parsePairs("env", textOptions(call, "env"), env),

@@ -18,6 +18,7 @@ function toRows(info: SandboxInfo): readonly (readonly string[])[] {
   const end = info.endedAt ? `${info.endReason ?? "unknown"}, ${formatWhen(info.endedAt)}` : undefined;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["id", info.id],
+    ["name", info.name],
     ["state", info.stateReason === undefined ? info.state : `${info.state}: ${info.stateReason}`],
     ["runtime", info.runtime],
     ["template", info.template],

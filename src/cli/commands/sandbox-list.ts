@@ -13,10 +13,11 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   await using stack = await openStack(call, context);
   const infos: SandboxInfo[] = [];
   for await (const info of listAll(stack.sandboxes, LOCAL, filter)) infos.push(info);
-  if (isSet(call, "json")) printJson(context.stdout, infos);
+  if (isSet(call, "quiet")) for (const { id } of infos) printLine(context.stdout, id);
+  else if (isSet(call, "json")) printJson(context.stdout, infos);
   else if (infos.length === 0)
     printLine(context.stderr, "No sandboxes. `belljar sandbox create` makes one; --all shows those that have ended.");
-  else printTable(context.stdout, [["ID", "STATE", "CREATED", "ENDS", "PROJECT", "LABELS"], ...infos.map(toRow)]);
+  else printTable(context.stdout, infos.map(toRow), ["ID", "NAME", "STATE", "CREATED", "ENDS", "PROJECT", "LABELS"]);
   return 0;
 }
 
@@ -41,5 +42,5 @@ function toRow(info: SandboxInfo): readonly string[] {
       : "never";
   const labels = Object.entries(info.metadata).map(([key, value]) => `${key}=${value}`);
   const all = info.defaultName === undefined ? labels : [`default:${info.defaultName}`, ...labels];
-  return [info.id, info.state, formatWhen(info.createdAt), ends, info.project ?? "-", all.join(" ")];
+  return [info.id, info.name ?? "-", info.state, formatWhen(info.createdAt), ends, info.project ?? "-", all.join(" ")];
 }

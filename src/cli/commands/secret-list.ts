@@ -8,6 +8,9 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const secrets = await (await openSecretVault(call, context)).list(LOCAL.id);
   if (isSet(call, "json")) printJson(context.stdout, secrets);
   else if (secrets.length === 0) printLine(context.stderr, "No secrets. `belljar secret set NAME` stores one.");
-  else printTable(context.stdout, [["NAME", "CHANGED"], ...secrets.map(({ name, changedAt }) => [name, formatWhen(changedAt)])]);
+  else {
+    const rows = secrets.map(({ name, changedAt }) => [name, formatWhen(changedAt)]);
+    printTable(context.stdout, rows, ["NAME", "CHANGED"]);
+  }
   return 0;
 }

@@ -9,7 +9,7 @@ import { networkOption } from "../compose/configured-policy.ts";
 import { toExitCode } from "../exit-code.ts";
 import { keepExtended } from "../keep-extended.ts";
 import { withProgress } from "../progress.ts";
-import { openTerminal } from "../terminal/terminal.ts";
+import { openTerminal, terminalEnvironment } from "../terminal/terminal.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 const SHELLS: readonly (readonly string[])[] = [
@@ -18,7 +18,7 @@ const SHELLS: readonly (readonly string[])[] = [
 ];
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  using terminal = openTerminal(context);
+  using terminal = openTerminal(context, "shell");
   await using stack = await openStack(call, context);
   await using place = await openShellSandbox(call, context, stack);
   await using _kept = keepExtended(place.sandbox, stack.config.sandbox.timeoutMs);
@@ -63,7 +63,7 @@ async function startShell(sandbox: Sandbox, { call, context, terminal }: ShellOp
       return await sandbox.guest.exec({
         argv,
         terminal: terminal.size(),
-        env: { TERM: context.env["TERM"] ?? "xterm-256color", ...(context.env["LANG"] && { LANG: "C.UTF-8" }) },
+        env: terminalEnvironment(context.env),
         ...(user !== undefined && { user }),
         signal: context.signal,
       });

@@ -8,8 +8,14 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const tokens = await createTokenStore(readConfig(call, context).home).list();
   if (isSet(call, "json")) printJson(context.stdout, tokens);
   else if (tokens.length > 0) {
-    const rows = tokens.map(({ id, name, scopes, createdAt }) => [id, name, formatWhen(createdAt), scopes.join(" ") || "everything"]);
-    printTable(context.stdout, [["ID", "NAME", "MADE", "SCOPES"], ...rows]);
+    const rows = tokens.map(({ id, name, scopes, createdAt, expiresAt }) => [
+      id,
+      name,
+      formatWhen(createdAt),
+      expiresAt ? (expiresAt.getTime() > Date.now() ? formatWhen(expiresAt) : "expired") : "never",
+      scopes.join(" ") || "everything",
+    ]);
+    printTable(context.stdout, rows, ["ID", "NAME", "MADE", "EXPIRES", "SCOPES"]);
   }
   return 0;
 }

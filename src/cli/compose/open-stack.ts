@@ -10,7 +10,9 @@ import { BelljarError } from "../../errors.ts";
 import { printableText } from "../../files/printable.ts";
 import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
+import type { ConnectionRecord } from "../../network/connection-record.ts";
 import type { Egress } from "../../network/egress.ts";
+import { RefusalLog } from "../../network/refusal-log.ts";
 import type { Runtime, RuntimeOptions, Workspace } from "../../runtime/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
@@ -25,6 +27,7 @@ import { withNetworkChecks } from "../doctor/network-check.ts";
 import { homeWithKeyring } from "./home-with-keyring.ts";
 import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
+import type { EgressEars } from "./open-egress.ts";
 import { findPackagedPrograms } from "./packaged-programs.ts";
 
 /** The home or the server that a command works on. Disposing it releases sandboxes and kills none. */
@@ -110,9 +113,15 @@ export async function openLocalStack(
   const report = (problem: string) => void stderr.write(`belljar: ${printableText(problem)}\n`);
   const written = createHomeAudit(config);
   const audit = counted?.(written) ?? written;
-  const egress = openOnce(() => openHomeEgress(config, audit, report));
+  const refusals = new RefusalLog();
+  const record = (connection: ConnectionRecord): void => {
+    refusals.note(connection);
+    audit.recordConnection({ ...connection });
+  };
+  const egress = openOnce(() => openHomeEgress(config, { record, report }));
   const secrets = openHomeSecretStore(config);
-  const sandboxes = createLocalSandboxes({ home: config.home, runtimes, config, network, egress, secrets, quotas: config.quotas, report });
+  const parts = { runtimes, config, network, egress, secrets, refusals };
+  const sandboxes = createLocalSandboxes({ home: config.home, ...parts, quotas: config.quotas, report });
   const upkeep = () => Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
   return {
     config,
@@ -130,9 +139,9 @@ export async function openLocalStack(
 }
 
 /** Loaded lazily, because most commands need no way out. */
-async function openHomeEgress(config: Config, audit: AuditLog, report: (problem: string) => void): Promise<Egress> {
+async function openHomeEgress(config: Config, ears: EgressEars): Promise<Egress> {
   const { openEgress } = await import("./open-egress.ts");
-  return openEgress(config, { record: (connection) => audit.recordConnection({ ...connection }), report });
+  return openEgress(config, ears);
 }
 
 function createHomeAudit(config: Config): AuditLog {

@@ -17,8 +17,10 @@ import type { KeptDefault } from "../../sandbox/default-sandboxes.ts";
 import { workspaceWithin } from "../../sandbox/grants.ts";
 import type { DefaultWishes } from "../../sandbox/sandbox.ts";
 import { findHostHint, introduce, tellSurroundings } from "../../sandbox/surroundings.ts";
+import { placeOfWorkspace } from "../../sandbox/workspace/workspace-place.ts";
 import { builtinTools } from "../../tools/builtin-tools.ts";
 import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
+import { LateCommands } from "../../tools/shell/late-commands.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
 import { isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
 import { findSnippets } from "./find-snippets.ts";
@@ -73,6 +75,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     configuredPolicy(config, "sandbox"),
   ]);
   const shells = createShellSessions(config);
+  const late = new LateCommands();
   const texts = openTexts();
   const defaultSandbox: DefaultSandboxOf = (principal, caller) => {
     const shown = workspace && workspaceWithin(workspace, principal);
@@ -94,6 +97,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     interpreter,
     sandboxes,
     shells,
+    late,
     texts,
     portUrls: async (link) => portUrls(await portOrigin(), link),
     ...(snippetsDirectory !== undefined && { snippetsDirectory }),
@@ -123,7 +127,8 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       const { options: wanted } = defaultSandbox(principal, caller);
       // A token's scopes may leave less of it: the first result says what holds.
       const isKnown = network === "none" || principal.grants?.network === undefined;
-      return tellSurroundings(wanted.workspace, isKnown ? network : undefined);
+      const shown = wanted.workspace && { ...wanted.workspace, place: placeOfWorkspace(principal, wanted.workspace) };
+      return tellSurroundings(shown, isKnown ? network : undefined);
     },
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     prompts: composePrompts([createBelljarPrompts()]),
@@ -133,6 +138,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     async [Symbol.asyncDispose]() {
       await connected[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
+      await late[Symbol.asyncDispose]();
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
     },

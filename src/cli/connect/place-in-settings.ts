@@ -11,33 +11,79 @@ export interface Placement {
 
 const FORMAT = { formattingOptions: { insertSpaces: true, tabSize: 2, insertFinalNewline: true } };
 
-/** Sets one value in a JSON text with comments. All other text stays unchanged. */
-export function placeInJson(text: string, path: string[], value: Readonly<Record<string, unknown>>): Placement {
+/** Whether a different entry may be replaced. */
+export interface PlaceOptions {
+  readonly force?: boolean;
+}
+
+/**
+ * Sets one value in a JSON text with comments. All other text stays unchanged. Throws `CONFIG_INVALID`, with both values, if a different one
+ * is there, unless `force`.
+ */
+export function placeInJson(
+  text: string,
+  path: string[],
+  value: Readonly<Record<string, unknown>>,
+  { force = false }: PlaceOptions = {},
+): Placement {
   const source = text.trim() === "" ? "{}\n" : text;
   const errors: ParseError[] = [];
   const root = parseTree(source, errors, { allowTrailingComma: true });
   if (errors.length > 0 || root?.type !== "object") throw new BelljarError("CONFIG_INVALID", "it holds no JSON object");
   const present = findNodeAtLocation(root, path);
-  if (present && isDeepStrictEqual(structuredClone(getNodeValue(present)), value)) return { text: undefined };
+  const before: unknown = present && structuredClone(getNodeValue(present));
+  if (present && isDeepStrictEqual(before, value)) return { text: undefined };
+  if (present && !force) throw isDifferent(path, before, value);
   return { text: applyEdits(source, modify(source, path, value, FORMAT)) };
 }
 
-/** Adds one table at the end of a TOML text. All other text stays unchanged. Throws `CONFIG_INVALID` if a different table exists. */
+function isDifferent(path: readonly string[], before: unknown, value: unknown): BelljarError {
+  const advice = "replace it with --force, or choose another --name";
+  const both = `- ${JSON.stringify(before)}\n+ ${JSON.stringify(value)}`;
+  return new BelljarError("CONFIG_INVALID", `it has a different ${path.join(".")}: ${advice}\n${both}`);
+}
+
+/**
+ * Adds one table at the end of a TOML text. All other text stays unchanged. Throws `CONFIG_INVALID`, with both values, if a different table
+ * exists. With `force` that one, and the tables below it, make room.
+ */
 export function placeInToml(
   text: string,
   path: readonly [table: string, name: string],
   value: Readonly<Record<string, unknown>>,
+  { force = false }: PlaceOptions = {},
 ): Placement {
   const [table, name] = path;
-  const present = (readToml(text)[table] as Readonly<Record<string, unknown>> | undefined)?.[name];
+  const settings = readToml(text);
+  const tables = settings[table] as Readonly<Record<string, unknown>> | undefined;
+  const present = tables?.[name];
   if (isDeepStrictEqual(present, value)) return { text: undefined };
-  if (present !== undefined) {
-    throw new BelljarError("CONFIG_INVALID", `it has a different [${table}.${name}]: remove it, or choose another --name`);
-  }
-  const placed = `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${text === "" ? "" : "\n"}${stringify({ [table]: { [name]: value } })}`;
-  // An inline table such as `mcp_servers = {}` cannot be extended.
-  if (!isDeepStrictEqual((readToml(placed)[table] as Readonly<Record<string, unknown>>)[name], value)) throw notToml();
+  if (present !== undefined && !force) throw isDifferent(path, present, value);
+  const rest = present === undefined ? text : withoutTable(text, path);
+  const placed = `${rest}${rest === "" || rest.endsWith("\n") ? "" : "\n"}${rest === "" ? "" : "\n"}${stringify({ [table]: { [name]: value } })}`;
+  // An inline table such as `mcp_servers = {}` cannot be extended, and the lines of a text may look like the head of a table.
+  if (!isDeepStrictEqual(readToml(placed), { ...settings, [table]: { ...tables, [name]: value } })) throw notToml();
   return { text: placed };
+}
+
+/** The text without the lines of a table and of those below it. Comments stay. */
+function withoutTable(text: string, [table, name]: readonly [table: string, name: string]): string {
+  let isInside = false;
+  const kept = text.split(/(?<=\n)/).filter((line) => {
+    if (/^\s*\[/.test(line)) isInside = isHeadOf(line, table, name) ?? isInside;
+    return !isInside || /^\s*#/.test(line);
+  });
+  return kept.join("").trimEnd();
+}
+
+/** Undefined for a line that is no head of a table. */
+function isHeadOf(line: string, table: string, name: string): boolean | undefined {
+  try {
+    const found = (parse(line) as Readonly<Record<string, unknown>>)[table];
+    return typeof found === "object" && found !== null && Object.hasOwn(found, name);
+  } catch {
+    return undefined;
+  }
 }
 
 function readToml(text: string): Readonly<Record<string, unknown>> {
@@ -50,5 +96,6 @@ function readToml(text: string): Readonly<Record<string, unknown>> {
 }
 
 function notToml(cause?: unknown): BelljarError {
-  return new BelljarError("CONFIG_INVALID", "it is not TOML, or no table can be added to it", { cause });
+  const problem = "it is not TOML, or its form leaves no room for the table: edit it by hand, as --print shows it";
+  return new BelljarError("CONFIG_INVALID", problem, { cause });
 }

@@ -4,6 +4,11 @@ import { ReadStream, WriteStream } from "node:tty";
 import { BelljarError } from "../../errors.ts";
 import type { CommandContext } from "../command.ts";
 
+/** What a program in the terminal is told of it. */
+export function terminalEnvironment(env: CommandContext["env"]): Readonly<Record<string, string>> {
+  return { TERM: env["TERM"] ?? "xterm-256color", ...(env["LANG"] && { LANG: "C.UTF-8" }) };
+}
+
 /** The user's terminal in raw mode. Disposing it, or the end of the process, restores it. */
 export interface Terminal extends Disposable {
   size(): { readonly rows: number; readonly cols: number };
@@ -12,10 +17,10 @@ export interface Terminal extends Disposable {
   attach(shell: { readonly stdin: Writable; readonly stdout: Readable }, signal: AbortSignal): Promise<void>;
 }
 
-/** Throws `USAGE` if stdin or stdout is no terminal. */
-export function openTerminal({ stdin, stdout }: CommandContext): Terminal {
+/** Throws `USAGE` if stdin or stdout is no terminal. `what` needs it. */
+export function openTerminal({ stdin, stdout }: CommandContext, what: string): Terminal {
   if (!(stdin instanceof ReadStream) || !(stdout instanceof WriteStream)) {
-    throw new BelljarError("USAGE", "`belljar shell` needs a terminal; use `belljar exec ID -- ARGV...` in a pipe");
+    throw new BelljarError("USAGE", `\`belljar ${what}\` needs a terminal; use \`belljar exec ID ARGV...\` in a pipe`);
   }
   const restore = () => stdin.setRawMode(false);
   let onResize: (() => void) | undefined;

@@ -1,5 +1,5 @@
 import { normalize } from "node:path/posix";
-import { toBytes } from "../../config/size.ts";
+import { A_SIZE, toBytes } from "../../config/size.ts";
 import { BelljarError } from "../../errors.ts";
 import { parseNetworkPolicy } from "../../network/check-policy.ts";
 import type { NetworkPolicy } from "../../network/policy.ts";
@@ -128,7 +128,7 @@ function parseRuntime(text: string): string {
 }
 
 function parseSize(text: string): number {
-  return toBytes(text) ?? refuse(text, "a size as 512m or 2g");
+  return toBytes(text) ?? refuse(text, A_SIZE);
 }
 
 function parseCount(text: string): number {

@@ -43,6 +43,27 @@ describe("the token store", () => {
     }
   });
 
+  it("lets nobody in with one that has expired, and tells when it does", async () => {
+    const store = createTokenStore(home);
+    const soon = await store.create("ci", [], new Date(Date.now() + 3_600_000));
+    const over = await store.create("ci", [], new Date(Date.now() - 1));
+    expect(await store.find(soon.token)).toMatchObject({ name: "ci" });
+    expect(await store.find(over.token)).toBeUndefined();
+    const listed = await store.list();
+    expect(listed.map(({ id }) => id).toSorted()).toEqual([soon.id, over.id].toSorted());
+    expect(listed.every(({ expiresAt }) => expiresAt instanceof Date)).toBe(true);
+    expect(readFileSync(join(home, "tokens", `${soon.id}.json`), "utf8")).toContain('"version":2');
+  });
+
+  it("makes none with an end that its file cannot hold", async () => {
+    const store = createTokenStore(home);
+    for (const end of [new Date(Date.UTC(10_000, 0)), new Date(Number.NaN)])
+      await expect(store.create("ci", [], end)).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+    const { token } = await store.create("ci", [], new Date("9999-12-31T00:00:00Z"));
+    expect(await store.find(token)).toMatchObject({ name: "ci" });
+    expect(await store.list()).toHaveLength(1);
+  });
+
   it("forgets a revoked one at once, in every process", async () => {
     const [store, other] = [createTokenStore(home), createTokenStore(home)];
     const { id, token } = await store.create("ci", []);

@@ -7,6 +7,7 @@ import { ifPresent } from "../../files/file-error.ts";
 import { parseJson } from "../../files/parse-json.ts";
 import { removeFile } from "../../files/private-files.ts";
 import { createFile } from "../../files/replace-file.ts";
+import { assertStorableTime } from "../../files/storable-time.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import { parseScopes } from "./scopes.ts";
 
@@ -17,12 +18,14 @@ export interface TokenInfo {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly createdAt: Date;
+  /** From then on it lets nobody in. Absent: it does until it is revoked. */
+  readonly expiresAt?: Date | undefined;
 }
 
 /** The bearer tokens of a home: what is stored lets nobody in. Any number of processes share them. */
 export interface TokenStore {
   /** `token` is told this once. Rejects with `ARGUMENTS_INVALID`. */
-  create(name: string, scopes: readonly string[]): Promise<{ readonly id: string; readonly token: string }>;
+  create(name: string, scopes: readonly string[], expiresAt?: Date): Promise<{ readonly id: string; readonly token: string }>;
   list(): Promise<readonly TokenInfo[]>;
   /** From now on, in every process. Rejects with `TOKEN_NOT_FOUND`. */
   revoke(id: string): Promise<void>;
@@ -37,14 +40,20 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 /** 32 bytes are 43 characters of base64url. */
 const TOKEN = /^belljar_([a-z0-9]{10})_([A-Za-z0-9_-]{43})$/;
 
-const schema = z.object({
-  version: z.literal(1),
-  id: z.string().regex(/^[a-z0-9]{10}$/),
-  name: z.string().regex(NAME),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  scopes: z.array(z.string()),
-  createdAt: z.iso.datetime().transform((text) => new Date(text)),
-});
+const time = z.iso.datetime().transform((text) => new Date(text));
+
+/** Version 2 expires: a Belljar that does not know of that takes it for no token. */
+const schema = z
+  .object({
+    version: z.union([z.literal(1), z.literal(2)]),
+    id: z.string().regex(/^[a-z0-9]{10}$/),
+    name: z.string().regex(NAME),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    scopes: z.array(z.string()),
+    createdAt: time,
+    expiresAt: time.optional(),
+  })
+  .refine(({ version, expiresAt }) => (version === 2) === (expiresAt !== undefined));
 
 type TokenRecord = z.output<typeof schema>;
 
@@ -53,11 +62,13 @@ export function createTokenStore(home: string): TokenStore {
   const directory = join(home, "tokens");
   const read = (id: string): Promise<TokenRecord | undefined> => readRecord(directory, id);
   return {
-    async create(name, scopes) {
+    async create(name, scopes, expiresAt) {
       assertName(name);
       parseScopes(scopes);
+      if (expiresAt) assertStorableTime("The end of the token", expiresAt);
       const secret = randomBytes(SECRET_BYTES).toString("base64url");
-      const record = { version: 1, name, sha256: digest(secret).toString("hex"), scopes, createdAt: new Date() };
+      const ends = expiresAt ? { version: 2, expiresAt } : { version: 1 };
+      const record = { ...ends, name, sha256: digest(secret).toString("hex"), scopes, createdAt: new Date() };
       await mkdir(directory, { recursive: true, mode: 0o700 });
       let id = createId();
       while (!(await createFile(pathOf(directory, id), JSON.stringify({ ...record, id })))) id = createId();
@@ -67,7 +78,7 @@ export function createTokenStore(home: string): TokenStore {
       const records = await Promise.all((await idsIn(directory)).map(read));
       const known = records.filter((record) => record !== undefined);
       return known
-        .map(({ id, name, scopes, createdAt }) => ({ id, name, scopes, createdAt }))
+        .map(({ id, name, scopes, createdAt, expiresAt }) => ({ id, name, scopes, createdAt, ...(expiresAt && { expiresAt }) }))
         .toSorted((one, other) => one.createdAt.getTime() - other.createdAt.getTime());
     },
     async revoke(id) {
@@ -80,9 +91,13 @@ export function createTokenStore(home: string): TokenStore {
       if (id === undefined || secret === undefined) return undefined;
       const record = await read(id);
       const isRight = timingSafeEqual(digest(secret), Buffer.from(record?.sha256 ?? "0".repeat(64), "hex"));
-      return record && isRight ? toPrincipal(record) : undefined;
+      return record && isRight && isValid(record) ? toPrincipal(record) : undefined;
     },
   };
+}
+
+function isValid({ expiresAt }: TokenRecord): boolean {
+  return !expiresAt || expiresAt.getTime() > Date.now();
 }
 
 function createId(): string {

@@ -13,7 +13,7 @@ export interface ToolServerRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  readonly timeoutMs: number;
+  /** Has the caller's time limit too, until the answer is read. */
   readonly signal: AbortSignal;
 }
 
@@ -62,7 +62,7 @@ function send(target: URL, address: string, { body, ...asked }: ToolServerReques
       agent: false,
       method: asked.method,
       headers: { ...asked.headers, ...(body !== undefined && { "content-length": Buffer.byteLength(body) }) },
-      signal: AbortSignal.any([asked.signal, AbortSignal.timeout(asked.timeoutMs)]),
+      signal: asked.signal,
       lookup: (_host, options, answer) =>
         options.all ? answer(null, [{ address, family: familyOf(address) }]) : answer(null, address, familyOf(address)),
     });

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
 import type { WebSearch } from "../../tools/web/web-search.ts";
 import type { FacadeSettings } from "./facade-settings.ts";
@@ -20,12 +21,12 @@ export function createToolServerSearch(settings: Pick<FacadeSettings, "toolServe
         );
       }
       const { user_api_key: key, session_id: session } = server.credential;
+      using time = limitTime(signal, TIMEOUT_MS);
       const response = await askToolServer(principal, server.url, {
         ...SEARCH,
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json", accept: "application/json" },
         body: JSON.stringify({ query, session_id: session }),
-        timeoutMs: TIMEOUT_MS,
-        signal,
+        signal: time.signal,
       });
       return withoutKey(await readAnswer(server.url, response), key);
     },

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
-import { environmentSchema } from "../../sandbox/wire/answer-schemas.ts";
+import { environmentSchema, refusalsSchema } from "../../sandbox/wire/answer-schemas.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
@@ -37,6 +37,19 @@ export function networkRoutes(sandboxes: Sandboxes): readonly Route[] {
       }),
       answers: { 204: null },
       handle: async (asked) => (await reachSandbox(sandboxes, asked)).setNetwork(asked.body.policy, { capped: asked.body.capped }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/v1/sandboxes/:id/refusals",
+      access: changes("toolset:sandbox"),
+      summary:
+        "Connections that were refused since the last question and in no tool's result; a closed network refuses in words from now on",
+      params: idParams,
+      answers: { 200: refusalsSchema },
+      async handle(asked) {
+        using refusals = await (await reachSandbox(sandboxes, asked)).watchRefusals();
+        return { lines: await refusals.tell() };
+      },
     }),
     defineRoute({
       method: "GET",

@@ -9,14 +9,16 @@ const positive = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
 export const createBody = createOptionsSchema;
 
 /** A default sandbox outlives its callers. */
-export const defaultBody = createBody.omit({ ephemeral: true });
+export const defaultBody = createBody.omit({ ephemeral: true, name: true });
 
 export const extendBody = z.strictObject({
   timeoutMs: positive.describe("Lifetime from now, in milliseconds"),
   action: z.enum(["kill", "pause", "stop"]).optional().describe("What happens then. Default: what was set before, at first `kill`"),
 });
 
-export const idParams = z.object({ id: z.string().regex(/^[a-z0-9]{1,20}$/, "must be an id or a short id") });
+export const idParams = z.object({
+  id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "must be an id, the beginning of one, or a name"),
+});
 export const nameParams = z.object({ name: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/) });
 
 const state = z.enum(SANDBOX_STATES);

@@ -68,7 +68,7 @@ function readingRoutes(sandboxes: Sandboxes): readonly Route[] {
       method: "GET",
       path: "/v1/sandboxes/:id",
       access: READS,
-      summary: "All about a sandbox; `:id` may be a short id",
+      summary: "All about a sandbox; `:id` may be a name, or the beginning of an id",
       params: idParams,
       answers: { 200: sandboxSchema },
       handle: ({ caller, params: { id } }) => sandboxes.info(caller, id),

@@ -1,0 +1,11 @@
+import type { WorkspaceChange } from "../../sandbox/workspace/workspace-change.ts";
+
+/** What a change is, where no patch shows it. Empty for what its letter says already. */
+export function describeChange({ kind, guest, host, isBinary, patch }: WorkspaceChange): string {
+  if (kind === "mode_changed") return `${host.mode.toString(8)} -> ${guest.mode.toString(8)}`;
+  if (kind === "type_changed") return `${host.type} -> ${guest.type}`;
+  const entry = guest ?? host;
+  if (entry.type !== "file") return entry.type === "directory" ? "folder" : entry.type;
+  if (isBinary) return `binary, ${entry.size} bytes`;
+  return patch === undefined && entry.size > 0 ? `too large to show: ${entry.size} bytes` : "";
+}
