@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterAll, beforeAll, it } from "vitest";
+import { INSIDE } from "../../src/protocol/inside.ts";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { ExecOptions, Guest, RunOptions, RunResult } from "../../src/runtime/guest/guest.ts";
 import type { RunningSandbox, Runtime, SandboxSpec } from "../../src/runtime/runtime.ts";
@@ -40,7 +41,8 @@ export async function createSandbox(open: OpenRuntime, options: Partial<SandboxS
   const folder = await mkdtemp(join(tmpdir(), "bj-"));
   try {
     const { base = { template: "base" } } = options;
-    const inside = await runtime.layers.describe(base);
+    const own = await runtime.layers.describe(base);
+    const inside = options.workspace ? { ...own, workspace: INSIDE.workspace, cwd: INSIDE.workspace } : own;
     const spec = { ...DEFAULTS, id: createId(), generation: 1, folder, base, inside, ...options };
     const running = await runtime.create(spec, soon());
     const guest = createGuest((signal) => running.connect(signal), { ended: running.ended });

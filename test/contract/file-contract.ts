@@ -210,6 +210,16 @@ export function fileContract(open: OpenRuntime, features: ContractFeatures): voi
       expect(names(await all(files().list("listed", { ...call(), depth: 9 })))).toEqual(["inner", "inner/deep", "inner/deep/file", "link"]);
     });
 
+    it("is listed without what lies in folders of some names", async () => {
+      await files().write("closing/inner/deep/file", "", call());
+      await files().write("closing/deep/file", "", call());
+      await files().write("closing/inner/dee", "", call());
+      const list = (...closed: string[]) => all(files().list("closing", { ...call(), depth: 9, closed }));
+      expect(names(await list("deep", "none"))).toEqual(["deep", "inner", "inner/dee", "inner/deep"]);
+      expect(names(await list("inner"))).toEqual(["deep", "deep/file", "inner"]);
+      expect(names(await list("closing"))).toHaveLength(6);
+    });
+
     it("is listed among 10,000", async () => {
       await run(guest(), "mkdir many && cd many && seq -f 'file-%05g' 1 10000 | xargs touch");
       expect((await all(files().list("many", call()))).length).toBe(10_000);

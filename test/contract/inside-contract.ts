@@ -1,7 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { INSIDE } from "../../src/protocol/inside.ts";
-import { itNeeds, run, shareSandbox, soon } from "./contract-sandbox.ts";
-import type { ContractFeatures, OpenRuntime } from "./contract-sandbox.ts";
+import type { Workspace } from "../../src/runtime/runtime.ts";
+import { createSandbox, itNeeds, run, shareSandbox, soon } from "./contract-sandbox.ts";
+import type { ContractFeatures, ContractSandbox, OpenRuntime } from "./contract-sandbox.ts";
+
+const MODES = ["copy", "ro", "rw"] as const;
 
 /** What docs/reference/inside.md promises. */
 export function insideContract(open: OpenRuntime, features: ContractFeatures): void {
@@ -34,6 +40,47 @@ export function insideContract(open: OpenRuntime, features: ContractFeatures): v
     itNeeds(features, "isolation")("lets nobody inside change its own programs", async () => {
       const script = `test -d ${INSIDE.programs} && for at in ${INSIDE.programs} ${INSIDE.kernels}; do touch $at/x 2>/dev/null && echo $at; done; echo done`;
       for (const user of [INSIDE.user, INSIDE.root]) expect(await print(script, user)).toBe("done");
+    });
+  });
+  insideWorkspace(open, features);
+}
+
+function insideWorkspace(open: OpenRuntime, features: ContractFeatures): void {
+  describe("inside, with a workspace", () => {
+    let path: string;
+    beforeAll(async () => {
+      path = await mkdtemp(join(tmpdir(), "bj-"));
+      await chmod(path, 0o755);
+      await writeFile(join(path, "mine"), "mine", { mode: 0o644 });
+    });
+    afterAll(() => rm(path, { recursive: true }));
+
+    const show = (mode: Workspace["mode"], place: string): Promise<ContractSandbox> => {
+      const inside = { env: {}, home: INSIDE.userHome, workspace: place, cwd: place };
+      return createSandbox(open, { workspace: { path, mode }, inside });
+    };
+
+    describe.each(["/srv/some/project", INSIDE.workspace])("at %s", (place) => {
+      it.each(MODES)("begins relative paths in it, and /workspace leads there: %s", async (mode) => {
+        await using made = await show(mode, place);
+        const { files } = made.guest;
+        for (const name of ["mine", `${place}/mine`, `${INSIDE.workspace}/mine`])
+          expect(String(await files.read(name, { signal: soon(), maxBytes: 10 }))).toBe("mine");
+        await files.write(`${INSIDE.userHome}/.npmrc`, Buffer.from("token"), { signal: soon() });
+        await expect(files.stat(".npmrc", { signal: soon() })).rejects.toMatchObject({ code: "FILE_NOT_FOUND" });
+        expect(await readdir(path)).toEqual(["mine"]);
+      });
+
+      itNeeds(features, "isolation")("starts commands of each user in it, who keep their homes", async () => {
+        await using made = await show("copy", place);
+        for (const [user, home] of [
+          [INSIDE.user, INSIDE.userHome],
+          [INSIDE.root, features.twoUsers ? INSIDE.rootHome : expect.any(String)],
+        ] as const) {
+          const { stdout } = await run(made.guest, "pwd -P; readlink -f /workspace; echo $HOME", { user });
+          expect(stdout.toString().trim().split("\n")).toEqual([place, place, home]);
+        }
+      });
     });
   });
 }

@@ -8,6 +8,7 @@ import { runsContract } from "./runs-contract.ts";
 import { socketContract } from "./socket-contract.ts";
 import { listenContract } from "./listen-contract.ts";
 import { streamContract } from "./stream-contract.ts";
+import { sudoContract } from "./sudo-contract.ts";
 import { watchContract } from "./watch-contract.ts";
 
 /** What every runtime does, seen through the two contracts of design.md alone. */
@@ -21,6 +22,7 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
     listenContract(open);
     lifecycleContract(open, features);
     insideContract(open, features);
+    sudoContract(open, features);
     runsContract(open, features);
   });
 }

@@ -17,7 +17,7 @@ function openHosts(cli: CliHome) {
   const env = { HOME: cli.folder, XDG_CONFIG_HOME: join(cli.folder, ".config") };
   const project = join(cli.folder, "project");
   mkdirSync(project);
-  const path = (name: string): string => join(/^\.(config|codex)\//.test(`${name}/`) ? cli.folder : project, name);
+  const path = (name: string): string => join(/^\.(config|codex|codeium)\//.test(`${name}/`) ? cli.folder : project, name);
   return {
     project,
     path,
@@ -31,6 +31,9 @@ const FILES = [
   ["claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"],
   ["cursor", ".cursor/mcp.json", "mcpServers"],
   ["vscode", ".vscode/mcp.json", "servers"],
+  ["gemini", ".gemini/settings.json", "mcpServers"],
+  ["zed", ".config/zed/settings.json", "context_servers"],
+  ["windsurf", ".codeium/windsurf/mcp_config.json", "mcpServers"],
 ] as const;
 
 describe("belljar connect", () => {
@@ -75,7 +78,7 @@ describe("belljar connect", () => {
     expect(readdirSync(hosts.path(".vscode"))).toEqual(["mcp.json"]);
   });
 
-  it("adds a table to Codex's file, and replaces none", async () => {
+  it("adds a table to Codex's file, and replaces one with --force alone", async () => {
     await using cli = await openCliHome();
     const hosts = openHosts(cli);
     mkdirSync(hosts.path(".codex"));
@@ -84,8 +87,79 @@ describe("belljar connect", () => {
     const text = readFileSync(hosts.path(".codex/config.toml"), "utf8");
     expect(text).toMatch(/^# mine\nmodel = "x"\n\n\[mcp_servers.belljar\]\n/);
     expect(parseToml(text)).toMatchObject({ model: "x", mcp_servers: { belljar: { command: process.execPath } } });
-    expect(await hosts.connect("codex", "--workspace", "/")).toMatchObject({ code: 1, stderr: expect.stringContaining("--name") });
+    const refused = await hosts.connect("codex", "--workspace", "/");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/--name[^]*- \{"command":[^]*\+ \{"command":/) });
     expect(await hosts.connect("codex", "--workspace", "/", "--name", "whole")).toMatchObject({ code: 0 });
+    expect(await hosts.connect("codex", "--workspace", "/", "--force")).toMatchObject({ code: 0 });
+    const after = readFileSync(hosts.path(".codex/config.toml"), "utf8");
+    expect(after).toMatch(/^# mine\nmodel = "x"\n\n\[mcp_servers.whole\]\n[^]*\n\n\[mcp_servers.belljar\]\n/);
+    const { belljar, whole } = (parseToml(after) as unknown as { mcp_servers: { belljar: Server; whole: Server } }).mcp_servers;
+    expect(belljar).toEqual(whole);
+  });
+
+  it("replaces a table of Codex's file in any form that it can, and leaves the others", async () => {
+    await using cli = await openCliHome();
+    const hosts = openHosts(cli);
+    mkdirSync(hosts.path(".codex"));
+    const file = hosts.path(".codex/config.toml");
+    const other = '[other]\nlist = [\n  ["[mcp_servers.belljar]"],\n]\n';
+    writeFileSync(file, `[mcp_servers . "belljar"] # own\ncommand = "my-own"\n# kept\n[mcp_servers.belljar.env]\nA = "b"\n\n${other}`);
+    expect(await hosts.connect("codex", "--force")).toMatchObject({ code: 0 });
+    const after = readFileSync(file, "utf8");
+    expect(after.startsWith(`# kept\n${other}\n[mcp_servers.belljar]\n`)).toBe(true);
+    expect(after).not.toMatch(/my-own|A = "b"/);
+    for (const text of ['mcp_servers = { belljar = { command = "my-own" } }\n', '[mcp_servers]\nbelljar.command = "my-own"\n']) {
+      writeFileSync(file, text);
+      expect(await hosts.connect("codex", "--force")).toMatchObject({ code: 1, stderr: expect.stringContaining("--print") });
+      expect(readFileSync(file, "utf8")).toBe(text);
+    }
+  });
+
+  it("writes nothing that the host could not start", async () => {
+    await using cli = await openCliHome();
+    const hosts = openHosts(cli);
+    for (const [option, value, says] of [
+      ["--network", "bad rule!!", "bad rule"],
+      ["--toolsets", "nonsense", "choose of all"],
+    ] as const)
+      expect(await hosts.connect("claude", option, value)).toMatchObject({ code: 1, stderr: expect.stringContaining(says) });
+    expect(readdirSync(hosts.project)).toEqual([]);
+  });
+
+  it("takes nothing for a server that the server alone decides, and neither does mcp", async () => {
+    await using cli = await openCliHome();
+    const hosts = openHosts(cli);
+    const server = ["--gateway", "http://127.0.0.1:9"];
+    const refused = { code: 2, stderr: expect.stringContaining("a token") };
+    for (const option of ["--network", "--toolsets"])
+      expect(await hosts.connect("claude", ...server, option, "files", "--print"), option).toMatchObject(refused);
+    for (const more of [["--toolsets", "files"], ["--read-only"]])
+      expect(await cli.run(["mcp", ...server, ...more]), more[0]).toMatchObject(refused);
+  });
+
+  it("gives opencode its own form, with the network and the toolsets that were named", async () => {
+    await using cli = await openCliHome();
+    const hosts = openHosts(cli);
+    expect(await hosts.connect("opencode", "--network", "npm,github", "--toolsets", "files,shell")).toMatchObject({ code: 0 });
+    const { mcp } = hosts.read("opencode.json") as { mcp: { belljar: { type: string; command: string[] } } };
+    expect(mcp.belljar).toMatchObject({ type: "local", enabled: true });
+    const args = mcp.belljar.command.slice(3);
+    expect(args.slice(0, 2)).toEqual(["--toolsets", "files,shell"]);
+    expect(args.join(" ")).toContain("--network npm,github --workspace");
+  });
+
+  it("replaces no entry in silence: it shows both, and needs --force", async () => {
+    await using cli = await openCliHome();
+    const hosts = openHosts(cli);
+    const text = '{\n  // mine\n  "mcpServers": { "belljar": { "command": "my-own" } } // all\n}\n';
+    writeFileSync(hosts.path(".mcp.json"), text);
+    const refused = await hosts.connect("claude");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/--force[^]*- \{"command":"my-own"\}[^]*\+ \{"command":/) });
+    expect(readFileSync(hosts.path(".mcp.json"), "utf8")).toBe(text);
+    expect(await hosts.connect("claude", "--force")).toMatchObject({ code: 0 });
+    const after = readFileSync(hosts.path(".mcp.json"), "utf8");
+    expect(after).toMatch(/\/\/ mine[^]*\/\/ all/);
+    expect(after).not.toContain("my-own");
   });
 
   it("breaks no file that it cannot read", async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
@@ -111,15 +112,30 @@ it("a model learns where its files and its network end: in the instructions, wit
   const project = join(home.path, "project");
   await mkdir(project);
   await using host = await connect(home, ["--workspace", project, "--network", "a.test"]);
-  const files = `Files: /home/user is a copy of ${project}. Your changes stay here until the person runs \`belljar apply\` in that folder.`;
+  const files = `Files: /workspace is a copy of ${project} of the host. Your changes stay here until the person runs \`belljar apply\` in that folder.`;
   expect(host.instructions()).toContain(files);
   expect(host.instructions()).toContain("Network: only this can be reached: a.test.");
   const first = await host.call("write_file", { path: "a.txt", content: "a" });
   expect(first.texts[0]).toBe(`${files}\nNetwork: only this can be reached: a.test.`);
   expect((await host.call("read_file", { path: "a.txt" })).texts.join("\n")).not.toContain("Files:");
-  const hint = `${project} of the host is /home/user here: use /home/user`;
+  const hint = `${project} of the host is /workspace here: use /workspace`;
   const missing = await host.call("read_file", { path: join(project, "a.txt") });
   expect(missing.texts.join("\n")).toMatch(/^FILE_NOT_FOUND/);
   expect(missing.texts.join("\n")).toContain(`${hint}/a.txt`);
   expect((await host.call("run_command", { command: "ls", cwd: project })).texts.join("\n")).toContain(hint);
+});
+
+it("a model in a linked worktree learns that git has no repository there", async () => {
+  await using home = await openTestHome();
+  const [main, linked] = [join(home.path, "main"), join(home.path, "linked")];
+  const git = (...args: string[]) => execFileSync("git", ["-C", main, "-c", "user.name=a", "-c", "user.email=a@a", ...args]);
+  execFileSync("git", ["init", "-q", main]);
+  git("commit", "-q", "--allow-empty", "-m", "first");
+  git("worktree", "add", "-q", linked);
+  await using host = await connect(home, ["--workspace", linked]);
+  const first = await host.call("run_command", { command: "git status" });
+  expect(first.texts[0]).toMatch(/^Files: .* Git has no repository here: the folder is a linked worktree/);
+  expect(first.texts.join("\n")).toContain("not a git repository");
+  await using other = await connect(home, ["--workspace", main]);
+  expect((await other.call("run_command", { command: "git status" })).texts.join("\n")).not.toContain("Git has no repository");
 });

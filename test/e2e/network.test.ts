@@ -31,7 +31,18 @@ const curl = (id: string, ...more: readonly string[]) => cli.run(["exec", id, "-
 
 it("reaches nothing unless a policy says so", async () => {
   const id = await create();
-  expect(await curl(id, `http://${rule}/`)).toMatchObject({ code: 7, stdout: "" });
+  const remedy = `--allow ${rule}`;
+  expect(await curl(id, "-f", `http://${rule}/`)).toEqual({
+    code: 22,
+    stdout: "",
+    stderr: [
+      "curl: (22) The requested URL returned error: 403",
+      "belljar: Network: refused to the programs of this sandbox meanwhile:",
+      `belljar: - ${rule}: no-rule; the missing rule is ${rule}`,
+      `belljar: The person can allow it: belljar sandbox network ${id} ${remedy}`,
+      "",
+    ].join("\n"),
+  });
   expect((await cli.run(["sandbox", "network", id])).stdout).toBe("none\n");
 });
 

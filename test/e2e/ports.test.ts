@@ -55,6 +55,40 @@ async function get(origin: URL, href: string, headers: Readonly<Record<string, s
 }
 
 describe("belljar sandbox port", () => {
+  it("removes a link, and makes one that ends, here and on a server", async () => {
+    await using cli = await openCliHome();
+    await using site = await startSite(cli);
+    const { server, origin } = await startServer(cli);
+    await using _server = server;
+    for (const [name, value] of [
+      ["BELLJAR_PORT", origin.port],
+      ["BELLJAR_URL", origin.origin],
+    ] as const) {
+      const env = { [name]: value };
+      const made = await cli.run(["port", site.id, "8000", "--public", "--expires", "3h"], { env });
+      const [, pathUrl = ""] = made.stdout.trim().split("\n");
+      expect((await get(origin, pathUrl)).status).toBe(200);
+      expect((await cli.run(["ports", site.id], { env })).stdout).toMatch(/^8000 .* in 3 hours$/m);
+      expect(await cli.run(["port", site.id, "8000", "--remove"], { env })).toMatchObject({ code: 0, stdout: "8000\n" });
+      expect((await get(origin, pathUrl)).status).toBeGreaterThanOrEqual(400);
+      expect(await cli.run(["port", site.id, "8000", "--remove"], { env })).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("no link"),
+      });
+    }
+  });
+
+  it("says when a link ends that is there, and takes no option beside --remove that would do nothing", async () => {
+    await using cli = await openCliHome();
+    const id = (await cli.run(["sandbox", "create"])).stdout.trim();
+    expect((await cli.run(["port", id, "8000", "--expires", "3h"])).stderr).not.toContain("3 hours");
+    expect(await cli.run(["port", id, "8000"])).toMatchObject({ code: 0, stderr: expect.stringMatching(/ends in 3 hours.*--expires/) });
+    for (const more of [["--public"], ["--expires", "1h"]])
+      expect(await cli.run(["port", id, "8000", "--remove", ...more])).toMatchObject({ code: 2 });
+    expect(await cli.run(["port", id, "8000", "--remove", "--json"])).toMatchObject({ code: 0, stdout: '{"removed":true}\n' });
+    expect(await cli.run(["port", id, "8000", "--remove", "--json"])).toMatchObject({ code: 1, stdout: '{"removed":false}\n' });
+  });
+
   it("prints links that a browser can open while a server of the home runs", async () => {
     await using cli = await openCliHome();
     await using site = await startSite(cli);
@@ -102,7 +136,7 @@ describe("belljar sandbox port", () => {
     expect(access).toBe("public");
     expect(await get(origin, pathUrl)).toMatchObject({ status: 200, text: "hello from inside" });
     const table = (await far.run(["sandbox", "ports", site.id], { env })).stdout;
-    expect(table).toMatch(/^PORT +LISTENS ON +UID +LINK\n8000 +127\.0\.0\.1 +\d+ +http:\/\/8000-/);
+    expect(table).toMatch(/^PORT +LISTENS ON +UID +LINK +EXPIRES\n8000 +127\.0\.0\.1 +\d+ +http:\/\/8000-/);
   });
 
   it("refuses what is no port, and unknown sandboxes", async () => {

@@ -30,7 +30,7 @@ describe("belljar run FILE --workspace DIR", () => {
     await using cli = await openCliHome();
     const project = await makeProject(cli);
     const result = await cli.run(["run", "tools/build.py", "--workspace", ".", "--", "one"], { cwd: project });
-    expect(result).toMatchObject({ code: 0, stdout: "/home/user DATA one\n" });
+    expect(result).toMatchObject({ code: 0, stdout: "/workspace DATA one\n" });
     expect(result.stderr).toMatch(
       /^belljar: .*\/project: \d+ written, 0 removed\. To undo it: belljar sandbox apply --undo [a-z0-9]{20}\n$/,
     );
@@ -45,7 +45,7 @@ describe("belljar run FILE --workspace DIR", () => {
     const project = await makeProject(cli);
     await writeFile(join(cli.folder, "list.sh"), 'pwd; cat data.txt; echo left > left.txt; ls "$(dirname "$0")"\n');
     const result = await cli.run(["run", "list.sh", "--workspace", project]);
-    expect(result).toMatchObject({ code: 0, stdout: "/home/user\ndatalist.sh\n" });
+    expect(result).toMatchObject({ code: 0, stdout: "/workspace\ndatalist.sh\n" });
     expect(await readFile(join(project, "left.txt"), "utf8")).toBe("left\n");
     expect(await readdir(project)).not.toContain("list.sh");
   });
@@ -93,6 +93,21 @@ describe("belljar run FILE --workspace DIR", () => {
       "mine\n",
       "new\n",
     ]);
+  });
+
+  it("says with --json what the program said, though its files cannot all be written", async () => {
+    await using cli = await openCliHome();
+    const project = await makeProject(cli);
+    await writeFile(join(cli.folder, "wait.sh"), "echo theirs > data.txt; echo said; read wait");
+    await using events = cli.start(["sandbox", "events"]);
+    await events.prints(/resync/);
+    await using running = cli.start(["run", "wait.sh", "--json", "--workspace", project]);
+    await events.prints(/created/);
+    await writeFile(join(project, "data.txt"), "mine\n");
+    running.endInput("go\n");
+    const { code, stdout, stderr } = await running.exit;
+    expect({ code, said: (JSON.parse(stdout) as { stdout: string }).stdout }).toEqual({ code: 125, said: "said\n" });
+    expect(stderr).toContain("data.txt, ");
   });
 
   it("keeps what a failed program left, and its exit code", async () => {

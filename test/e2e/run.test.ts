@@ -92,6 +92,24 @@ describe("belljar run", () => {
     expect(result).toMatchObject(limits.includes("memoryBytes") ? killed : { code: 0, stderr: "" });
   });
 
+  it("says that the disk is full when a program or a command fails, where the disk is limited", async () => {
+    await using cli = await openCliHome();
+    const env = { BELLJAR_STORAGE: "tmpfs", BELLJAR_PROGRAM_DISK_BYTES: "16m" };
+    const run = (argv: readonly string[], input?: string) => cli.run(argv, { env, ...(input !== undefined && { input }) });
+    const { limits } = JSON.parse((await run(["doctor", "--json"])).stdout) as { readonly limits: readonly string[] };
+    const isLimited = limits.includes("diskBytes");
+    const told = expect.stringMatching(isLimited ? /the sandbox's disk is full/ : /^(?![^]*disk is full)/);
+    const fill = "dd if=/dev/zero of=/tmp/big bs=1M count=64 status=none";
+    expect(await run(["run", "-", "-l", "bash"], fill)).toMatchObject({ code: isLimited ? 1 : 0, stderr: told });
+    const json = JSON.parse((await run(["run", "-", "-l", "bash", "--json"], fill)).stdout) as object;
+    expect(json).toMatchObject({ disk_full: isLimited, out_of_memory: false });
+    const id = (await run(["sandbox", "create", "--disk", "16m", "--best-effort"])).stdout.trim();
+    expect(await run(["exec", id, "--", "sh", "-c", `${fill}; exit 3`])).toMatchObject({ code: 3, stderr: told });
+    expect(await run(["exec", id, "--", "false"])).toMatchObject({ code: 1, stderr: told });
+    expect((await run(["exec", id, "--", "true"])).stderr).toBe("");
+    expect((await run(["exec", id, "--", "sh", "-c", "rm /tmp/big; sync -f /tmp; exit 4"])).stderr).toBe("");
+  });
+
   it("gives the compiler's words and its exit code", async () => {
     await using cli = await openCliHome();
     const result = await cli.run(["run", "-", "-l", "c"], { input: "int main(void) { return x; }" });

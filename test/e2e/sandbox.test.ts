@@ -29,7 +29,7 @@ describe("belljar sandbox", () => {
     await using cli = await openCliHome();
     const id = await createSandbox(cli);
     const extended = await cli.run(["sandbox", "extend", id, "4h"]);
-    expect(extended).toMatchObject({ code: 0, stdout: `${id} ends in 4h\n` });
+    expect(extended).toMatchObject({ code: 0, stdout: `${id} ends in 4 hours\n` });
     const leftMs = async (): Promise<number> => {
       const { deadline } = JSON.parse((await cli.run(["sandbox", "info", id, "--json"])).stdout) as { deadline: string };
       return Date.parse(deadline) - Date.now();

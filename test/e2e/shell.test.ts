@@ -1,41 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
 import type { CliHome } from "../support/belljar-cli.ts";
-
-const ROOT = join(import.meta.dirname, "../..");
+import { runInTerminal } from "../support/person-terminal.ts";
 
 /** `belljar shell` in a real terminal of 30 rows and 100 columns. */
 function openShell(cli: CliHome, ...argv: string[]) {
-  const command = [process.execPath, join(ROOT, "bin/belljar.js"), "shell", ...argv];
-  const env = { ...process.env, BELLJAR_HOME: cli.home, BELLJAR_STORAGE: "home", TERM: "dumb" };
-  const child = spawn("python3", [join(ROOT, "test/fixtures/in-terminal.py"), "30", "100", ...command], { env, cwd: cli.folder });
-  const closed = once(child, "close");
-  let shown = "";
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  child.stdout.on("data", (chunk: Buffer) => (shown += chunk.toString()));
-  return {
-    type: (text: string) => void child.stdin.write(text),
-    shows(pattern: RegExp): Promise<void> {
-      return new Promise((resolve, reject) => {
-        const look = () => pattern.test(shown) && resolve();
-        look();
-        child.stdout.on("data", look);
-        child.stdout.once("end", () => reject(new Error(`It never showed ${pattern}, but:\n${shown}`)));
-      });
-    },
-    async end(): Promise<{ readonly code: number | null; readonly said: string }> {
-      const [code] = (await closed) as [number | null];
-      return { code, said };
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill();
-      await closed;
-    },
-  };
+  return runInTerminal(cli, ["shell", ...argv], { env: { TERM: "dumb" } });
 }
 
 describe("belljar shell", () => {
@@ -49,7 +19,7 @@ describe("belljar shell", () => {
     // The shell may draw its prompt again in the new size: then the answer starts no line.
     await shell.shows(/50 120\r/);
     shell.type("exit 6\n");
-    expect(await shell.end()).toEqual({ code: 6, said: "restored\n" });
+    expect(await shell.end()).toMatchObject({ code: 6, said: "restored\n" });
   });
 
   it("without ID leaves no sandbox behind", async () => {
@@ -76,7 +46,7 @@ describe("belljar shell", () => {
     await events.prints(/^resync\n/);
     await using shell = openShell(cli, id);
     await events.prints(new RegExp(`^changed ${id}$`, "m"));
-    expect((await cli.run(["sandbox", "list"])).stdout).toMatch(new RegExp(`^${id} .* in (60m|59m)`, "m"));
+    expect((await cli.run(["sandbox", "list"])).stdout).toMatch(new RegExp(`^${id} .* in (60|59) minutes`, "m"));
     shell.type("exit\n");
     await shell.end();
     await events[Symbol.asyncDispose]();
@@ -96,5 +66,37 @@ describe("belljar shell", () => {
   it("asks for a terminal where there is none", async () => {
     await using cli = await openCliHome();
     expect(await cli.run(["shell"])).toMatchObject({ code: 2, stderr: expect.stringContaining("needs a terminal") });
+  });
+});
+
+describe("belljar exec -it", () => {
+  it("gives the command a terminal of the person's size, and its exit code to the person", async () => {
+    await using cli = await openCliHome();
+    await cli.run(["create", "--name", "web"]);
+    await using command = runInTerminal(cli, ["exec", "-it", "web", "sh", "-c", "stty size; read line; echo got $line; exit 7"]);
+    await command.shows(/30 100/);
+    command.type("this\n");
+    const { code, shown, said } = await command.end();
+    expect({ code, said }).toEqual({ code: 7, said: "restored\n" });
+    expect(shown).toContain("got this");
+  });
+
+  it("asks for a terminal where there is none, and needs none for -i alone", async () => {
+    await using cli = await openCliHome();
+    await cli.run(["create", "--name", "web"]);
+    expect(await cli.run(["exec", "-it", "web", "sh"])).toMatchObject({ code: 2, stderr: expect.stringContaining("needs a terminal") });
+    expect(await cli.run(["exec", "-i", "web", "cat"], { input: "piped" })).toMatchObject({ code: 0, stdout: "piped" });
+  });
+});
+
+describe("colour", () => {
+  it("is for terminals, and NO_COLOR takes it away", async () => {
+    await using cli = await openCliHome();
+    const show = async (env: Record<string, string>): Promise<string> => {
+      await using command = runInTerminal(cli, ["lsit"], { env });
+      return (await command.end()).shown;
+    };
+    expect(await show({})).toContain("\u001B[31mbelljar:");
+    expect(await show({ NO_COLOR: "1" })).toMatch(/^belljar:/);
   });
 });

@@ -1,5 +1,6 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
 
@@ -49,6 +50,59 @@ describe("belljar", () => {
     command.closeOutput();
     const { code, stderr } = await command.exit;
     expect({ code, stderr }).toEqual({ code: 141, stderr: "" });
+  });
+});
+
+describe("Ctrl+C", () => {
+  it.each([
+    [["serve", "--port", "0"], "err", /http:/],
+    [["sandbox", "events"], "out", /resync/],
+    [["run", "-", "--lang", "bash"], "out", /begun/],
+  ] as const)("ends %j at once, without a stack", async (argv, where, begun) => {
+    await using cli = await openCliHome();
+    await using command = cli.start(argv);
+    command.endInput("echo begun; sleep 1000");
+    await (where === "out" ? command.prints(begun) : command.says(begun));
+    command.signal("SIGINT");
+    const { code, stderr } = await command.exit;
+    expect([0, 130]).toContain(code);
+    expect(stderr).not.toMatch(/\n +at |Error|wrong/);
+  });
+
+  it("shows an error that nobody awaits as any other, and none of it after a signal", async () => {
+    await using cli = await openCliHome();
+    const breaks = "process.nextTick(() => Promise.reject(new Error('lost')))";
+    const preload = (code: string) => ({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` });
+    const events = "process.on('newListener', (name) => name === 'uncaughtException' && setImmediate(() => { X }))";
+    const lost = await cli.run(["sandbox", "events"], { env: preload(events.replace("X", breaks)) });
+    expect(lost).toMatchObject({ code: 1, stderr: expect.stringMatching(/^belljar: something went wrong[^]*lost/) });
+    expect(lost.stderr).not.toContain("Node.js v");
+    const signalled = await cli.run(["sandbox", "events"], {
+      env: preload(events.replace("X", `process.kill(process.pid, 'SIGINT'); process.on('SIGINT', () => { ${breaks} })`)),
+    });
+    expect(signalled).toMatchObject({ code: 130, stderr: "" });
+  });
+});
+
+it("runs through a link on the PATH, as the README makes one", async () => {
+  await using cli = await openCliHome();
+  const bin = join(cli.folder, "bin");
+  await mkdir(bin);
+  await symlink(join(import.meta.dirname, "../../bin/belljar.js"), join(bin, "belljar"));
+  const env = { PATH: `${bin}:${dirname(process.execPath)}:/usr/bin:/bin`, BELLJAR_HOME: cli.home };
+  expect(execFileSync(join(bin, "belljar"), ["version"], { env, cwd: cli.folder }).toString()).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+describe("an old Node", () => {
+  it("is told which one Belljar needs, before anything else runs", async () => {
+    await using cli = await openCliHome();
+    const old = "Object.defineProperty(process.versions, 'node', { value: '18.20.4' })";
+    const result = await cli.run(["version"], { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(old)}` } });
+    expect(result).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/needs Node 20\.19 or newer, and this is Node 18\.20\.4/),
+    });
   });
 });
 

@@ -2,8 +2,10 @@ import { execFile } from "node:child_process";
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { rootCertificates } from "node:tls";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { createSandboxAuthority } from "../../src/network/tls/sandbox-authority.ts";
 import { openBaseTemplate } from "../../src/runtime/namespace/template/base-template.ts";
 import type { Template } from "../../src/runtime/namespace/template/template.ts";
 
@@ -325,9 +327,32 @@ describe("the layer over /usr", () => {
     expect(await kindOf(join(usr, "etc"))).toBe("whiteout");
     expect(await kindOf(join(usr, "local/etc"))).toBe("whiteout");
     expect(await kindOf(join(usr, "local/company"))).toBe("whiteout");
-    expect(await kindOf(join(usr, "local/bin"))).toBe("absent");
-    expect(await kindOf(join(usr, "x86_64-linux-gnu"))).toBe("absent");
+    expect(await kindOf(join(usr, "local/bin/tool"))).toBe("absent");
+    expect(await kindOf(join(usr, "x86_64-linux-gnu/lib"))).toBe("folder");
   });
+
+  it("has the host's folders, which the sandbox then owns, as deep as packages go, and none that is hidden", async () => {
+    await using host = await createHost();
+    for (const path of ["usr/share/locale/de/LC_MESSAGES/deep/file", "usr/etc/apt/secret", "usr/share/closed/below/file"])
+      await host.write(path);
+    await chmod(join(host.root, "usr/share/closed"), 0o700);
+    const { usr } = layers(await host.template());
+    const kinds = ["share/locale/de/LC_MESSAGES", "share/locale/de/LC_MESSAGES/deep", "etc", "share/closed"].map((path) =>
+      kindOf(join(usr, path)),
+    );
+    expect(await Promise.all(kinds)).toEqual(["folder", "absent", "whiteout", "whiteout"]);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    "has only the folders of what it hides where the host's /usr is mapped to root inside (needs root)",
+    async () => {
+      await using host = await createHost();
+      await host.write("usr/share/closed/secret", 0o600);
+      const template = await openBaseTemplate({ home: host.home, hostRoot: host.root, canonicalUid: 1_000_000_000 });
+      const { usr } = layers(template);
+      expect(await Promise.all(["share/closed", "bin"].map((path) => kindOf(join(usr, path))))).toEqual(["folder", "absent"]);
+    },
+  );
 
   it("whites out the folder around a name that is not UTF-8", async () => {
     await using host = await createHost();
@@ -344,6 +369,30 @@ describe("the layer over /usr", () => {
     const { usr } = layers(await host.template());
     expect((await lstat(join(usr, "lib/shared"))).mode & 0o7777).toBe(0o1777);
   });
+});
+
+describe("the certificates for Node", () => {
+  it.each(["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"])(
+    "are those of %s where it holds one that Node does not bring",
+    async (bundle) => {
+      const found = async (content: string | undefined): Promise<string | undefined> => {
+        await using host = await createHost();
+        if (content !== undefined) await host.write(bundle);
+        if (content !== undefined) await writeFile(join(host.root, bundle), content);
+        const first = await host.template();
+        expect((await host.template()).env).toEqual(first.env);
+        const named = first.env["NODE_EXTRA_CA_CERTS"];
+        return named && (await readFile(join(layers(first).root, named), "utf8"));
+      };
+      // Node's own, in lines of another length.
+      const known = rootCertificates.slice(0, 3).map((pem) => pem.replaceAll(/\n(?!-)/g, "\r\n"));
+      const { certificatePem: company } = createSandboxAuthority();
+      expect(await found(undefined)).toBeUndefined();
+      expect(await found(known.join("\n"))).toBeUndefined();
+      expect(await found(`# nothing\n${"-".repeat(1_000)}`)).toBeUndefined();
+      expect(await found([...known, company].join("\n"))).toBe(company);
+    },
+  );
 });
 
 describe("the Node that is shown", () => {

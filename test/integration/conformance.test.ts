@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import type { ConformanceServer } from "../support/conformance/conformance-server.ts";
 import { openConformanceServer } from "../support/conformance/conformance-server.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -19,9 +20,10 @@ function requiredOf(revision: string): readonly string[] {
   return [...server.matchAll(/^ {2}- (\S+)/gm)].map((match) => match[1] ?? "");
 }
 
-async function runSuite(url: URL, revision: string): Promise<string> {
+async function runSuite({ url, token }: ConformanceServer, revision: string): Promise<string> {
   const suite = ["--import", SHIM, join(SUITE, "dist/index.js"), "server", "--url", url.href, "--requirements", revision];
-  const { stdout, stderr } = await run(process.execPath, suite, { maxBuffer: 64 * 1_048_576, timeout: TIMEOUT_MS }).catch(
+  const env = { ...process.env, CONFORMANCE_TOKEN: token };
+  const { stdout, stderr } = await run(process.execPath, suite, { env, maxBuffer: 64 * 1_048_576, timeout: TIMEOUT_MS }).catch(
     (error: unknown) => {
       const { stdout: out, stderr: err } = error as { stdout?: string; stderr?: string };
       throw new Error(`The suite found failures:\n${out ?? ""}\n${err ?? ""}`);
@@ -34,11 +36,13 @@ it.each(["2025-11-25", "2026-07-28"])(
   "meets what the conformance suite requires of a server of %s",
   async (revision) => {
     await using server = await openConformanceServer();
-    const report = await runSuite(server.url, revision);
+    const report = await runSuite(server, revision);
     const required = requiredOf(revision);
     expect(required.length).toBeGreaterThan(25);
     const passed = [...report.matchAll(/^✓ (\S+): [1-9]\d* passed, 0 failed$/gm)].map((match) => match[1]);
     expect(required.filter((scenario) => !passed.includes(scenario))).toEqual([]);
+    // A few requests of the suite are made without fetch, and so without the token.
+    expect(server.audited.filter(({ principal }) => principal === server.caller).length).toBeGreaterThan(10);
   },
   TIMEOUT_MS,
 );

@@ -157,7 +157,9 @@ it("searches with the programs that it brings along", async () => {
     matches: [{ line: 1, end_line: 3 }],
   });
   expect(
-    await place.sh("which rg ast-grep; /opt/belljar/bin/rg --version | head -1 | cut -d' ' -f1; stat -c '%U %a' /opt/belljar/bin/*"),
+    await place.sh(
+      "which rg ast-grep; /opt/belljar/bin/rg --version | head -1 | cut -d' ' -f1; stat -c '%U %a' /opt/belljar/bin/rg /opt/belljar/bin/ast-grep",
+    ),
   ).toMatch(new RegExp(`ripgrep\n${TEMPLATE_OWNER} 755\n${TEMPLATE_OWNER} 755\n$`));
 });
 
@@ -171,4 +173,29 @@ it("reads a PDF where the sandbox has pdftotext", async () => {
   const result = await place.call("read_file", { path: "-a.pdf", start_line: 2, end_line: 3 });
   expect(result.value).toMatchObject({ content: "2\n3\n", start_line: 2, end_line: 3, mime_type: "application/pdf", size: 9 });
   expect(textOf(await place.call("read_file", { path: "b.pdf" }))).toBe('FILE_NOT_TEXT: The PDF "b.pdf" gives no text: broken');
+});
+
+it("shows a page of a PDF as a picture: one that is asked for, or the first of a PDF without text", async () => {
+  await using place = await openPlace();
+  const draw = '[ "$1 $2 $3 $4 $5 $6 $9" = "-jpeg -f $PAGE -l $PAGE -singlefile /home/user/a.pdf" ]';
+  await place.sh(
+    [
+      "mkdir -p bin",
+      "printf '#!/bin/sh\\nprintf \"\\\\f\"\\n' > bin/pdftotext",
+      `printf '#!/bin/sh\\ncase $3 in 9) echo no page 9 >&2; exit 99;; 8) exec head -c 5000000 /dev/zero;; esac\\nPAGE=$3\\n%s && echo picture $PAGE || { echo wrong $* >&2; exit 1; }\\n' '${draw}' > bin/pdftoppm`,
+      "chmod 755 bin/*",
+    ].join("; "),
+  );
+  await place.call("write_file", { path: "a.pdf", content: "%PDF-1.7\n" });
+  const picture = (page: number) => [
+    { type: "text", text: `/home/user/a.pdf: page ${page} as image/jpeg, 10 bytes` },
+    { type: "image", data: Buffer.from(`picture ${page}\n`).toString("base64"), mimeType: "image/jpeg" },
+  ];
+  expect((await place.call("read_file", { path: "a.pdf" })).content).toEqual(picture(1));
+  expect((await place.call("read_file", { path: "a.pdf", page: 3 })).content).toEqual(picture(3));
+  const missing = 'FILE_NOT_TEXT: Page 9 of the PDF "a.pdf" gives no picture: no page 9';
+  expect(textOf(await place.call("read_file", { path: "a.pdf", page: 9 }))).toBe(missing);
+  expect(textOf(await place.call("read_file", { path: "a.pdf", page: 8 }))).toMatch(/^FILE_TOO_LARGE: /);
+  await place.call("write_file", { path: "b.txt", content: "text" });
+  expect(textOf(await place.call("read_file", { path: "b.txt", page: 1 }))).toMatch(/^ARGUMENTS_INVALID: "b\.txt" is not read as a PDF/);
 });

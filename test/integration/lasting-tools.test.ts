@@ -15,6 +15,7 @@ import type { CalledResult } from "../support/tool-caller.ts";
 import { textOf, toCalled } from "../support/tool-caller.ts";
 import { byName } from "../support/by-name.ts";
 import { listed } from "../support/listed.ts";
+import { LateCommands } from "../../src/tools/shell/late-commands.ts";
 
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 const WAIT_MS = 20_000;
@@ -34,7 +35,7 @@ async function openServer(root: string): Promise<Server> {
   const sandboxes = createLocalSandboxes({ home, runtimes: byName(runtime), config: sandboxConfig });
   const shells = createShellSessions(toolLimits);
   const catalog = createCatalog({
-    sources: [fixedTools([...shellTools(shells, toolLimits), ...todoTools, ...gitTools])],
+    sources: [fixedTools([...shellTools(shells, new LateCommands(), toolLimits), ...todoTools, ...gitTools])],
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });

@@ -16,7 +16,7 @@ const isPossible = existsSync("/etc/debian_version") && existsSync("/usr/bin/apt
 let archives: readonly (readonly [name: string, content: Buffer])[] = [];
 
 describe.skipIf(!isPossible)(
-  "a package whose install calls setcap (skipped off Debian, and without root of the host, whose /usr/bin nobody inside owns)",
+  "a package whose install calls setcap (skipped off Debian, and without root of the host, whose files in /usr nobody inside owns)",
   () => {
     beforeAll(async () => {
       archives = await download(join(dirname(lab.home), "archives"));

@@ -5,6 +5,7 @@ import { createCatalog } from "../../src/catalog/catalog.ts";
 import { fixedTools } from "../../src/catalog/tool-source.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { shellTools } from "../../src/tools/shell/shell-tools.ts";
+import { LateCommands } from "../../src/tools/shell/late-commands.ts";
 
 type Tools = Awaited<ReturnType<typeof openToolCaller>>;
 const WAIT_MS = 8_000;
@@ -45,6 +46,15 @@ it("goes on after its call, and tells its output and exit code", async () => {
   expect(textOf(result)).toMatch(
     /^one\ntwo\n\[process_id: \w+, state: exited, exit_code: 7, pid: \d+, offset: 0, next_offset: 8, total_bytes: 8\]$/,
   );
+});
+
+it("tells the end of a command that pkill -f has ended by its text", async () => {
+  await using tools = await openToolCaller();
+  const id = await start(tools, "echo up; while :; do sleep 600; done # a-mark-of-its-own");
+  await tools.call("process_output", { process_id: id, offset: 0, wait_ms: WAIT_MS });
+  await tools.call("run_command", { command: "pkill -f a-mark-of-its-ow[n]" });
+  const ended = await tools.call("process_output", { process_id: id, offset: 3, wait_ms: WAIT_MS });
+  expect(ended.value).toMatchObject({ state: "exited", exit_code: 143 });
 });
 
 it("starts where and with what the caller says", async () => {
@@ -177,7 +187,7 @@ it("finds the processes of an earlier server", async () => {
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   await using shells = createShellSessions(config);
   const later = createCatalog({
-    sources: [fixedTools(shellTools(shells, config))],
+    sources: [fixedTools(shellTools(shells, new LateCommands(), config))],
     sandboxes: tools.sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
@@ -190,7 +200,11 @@ it("says of a process whose end nobody saw that it is lost", async () => {
   await using tools = await openToolCaller();
   const id = await start(tools, "sleep 600");
   await tools.call("run_command", { command: `kill -9 $(cat ../../var/tmp/.belljar/processes/${id}/pids)` });
-  expect(await tools.call("process_list", {})).toMatchObject({ value: { processes: [{ state: "lost", exit_code: null }] } });
+  const list = async () => (await tools.call("process_list", {})).value["processes"] as readonly { readonly state: string }[];
+  let seen = await list();
+  // A kill says nothing of when its process is gone.
+  while (seen[0]?.state === "running") seen = await list();
+  expect(seen).toMatchObject([{ state: "lost", exit_code: null }]);
 });
 
 it("takes nothing on trust that a program wrote into its folders", async () => {

@@ -155,7 +155,7 @@ describe("a page that cannot be read", () => {
     });
     await once(server.stdout, "data");
     expect(textOf(await visit("http://127.0.0.1:8123/", { sandbox: closed.id }))).toContain("own page");
-    expect(textOf(await visit(`${origin.url}/article`, { sandbox: closed.id }))).toMatch(/^NETWORK_DENIED: .*has no network/);
+    expect(textOf(await visit(`${origin.url}/article`, { sandbox: closed.id }))).toMatch(/^NETWORK_DENIED: .*The missing rule is /);
   });
 
   it.each(["file:///etc/passwd", "ftp://pages.test/", "pages.test", "javascript:1"])("%s is no address of a page", async (url) => {

@@ -29,11 +29,13 @@ import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { applyWorkspace } from "../../src/sandbox/workspace/apply-workspace.ts";
-import { renderDiff, toDiffReport } from "../../src/sandbox/workspace/render-diff.ts";
+import { coloursFor } from "../../src/cli/colours.ts";
+import { renderDiff, toDiffReport } from "../../src/cli/diff-view/render-diff.ts";
 import { diffWorkspace } from "../../src/sandbox/workspace/workspace-diff.ts";
 import { byName } from "../support/by-name.ts";
 import { listed } from "../support/listed.ts";
 
+const PLAIN = { colours: coloursFor({}, {}) };
 const signal = new AbortController().signal;
 const texts = createTestTexts();
 afterAll(() => texts[Symbol.dispose]());
@@ -76,6 +78,7 @@ function withFiles(sandbox: Sandbox, files: Partial<GuestFiles>): Sandbox {
   const guest = { ...sandbox.guest, files: { ...sandbox.guest.files, ...files } };
   return {
     id: sandbox.id,
+    inside: sandbox.inside,
     guest,
     info: () => sandbox.info(),
     usage: () => sandbox.usage(),
@@ -86,10 +89,12 @@ function withFiles(sandbox: Sandbox, files: Partial<GuestFiles>): Sandbox {
     stop: () => sandbox.stop(),
     start: (abort) => sandbox.start(abort),
     setNetwork: (policy) => sandbox.setNetwork(policy),
+    watchRefusals: () => sandbox.watchRefusals(),
     environment: () => sandbox.environment(),
     ports: () => sandbox.ports(),
     portLinks: () => sandbox.portLinks(),
     registerPort: (port, access) => sandbox.registerPort(port, access),
+    removePort: (port) => sandbox.removePort(port),
     kill: () => sandbox.kill(),
     connect: (abort) => sandbox.connect(abort),
   };
@@ -195,7 +200,10 @@ describe("diffWorkspace", () => {
     const shown = changes.filter(({ patch }) => patch !== undefined);
     expect(shown).toHaveLength(16);
     expect(
-      renderDiff({ sandboxId: "", hostPath: "", changes, conflicts: [], held: [], settled: [], ignored: 0, commits: 0, skipped: [] }),
+      renderDiff(
+        { sandboxId: "", hostPath: "", changes, conflicts: [], held: [], settled: [], ignored: 0, commits: 0, skipped: [] },
+        PLAIN,
+      ),
     ).toContain("M f9 (too large to show: 250000 bytes)\n");
   });
 
@@ -327,8 +335,8 @@ describe("diffWorkspace", () => {
     const sandbox = await openSandbox();
     await inside(sandbox, "printf '\\033[2Jtext\\n' > \"$(printf '\\033[31mred')\"");
     const diff = await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal });
-    expect(renderDiff(diff)).toContain("[2Jtext");
-    expect(renderDiff(diff)).not.toContain("\u001b");
+    expect(renderDiff(diff, PLAIN)).toContain("[2Jtext");
+    expect(renderDiff(diff, PLAIN)).not.toContain("\u001b");
     expect(JSON.parse(JSON.stringify(toDiffReport(diff)))).toMatchObject({ changes: [{ kind: "added", type: "file" }] });
   });
 });
@@ -357,7 +365,7 @@ describe("applyWorkspace", () => {
         cwd: path,
         encoding: "utf8",
       }).stdout;
-    expect(state(work)).toBe(state(join(root, "home/sandboxes", sandbox.id, "root/home/user")));
+    expect(state(work)).toBe(state(join(root, "home/sandboxes", sandbox.id, "root/workspace")));
     expect((await diffWorkspace(sandbox, { home: join(root, "home"), texts, signal })).changes).toEqual([]);
   });
 

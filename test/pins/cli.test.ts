@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { COMMANDS } from "../../src/cli/command-table.ts";
+import { COMMANDS, GLOBAL_OPTIONS } from "../../src/cli/command-table.ts";
+import type { OptionSpec } from "../../src/cli/command.ts";
 import { invocation } from "../../src/cli/help.ts";
 
 /** Scripts call these: a name, an option or a position that goes away breaks them. */
@@ -9,37 +10,40 @@ it("keeps every command with its options", () => {
     [
       "serve --host --port --workspace --network --memory --cpus --pids --disk --open-files --timeout --snippets --toolsets --read-only --legacy-sse",
       "mcp --workspace --network --memory --cpus --pids --disk --open-files --timeout --sandbox --all-sandboxes --gateway --snippets --toolsets --read-only",
-      "run FILE|- [-- ARGS...] --lang --workspace --network --memory --cpus --env --timeout --json",
-      "exec ID -- ARGV... --cwd --env --user --timeout",
+      "run FILE|- [ARGS...] --lang --workspace --network --memory --cpus --env --timeout --json",
+      "exec ID [--] ARGV... --interactive --tty --cwd --env --user --timeout",
       "shell [ID] --workspace --network --user",
-      "sandbox create --workspace --runtime --template --memory --cpus --pids --disk --open-files --best-effort --nested-filters --timeout --network --secret --env --metadata --json",
-      "sandbox list --all --state --metadata --json",
+      "sandbox create --name --workspace --runtime --template --memory --cpus --pids --disk --open-files --best-effort --no-root --nested-filters --timeout --network --secret --env --metadata --json",
+      "sandbox list --all --quiet --state --metadata --json",
       "sandbox events --json",
       "sandbox info ID --json",
+      "sandbox stats [ID...] --no-stream --json",
+      "sandbox logs ID [PROCESS] --follow --tail",
       "sandbox network ID [none|all|RULE,...] --allow --deny --json",
-      "sandbox kill ID... --json",
+      "sandbox kill ID... --all --json",
       "sandbox stop ID... --json",
       "sandbox start ID... --json",
       "sandbox extend ID TIME --json",
-      "sandbox diff ID [PATH...] --name-only --ignored --json",
-      "sandbox apply ID [PATH...] --yes --theirs --ours --undo --ignored --json",
-      "diff [PATH...] --sandbox --name-only --ignored --json",
-      "apply [PATH...] --sandbox --yes --theirs --ours --undo --ignored --json",
+      "sandbox diff ID [PATH...] --name-only --stat --patch --unified --ignored --json",
+      "sandbox apply ID [PATH...] --patch --yes --theirs --ours --undo --unified --ignored --json",
+      "diff [PATH...] --sandbox --name-only --stat --patch --unified --ignored --json",
+      "apply [PATH...] --sandbox --patch --yes --theirs --ours --undo --unified --ignored --json",
       "sandbox ports ID --json",
-      "sandbox port ID PORT --public --json",
+      "sandbox port ID PORT --public --expires --remove --json",
       "sandbox forward ID PORT[:LOCAL]",
       "network sets [NAME] --json",
       "cp SRC ID:DST | ID:SRC DST",
-      "connect HOST --workspace --gateway --name --print",
+      "connect HOST --workspace --gateway --name --network --toolsets --force --print",
       "audit verify --json",
       "audit tail --lines --follow --json",
-      "token create NAME --scope --json",
+      "token create NAME --scope --expires --json",
       "token list --json",
       "token revoke ID...",
       "secret set NAME",
       "secret list --json",
       "secret remove NAME...",
       "doctor --json",
+      "completion bash|zsh|fish",
       "version --json",
     ]
   `);
@@ -48,4 +52,17 @@ it("keeps every command with its options", () => {
 it("ends run, exec and shell with 125 on our own failures", () => {
   const named = COMMANDS.filter((spec) => spec.failureCode !== undefined).map(({ name, failureCode }) => `${name} ${failureCode}`);
   expect(named).toEqual(["run 125", "exec 125", "shell 125"]);
+});
+
+/** The parser finds the command among options before it knows whose they are. `-p` is the port of `serve` there, and git's `-p` after its command. */
+it("gives an option one kind in all commands, but for two letters, which stand after the command", () => {
+  const kinds = new Map<string, Set<string>>();
+  for (const [name, { type, short }] of COMMANDS.flatMap(({ options }) => Object.entries<OptionSpec>({ ...options, ...GLOBAL_OPTIONS })))
+    for (const key of [name, ...(short === undefined ? [] : [`-${short}`])]) kinds.set(key, (kinds.get(key) ?? new Set()).add(type));
+  expect([...kinds].filter(([, types]) => types.size > 1).map(([key]) => key)).toEqual(["-p", "-u"]);
+});
+
+it("calls no two commands by one name", () => {
+  const names = COMMANDS.flatMap(({ name, synonyms = [] }) => [name, ...synonyms]);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });

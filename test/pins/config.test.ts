@@ -39,6 +39,7 @@ it("keeps every setting with its variables", () => {
       "sandbox.pids BELLJAR_SANDBOX_PIDS",
       "sandbox.diskBytes BELLJAR_SANDBOX_DISK_BYTES",
       "sandbox.openFiles BELLJAR_SANDBOX_OPEN_FILES",
+      "sandbox.root BELLJAR_SANDBOX_ROOT",
       "sandbox.nestedFilters BELLJAR_SANDBOX_NESTED_FILTERS",
       "sandbox.network BELLJAR_SANDBOX_NETWORK",
       "network.connections BELLJAR_NETWORK_CONNECTIONS",

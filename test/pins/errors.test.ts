@@ -24,6 +24,7 @@ it("keeps every error code with its status", () => {
       "LIMIT_UNENFORCEABLE 400",
       "TEMPLATE_NOT_FOUND 404",
       "SANDBOX_NOT_FOUND 404",
+      "SANDBOX_NAME_TAKEN 409",
       "SANDBOX_ENDED 410",
       "SANDBOX_STOPPED 409",
       "SANDBOX_FILES_LOST 410",

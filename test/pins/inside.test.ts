@@ -12,6 +12,7 @@ it("the guest and the jail know the same users and homes", () => {
     INSIDE_USER: INSIDE.user,
     INSIDE_USER_ID: INSIDE.userId,
     INSIDE_USER_HOME: INSIDE.userHome,
+    INSIDE_WORKSPACE: INSIDE.workspace,
     INSIDE_ROOT: INSIDE.root,
     INSIDE_ROOT_ID: INSIDE.rootId,
     INSIDE_ROOT_HOME: INSIDE.rootHome,

@@ -8,22 +8,22 @@ interface Lock {
   >;
 }
 
-async function loadLock(path = "package-lock.json"): Promise<Lock> {
+async function loadLock(path: string): Promise<Lock> {
   return JSON.parse(await readFile(resolve(import.meta.dirname, "../..", path), "utf8")) as Lock;
 }
 
 // `npm ci` refuses a lock file that leaves out a package of another platform; `npm install` may drop such rows.
-it("the lock file names every platform's optional packages", async () => {
-  const { packages } = await loadLock();
-  const missing = Object.entries(packages).flatMap(([path, row]) =>
+it.each(["package-lock.json", "test/hosts/package-lock.json"])("%s names every platform's optional packages", async (path) => {
+  const { packages } = await loadLock(path);
+  const missing = Object.entries(packages).flatMap(([at, row]) =>
     Object.keys(row.optionalDependencies ?? {})
       .map((name) => `node_modules/${name}`)
-      .filter((name) => packages[name] === undefined && packages[`${path}/${name}`] === undefined),
+      .filter((name) => packages[name] === undefined && packages[`${at}/${name}`] === undefined),
   );
   expect(missing).toEqual([]);
 });
 
-it.each(["package-lock.json", "test/vendors/package-lock.json"])("%s names no registry", async (path) => {
+it.each(["package-lock.json", "test/hosts/package-lock.json", "test/vendors/package-lock.json"])("%s names no registry", async (path) => {
   const { packages } = await loadLock(path);
   expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([]);
 });

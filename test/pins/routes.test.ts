@@ -50,6 +50,7 @@ it("keeps every route", async () => {
   expect([...(await collectRoutes()).entries()].map(([route, needed]) => `${route}: ${needed}`).toSorted()).toMatchInlineSnapshot(`
     [
       "DELETE /mcp: a caller",
+      "DELETE /v1/sandboxes/:id/ports/:port: \`toolset:sandbox\`, changes",
       "DELETE /v1/sandboxes/:id: \`toolset:sandbox\`, changes",
       "DELETE /v1/secrets/:name: \`secrets\`, changes",
       "GET /.well-known/oauth-protected-resource/mcp: nothing",
@@ -86,6 +87,7 @@ it("keeps every route", async () => {
       "POST /v1/default-sandboxes/:name: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/extend: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/ports: \`toolset:sandbox\`, changes",
+      "POST /v1/sandboxes/:id/refusals: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/start: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/stop: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/workspace-base/text: \`toolset:sandbox\`, changes",

@@ -5,6 +5,7 @@ import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
 import { createTestTexts } from "../support/test-texts.ts";
+import { LateCommands } from "../../src/tools/shell/late-commands.ts";
 
 const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
 const interpreter = {
@@ -14,7 +15,15 @@ const interpreter = {
 const search = { search: () => Promise.reject(new Error("nothing is searched here")) };
 const shells = createShellSessions(config);
 const texts = createTestTexts();
-const tools = builtinTools({ interpreter, sandboxes: createNoSandboxes(), shells, texts, web: { search }, config }).map((tool) => ({
+const tools = builtinTools({
+  interpreter,
+  sandboxes: createNoSandboxes(),
+  shells,
+  late: new LateCommands(),
+  texts,
+  web: { search },
+  config,
+}).map((tool) => ({
   ...describeTool(tool),
   value: tool.value?.schema,
 }));
@@ -25,17 +34,17 @@ it("keeps every built-in tool with its arguments and results", () => {
   const answer = ({ outputSchema, value }: (typeof tools)[number]) => (outputSchema ? `data ${keys(outputSchema)}` : `text ${keys(value)}`);
   expect(tools.map((tool) => `${tool.name}: ${keys(tool.inputSchema)} -> ${answer(tool)}`)).toMatchInlineSnapshot(`
     [
-      "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name max_bytes raw sandbox -> text status stdout stderr exit_code duration_ms truncated",
+      "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name max_bytes raw sandbox -> text status stdout stderr exit_code duration_ms truncated files",
       "run_code: code lang language context_id sandbox -> text stdout stderr results error",
-      "run_command: command cwd env timeout_ms background session max_bytes raw sandbox -> text stdout stderr exit_code signal duration_ms timed_out truncated",
+      "run_command: command cwd env user timeout_ms background session max_bytes raw sandbox -> text stdout stderr exit_code signal duration_ms timed_out process_id truncated",
       "process: action process_id offset wait_ms max_bytes text close sandbox -> text ",
       "shell_run: session command timeout_ms max_bytes raw sandbox -> text session stdout stderr exit_code cwd duration_ms timed_out truncated created ended",
-      "run_background: command cwd env sandbox -> data process_id state exit_code pid",
+      "run_background: command cwd env user sandbox -> data process_id state exit_code pid",
       "process_list: sandbox -> data processes",
       "process_output: process_id offset max_bytes raw wait_ms sandbox -> text process_id state exit_code pid output offset next_offset total_bytes lost_bytes",
       "process_input: process_id text close sandbox -> data process_id bytes_written closed",
       "process_stop: process_id signal grace_ms sandbox -> data process_id state exit_code pid killed",
-      "read_file: path start_line end_line line_numbers encoding max_bytes sandbox -> text path content encoding size start_line end_line truncated mime_type",
+      "read_file: path start_line end_line line_numbers encoding page max_bytes sandbox -> text path content encoding size start_line end_line truncated mime_type",
       "write_file: path content encoding mode sandbox -> text path size undo_problem",
       "edit_file: path edits sandbox -> text path replacements size diff truncated undo_problem",
       "apply_patch: patch cwd sandbox -> text files undo_problem",
@@ -50,7 +59,7 @@ it("keeps every built-in tool with its arguments and results", () => {
       "search_code: pattern path language lang include limit include_ignored max_bytes sandbox -> text path matches truncated",
       "sandbox: action id template timeout_s allow -> text ",
       "sandbox_create: template runtime cpu memory_mb timeout_s metadata -> data id short_id ip created_at",
-      "sandbox_exec: id cmd cwd env timeout_s -> text stdout stderr exit_code signal timed_out truncated",
+      "sandbox_exec: id cmd cwd env user timeout_s -> text stdout stderr exit_code signal timed_out truncated",
       "sandbox_read_file: id path -> data content_base64 size",
       "sandbox_write_file: id path content_base64 mode -> data ok",
       "sandbox_run_code: id code lang language context_id -> text stdout stderr results error",

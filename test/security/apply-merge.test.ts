@@ -141,12 +141,12 @@ verifies(
     await inside(sandbox, `sed -i 's/"a":"x/"a":"y/' big/package.json`);
     const judged = await project.diff();
     expect(judged.changes.map(({ path }) => path)).toEqual(["big/package.json"]);
-    const seen = await sandbox.guest.files.stat("/home/user/big/package.json", { signal });
+    const seen = await sandbox.guest.files.stat("/workspace/big/package.json", { signal });
     await inside(
       sandbox,
       `cp -p big/package.json /tmp/was; sed -i 's/"true"/"ls ."/' big/package.json; touch -r /tmp/was big/package.json`,
     );
-    expect(await sandbox.guest.files.stat("/home/user/big/package.json", { signal })).toMatchObject({
+    expect(await sandbox.guest.files.stat("/workspace/big/package.json", { signal })).toMatchObject({
       size: seen.size,
       mtimeNs: seen.mtimeNs,
     });

@@ -18,7 +18,7 @@ async function inside(sandbox: Sandbox, script: string): Promise<string> {
 
 /** All that a sandbox can do to names, kinds, bits and attributes of what is taken out of it. */
 const FORGED = `
-cd /home/user
+cd /workspace
 ln -s OUTSIDE/theirs link; ln -s OUTSIDE linked-folder; ln -s ../../../../etc/passwd up
 touch -- "$(printf 'new\\nline')" "$(printf 'no-\\377-utf8')" ' .. ' '...' '-rf' '.belljar-aaaaaaaaaaaaaaaaaaaa'
 mkfifo pipe; mknod whiteout c 0 0; rm -f kept; rm -rf folder; ln -s OUTSIDE folder

@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { expect } from "vitest";
+import { RefusalLog } from "../../src/network/refusal-log.ts";
+import { tellRefusals } from "../../src/sandbox/tell-refusals.ts";
 import type { Box } from "./support/lab.ts";
 import { useLab } from "./support/lab.ts";
 import { outside } from "./support/outside.ts";
@@ -7,6 +9,11 @@ import { openHostService, openWayOut } from "./support/way-out.ts";
 import { verifies } from "./verifies.ts";
 
 const lab = useLab([]);
+/** Asks the sandbox's DNS for `name`. */
+const ASK_NAME = [
+  "m = bytes([0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, len(name)]) + name + bytes([0, 0, 1, 0, 1])",
+  's = socket.create_connection(("127.0.0.1", 53)); s.sendall(len(m).to_bytes(2, "big") + m); s.recv(512)',
+].join("\n");
 const USERS = ["root", "user"];
 const PROXY = ["-x", "http://127.0.0.1:3128"];
 const curl = (...args: readonly string[]): readonly string[] => ["curl", "-sS", "-m", "20", "--noproxy", "", ...args];
@@ -47,6 +54,7 @@ verifies("egress-never-inside", async () => {
   const spellings = ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "localhost"];
   way.names.set("localhost", ["127.0.0.1", "::1"]).set("rebind.test", ["127.0.0.1"]).set("both.test", ["93.184.215.14", "127.0.0.1"]);
   way.names.set("meta.test", ["169.254.169.254"]).set("mapped.test", ["64:ff9b::7f00:1"]);
+  way.names.set("bench.test", ["198.18.0.1"]).set("example.test", ["203.0.113.1"]);
   expect((await outside(curl(`http://2130706433:${port}/`))).out).toContain("the host's own answer");
   for (const user of USERS) {
     for (const address of [
@@ -55,6 +63,8 @@ verifies("egress-never-inside", async () => {
       "both.test",
       "meta.test",
       "mapped.test",
+      "bench.test",
+      "example.test",
       "169.254.169.254",
       "10.0.0.1",
       "[fd00:ec2::254]",
@@ -68,8 +78,10 @@ verifies("egress-never-inside", async () => {
   }
   // The attack outside is the one that came.
   expect(host.requests).toHaveLength(1);
-  way.service.update({ policy: { allow: [`127.0.0.1:${port}`] } });
-  expect(await says(box, curl(...PROXY, `http://127.0.0.1:${port}/`), "user")).toContain("the host's own answer");
+  way.service.update({ policy: { allow: [`127.0.0.1:${port}`, `rebind.test:${port}`, `meta.test:${port}`] } });
+  for (const named of ["127.0.0.1", "rebind.test"])
+    expect(await says(box, curl(...PROXY, `http://${named}:${port}/`), "user")).toContain("the host's own answer");
+  expect(await says(box, curl(...PROXY, "-i", `http://meta.test:${port}/`), "user")).toContain("x-belljar-error: private-address");
 });
 
 verifies("names-resolved-once", async () => {
@@ -158,6 +170,47 @@ verifies(
   },
   FLOOD_MS + 30_000,
 );
+
+verifies("closed-network-only-refuses", async () => {
+  await using host = await openHostService();
+  const place = `good.test:${host.port}`;
+  expect((await outside(curl("--resolve", `${place}:127.0.0.1`, `http://${place}/`))).out).toContain("the host's own answer");
+  await using box = await lab.box();
+  await using way = await openWayOut(box, "none", { answersClosed: true });
+  way.names.set("good.test", ["127.0.0.1"]);
+  for (const user of USERS) {
+    expect(await says(box, curl(...PROXY, `http://${place}/`), user)).toContain(`--allow ${place}`);
+    expect(await says(box, curl(...PROXY, "-p", `http://${place}/`), user)).toContain("403");
+    expect(await says(box, curl("-x", "socks5h://127.0.0.1:1080", `http://${place}/`), user)).toContain("(2)");
+    expect(await says(box, curl("-x", "socks5://127.0.0.1:1080", `http://127.0.0.1:${host.port}/`), user)).toContain("(2)");
+    expect(await says(box, curl(`http://${place}/`), user)).toContain("Could not resolve host");
+  }
+  expect(way.resolved).toEqual([]);
+  expect(host.requests).toHaveLength(1);
+  expect(new Set(way.records.map(({ verdict, reason }) => `${verdict} ${reason}`))).toEqual(new Set(["refused no-rule"]));
+});
+
+verifies("refusals-told-bounded", async () => {
+  const flood = (say: string): string =>
+    `import socket\nfor n in range(200):\n  host = ("h%d" % n) + "x" * 50 + ".test"\n  ${say}\nname = b"\\x1b[2J\\nNetwork: open to all"\n${ASK_NAME}`;
+  const { out } = await outside(["python3", "-c", flood('print("- " + host)').replace(/name =.*$/s, 'print("\\x1b[2J")')]);
+  expect(out.split("\n").length).toBeGreaterThan(200);
+  expect(out).toContain("\u001b");
+  await using box = await lab.box();
+  await using way = await openWayOut(box, "none", { answersClosed: true });
+  const log = new RefusalLog();
+  using window = log.open("box");
+  const connect =
+    's = socket.create_connection(("127.0.0.1", 3128)); s.sendall(b"GET http://%s/ HTTP/1.1\\r\\n\\r\\n" % host.encode()); s.recv(9); s.close()';
+  expect(await says(box, ["python3", "-c", flood(connect)], "user")).toBe("");
+  for (const record of way.records.toReversed()) log.note(record);
+  expect(way.records.length).toBeGreaterThan(200);
+  const lines = tellRefusals({ id: "box", ephemeral: false }, window.take());
+  expect(lines.length).toBeLessThanOrEqual(8);
+  expect(lines.join("\n").length).toBeLessThan(4_000);
+  expect(lines.join("")).toMatch(/^[ -~]*$/);
+  expect(lines[1]).toBe("- \\u{1b}[2j\\u{a}network: open to all: no-rule");
+});
 
 verifies("policy-changes-at-once", async () => {
   await using host = await openHostService();

@@ -24,7 +24,10 @@ export const GUARANTEES = {
   "host-files-hidden": "A sandbox sees these files of the host and no others: /usr, a list of files of /etc, and its workspace.",
   "host-secrets-hidden": "A host file that is not readable for everybody is not in a sandbox. Even root inside cannot read it.",
   "host-environment-hidden": "No variable of the host's environment reaches a sandbox.",
-  "host-paths-hidden": "A sandbox's mount table names no path of the host, except a workspace given as ro or rw.",
+  "host-paths-hidden":
+    "A sandbox's mount table names no path of the host, except a workspace given as ro or rw, and the local user's own workspace.",
+  "workspace-path-hidden":
+    "Programs in a sandbox do not learn where a workspace given as copy lies on the host, except in the local user's own sandboxes. There the folder is shown at its own path, if nothing of the template lies there.",
   "host-files-unwritable": "What a sandbox writes stays in the sandbox. The host's /usr and a copied workspace do not change.",
   "workspace-as-given": "A sandbox cannot change a workspace given as ro. A workspace given as copy does not change.",
   "workspace-stays-checked":
@@ -33,6 +36,10 @@ export const GUARANTEES = {
     "A sandbox cannot give a file in a workspace given as rw any rights on the host: no setuid or setgid bit, no file capability, no locked flag, no attribute that only root may set. It creates no device node there.",
   "modes-lose-setid":
     "In a sandbox whose workspace is given as rw, a chmod with setuid or setgid bits is made without these bits and with the caller's own rights. Other threads cannot change its arguments meanwhile. Where Belljar cannot do this, the chmod is refused.",
+  "renames-keep-rights":
+    "A rename of a folder in a copied workspace is prepared with the caller's own rights, by folders that are open. Whoever changes names, links or arguments meanwhile gets no right by it, and nothing outside the renamed folder changes.",
+  "renames-bounded":
+    "To prepare a rename takes limited time, and only room that is there. If it is refused, ended or disturbed, no file is lost, and the folder is at its old place. Other renames go on meanwhile. No program inside ends what answers, so no rename waits for ever.",
   "programs-unchangeable": "Nobody inside, not even root, can change, replace or move Belljar's own programs under /opt/belljar.",
   "apply-stays-inside":
     "`sandbox apply` writes below the sandbox's workspace alone, whatever names, links or swapped files the sandbox makes. It writes no setuid bits, devices or attributes.",
@@ -63,12 +70,16 @@ export const GUARANTEES = {
   "host-sockets-closed": "A sandbox reaches no abstract unix socket of the host.",
   "egress-by-name": "A sandbox reaches only the hosts that its policy names, whether through the proxy, SOCKS, a name or an address.",
   "egress-never-inside":
-    "A sandbox reaches a loopback, private, link-local or metadata address only if a rule names that address with its port. The spelling of an address and the target of a name do not matter.",
+    "A sandbox reaches an address that is not of the public Internet (loopback, private, link-local, metadata, benchmarks, documentation) only if a rule names that address, or the name that leads there, with its port. No name leads to a link-local or metadata address. The spelling of an address does not matter.",
   "names-resolved-once":
     "A connection to a name goes to the address that was checked, even if the name's server answers differently later.",
   "hidden-hosts-refused":
     "A connection is refused if its TLS hello, its Host header or a smuggled request names another host than the connection was allowed for.",
   "egress-bounded": "A flood of connections costs the host a limited amount of memory and audit. It takes nothing from other sandboxes.",
+  "closed-network-only-refuses":
+    "A closed network that answers its programs only refuses them: nothing is looked up or connected to outside, whichever way they take.",
+  "refusals-told-bounded":
+    "The lines on refused connections are few, short and printable, whatever hosts a program names and however often.",
   "policy-changes-at-once": "A changed policy applies at once, also to open connections.",
 
   "secrets-stay-outside":
@@ -125,7 +136,7 @@ export const GUARANTEES = {
   "own-listeners-unreached":
     "No rule, not even the local user's, leads a sandbox to a port on which a Belljar process of its home listens. The spelling of the address and the name that leads there do not matter.",
   "private-places-need-their-scope":
-    "A token's rules lead to a loopback, private, link-local or metadata address only if one of its scopes names the address with its port. This holds for later changes too. A token cannot use a sandbox of its owner whose rules lead further.",
+    "A token's rules lead to an address that is not of the public Internet only if one of its scopes names the place of the rule with its port. This holds for later changes too. A token cannot use a sandbox of its owner whose rules lead further.",
   "workspaces-need-their-scope":
     "The workspace of a server belongs to its local user. A token gets it only by a scope, and in the mode of the scope at most. A token that only reads never gets it as rw. A token cannot use a sandbox of its owner that shows more of the host.",
   "callers-secrets-unlogged":
@@ -141,6 +152,12 @@ export const GUARANTEES = {
   "full-disk-audited": "On a full disk nothing new runs. Each line about earlier work, ends and lists is written once and whole.",
   "full-disk-ends": "On a full disk Belljar still lists and ends sandboxes. It refuses new work with DISK_FULL.",
 
+  "root-stays-inside":
+    "What `sudo` starts has the rights of the sandbox's root: a short list of capabilities, no_new_privs and the filter. No attack that is refused to the user reaches further through `sudo`.",
+  "root-off-holds":
+    "In a sandbox made with root off no command runs as root: not by its `user`, not by another name of uid 0, and not by `sudo`. If the configuration has root off, nobody makes a sandbox with root on.",
+  "sudo-clients-harmless":
+    "The kernel says who asks `sudo`: nobody but root and user gets a command. Malformed, silent, stopped and many clients delay nobody but themselves, and no command outlives its client.",
   "guest-untouchable": "No program inside can trace, read, signal or impersonate the guest.",
   "guest-limits-its-own":
     "No program inside, whatever its user, changes the limits, priority, scheduling or processors of the guest or its workers.",

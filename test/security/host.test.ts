@@ -89,7 +89,20 @@ verifies("host-environment-hidden", async () => {
       .trim()
       .split("\n")
       .map((line) => line.split("=")[0]);
-    const expected = ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "NPM_CONFIG_CACHE", "PIP_CACHE_DIR", "PWD", "SHLVL", "_"];
+    const expected = [
+      "HOME",
+      "USER",
+      "LOGNAME",
+      "SHELL",
+      "PATH",
+      "LANG",
+      "NPM_CONFIG_CACHE",
+      "PIP_CACHE_DIR",
+      "NODE_EXTRA_CA_CERTS",
+      "PWD",
+      "SHLVL",
+      "_",
+    ];
     expect(names.filter((name) => !expected.includes(name ?? ""))).toEqual([]);
   } finally {
     delete process.env["BELLJAR_TEST_SECRET"];
@@ -116,8 +129,8 @@ verifies("host-files-unwritable", async () => {
   await box.run(["sh", "-c", "echo after > /usr/bin/env; rm -f /usr/bin/cat /usr/bin/awk; touch /usr/bin/belljar-was-here"], {
     user: "root",
   });
-  await box.run(["sh", "-c", "echo after > /home/user/file; touch /home/user/new"], { user: "user" });
-  expect((await box.run(["/bin/sh", "-c", "read -r line < /home/user/file; echo $line"])).out).toBe("after\n");
+  await box.run(["sh", "-c", "echo after > /workspace/file; touch /workspace/new"], { user: "user" });
+  expect((await box.run(["/bin/sh", "-c", "read -r line < /workspace/file; echo $line"])).out).toBe("after\n");
   expect(await readFile(join(project, "file"), "utf8")).toBe("before\n");
   expect((await outside(["ls", project])).out).toBe("file\n");
   expect(await stat("/usr/bin/env")).toMatchObject({ size: tool.size, mtimeMs: tool.mtimeMs, mode: tool.mode });

@@ -152,6 +152,20 @@ verifies(
   180_000,
 );
 
+const INSIDE = [
+  "169.254.169.254:80",
+  "10.0.0.1:22",
+  "198.18.0.1:80",
+  "192.0.2.1:443",
+  "198.51.100.1:443",
+  "203.0.113.1:443",
+  "[2001:db8::1]:443",
+  "[::1]:443",
+  "localhost:8080",
+  "db:5432",
+  "a.localhost:80",
+];
+
 verifies(
   "private-places-need-their-scope",
   async () => {
@@ -167,7 +181,7 @@ verifies(
     const make = (token: string, rules: readonly string[]) =>
       server.ask("POST /v1/sandboxes", { token, body: { network: { allow: rules } } });
     for (const token of [plain, all]) {
-      for (const place of [rule, "169.254.169.254:80", "10.0.0.1:22", "[::1]:443", "localhost:8080", "db:5432", "a.localhost:80"]) {
+      for (const place of [rule, ...INSIDE]) {
         const made = await make(token, ["api.example.com", place]);
         expect(made.status, place).toBe(403);
         expect(made.text).toContain(`network:${place}`);

@@ -37,11 +37,15 @@ const BODIES: Readonly<Record<string, object | undefined>> = {
   "POST /v1/sandboxes/:id/stop": {},
   "POST /v1/sandboxes/:id/start": {},
   "POST /v1/sandboxes/:id/ports": { port: 8080 },
+  "POST /v1/sandboxes/:id/refusals": {},
   "POST /v1/sandboxes/:id/workspace-base": { keys: ["a"] },
   "POST /v1/sandboxes/:id/workspace-base/text": { key: "a" },
   "PUT /v1/sandboxes/:id/network": { policy: "none" },
   "DELETE /v1/sandboxes/:id": undefined,
+  "DELETE /v1/sandboxes/:id/ports/:port": undefined,
 };
+
+const pathOf = (route: string, id: string): string => route.replace(":id", id).replace(":port", "8080");
 
 async function walkRoutes(lab: TeamLab, { sandbox }: Owned): Promise<void> {
   expect(Object.keys(BODIES).toSorted()).toEqual(lab.routes.filter((route) => route.includes(":id")).toSorted());
@@ -51,13 +55,12 @@ async function walkRoutes(lab: TeamLab, { sandbox }: Owned): Promise<void> {
       [sandbox, unknown],
       [sandbox.slice(0, 8), unknown.slice(0, 8)],
     ] as const) {
-      const asked = await lab.ask(lab.bob, route.replace(":id", theirs), body);
-      const missed = await lab.ask(lab.bob, route.replace(":id", none), body);
+      const asked = await lab.ask(lab.bob, pathOf(route, theirs), body);
+      const missed = await lab.ask(lab.bob, pathOf(route, none), body);
       expect({ ...asked, text: plain(asked.text, theirs) }, route).toEqual({ ...missed, text: plain(missed.text, none) });
       expect(asked.text, route).toContain("SANDBOX_NOT_FOUND");
     }
-    if (route.startsWith("GET") && !route.endsWith("/ports"))
-      expect((await lab.ask(lab.alice, route.replace(":id", sandbox))).status).toBe(200);
+    if (route.startsWith("GET") && !route.endsWith("/ports")) expect((await lab.ask(lab.alice, pathOf(route, sandbox))).status).toBe(200);
   }
   const stream = (member: Member, id: string) => openGuestStream({ url: lab.url, token: member.token }, id, soon());
   (await stream(lab.alice, sandbox)).destroy();

@@ -84,7 +84,7 @@ async function expectShown(workspace: Workspace, names: string): Promise<void> {
 function ownerRefusal(path: string, uid: number, gid: number): Promise<string> {
   const bind = encodeFields([
     ["KIND", 2],
-    ["TARGET", "/home/user"],
+    ["TARGET", "/workspace"],
     ["PATH", path],
     ["IDS", 2],
   ]);
@@ -103,10 +103,10 @@ async function expectNoSetid(box: Box, path: string): Promise<void> {
   expect(await setidFiles(shown)).not.toEqual([]);
   const setid = await box.install("setid");
   for (const user of ["root", "user"]) {
-    await box.run([setid, "/home/user"], { user });
+    await box.run([setid, "/workspace"], { user });
     for (const file of ["setid", "file"]) {
       await box.guest.files
-        .setAttributes(`/home/user/${file}`, { mode: 0o6777, user, signal: AbortSignal.timeout(30_000) })
+        .setAttributes(`/workspace/${file}`, { mode: 0o6777, user, signal: AbortSignal.timeout(30_000) })
         .catch(() => {});
     }
   }
@@ -136,11 +136,11 @@ async function expectNoRights(box: Box, path: string): Promise<void> {
   const owners = await ownersAttributes();
   const rights = await box.install("rights");
   for (const user of ["root", "user"]) {
-    const { out } = await box.run([rights, "/home/user"], { user });
+    const { out } = await box.run([rights, "/workspace"], { user });
     expect({ user, got: out.split("\n").filter((line) => !owners.includes(line)) }).toEqual({ user, got: [] });
     for (const name of ["security.capability", "trusted.belljar"])
       await expect(
-        box.guest.files.setXattr("/home/user/file", name, Buffer.alloc(24), { user, signal: AbortSignal.timeout(30_000) }),
+        box.guest.files.setXattr("/workspace/file", name, Buffer.alloc(24), { user, signal: AbortSignal.timeout(30_000) }),
       ).rejects.toMatchObject({ name: "BelljarError" });
   }
   expect((await rightsOf(path)).filter((name) => !owners.includes(`${name} 2`))).toEqual([]);

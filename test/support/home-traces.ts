@@ -92,12 +92,12 @@ function childOf(parent: number): number {
 }
 
 export function childrenOf(parent: number): readonly number[] {
-  return pids().filter((one) => / \d+ \(.*\) \S (\d+) /.exec(` ${read(`/proc/${one}/stat`)}`)?.[1] === String(parent));
+  return pids().filter((one) => parentOf(one) === parent);
 }
 
-/** Its command line, with a blank after each part. Empty once it is dead. */
-export function programOf(pid: number): string {
-  return commandLine(pid);
+/** NaN once it is dead. */
+export function parentOf(pid: number): number {
+  return Number(/^\d+ \(.*\) \S (\d+) /s.exec(read(`/proc/${pid}/stat`))?.[1]);
 }
 
 /** Resolves once nobody holds the lock of this sandbox's folder: its keeper has gone, with all that it had to clear. */

@@ -41,7 +41,7 @@ export interface HomeWorker {
   readonly exit: Promise<number | null>;
 }
 
-export function startWorker(task: "churn" | "settle" | "brief" | "restart", home: WorkerHome): HomeWorker {
+export function startWorker(task: "churn" | "settle" | "brief" | "bound" | "restart", home: WorkerHome): HomeWorker {
   const child = spawn(process.execPath, [WORKER, task, JSON.stringify(home)], { stdio: ["ignore", "pipe", "inherit"] });
   const facts: WorkerFact[] = [];
   const waiting = new Set<() => void>();

@@ -1,9 +1,12 @@
 import type { Duplex } from "node:stream";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
 import type { Sandbox, SandboxInfo, Sandboxes } from "../../src/sandbox/sandbox.ts";
+import { INSIDE } from "./run-of.ts";
 import { createNoSandboxes } from "./no-sandboxes.ts";
 
 export const SANDBOX_ID = "a1b2c3d4e5f6g7h8i9j0";
+
+const FOLDERS = { home: INSIDE.home, workspace: INSIDE.workspace, cwd: INSIDE.cwd };
 
 /** A home with one sandbox, whose streams to the guest `connect` opens. */
 export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duplex>): Sandboxes {
@@ -15,6 +18,7 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     template: "base",
     runtime: "fake",
     createdAt: new Date(0),
+    inside: FOLDERS,
     limits: {},
     unenforced: [],
     network: "none",
@@ -26,6 +30,7 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
   // Only `connect` is used: the gateway passes bytes and knows no guest.
   const sandbox: Sandbox = {
     id: SANDBOX_ID,
+    inside: FOLDERS,
     guest: {} as Guest,
     connect,
     info: async () => info,
@@ -37,10 +42,12 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     stop: refuse,
     start: refuse,
     setNetwork: refuse,
+    watchRefusals: refuse,
     environment: refuse,
     ports: refuse,
     portLinks: refuse,
     registerPort: refuse,
+    removePort: refuse,
     kill: refuse,
   };
   const none = createNoSandboxes();

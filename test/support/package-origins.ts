@@ -74,13 +74,25 @@ export async function makePipIndex(folder: string): Promise<RequestListener> {
 
 const CONTROL = "Package: belljar-tiny\nVersion: 1.0\nArchitecture: all\nMaintainer: Test <test@example.test>\nDescription: tiny\n";
 
+/** As the scripts of real packages: an account of its own, files of that account and a program with the set-uid bit. */
+const POSTINST = `#!/bin/sh -e
+useradd --system --no-create-home belljar-tiny
+mkdir /var/lib/belljar-tiny
+chown belljar-tiny:belljar-tiny /var/lib/belljar-tiny
+chmod 4755 /usr/bin/belljar-tiny
+`;
+
 /** An archive for apt, without signatures, with the one package `belljar-tiny`. Needs `dpkg-deb`. */
 export async function makeAptArchive(folder: string): Promise<RequestListener> {
   const [source, index] = [join(folder, "source"), join(folder, "dists/tiny/main/binary-all")];
-  for (const path of [join(source, "DEBIAN"), join(source, "usr/share/belljar-tiny"), index])
-    await mkdir(path, { recursive: true, mode: 0o755 });
+  for (const path of ["DEBIAN", "usr/share/belljar-tiny", "usr/bin", "usr/lib/python3/dist-packages"])
+    await mkdir(join(source, path), { recursive: true, mode: 0o755 });
+  await mkdir(index, { recursive: true, mode: 0o755 });
   await writeFile(join(source, "DEBIAN/control"), CONTROL);
   await writeFile(join(source, "usr/share/belljar-tiny/said"), "tiny from apt\n");
+  await writeFile(join(source, "DEBIAN/postinst"), POSTINST, { mode: 0o755 });
+  await writeFile(join(source, "usr/bin/belljar-tiny"), "#!/bin/sh\ncat /usr/share/belljar-tiny/said\n", { mode: 0o755 });
+  await writeFile(join(source, "usr/lib/python3/dist-packages/belljar_tiny.py"), "said = True\n");
   const archive = join(folder, "tiny.deb");
   await run("dpkg-deb", ["--root-owner-group", "-b", source, archive]);
   const packages = `${CONTROL}Filename: tiny.deb\nSize: ${(await stat(archive)).size}\nSHA256: ${sha256(await readFile(archive))}\n\n`;

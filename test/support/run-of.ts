@@ -4,6 +4,9 @@ import type { RecordedRun } from "../../src/runtime/runtime.ts";
 /** What a test shows inside that does not ask the runtime. */
 export const INSIDE = { env: {}, home: "/home/user", workspace: "/home/user", cwd: "/home/user" } as const;
 
+/** What a sandbox shows whose workspace is at `/workspace`. */
+export const WITH_WORKSPACE = { ...INSIDE, workspace: "/workspace", cwd: "/workspace" } as const;
+
 export function runOf(id: string, folder: string, generation = 1): RecordedRun {
   return { id, generation, folder, inside: INSIDE };
 }

@@ -23,6 +23,7 @@ import { createBelljarResources } from "../../src/mcp/resources/belljar-resource
 import type { ResourceDoor } from "../../src/mcp/server/resource-door.ts";
 import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
+import type { Runtime } from "../../src/runtime/runtime.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
 import type { Principal } from "../../src/sandbox/sandbox.ts";
@@ -31,6 +32,7 @@ import { createShellSessions } from "../../src/interpreter/lasting/shell-session
 import { createTestTexts } from "./test-texts.ts";
 import { byName } from "./by-name.ts";
 import { listed } from "./listed.ts";
+import { LateCommands } from "../../src/tools/shell/late-commands.ts";
 
 export interface Member {
   readonly principal: Principal;
@@ -65,12 +67,16 @@ export interface TeamLabOptions {
   /** Default: loopback, where a caller without a token is the local user. */
   readonly host?: string;
   readonly oauth?: ProtectedResource;
+  /** Default: the fake runtime, which knows one user. */
+  readonly runtime?: Runtime;
+  /** Whether the configuration allows root in sandboxes. Default: true. */
+  readonly root?: boolean;
 }
 
 export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
   const home = await mkdtemp(join(tmpdir(), "bj-team-"));
-  const config = { sandbox: { timeoutMs: 600_000 }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
-  const sandboxes = createLocalSandboxes({ home, runtimes: byName(fakeRuntime()), config });
+  const config = { sandbox: { timeoutMs: 600_000, root: more.root ?? true }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
+  const sandboxes = createLocalSandboxes({ home, runtimes: byName(more.runtime ?? fakeRuntime()), config });
   const audit = createAuditLog({ home });
   const secrets = createSecretStore({ home });
   const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
@@ -83,6 +89,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
     interpreter,
     sandboxes,
     shells,
+    late: new LateCommands(),
     texts,
     config: limits,
     portUrls: async () => ({ url: "http://x", pathUrl: "http://x" }),

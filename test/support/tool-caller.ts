@@ -11,6 +11,7 @@ import type { SearchPrograms } from "../../src/tools/search/search-programs.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { openFakeSandboxes } from "./fake-sandboxes.ts";
 import { createTestTexts } from "./test-texts.ts";
+import { LateCommands } from "../../src/tools/shell/late-commands.ts";
 
 export interface ToolCallerOptions {
   readonly snippetsDirectory?: string;
@@ -18,6 +19,8 @@ export interface ToolCallerOptions {
   readonly programs?: SearchPrograms;
   /** What the home has beyond the fake runtime. */
   readonly home?: Partial<LocalSandboxesOptions>;
+  /** Takes commands that run out of time; it is disposed with the caller. */
+  readonly late?: LateCommands;
 }
 
 /** A result whose value the built-in tools made: an object, of a failure its code and message. */
@@ -33,7 +36,12 @@ export function toCalled(result: ToolResult): CalledResult {
 const texts = createTestTexts();
 
 /** The built-in tools behind their door, on the fake runtime. */
-export async function openToolCaller({ snippetsDirectory, programs = findPackagedPrograms(), home }: ToolCallerOptions = {}) {
+export async function openToolCaller({
+  snippetsDirectory,
+  programs = findPackagedPrograms(),
+  home,
+  late = new LateCommands(),
+}: ToolCallerOptions = {}) {
   const place = await openFakeSandboxes(home);
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
   const interpreter = createInterpreter({ sandboxes: place.sandboxes });
@@ -42,6 +50,7 @@ export async function openToolCaller({ snippetsDirectory, programs = findPackage
     interpreter,
     sandboxes: place.sandboxes,
     shells,
+    late,
     texts,
     programs,
     config,
@@ -54,10 +63,12 @@ export async function openToolCaller({ snippetsDirectory, programs = findPackage
   });
   return {
     catalog,
+    late,
     sandboxes: place.sandboxes,
     call: (name: string, args: unknown, options: Partial<CallOptions> = {}): Promise<CalledResult> =>
       catalog.call(LOCAL, name, args, { signal: new AbortController().signal, ...options }).then(toCalled),
     async [Symbol.asyncDispose]() {
+      await late[Symbol.asyncDispose]();
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();
       await place[Symbol.asyncDispose]();

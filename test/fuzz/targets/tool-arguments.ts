@@ -9,6 +9,7 @@ import { createNoSandboxes } from "../../support/no-sandboxes.ts";
 import { createTestTexts } from "../../support/test-texts.ts";
 import { BytesReader } from "../bytes-reader.ts";
 import type { FuzzTarget } from "../fuzz-target.ts";
+import { LateCommands } from "../../../src/tools/shell/late-commands.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -29,7 +30,7 @@ export const toolArguments: FuzzTarget = {
     const interpreter = createInterpreter({ sandboxes });
     const shells = createShellSessions(LIMITS);
     const texts = createTestTexts();
-    const tools = builtinTools({ interpreter, sandboxes, shells, texts, config: LIMITS });
+    const tools = builtinTools({ interpreter, sandboxes, shells, late: new LateCommands(), texts, config: LIMITS });
     const schemas = tools.map((tool) => tool.input.schema as Json);
     return {
       run(input) {

@@ -17,6 +17,7 @@ import { createRemoteSandboxes, fetchIsolation } from "../../../src/remote/remot
 import { openGuestStream } from "../../../src/remote/server-connection.ts";
 import { byName } from "../../support/by-name.ts";
 import { listed } from "../../support/listed.ts";
+import { openTeamLab } from "../../support/team-lab.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -68,6 +69,15 @@ it("shows a sandbox as the server's own home does", async () => {
   const { id } = await server.remote.create(LOCAL, { metadata: { team: "a" }, timeoutMs: 60_000 }, NEVER);
   expect(await server.remote.info(LOCAL, id)).toEqual(await server.local.info(LOCAL, id));
   expect((await server.remote.info(LOCAL, id.slice(0, 8))).id).toBe(id);
+});
+
+it("says of a token that is no more why its command has ended", async () => {
+  await using team = await openTeamLab();
+  const { id, token } = await team.tokens.create("alice", []);
+  const sandbox = await createRemoteSandboxes({ url: team.url, token }).create(LOCAL, {}, NEVER);
+  await using command = await sandbox.guest.exec({ argv: ["sleep", "600"], signal: NEVER });
+  await team.tokens.revoke(id);
+  await expect(command.exited).rejects.toMatchObject({ code: "UNAUTHORIZED", message: expect.stringContaining("revoked") });
 });
 
 it("lists page by page, and refuses what is no cursor", async () => {

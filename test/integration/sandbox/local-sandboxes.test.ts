@@ -136,6 +136,12 @@ describe("create", () => {
     );
   });
 
+  it("has no root where its maker says so", async () => {
+    await using sandboxes = openHome();
+    expect(await (await sandboxes.create(LOCAL, { root: true }, signal)).info()).not.toHaveProperty("root");
+    expect(await (await sandboxes.create(LOCAL, { root: false }, signal)).info()).toMatchObject({ root: false });
+  });
+
   it("refuses a workspace that is the home itself", async () => {
     await using sandboxes = openHome();
     await expect(sandboxes.create(LOCAL, { workspace: { path: home, mode: "copy" } }, signal)).rejects.toThrow(

@@ -41,6 +41,22 @@ it("shows as much as is asked for", async () => {
   expect(Buffer.byteLength(String(small.value["stdout"]))).toBeLessThan(300);
 });
 
+it("shows no more lines than every host does, of an output and of a file, unless max_bytes is named", async () => {
+  await using caller = await openToolCaller();
+  const command = "seq 1 2500 | tee short.txt";
+  const shown = textOf(await caller.call("run_command", { command }));
+  expect(shown.split("\n").length).toBeLessThan(1_910);
+  expect(shown).toMatch(/^1\n2\n[^]*\n950\n\[\.\.\. \d+ bytes cut \.\.\.\]\n1551\n[^]*\n2500\n\[/);
+  expect(textOf(await readOn(caller, shown))).toMatch(/^951\n/);
+  const file = await caller.call("read_file", { path: "short.txt" });
+  expect(file.value).toMatchObject({ end_line: 1_900, truncated: true, content: expect.stringMatching(/\n1900\n$/) });
+  expect(textOf(file)).toMatch(/read on with read_file \{"path":"short.txt","start_line":1901\}\]$/);
+  const rest = await caller.call("read_file", { path: "short.txt", start_line: 601 });
+  expect(rest.value).toMatchObject({ end_line: 2_500, truncated: false });
+  const whole = await caller.call("read_file", { path: "short.txt", max_bytes: 16_384 });
+  expect(whole.value).toMatchObject({ truncated: false });
+});
+
 it("cuts each stream where it is long, and reads on in the one that was cut", async () => {
   await using caller = await openToolCaller();
   const { id } = await caller.sandboxes.create(LOCAL, {}, new AbortController().signal);

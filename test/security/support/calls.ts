@@ -34,7 +34,7 @@ const OFTEN_MISSING = new Set([
 ]);
 
 /**
- * Each call reaches the kernel outside, from plain namespaces at the latest, and is refused to root and to the user inside.
+ * Each call reaches the kernel outside, from plain namespaces at the latest, and is refused inside: to root, to the user, and to sudo.
  * A mount namespace of its own keeps the host as it is while the attack is shown.
  */
 export async function expectRefused(lab: Lab, box: Box, names: readonly string[]): Promise<void> {
@@ -42,11 +42,16 @@ export async function expectRefused(lab: Lab, box: Box, names: readonly string[]
   const shown = names.filter((name) => !OFTEN_MISSING.has(name) && (isRoot || !ROOT_ONLY.has(name)));
   expect(shown.filter((name) => !reached.has(name))).toEqual([]);
   const call = await box.install("call");
-  for (const user of ["root", "user"]) {
-    const { out } = await box.run([call, ...names], { user });
+  const ways = [
+    { way: "root", user: "root", before: [] },
+    { way: "user", user: "user", before: [] },
+    { way: "sudo", user: "user", before: ["sudo"] },
+  ];
+  for (const { way, user, before } of ways) {
+    const { out } = await box.run([...before, call, ...names], { user });
     const lines = out.trim().split("\n");
-    expect({ user, lines: lines.length }).toEqual({ user, lines: names.length });
-    expect({ user, reached: lines.filter((line) => line.endsWith(" reached")) }).toEqual({ user, reached: [] });
+    expect({ way, lines: lines.length }).toEqual({ way, lines: names.length });
+    expect({ way, reached: lines.filter((line) => line.endsWith(" reached")) }).toEqual({ way, reached: [] });
   }
 }
 

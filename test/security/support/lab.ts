@@ -10,13 +10,15 @@ import { openNamespaceRuntime } from "../../../src/runtime/namespace/namespace-r
 import type { Isolation, RunningSandbox, Runtime, SandboxSpec } from "../../../src/runtime/runtime.ts";
 import type { Outcome } from "./outside.ts";
 import { outside, removeFolder } from "./outside.ts";
-import { runOf } from "../../support/run-of.ts";
+import { runOf, WITH_WORKSPACE } from "../../support/run-of.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const ATTACKS = join(ROOT, "test/fixtures/attacks");
 const MEBIBYTE = 1 << 20;
 
-export type BoxOptions = Partial<Pick<SandboxSpec, "limits" | "required" | "workspace" | "deadline" | "ephemeral" | "nestedFilters">>;
+export type BoxOptions = Partial<
+  Pick<SandboxSpec, "limits" | "required" | "workspace" | "deadline" | "ephemeral" | "nestedFilters" | "root">
+>;
 export type RunInside = Partial<Pick<RunOptions, "user" | "input" | "timeoutMs" | "cwd" | "env" | "maxOutputBytes" | "signal">>;
 
 /** A live sandbox; disposing it kills it. */
@@ -103,6 +105,7 @@ export function sandboxSpec(folder: string, id: string, options: BoxOptions): Sa
     limits: { memoryBytes: 256 * MEBIBYTE, pids: 64, diskBytes: 64 * MEBIBYTE, openFiles: 1024 },
     required: [],
     ephemeral: true,
+    ...(options.workspace && { inside: WITH_WORKSPACE }),
     ...options,
   };
 }

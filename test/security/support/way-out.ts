@@ -15,25 +15,35 @@ export interface WayOut extends AsyncDisposable {
   readonly records: readonly ConnectionRecord[];
   /** What names lead to; may be changed. */
   readonly names: Map<string, readonly string[]>;
+  /** The names that were asked for outside. */
+  readonly resolved: readonly string[];
 }
+
+type WayOutOptions = Partial<EgressLimits> & { readonly listeners?: OwnListeners; readonly answersClosed?: boolean };
 
 /** Serves the way out of a box, with names of the test's own. */
 export async function openWayOut(
   box: Box,
   policy: NetworkPolicy,
-  { listeners = NO_LISTENERS, ...limits }: Partial<EgressLimits> & { readonly listeners?: OwnListeners } = {},
+  { listeners = NO_LISTENERS, answersClosed = false, ...limits }: WayOutOptions = {},
 ): Promise<WayOut> {
   const records: ConnectionRecord[] = [];
   const names = new Map<string, readonly string[]>();
+  const resolved: string[] = [];
   const egress = createEgress({
     listeners,
     record: (record) => void records.push(record),
-    resolver: { resolve: async (host) => names.get(host) ?? Promise.reject(new TypeError("no such name")) },
+    resolver: {
+      resolve: async (host) => {
+        resolved.push(host);
+        return names.get(host) ?? Promise.reject(new TypeError("no such name"));
+      },
+    },
     limits,
   });
-  const service = egress.serve({ id: "box", owner: "local", guest: box.guest }, { policy });
+  const service = egress.serve({ id: "box", owner: "local", guest: box.guest }, { policy, answersClosed });
   await service.ready;
-  return { service, records, names, [Symbol.asyncDispose]: () => egress[Symbol.asyncDispose]() };
+  return { service, records, names, resolved, [Symbol.asyncDispose]: () => egress[Symbol.asyncDispose]() };
 }
 
 export interface HostService extends AsyncDisposable {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { FixtureTool } from "./fixture-door.ts";
 import type { ToolResult } from "../../../src/catalog/tool.ts";
-import { text } from "./fixture-door.ts";
+import { textResult } from "../../../src/catalog/tool-result.ts";
+import type { JsonSchema } from "../../../src/catalog/tool-schema.ts";
+import type { FixtureTool } from "./fixture-catalog.ts";
 
 /** One red pixel. */
 export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
@@ -10,7 +11,7 @@ const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 /** What the suite names between two messages. */
 const PAUSE_MS = 50;
 
-const NESTED_SCHEMA = {
+const NESTED_SCHEMA: JsonSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   type: "object",
   $defs: {
@@ -36,12 +37,12 @@ function shown(content: ToolResult["content"]): ToolResult {
 }
 
 export const CONTENT_TOOLS: readonly FixtureTool[] = [
-  { name: "test_simple_text", run: () => text("This is a simple text response for testing.") },
-  { name: "test_image_content", run: () => shown([{ type: "image", data: PNG, mimeType: "image/png" }]) },
-  { name: "test_audio_content", run: () => shown([{ type: "audio", data: WAV, mimeType: "audio/wav" }]) },
+  { name: "test_simple_text", run: async () => textResult("This is a simple text response for testing.") },
+  { name: "test_image_content", run: async () => shown([{ type: "image", data: PNG, mimeType: "image/png" }]) },
+  { name: "test_audio_content", run: async () => shown([{ type: "audio", data: WAV, mimeType: "audio/wav" }]) },
   {
     name: "test_embedded_resource",
-    run: () =>
+    run: async () =>
       shown([
         {
           type: "resource",
@@ -51,7 +52,7 @@ export const CONTENT_TOOLS: readonly FixtureTool[] = [
   },
   {
     name: "test_multiple_content_types",
-    run: () =>
+    run: async () =>
       shown([
         { type: "text", text: "Multiple content types test:" },
         { type: "image", data: PNG, mimeType: "image/png" },
@@ -63,34 +64,34 @@ export const CONTENT_TOOLS: readonly FixtureTool[] = [
   },
   {
     name: "test_error_handling",
-    run: () => ({ ...text("This tool intentionally returns an error for testing"), isError: true }),
+    run: async () => ({ ...textResult("This tool intentionally returns an error for testing"), isError: true }),
   },
   {
     name: "test_tool_with_logging",
-    async run(_args, { client }) {
+    async run(context) {
       for (const line of ["Tool execution started", "Tool processing data", "Tool execution completed"]) {
-        client?.log("info", line);
+        context.log("info", line);
         await delay(PAUSE_MS);
       }
-      return text("done");
+      return textResult("done");
     },
   },
   {
     name: "test_tool_with_progress",
-    async run(_args, { progress }) {
+    async run(context) {
       for (const part of [0, 50, 100]) {
-        progress?.({ progress: part, total: 100 });
+        context.progress({ progress: part, total: 100 });
         await delay(PAUSE_MS);
       }
-      return text("done");
+      return textResult("done");
     },
   },
   {
     name: "test_logging_tool",
-    run(_args, { client }) {
-      client?.log("info", "A line that nobody asked for");
-      return text("done");
+    async run(context) {
+      context.log("info", "A line that nobody asked for");
+      return textResult("done");
     },
   },
-  { name: "json_schema_2020_12_tool", inputSchema: NESTED_SCHEMA, run: () => text("ok") },
+  { name: "json_schema_2020_12_tool", schema: NESTED_SCHEMA, run: async () => textResult("ok") },
 ];

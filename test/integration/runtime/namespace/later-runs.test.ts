@@ -15,7 +15,7 @@ const LIMITS = { memoryBytes: 256 * 2 ** 20, pids: 64, openFiles: 512 };
 const FACTS = `
 grep -E '^(Seccomp|NoNewPrivs|Cap|Groups|Uid|Gid|Umask)' /proc/self/status
 cat /proc/self/limits /proc/self/uid_map /proc/self/gid_map | tr -s ' '
-cut -d ' ' -f 4- /proc/self/mountinfo | sed s/,uuid=on//
+cut -d ' ' -f 4- /proc/self/mountinfo | sed s/,uuid=on// | sort
 ls -l /dev /dev/pts | awk '{ print $1, $3, $4, $5, $6, $NF }' | grep -v '^total'
 for file in /proc/[a-z]*; do [ -f "$file" ] && { head -c 1 "$file" > /dev/null 2>&1 && echo "reads $file $(head -c 100000 "$file" | wc -l | grep -c '^0$')"; }; done
 for file in /proc/sys/kernel/core_pattern /proc/sysrq-trigger /opt/belljar/new /usr/new /etc/new; do (: > "$file") 2> /dev/null && echo "writes $file"; done

@@ -144,6 +144,20 @@ describe("a change", () => {
     expect(await printed(sandbox, "http_proxy")).toBe("");
   });
 
+  it("a closed network is served from the first watch of its refusals on", async () => {
+    const egress = createRecordedEgress();
+    await using sandboxes = openHome(egress);
+    const sandbox = await sandboxes.create(LOCAL, {}, signal);
+    expect(await printed(sandbox, "http_proxy")).toBe("");
+    using _watch = await sandbox.watchRefusals();
+    expect(egress.serves(sandbox.id)).toEqual({ policy: "none", answersClosed: true });
+    expect(await printed(sandbox, "http_proxy")).not.toBe("");
+    await sandbox.setNetwork(PYPI);
+    expect(egress.serves(sandbox.id)).toEqual({ policy: PYPI, answersClosed: true });
+    await sandbox.setNetwork("none");
+    expect(egress.serves(sandbox.id)).toEqual({ policy: "none", answersClosed: true });
+  });
+
   it("from none begins it", async () => {
     const egress = createRecordedEgress();
     await using sandboxes = openHome(egress);
@@ -297,6 +311,36 @@ describe("links to ports", () => {
     expect(await sandbox.registerPort(8000, "public")).not.toHaveProperty("token");
     expect((await sandbox.registerPort(8000, "token")).token).not.toBe(first.token);
     expect(await sandbox.portLinks()).toHaveLength(1);
+  });
+
+  it("end at their time, which can be set anew, and another one takes their place", async () => {
+    await using sandboxes = openHome(undefined);
+    const sandbox = await sandboxes.create(LOCAL, {}, signal);
+    const soon = new Date(Date.now() + 3_600_000);
+    const first = await sandbox.registerPort(8000, "token", soon);
+    expect((await sandbox.portLinks()).map(({ expiresAt }) => expiresAt)).toEqual([soon]);
+    expect(await sandbox.registerPort(8000, "token")).toEqual(first);
+    const over = await sandbox.registerPort(8000, "token", new Date(Date.now() - 1));
+    expect(over.token).toBe(first.token);
+    expect(await sandbox.portLinks()).toEqual([]);
+    const next = await sandbox.registerPort(8000, "token");
+    expect(next.token).not.toBe(first.token);
+    expect(next).not.toHaveProperty("expiresAt");
+  });
+
+  it("are removed for every process, of a stopped sandbox too", async () => {
+    await using one = openHome(undefined);
+    await using other = openHome(undefined);
+    const sandbox = await one.create(LOCAL, {}, signal);
+    for (const port of [8000, 9000]) await sandbox.registerPort(port, "public");
+    const same = await other.get(LOCAL, sandbox.id);
+    expect(await same.removePort(8000)).toBe(true);
+    expect((await sandbox.portLinks()).map(({ port }) => port)).toEqual([9000]);
+    expect(await sandbox.removePort(8000)).toBe(false);
+    await sandbox.stop();
+    const stopped = await other.get(LOCAL, sandbox.id);
+    expect(await stopped.removePort(9000)).toBe(true);
+    expect(await stopped.portLinks()).toEqual([]);
   });
 
   it.each([0, -1, 1.5, 65_536, Number.NaN])("are refused for the port %d", async (port) => {

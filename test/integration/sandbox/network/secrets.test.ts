@@ -72,7 +72,7 @@ it("makes programs trust an authority of the sandbox's own before it is given ou
   expect(read(one.id)).toContain("BEGIN CERTIFICATE");
   expect(read(one.id)).not.toBe(read(other.id));
   const print = await one.guest.run({ argv: ["sh", "-c", "printf %s $NODE_EXTRA_CA_CERTS"], signal });
-  expect(print.stdout.toString()).toBe("/etc/ssl/certs/belljar-ca.pem");
+  expect(print.stdout.toString()).toBe("/etc/ssl/certs/ca-certificates.crt");
 });
 
 it("keeps the system's certificates beside its own", async () => {

@@ -1,0 +1,14 @@
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** A folder of the host whose path is free inside every sandbox. Disposing it removes it. */
+export interface ProjectFolder extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** `/tmp`, where tests have their folders, and root's home are not free inside. */
+export async function openProjectFolder(): Promise<ProjectFolder> {
+  const path = await realpath(await mkdtemp(join(process.getuid?.() === 0 ? "/srv" : homedir(), "belljar-project-")));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
