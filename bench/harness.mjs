@@ -1,7 +1,7 @@
 /** What the measurements share: the floor, samples, and a home of their own. */
 import { spawn, spawnSync } from "node:child_process";
 import { once, setMaxListeners } from "node:events";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -143,7 +143,7 @@ function runtimeOptions({ runtimeDirectory, storage }, home) {
 /** The keepers take away what they made; a pool is ours to unmount. */
 export async function removeHome(folder) {
   const pool = join(folder, "home/pool");
-  await childrenGone();
+  await keepersGone(folder);
   if (isPool(pool)) spawnSync("umount", [pool], { env: { PATH: process.env.PATH }, stdio: "inherit" });
   rmSync(folder, { recursive: true, force: true });
 }
@@ -156,8 +156,18 @@ function isPool(path) {
   }
 }
 
-async function childrenGone() {
-  for (let i = 0; i < 100 && childrenOf([process.pid]).length > 0; i += 1) await pause(SETTLE_MS);
+/** A keeper removes the sockets of its sandbox last. */
+async function keepersGone(folder) {
+  const sockets = () => names(join(folder, "run")).filter((name) => !name.startsWith("holder"));
+  for (let i = 0; i < 100 && sockets().length > 0; i += 1) await pause(SETTLE_MS);
+}
+
+function names(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** A limits object as a caller would name it: a one-shot program's. */
@@ -166,9 +176,22 @@ export function programLimits({ program }) {
   return { limits: { memoryBytes, cpus, pids, diskBytes, openFiles }, bestEffort: true, ephemeral: true };
 }
 
-/** The keepers that this process had made: children of the small process that starts them. One more waits for the next sandbox. */
-export function keepers() {
-  return childrenOf(childrenOf([process.pid])).filter((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "belljar-keeper");
+/** The keepers of a home's sandboxes: they hold the sandboxes' folders open. Root alone may ask. */
+export function keepers({ folder }) {
+  const isOurs = (pid) => descriptors(pid).some((path) => path.startsWith(`${folder}/home/sandboxes/`));
+  return names("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid && isOurs(name))
+    .map(Number);
+}
+
+function descriptors(pid) {
+  return names(`/proc/${pid}/fd`).flatMap((name) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${name}`)];
+    } catch {
+      return []; // closed meanwhile
+    }
+  });
 }
 
 export function childrenOf(parents) {

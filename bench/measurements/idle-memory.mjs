@@ -8,7 +8,7 @@ export const needsRoot = true;
 /** What a sandbox takes that does nothing: its keeper and its guest. */
 export async function measure(home) {
   for (let i = 0; i < SANDBOXES; i += 1) await home.create();
-  const outside = keepers();
+  const outside = keepers(home);
   const sums = outside.map((keeper) => [keeper, ...childrenOf([keeper])].reduce((sum, pid) => sum + pssOf(pid), 0) / MIB);
   if (sums.length !== SANDBOXES) throw new Error(`${sums.length} keepers were found for ${SANDBOXES} sandboxes`);
   return [{ what: "idle sandbox, PSS of keeper + guest", unit: "MiB", measured: summarise(sums), most: 0.4 }];

@@ -20,7 +20,7 @@ export async function measure(home) {
   return [
     {
       what: "belljar mcp: process start to tools/list",
-      goal: 1.3,
+      goal: 1.2,
       beside: "a bare SDK stdio server",
       ...(await compare({ ...works, blocks: 8, each: 2 })),
     },

@@ -19,7 +19,7 @@ export async function measure(home) {
   if (sandboxes.length < COUNT)
     console.error(`Stopped at ${sandboxes.length} sandboxes: less than ${KEEP_FREE / MIB} MiB of memory is free`);
   const took = (before - availableMemory()) / MIB;
-  const memory = isRoot ? [totalMemory(sandboxes.length, took)] : [];
+  const memory = isRoot ? [totalMemory(home, sandboxes.length, took)] : [];
   await inParallel(sandboxes, ({ guest }) => guest.run({ argv: ["/bin/true"], signal: NEVER }));
   await inParallel(sandboxes, (sandbox) => sandbox.kill());
   return [
@@ -54,8 +54,8 @@ async function inParallel(items, work) {
 }
 
 /** The larger of what the host lost and what can be counted: the kernel charges much of a sandbox to nobody's group. */
-function totalMemory(count, took) {
-  const outside = keepers();
+function totalMemory(home, count, took) {
+  const outside = keepers(home);
   const guests = childrenOf(outside);
   const pss = [...outside, ...guests].reduce((sum, pid) => sum + pssOf(pid), 0) / MIB;
   const kernel = guests.reduce((sum, pid) => sum + kernelMemoryOf(pid), 0) / MIB;
