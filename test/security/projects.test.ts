@@ -47,7 +47,7 @@ verifies("projects-apart", async () => {
   await events.return?.();
 });
 
-/** `belljar mcp` as a host starts it in a folder. */
+/** `belljar mcp` as a host starts it in a folder: it, or the server that it forwards to, offers every tool. */
 async function connect(home: TestHome, folder: string, ...argv: string[]) {
   const transport = new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp", ...argv], env: { ...home.env }, cwd: folder });
   const client = new Client({ name: "test", version: "1" });
@@ -60,23 +60,17 @@ async function connect(home: TestHome, folder: string, ...argv: string[]) {
   };
 }
 
+const EVERY_TOOL = ["--toolsets", "all"];
+
 /** An agent of one project writes into the folder of another one through its sandbox, which has it as rw. */
 async function attack(home: TestHome, ...argv: string[]) {
   const [one, two] = [join(home.path, "one"), join(home.path, "two")];
   for (const folder of [one, two]) await mkdir(folder, { recursive: true });
   await writeFile(join(one, "plan.txt"), "of one");
-  await using victim = await connect(
-    home,
-    one,
-    "--toolsets",
-    "all",
-    "--workspace",
-    ".:rw",
-    ...argv.filter((arg) => arg !== "--all-sandboxes"),
-  );
+  await using victim = await connect(home, one, "--workspace", ".:rw", ...argv.filter((arg) => arg !== "--all-sandboxes"));
   await victim.call("run_command", { command: "true" });
   const [{ id: sandbox = "" } = {}] = JSON.parse(await home.belljar("sandbox", "list", "--json")) as { id?: string }[];
-  await using attacker = await connect(home, two, "--toolsets", "all", ...argv);
+  await using attacker = await connect(home, two, ...argv);
   const shown = await attacker.call("sandbox_list", {});
   const read = await attacker.call("read_file", { path: "plan.txt", sandbox });
   const written = await attacker.call("write_file", { path: "plan.txt", content: "of two", sandbox });
@@ -86,8 +80,8 @@ async function attack(home: TestHome, ...argv: string[]) {
 
 for (const way of ["stdio", "a server"] as const) {
   const gateway = async (home: TestHome) => {
-    const server = way === "a server" ? await openTestServer(home) : undefined;
-    return { argv: server ? ["--gateway", server.url] : [], [Symbol.asyncDispose]: async () => server?.[Symbol.asyncDispose]() };
+    const server = way === "a server" ? await openTestServer(home, 0, ...EVERY_TOOL) : undefined;
+    return { argv: server ? ["--gateway", server.url] : EVERY_TOOL, [Symbol.asyncDispose]: async () => server?.[Symbol.asyncDispose]() };
   };
   verifies("projects-apart", async () => {
     await using home = await openTestHome();
@@ -104,7 +98,7 @@ for (const way of ["stdio", "a server"] as const) {
 // The same attack works with --all-sandboxes.
 verifies("projects-apart", async () => {
   await using home = await openTestHome();
-  const { sandbox, shown, read, written, file } = await attack(home, "--all-sandboxes");
+  const { sandbox, shown, read, written, file } = await attack(home, ...EVERY_TOOL, "--all-sandboxes");
   expect(shown).toContain(sandbox.slice(0, 8));
   expect(read).toContain("of one");
   expect(written).not.toContain("SANDBOX_NOT_FOUND");

@@ -105,6 +105,11 @@ export async function untilUnlocked(folder: string): Promise<void> {
   await promisify(execFile)("flock", [folder, "true"]);
 }
 
+/** Resolves once a process of this user has ended: nothing that it held open is open any more. */
+export async function untilEnded(pid: number): Promise<void> {
+  await promisify(execFile)("tail", [`--pid=${pid}`, "--sleep-interval=0.01", "--follow", "/dev/null"]);
+}
+
 /** Resolves once none of these is in the folder any more. */
 export function untilGone(folder: string, gone: readonly string[]): Promise<void> {
   return until(folder, () => !gone.some((name) => existsSync(join(folder, name))));

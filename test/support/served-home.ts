@@ -47,8 +47,11 @@ export interface TestServer extends AsyncDisposable {
 }
 
 /** `belljar serve`, on a free port unless one is named; disposing it stops it. */
-export async function openTestServer(home: TestHome, port = 0): Promise<TestServer> {
-  const child = spawn(process.execPath, [CLI, "serve", "--port", String(port)], { env: home.env, stdio: ["ignore", "inherit", "pipe"] });
+export async function openTestServer(home: TestHome, port = 0, ...argv: string[]): Promise<TestServer> {
+  const child = spawn(process.execPath, [CLI, "serve", "--port", String(port), ...argv], {
+    env: home.env,
+    stdio: ["ignore", "inherit", "pipe"],
+  });
   const exited = once(child, "exit");
   return {
     url: await announcedUrl(child),

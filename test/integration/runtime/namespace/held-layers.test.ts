@@ -6,7 +6,7 @@ import { errnoOf } from "../../../../src/files/file-error.ts";
 import { findIdMap, ID_MAP_KIND } from "../../../../src/runtime/namespace/id-map.ts";
 import { createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
 import { openCrashHome } from "../../../support/crash-home.ts";
-import { guestOf, holderOf, keeperOf, mountsOf, removerOf, untilGone } from "../../../support/home-traces.ts";
+import { guestOf, holderOf, keeperOf, mountsOf, removerOf, untilEnded, untilGone } from "../../../support/home-traces.ts";
 import { startWorker } from "../../../support/home-worker.ts";
 import { guestIn, type Home, makeHome, startRun } from "../../../support/namespace-home.ts";
 import { runName } from "../../../support/run-of.ts";
@@ -24,6 +24,7 @@ const runsOf = (home: Home): string => join(home.path, "run");
 async function killHolder(home: Home): Promise<void> {
   const before = holderOf(runsOf(home));
   process.kill(before, "SIGKILL");
+  await untilEnded(before);
 }
 
 it("the holder ends with the last layers, once nobody makes sandboxes any more", async () => {
