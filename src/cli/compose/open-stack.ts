@@ -210,11 +210,15 @@ export function openTexts(): Texts {
   return createTexts(join(packageRoot(), "dist/workers/text-worker.js"));
 }
 
-/** Throws `NOT_SUPPORTED` if the server is another machine, because workspaces are folders of the server's machine. */
+/** Throws `NOT_SUPPORTED` if the server may be another machine, because workspaces are folders of the server's machine. */
 export function assertSameMachine({ url }: Config): void {
-  const host = url === undefined ? "localhost" : new URL(url).hostname;
-  if (/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)) return;
-  throw new BelljarError("NOT_SUPPORTED", `Workspaces are folders of the server's machine, ${host}: run this there, or use \`belljar cp\``);
+  const { protocol, hostname, port } = new URL(url ?? "http://localhost");
+  if (/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) return;
+  const loopback = `${protocol}//127.0.0.1${port && `:${port}`}`;
+  throw new BelljarError(
+    "NOT_SUPPORTED",
+    `Workspaces are folders of the server's machine, ${hostname}. Run this command there, with BELLJAR_URL=${loopback}, or copy files with \`belljar cp\``,
+  );
 }
 
 /** Parses and checks the workspace of the configuration. */

@@ -11,7 +11,10 @@ const key = z.string().min(1).max(4096).describe("Path below the workspace, a ch
 /** They tell what files hold, as a stream of the guest does. */
 const FILES = changes("toolset:sandbox");
 
-/** How a workspace began, for `sandbox diff` and `sandbox apply` on the server's machine. */
+/**
+ * How a workspace began, for `sandbox diff` and `sandbox apply` on the server's machine. The answers hold bytes and 64-bit numbers, which JSON
+ * does not have: so they are encoded here.
+ */
 export function workspaceBaseRoutes(sandboxes: Sandboxes): readonly Route[] {
   return [
     defineRoute({
@@ -22,7 +25,7 @@ export function workspaceBaseRoutes(sandboxes: Sandboxes): readonly Route[] {
       params: idParams,
       body: z.strictObject({ keys: z.array(key).max(1000) }),
       answers: { 200: workspaceBaseSchema },
-      handle: async (asked) => (await reachSandbox(sandboxes, asked)).workspaceBase(asked.body.keys),
+      handle: async (asked) => z.encode(workspaceBaseSchema, await (await reachSandbox(sandboxes, asked)).workspaceBase(asked.body.keys)),
     }),
     defineRoute({
       method: "POST",
@@ -34,7 +37,7 @@ export function workspaceBaseRoutes(sandboxes: Sandboxes): readonly Route[] {
       answers: { 200: workspaceTextSchema },
       async handle(asked) {
         const text = await (await reachSandbox(sandboxes, asked)).workspaceBaseText(asked.body.key);
-        return text ? { text } : {};
+        return z.encode(workspaceTextSchema, text ? { text } : {});
       },
     }),
   ];
