@@ -39,6 +39,8 @@ async function succeed(box: Box, script: string, options: RunInside = {}): Promi
 const TREES = `for n in 0 1 2 3 4 5 6 7; do mkdir -p tree-$n/sub/deep
 for i in 1 2 3 4 5 6 7 8 9 10; do echo $n-$i > tree-$n/sub/f$i; echo $i > tree-$n/sub/deep/g$i; done; done`;
 
+const RACED = /^(\d+) folders, 120 files, 0 strange\n$/;
+
 /** What root does by paths is steered by whoever exchanges a folder for a link: in the steps of a copy, a removal and a rename. */
 verifies("renames-keep-rights", async () => {
   const folder = join(dirname(lab.home), "by-path");
@@ -60,8 +62,10 @@ verifies("renames-keep-rights", async () => {
       cwd: "/workspace",
     });
     const outcomes = await Promise.all(["user", "root"].map((user) => box.run([attack, "/workspace", "30"], { user })));
-    for (const outcome of outcomes)
-      expect(outcome).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^\d{2,} folders, 120 files, 0 strange\n$/) });
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ code: 0, err: "", out: expect.stringMatching(RACED) });
+    // One of the two may find each folder at the place to which the other has just renamed it.
+    const renamed = outcomes.map(({ out }) => Number(RACED.exec(out)?.[1]));
+    expect(renamed.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(9);
     expect(
       await succeed(box, "test ! -d private || find private canary; ls -la /root; cat canary/file", { user: "root", cwd: "/workspace" }),
     ).toBe(before);
