@@ -340,6 +340,20 @@ describe("undoApply", () => {
     expect([host("a"), host("b"), host("c")]).toEqual(["1\n2\n", "1\n2\n", "2\n"]);
   });
 
+  it("can be asked again by the same process after it failed", async () => {
+    onHost("a", "1\n");
+    const sandbox = await open();
+    await inside(sandbox, "echo 2 >> a");
+    await apply(sandbox);
+    const { staging = "" } = (await openAppliedFolder(home, work).last()) ?? {};
+    onHost(staging, "in the way");
+    await expect(undoApply(work, home)).rejects.toThrow(expect.objectContaining({ code: "PATH_INVALID" }));
+    rmSync(join(work, staging));
+    expect(await undoApply(work, home)).toEqual({ hostPath: work, sandboxId: sandbox.id, undone: 1 });
+    expect([host("a"), readdirSync(work)]).toEqual(["1\n", ["a"]]);
+    await expect(undoApply(work, home)).rejects.toThrow(/Nothing is to be undone/);
+  });
+
   it("undoes the last apply alone, once", async () => {
     onHost("a", "1\n");
     const sandbox = await open();
@@ -432,7 +446,7 @@ describe("an apply that is disturbed", () => {
     expect(readdirSync(work)).toEqual([]);
   });
 
-  it("keeps the old content if it cannot be undone, for whoever comes next", async () => {
+  it("keeps the old content if it cannot be undone, for whoever comes next, this process too", async () => {
     for (const name of ["a", "b"]) onHost(name, "1\n");
     const sandbox = await open();
     await inside(sandbox, "echo 2 >> a; rm b");
@@ -457,8 +471,6 @@ describe("an apply that is disturbed", () => {
     const rest = execFileSync("sh", ["-c", "cat .belljar-*/*"], { cwd: work, encoding: "utf8" });
     expect([rest, host("a"), host("b")]).toEqual(["1\n", "mine\n", "1\n"]);
 
-    const writing = JSON.parse(readFileSync(journal, "utf8")) as ApplyJournal;
-    writeFileSync(journal, JSON.stringify({ ...writing, writer: "1 2 of a process that ended" }));
     rmSync(applied.old);
     mkdirSync(applied.old, { mode: 0o700 });
     unlinkSync(join(work, "a"));

@@ -11,7 +11,7 @@ import { markProcess } from "./apply/process-mark.ts";
 import { stageChanges } from "./apply/stage-changes.ts";
 import type { StagedFile } from "./apply/stage-changes.ts";
 import { takeSteps } from "./apply/take-steps.ts";
-import { recoverApply, undo } from "./apply/undo-apply.ts";
+import { recoverApply, undoOwn } from "./apply/undo-apply.ts";
 import type { Entry, HostEntry } from "./entry.ts";
 import { fromKey, showPath } from "./entry.ts";
 import { HostFolder } from "./host-folder.ts";
@@ -104,7 +104,7 @@ async function write(apply: Apply, journal: ApplyJournal): Promise<readonly Outc
     await applied.finish({ ...journal, outcomes, isComplete: true });
     return outcomes;
   } catch (cause) {
-    await undo(applied, folder, journal).catch((problem: unknown) => {
+    await undoOwn(applied, folder, journal).catch((problem: unknown) => {
       throw notUndone(diff, problem);
     });
     throw cause;

@@ -10,6 +10,8 @@ import type { ApplyJournal } from "./apply-journal.ts";
 import { formatJournal, parseJournal } from "./apply-journal.ts";
 import { isProcessAlive } from "./process-mark.ts";
 
+/** Marks no process. */
+const NOBODY = "";
 /** Of so many sandboxes it is known what was applied to a folder. */
 const SANDBOXES_MAX = 8;
 
@@ -31,6 +33,8 @@ export interface AppliedFolder {
   finish(journal: ApplyJournal): Promise<void>;
   /** The last one is to be undone: it writes again. */
   reopen(journal: ApplyJournal): Promise<void>;
+  /** This process could not undo it: whoever comes next may, this process too. */
+  letGo(journal: ApplyJournal): Promise<void>;
   /** Nothing of it is left. */
   forget(journal: ApplyJournal): Promise<void>;
 }
@@ -72,6 +76,11 @@ export function openAppliedFolder(home: string, hostPath: string): AppliedFolder
     },
     async reopen(journal) {
       if (!(await createPrivateFile(writing, formatJournal(journal)))) throw busy(hostPath);
+    },
+    async letGo(journal) {
+      const now = await readJournal(writing);
+      if (now?.id === journal.id && now.writer === journal.writer)
+        await replacePrivateFile(writing, formatJournal({ ...journal, writer: NOBODY }));
     },
     async forget(journal) {
       for (const path of [written, writing]) if ((await readJournal(path))?.id === journal.id) await ifPresent(path, unlink(path));

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { lstat, open, symlink } from "node:fs/promises";
+import { lstat, open, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileError, ifPresent } from "../../../files/file-error.ts";
 import { copyContent } from "../copy-content.ts";
@@ -49,8 +49,12 @@ interface Copy {
   readonly before: HostEntry;
 }
 
-/** What lies there now is opened, and no link followed: a sandbox may write this folder. */
+/**
+ * What lies there now is opened, and no link followed: a sandbox may write this folder. A copy that was cut off is replaced: the old file was
+ * still in the staging folder then.
+ */
 async function copyOut(folder: HostFolder, { path, to, before }: Copy): Promise<void> {
+  await rm(to, { force: true });
   if (before.type === "link") return symlink(before.target ?? Buffer.alloc(0), to);
   await using file = await folder.openFile(path);
   await using kept = await open(to, "wx", 0o600);

@@ -26,16 +26,20 @@ export interface UndoResult {
 export async function undoApply(hostPath: string, home: string, sandboxId?: string): Promise<UndoResult> {
   const folder = new HostFolder(hostPath);
   const applied = openAppliedFolder(home, hostPath);
-  await recoverApply(applied, folder);
+  const recovered = await recoverApply(applied, folder);
+  if (recovered?.isComplete && [undefined, recovered.sandboxId].includes(sandboxId)) return resultOf(recovered);
   const journal = await applied.last();
   if (!journal) throw new BelljarError("WORKSPACE_CONFLICT", `Nothing is to be undone in ${hostPath}: no apply, or it is undone already`);
   if (sandboxId !== undefined && journal.sandboxId !== sandboxId) throw another(journal);
   await assertAsWritten(folder, journal.outcomes);
   const again = { ...journal, writer: (await markProcess()) ?? "" };
   await applied.reopen(again);
-  await folder.makeDirectory(fromKey(journal.staging));
-  await undo(applied, folder, again);
-  return { hostPath, sandboxId: journal.sandboxId, undone: journal.outcomes.length };
+  await undoOwn(applied, folder, again);
+  return resultOf(journal);
+}
+
+function resultOf({ hostPath, sandboxId, outcomes }: ApplyJournal): UndoResult {
+  return { hostPath, sandboxId, undone: outcomes.length };
 }
 
 function another({ hostPath, sandboxId }: ApplyJournal): BelljarError {
@@ -45,16 +49,30 @@ function another({ hostPath, sandboxId }: ApplyJournal): BelljarError {
   );
 }
 
-/** Undoes an apply that was cut off. Rejects with `WORKSPACE_CONFLICT` while one writes. */
-export async function recoverApply(applied: AppliedFolder, folder: HostFolder): Promise<void> {
+/**
+ * Undoes an apply that was cut off, or an undo that was (its journal is complete), and resolves with its journal. Rejects with
+ * `WORKSPACE_CONFLICT` while one writes.
+ */
+export async function recoverApply(applied: AppliedFolder, folder: HostFolder): Promise<ApplyJournal | undefined> {
   const journal = await applied.cutOff();
-  if (!journal) return;
-  if (!(await folder.stat(fromKey(journal.staging)))) await folder.makeDirectory(fromKey(journal.staging));
-  await undo(applied, folder, journal);
+  if (journal) await undo(applied, folder, journal);
+  return journal;
+}
+
+/** Undoes what this process wrote, as `undo`. If that fails, the journal is nobody's: whoever comes next undoes the rest first. */
+export async function undoOwn(applied: AppliedFolder, folder: HostFolder, journal: ApplyJournal): Promise<void> {
+  try {
+    await undo(applied, folder, journal);
+  } catch (cause) {
+    // The first failure counts. A journal that cannot be written is let go by the end of this process.
+    await applied.letGo(journal).catch(() => undefined);
+    throw cause;
+  }
 }
 
 /** Undoes what was written of an apply. Rejects with `WORKSPACE_CONFLICT` when somebody changed some of it meanwhile: that stays. */
-export async function undo(applied: AppliedFolder, folder: HostFolder, journal: ApplyJournal): Promise<void> {
+async function undo(applied: AppliedFolder, folder: HostFolder, journal: ApplyJournal): Promise<void> {
+  if (!(await folder.stat(fromKey(journal.staging)))) await folder.makeDirectory(fromKey(journal.staging));
   const { undone, left } = await undoSteps(folder, journal, openOldFiles(applied.old, folder));
   await noteUndone({ applied, folder, undone }, journal);
   await applied.forget(journal);
