@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -198,6 +199,15 @@ static void set_host_name(const struct spec *spec) {
   if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
 }
 
+/* Programs look up their own host name (git, Java, Python). A later run has the line of the first, unless somebody inside changed it. */
+static void list_host_name(const struct spec *spec) {
+  if (spec->has_layers) return;
+  int hosts = open("/etc/hosts", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+  if (hosts < 0 && errno == ENOENT) return; /* a template without the file */
+  if (hosts < 0 || dprintf(hosts, "127.0.0.1 %s\n", spec->hostname) < 0) die("list the host name in /etc/hosts");
+  close(hosts);
+}
+
 static void build(const struct spec *spec, int channel) {
   struct received received;
   bool is_root = spec->id_map == ID_MAP_SLOT, is_held = spec->storage == STORAGE_TMPFS;
@@ -219,6 +229,7 @@ void run_inside(struct spec *spec, int channel, char **argv) {
   set_failure_report(STATUS_FD, spec, NULL);
   set_host_name(spec);
   build(spec, channel);
+  list_host_name(spec);
   find_copied_folders(spec, &copied);
   int guest = receive_doors(channel);
   if (unshare(CLONE_NEWCGROUP) < 0) die("make the cgroup namespace");

@@ -37,6 +37,10 @@ export function insideContract(open: OpenRuntime, features: ContractFeatures): v
       expect(await print(`readlink -f ${INSIDE.workspace}`)).toBe(INSIDE.userHome);
     });
 
+    itNeeds(features, "isolation")("knows its own host name without asking the network", async () => {
+      expect(await print('getent ahosts "$(hostname)" | cut -d" " -f1 | sort -u')).toBe("127.0.0.1");
+    });
+
     itNeeds(features, "isolation")("lets nobody inside change its own programs", async () => {
       const script = `test -d ${INSIDE.programs} && for at in ${INSIDE.programs} ${INSIDE.kernels}; do touch $at/x 2>/dev/null && echo $at; done; echo done`;
       for (const user of [INSIDE.user, INSIDE.root]) expect(await print(script, user)).toBe("done");

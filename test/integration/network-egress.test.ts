@@ -85,14 +85,23 @@ describe.each(["root", "user"])("as %s", (user) => {
     await succeeds(`${install} && node -p 'require("tiny")'`, "tiny from npm");
   });
 
+  it("npm runs a script and looks for no newer npm, which would be refused and reported", async () => {
+    const folder = `/tmp/script-${user}`;
+    const script = `mkdir ${folder} && cd ${folder} && echo '{"scripts":{"hello":"echo it ran"}}' > package.json`;
+    await succeeds(`${script} && npm --cache ${folder}/cache run hello`, "it ran");
+    expect(lab.records).not.toContainEqual(expect.objectContaining({ host: "registry.npmjs.org" }));
+  });
+
   it("pip installs", async () => {
-    const to = `/tmp/pip-${user}`;
-    const options = `--no-cache-dir --trusted-host pip.test --index-url ${pip.url}/simple --target ${to}`;
+    const options = `--no-cache-dir --trusted-host pip.test --index-url ${pip.url}/simple`;
+    const uninstall = "python3 -m pip uninstall -q -y tiny";
     await succeeds(
-      `python3 -m pip install -q ${options} tiny && PYTHONPATH=${to} python3 -c 'import tiny; print(tiny.said)'`,
+      `python3 -m pip install -q ${options} tiny && python3 -c 'import tiny; print(tiny.said)' && ${uninstall}`,
       "tiny from pip",
     );
   });
+
+  it("finds the programs that pip installs for the user", () => succeeds('echo "$PATH"', ":/home/user/.local/bin\n"));
 
   it("reaches the host's loopback on the port that a rule names, and on no other", async () => {
     const port = web.authority.split(":")[1];

@@ -10,7 +10,7 @@ type Row = { readonly code: ErrorCode; readonly hint: string };
 const ROWS: Record<keyof typeof GUEST_ERROR, Row> = {
   BAD_REQUEST: { code: "GUEST_PROTOCOL", hint: "This is a fault of Belljar, or of a guest that was tampered with; make a new sandbox" },
   VERSION_MISMATCH: { code: "GUEST_VERSION", hint: "The sandbox was made by another release; make a new one" },
-  NOT_FOUND: { code: "FILE_NOT_FOUND", hint: "Check the path; relative paths start at the user's home" },
+  NOT_FOUND: { code: "FILE_NOT_FOUND", hint: "Check the path; a relative one starts at the workspace, or without one at the home" },
   ALREADY_EXISTS: { code: "FILE_EXISTS", hint: "Choose another name, or allow it to be replaced" },
   NOT_A_DIRECTORY: { code: "FILE_NOT_DIRECTORY", hint: "Name a directory" },
   IS_A_DIRECTORY: { code: "FILE_IS_DIRECTORY", hint: "Name a file, or ask for the directory and all in it" },

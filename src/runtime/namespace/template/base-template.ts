@@ -16,12 +16,15 @@ import { buildUsrLayer } from "./usr-layer.ts";
 import { INSIDE } from "../../../protocol/inside.ts";
 
 const run = promisify(execFile);
-const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/** Last comes what pip installs for the user: it is found, and covers nothing. */
+const PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${INSIDE.userHome}/.local/bin`;
 /**
  * Beside the home, which may be a workspace whose changes a person reads. npm puts in who runs it, so that the user never meets
  * what root has written; pip keeps away from a cache of somebody else by itself.
  */
 const CACHES = { NPM_CONFIG_CACHE: "/var/cache/${USER}/npm", PIP_CACHE_DIR: "/var/cache/user/pip" };
+/** Looks for newer versions would be refused by most network policies, and reported. No system needs protection from pip here. */
+const SWITCHES = { NPM_CONFIG_UPDATE_NOTIFIER: "false", PIP_DISABLE_PIP_VERSION_CHECK: "1", PIP_BREAK_SYSTEM_PACKAGES: "1" };
 /** Stands where programs expect it, in the place of the host's, which could do nothing inside. */
 const SUDO = "sudo";
 const BUILDING = ".building-";
@@ -70,7 +73,7 @@ export async function openBaseTemplate(options: BaseTemplateOptions): Promise<Te
 
 /** What commands find in its sandboxes. */
 function baseEnvironment(nodePath = process.execPath): Template["env"] {
-  return { PATH: nodeBinds(nodePath).length > 0 ? `${INSIDE.node}/bin:${PATH}` : PATH, LANG: "C.UTF-8", ...CACHES };
+  return { PATH: nodeBinds(nodePath).length > 0 ? `${INSIDE.node}/bin:${PATH}` : PATH, LANG: "C.UTF-8", ...CACHES, ...SWITCHES };
 }
 
 async function buildTemplate(folder: string, hostRoot: string, options: BaseTemplateOptions): Promise<void> {
