@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -92,10 +93,31 @@ bool make_alike(const struct pair *pair) {
   return true;
 }
 
+static bool is_empty(int folder) {
+  DIR *list = open_list(folder);
+  bool empty = list != NULL && next_entry(list) == NULL && errno == 0;
+  if (list != NULL) closedir(list);
+  return empty;
+}
+
+static bool is_new(int folder) {
+  struct stat status;
+  bool is_own = fstat(folder, &status) == 0 && status.st_uid == (uid_t)setfsuid((uid_t)-1) && (status.st_mode & 0777) == 0700;
+  return is_own && is_empty(folder);
+}
+
+/* Whoever may rename in the folder above can put another folder in its place before it is open. That one would get the old one's owner. */
+static int open_new(int above, const char *name) {
+  int folder = mkdirat(above, name, 0700) == 0 ? openat(above, name, FOLDER_FLAGS) : -1;
+  if (folder < 0 || is_new(folder)) return folder;
+  close(folder);
+  errno = EBUSY;
+  return -1;
+}
+
 bool open_pair(struct pair *pair, int above_from, const char *name, int above_to, const char *as) {
   *pair = (struct pair){.from = openat(above_from, name, FOLDER_FLAGS), .to = -1};
-  if (pair->from < 0 || fstat(pair->from, &pair->like) != 0 || mkdirat(above_to, as, 0700) != 0) return false;
-  pair->to = openat(above_to, as, FOLDER_FLAGS);
+  if (pair->from >= 0 && fstat(pair->from, &pair->like) == 0) pair->to = open_new(above_to, as);
   return pair->to >= 0;
 }
 
@@ -110,10 +132,15 @@ void open_up(const struct pair *pair) {
   if ((pair->like.st_mode & 0300) != 0300) fchmod(pair->from, (pair->like.st_mode & 07777) | 0300);
 }
 
-/* A folder that was moved in part is in both places. */
+/*
+ * A folder that was moved in part is in both places, and what is left has its lower part, so the kernel does not rename it. Any other folder
+ * of that name is somebody else's, and gets nothing. None with a lower part comes under a name later: the order of open and rename counts.
+ */
 static void take_back_folder(int from, int to, const char *name, unsigned depth) {
+  if (unlinkat(to, name, AT_REMOVEDIR) == 0) return;
   struct pair pair = {.from = openat(from, name, FOLDER_FLAGS), .to = openat(to, name, FOLDER_FLAGS)};
-  if (pair.from >= 0 && pair.to >= 0 && depth < WHOLE_DEPTH_MAX) take_back(pair.from, pair.to, depth + 1);
+  bool is_left = rename_entry(from, name, to, name, 0) != 0 && errno == EXDEV;
+  if (is_left && pair.from >= 0 && pair.to >= 0 && depth < WHOLE_DEPTH_MAX) take_back(pair.from, pair.to, depth + 1);
   close_pair(&pair);
   unlinkat(to, name, AT_REMOVEDIR);
 }

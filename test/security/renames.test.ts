@@ -5,7 +5,7 @@ import type { IdMap } from "../../src/runtime/namespace/id-map.ts";
 import { inEachIdMap } from "./support/id-maps.ts";
 import type { Box, BoxOptions, RunInside } from "./support/lab.ts";
 import { useLab } from "./support/lab.ts";
-import { outside } from "./support/outside.ts";
+import { isRoot, outside } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
 const lab = useLab(["renames"]);
@@ -79,6 +79,19 @@ verifies("renames-keep-rights", async () => {
   });
 });
 
+/** Somebody exchanges the new folder before it is open. His own would get the entries, and one of root's the owner and mode of his. */
+verifies("renames-keep-rights", async () => {
+  const folder = join(dirname(lab.home), "exchanged");
+  const program = `${folder}-program`;
+  await mkdir(folder);
+  const sources = ["-iquote", join(import.meta.dirname, "../../native/common"), join(FIXTURES, "exchanged.c")];
+  expect(await outside(["cc", "-std=c11", "-D_GNU_SOURCE", "-o", program, ...sources])).toMatchObject({ code: 0, err: "" });
+  const { code, out, err } = await outside([program, folder]);
+  // The last one cannot be told from a new folder, and need not be: it shows that each was exchanged.
+  const refused = ["filled", "opened", ...(isRoot ? ["theirs"] : [])].map((kind) => `${kind} refused\n`).join("");
+  expect({ code, out, err }).toEqual({ code: 0, out: `${refused}alike taken\n`, err: "" });
+});
+
 /** A caller that may not rename a folder, or not take what is in it, changes nothing. */
 verifies("renames-keep-rights", async () => {
   await inCopies(
@@ -136,6 +149,8 @@ const CAUGHT = {
   killed: "outcome EXDEV\nwhole True\nmore False\nleft 0 lost 0\nagain done\n",
   // A name that was moved is made again: the new file stays at its place, and the old one in the new folder.
   taken: "outcome EXDEV\nwhole False\nmore False\nleft 1 lost 0\nagain done\n",
+  // The same for a folder: what was in the old one is not put into the one of somebody else.
+  lured: "outcome EXDEV\nwhole False\nmore False\nleft 1 lost 0\nagain done\n",
   // A file that was made meanwhile comes along.
   added: "outcome done\nwhole False\nmore True\nleft 0 lost 0\nagain done\n",
 };
