@@ -1,6 +1,7 @@
 /** Makes dist/ and the native binary. A step whose inputs did not change is left out. */
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ROOT, Problem, fingerprint, has, main, run, say } from "./lib.mjs";
 
 const DIST = join(ROOT, "dist");
@@ -8,6 +9,7 @@ const STAMPS = join(DIST, ".stamps.json");
 const STALE_CHUNK_MS = 3_600_000;
 const isTest = (path) => path.endsWith(".test.ts") || path.includes("/src/dashboard");
 const isBuilt = (path) => path.endsWith("/native/build");
+const SDK_SHIMS = "src/mcp/server/sdk-shims.ts";
 const COMMON = ["package-lock.json", "scripts/build.mjs"];
 
 const STEPS = [
@@ -22,6 +24,7 @@ const STEPS = [
     output: "dist/lib",
     build: buildLibrary,
   },
+  { name: "list of tools", inputs: ["src", ...COMMON], skip: isTest, output: "dist/tools.json", build: buildToolList },
 ];
 
 async function buildNative() {
@@ -70,6 +73,7 @@ async function bundle(input, outDir, { external = [], extension = "js" }) {
     configFile: false,
     root: ROOT,
     logLevel: "warn",
+    resolve: { alias: { "@modelcontextprotocol/server/_shims": join(ROOT, SDK_SHIMS) } },
     ssr: { noExternal: true, external },
     build: {
       ssr: true,
@@ -99,6 +103,17 @@ async function buildLibrary() {
   run([process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], { what: "Type check (tsc)" });
 }
 
+/** What callers are shown of the built-in tools. None of them is called, so they get nothing to work with. */
+async function buildToolList() {
+  const load = (path) => import(pathToFileURL(join(DIST, "lib", path)).href);
+  const [{ builtinTools }, { toFacts }, { loadConfig }] = await Promise.all(
+    ["tools/builtin-tools.js", "catalog/late-tools.js", "config/config.js"].map(load),
+  );
+  const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
+  const tools = builtinTools({ interpreter: {}, sandboxes: {}, shells: {}, late: {}, texts: {}, web: { search: {} }, config });
+  replace(join(DIST, "tools.json"), JSON.stringify(tools.map(toFacts)));
+}
+
 function readStamps() {
   if (!existsSync(STAMPS)) return {};
   try {
@@ -110,9 +125,14 @@ function readStamps() {
 }
 
 function writeStamp(name, value) {
-  const partial = `${STAMPS}.${process.pid}`;
-  writeFileSync(partial, JSON.stringify({ ...readStamps(), [name]: value }, null, 2));
-  renameSync(partial, STAMPS);
+  replace(STAMPS, JSON.stringify({ ...readStamps(), [name]: value }, null, 2));
+}
+
+/** At once: a process of the last build may be reading it. */
+function replace(path, text) {
+  const partial = `${path}.${process.pid}`;
+  writeFileSync(partial, text);
+  renameSync(partial, path);
 }
 
 await main(async () => {

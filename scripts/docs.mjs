@@ -47,34 +47,19 @@ async function errorsPage() {
   );
 }
 
-function answerOf({ outputSchema, value }) {
-  const schema = outputSchema ?? value;
+function answerOf({ output, value }) {
+  const schema = output ?? value;
   const names = Object.keys(schema?.properties ?? {}).map((key) => `\`${key}\``);
   if (!schema) return [];
-  return [`${outputSchema ? "Data" : "Text, and for code"}: ${names.join(", ")}`];
+  return [`${output ? "Data" : "Text, and for code"}: ${names.join(", ")}`];
 }
 
-async function toolsPage() {
-  const [{ describeTool }, { builtinTools }, { loadConfig }] = await Promise.all([
-    load("catalog/description.js"),
-    load("tools/builtin-tools.js"),
-    load("config/config.js"),
-  ]);
-  const interpreter = { runProgram: () => Promise.reject(new Problem("The reference page runs no program")) };
-  const sandboxes = { create: interpreter.runProgram, list: interpreter.runProgram };
-  const shells = { run: interpreter.runProgram };
-  const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
-  const tools = builtinTools({ interpreter, sandboxes, shells, late: shells, texts: shells, web: { search: {} }, config }).map((tool) => ({
-    ...describeTool(tool),
-    value: tool.value?.schema,
-  }));
+function toolsPage() {
+  const tools = JSON.parse(readFileSync(join(ROOT, "dist/tools.json"), "utf8"));
   const parts = tools.map((tool) =>
-    [
-      `## ${tool.name}`,
-      tool.description,
-      table(["argument", "type", "required", "what"], schemaRows(tool.inputSchema)),
-      ...answerOf(tool),
-    ].join("\n\n"),
+    [`## ${tool.name}`, tool.description, table(["argument", "type", "required", "what"], schemaRows(tool.input)), ...answerOf(tool)].join(
+      "\n\n",
+    ),
   );
   const intro =
     "The built-in MCP tools. Relative paths start at the workspace, or without one at `/home/user`. A tool answers a text, or data: then the structure and the text are the same JSON. Code that calls tools, and `POST /tools/call`, get a `value` in both cases.";

@@ -5,9 +5,9 @@ import { hasMoreValues, VALUES_MAX } from "./value-count.ts";
 const SHOWN_MAX = 20;
 
 /** The arguments as the tool's own type. Rejects with `ARGUMENTS_INVALID`, listing each bad field. */
-export function parseArguments(tool: Tool, args: unknown): unknown {
+export async function parseArguments(tool: Tool, args: unknown): Promise<unknown> {
   if (hasMoreValues(args)) throw tooMany(tool);
-  const parsed = tool.input.parse(args ?? {});
+  const parsed = await tool.input.parse(args ?? {});
   if ("value" in parsed) return parsed.value;
   const { problems } = parsed;
   const lines = problems.slice(0, SHOWN_MAX).map((problem) => `- ${problem}`);

@@ -178,7 +178,7 @@ class Door {
     const tool = this.#lists.find(callerOf(principal, call), name);
     await policy.authorise(principal, tool);
     using place = await quota.enter(principal, tool);
-    const parsed = parseArguments(tool, args);
+    const parsed = await parseArguments(tool, args);
     // A tool that delegates leaves it to the tool that it calls.
     if (!tool.listsOrEnds && !tool.delegates) audit?.assertWritable();
     call.signal.throwIfAborted();

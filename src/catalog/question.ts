@@ -37,7 +37,7 @@ export async function askThrough<Form>(
   if (!client) throw unreachable();
   const answer = await client.ask({ message, schema: form.schema }, signal);
   if (answer.action !== "accept") return { accepted: false, reason: answer.action === "decline" ? "declined" : "cancelled" };
-  const parsed = form.parse(answer.content);
+  const parsed = await form.parse(answer.content);
   if ("value" in parsed) return { accepted: true, form: parsed.value };
   throw new BelljarError("ARGUMENTS_INVALID", `The answer is not as it was asked for: ${parsed.problems.slice(0, 5).join("; ")}`);
 }

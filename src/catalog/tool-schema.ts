@@ -8,12 +8,17 @@ export type JsonSchema = { readonly type: "object" } & Readonly<Record<string, u
 /** What arguments or a result look like: shown to callers, and checked by the same schema. */
 export interface ToolSchema<Value = unknown> {
   readonly schema: JsonSchema;
-  /** Never throws. */
-  parse(value: unknown): Parsed<Value>;
+  /** Never throws. Rejects only if the code of a tool cannot be loaded. */
+  parse(value: unknown): Parsed<Value> | Promise<Parsed<Value>>;
 }
 
 /** Each problem names its field; their texts are short, and there may be many. */
 export type Parsed<Value> = { readonly value: Value } | { readonly problems: readonly string[] };
+
+/** It answers at once. */
+export interface ZodSchema<Value> extends ToolSchema<Value> {
+  parse(value: unknown): Parsed<Value>;
+}
 
 export interface ZodSchemaOptions {
   /** `input` is the default. */
@@ -28,7 +33,7 @@ export interface ZodSchemaOptions {
 export function zodSchema<Schema extends z.ZodType>(
   zod: Schema,
   { io = "input", accept = (args) => args }: ZodSchemaOptions = {},
-): ToolSchema<z.output<Schema>> {
+): ZodSchema<z.output<Schema>> {
   let shown: JsonSchema | undefined;
   return {
     get schema() {

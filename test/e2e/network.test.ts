@@ -96,10 +96,14 @@ it("gives a one-shot program the network that the command line names", async () 
   expect((await run()).code).toBe(1);
 });
 
-it("stops a start with a policy that cannot be used, and names the setting", async () => {
-  const { code, stderr } = await cli.run(["sandbox", "create"], { env: { BELLJAR_SANDBOX_NETWORK: "*.com" } });
+it.each([
+  { argv: ["sandbox", "create"], section: "sandbox" },
+  { argv: ["mcp"], section: "program" },
+])("stops the start of $argv with a policy of a $section that cannot be used, and names the setting", async ({ argv, section }) => {
+  const variable = `BELLJAR_${section.toUpperCase()}_NETWORK`;
+  const { code, stderr } = await cli.run(argv, { env: { [variable]: "*.com" } });
   expect(code).not.toBe(0);
-  expect(stderr).toContain("sandbox.network (BELLJAR_SANDBOX_NETWORK, --network)");
+  expect(stderr).toContain(`${section}.network (${variable}, --network)`);
 });
 
 it("puts a placeholder where a secret is used, and shows which secret it is", async () => {

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { describeTool } from "../../src/catalog/description.ts";
+import { toFacts } from "../../src/catalog/late-tools.ts";
+import { readToolFacts } from "../../src/cli/compose/tool-facts.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
@@ -23,16 +25,14 @@ const tools = builtinTools({
   texts,
   web: { search },
   config,
-}).map((tool) => ({
-  ...describeTool(tool),
-  value: tool.value?.schema,
-}));
+});
+const shown = tools.map((tool) => ({ ...describeTool(tool), value: tool.value?.schema }));
 
 /** Models and their prompts know these names and arguments. */
 it("keeps every built-in tool with its arguments and results", () => {
   const keys = (schema: unknown) => Object.keys((schema as { properties?: object } | undefined)?.properties ?? {}).join(" ");
-  const answer = ({ outputSchema, value }: (typeof tools)[number]) => (outputSchema ? `data ${keys(outputSchema)}` : `text ${keys(value)}`);
-  expect(tools.map((tool) => `${tool.name}: ${keys(tool.inputSchema)} -> ${answer(tool)}`)).toMatchInlineSnapshot(`
+  const answer = ({ outputSchema, value }: (typeof shown)[number]) => (outputSchema ? `data ${keys(outputSchema)}` : `text ${keys(value)}`);
+  expect(shown.map((tool) => `${tool.name}: ${keys(tool.inputSchema)} -> ${answer(tool)}`)).toMatchInlineSnapshot(`
     [
       "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name max_bytes raw sandbox -> text status stdout stderr exit_code duration_ms truncated files",
       "run_code: code lang language context_id sandbox -> text stdout stderr results error",
@@ -99,7 +99,12 @@ it("keeps every built-in tool with its arguments and results", () => {
 /** What clients check arguments and results against: a bound, a type or a required field that changes breaks callers. */
 it("keeps every built-in tool's schemas and hints", async () => {
   const pinned = Object.fromEntries(
-    tools.map(({ name, inputSchema, outputSchema, value, annotations }) => [name, { annotations, inputSchema, outputSchema, value }]),
+    shown.map(({ name, inputSchema, outputSchema, value, annotations }) => [name, { annotations, inputSchema, outputSchema, value }]),
   );
   await expect(`${JSON.stringify(pinned, null, 2)}\n`).toMatchFileSnapshot("./tool-schemas.snap");
+});
+
+/** `belljar mcp` and `belljar serve` show tools, and decide about them, by this file alone. */
+it("finds in the built list of tools all that the code says of them", () => {
+  expect(readToolFacts()).toStrictEqual(tools.map(toFacts));
 });

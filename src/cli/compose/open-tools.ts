@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
+import { openOnce } from "../../async/open-once.ts";
 import type { Caller } from "../../catalog/caller.ts";
 import type { Catalog, CatalogLog, CatalogOptions } from "../../catalog/catalog.ts";
 import { createCatalog } from "../../catalog/catalog.ts";
 import { createCallQuota } from "../../catalog/call-quota.ts";
 import { narrowScope } from "../../catalog/narrow-scope.ts";
+import { lateTools } from "../../catalog/late-tools.ts";
 import { fixedTools } from "../../catalog/tool-source.ts";
 import { createBelljarPrompts } from "../../mcp/prompts/belljar-prompts.ts";
 import { createBelljarResources } from "../../mcp/resources/belljar-resources.ts";
@@ -11,22 +13,18 @@ import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.t
 import { composePrompts, composeResources } from "../../mcp/server/compose-doors.ts";
 import type { PromptDoor } from "../../mcp/server/prompt-door.ts";
 import type { ResourceDoor } from "../../mcp/server/resource-door.ts";
-import { portUrls } from "../../network/ports/port-urls.ts";
 import { ConnectedDefaults } from "../../sandbox/connected-defaults.ts";
 import type { KeptDefault } from "../../sandbox/default-sandboxes.ts";
 import { workspaceWithin } from "../../sandbox/grants.ts";
 import type { DefaultWishes } from "../../sandbox/sandbox.ts";
 import { findHostHint, introduce, tellSurroundings } from "../../sandbox/surroundings.ts";
 import { placeOfWorkspace } from "../../sandbox/workspace/workspace-place.ts";
-import { builtinTools } from "../../tools/builtin-tools.ts";
-import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
-import { LateCommands } from "../../tools/shell/late-commands.ts";
-import type { WebSearch } from "../../tools/web/web-search.ts";
 import { isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
 import { findSnippets } from "./find-snippets.ts";
 import { configuredPolicy } from "./configured-policy.ts";
 import type { LocalStack } from "./open-stack.ts";
-import { openInterpreter, openTexts, workspaceOption } from "./open-stack.ts";
+import { workspaceOption } from "./open-stack.ts";
+import { readToolFacts } from "./tool-facts.ts";
 
 type DefaultSandboxOf = CatalogOptions["defaultSandbox"];
 
@@ -63,20 +61,18 @@ export interface OpenToolsOptions {
 /** Reason for callers without a tool server of their own. */
 const NO_SEARCH = { web_search: "it searches through a tool server, and none is set for you with /credential and /tool-server-url" };
 
-/** Opens the catalog with the built-in tools, and with the stack's audit. */
+/** Opens the catalog with the built-in tools, whose code is loaded with the first call, and with the stack's audit. */
 export async function openTools(stack: LocalStack, options: OpenToolsOptions): Promise<ServedTools> {
   const { config, audit, sandboxes } = stack;
   const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false } = options;
   const snippetsDirectory = findSnippets(config, { usual: usualSnippets, log });
   const scope = parseToolScope(config);
-  const [interpreter, workspace, network] = await Promise.all([
-    openInterpreter(stack),
+  // The policy of programs is only checked: whoever starts Belljar hears of a wrong one at once.
+  const [workspace, network] = await Promise.all([
     workspaceOption(config),
     configuredPolicy(config, "sandbox"),
+    configuredPolicy(config, "program"),
   ]);
-  const shells = createShellSessions(config);
-  const late = new LateCommands();
-  const texts = openTexts();
   const defaultSandbox: DefaultSandboxOf = (principal, caller) => {
     const shown = workspace && workspaceWithin(workspace, principal);
     // A caller with a token has its limits from the configuration, cut to its scopes.
@@ -93,19 +89,12 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     lifetimeMs: config.sandbox.timeoutMs,
     report: (problem) => log.error({}, problem),
   });
-  const tools = builtinTools({
-    interpreter,
-    sandboxes,
-    shells,
-    late,
-    texts,
-    portUrls: async (link) => portUrls(await portOrigin(), link),
-    ...(snippetsDirectory !== undefined && { snippetsDirectory }),
-    web: { search: lazySearch(toolServers) },
-    config,
+  const builtin = openOnce(async () => {
+    const { openBuiltinTools } = await import("./open-builtin-tools.ts");
+    return openBuiltinTools(stack, { snippetsDirectory, portOrigin, toolServers });
   });
   const catalog = createCatalog({
-    sources: [fixedTools(tools)],
+    sources: [fixedTools(lateTools(readToolFacts(), async () => (await builtin()).tools))],
     sandboxes,
     scope: (principal) => {
       const narrowed = narrowScope(scope, principal.grants);
@@ -119,8 +108,13 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     audit,
     log,
   });
+  const listPage: Catalog["listPage"] = (principal, cursor) => {
+    // A call comes soon after a list: its code is loaded once the list is out. If it cannot be, the call says so.
+    setImmediate(() => void builtin().catch(() => undefined));
+    return catalog.listPage(principal, cursor);
+  };
   return {
-    catalog,
+    catalog: { ...catalog, listPage },
     defaultSandbox,
     takeUp: async (caller) => (await keep(caller))?.unmet ?? [],
     introduce: ({ principal, ...caller }) => {
@@ -137,20 +131,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     ]),
     async [Symbol.asyncDispose]() {
       await connected[Symbol.asyncDispose]();
-      texts[Symbol.dispose]();
-      await late[Symbol.asyncDispose]();
-      await shells[Symbol.asyncDispose]();
-      await interpreter[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** Loaded lazily, because most servers never search. */
-function lazySearch({ settings }: ToolServerOwners): WebSearch {
-  return {
-    async search(principal, query, signal) {
-      const { createToolServerSearch } = await import("../../gateway/facade/tool-server-search.ts");
-      return createToolServerSearch(settings).search(principal, query, signal);
+      await (await builtin.current())?.[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,0 +1,61 @@
+import type { Tool } from "../../catalog/tool.ts";
+import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
+import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
+import { portUrls } from "../../network/ports/port-urls.ts";
+import { builtinTools } from "../../tools/builtin-tools.ts";
+import { LateCommands } from "../../tools/shell/late-commands.ts";
+import type { WebSearch } from "../../tools/web/web-search.ts";
+import type { LocalStack } from "./open-stack.ts";
+import { openInterpreter, openTexts } from "./open-stack.ts";
+
+export interface BuiltinParts {
+  readonly snippetsDirectory: string | undefined;
+  readonly portOrigin: () => Promise<URL>;
+  readonly toolServers: ToolServerOwners;
+}
+
+/** The built-in tools, with what they work with. Disposing it ends their shells and programs. */
+export interface OpenBuiltinTools extends AsyncDisposable {
+  readonly tools: readonly Tool[];
+}
+
+export async function openBuiltinTools(
+  stack: LocalStack,
+  { snippetsDirectory, portOrigin, toolServers }: BuiltinParts,
+): Promise<OpenBuiltinTools> {
+  const { config, sandboxes } = stack;
+  const interpreter = await openInterpreter(stack);
+  const shells = createShellSessions(config);
+  const late = new LateCommands();
+  const texts = openTexts();
+  const tools = builtinTools({
+    interpreter,
+    sandboxes,
+    shells,
+    late,
+    texts,
+    portUrls: async (link) => portUrls(await portOrigin(), link),
+    ...(snippetsDirectory !== undefined && { snippetsDirectory }),
+    web: { search: lazySearch(toolServers) },
+    config,
+  });
+  return {
+    tools,
+    async [Symbol.asyncDispose]() {
+      texts[Symbol.dispose]();
+      await late[Symbol.asyncDispose]();
+      await shells[Symbol.asyncDispose]();
+      await interpreter[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Loaded lazily, because most servers never search. */
+function lazySearch({ settings }: ToolServerOwners): WebSearch {
+  return {
+    async search(principal, query, signal) {
+      const { createToolServerSearch } = await import("../../gateway/facade/tool-server-search.ts");
+      return createToolServerSearch(settings).search(principal, query, signal);
+    },
+  };
+}
