@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs";
-import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Limits } from "../runtime.ts";
 import { delegatedGroup, leaveGroup } from "./delegation.ts";
@@ -27,13 +26,23 @@ const OUR_FOLDER = "belljar";
 const V2_CONTROLLERS = ["memory", "pids", "cpu"] as const;
 const LIMIT_OF = { memory: "memoryBytes", pids: "pids", cpu: "cpus" } as const satisfies Partial<Record<CgroupKind, keyof Limits>>;
 
-/** Finds by trying which limits hold over whole trees of processes. Children of the caller's own groups: an outer limit still holds. */
-export function findCgroups(): Cgroups {
-  const mounts = cgroupMounts();
-  const paths = ownPaths();
-  const v1 = findV1(mounts, paths);
+/**
+ * Finds by trying which limits hold over whole trees of processes. Children of the caller's own groups: an outer limit still holds.
+ * `proc` is where the kernel tells of its groups.
+ */
+export function findCgroups(proc = "/proc"): Cgroups {
+  const told = { mounts: cgroupMounts(proc), paths: ownPaths(proc), switchedOff: switchedOff(proc) };
+  const v1 = findV1(told);
   if (v1.bases.length > 0) return v1;
-  return findV2(mounts, paths);
+  return findV2(told);
+}
+
+interface Told {
+  readonly mounts: readonly CgroupMount[];
+  /** Controller -> this process's own group; the unified hierarchy under "". */
+  readonly paths: ReadonlyMap<string, string>;
+  /** Of the kernel's counts of its own memory. */
+  readonly switchedOff: readonly string[];
 }
 
 interface CgroupMount {
@@ -43,8 +52,8 @@ interface CgroupMount {
   readonly isV2: boolean;
 }
 
-function cgroupMounts(): readonly CgroupMount[] {
-  return readFileSync("/proc/self/mountinfo", "utf8").split("\n").flatMap(parseMount);
+function cgroupMounts(proc: string): readonly CgroupMount[] {
+  return readFileSync(join(proc, "self/mountinfo"), "utf8").split("\n").flatMap(parseMount);
 }
 
 /** See proc_pid_mountinfo(5): optional fields end with " - ". */
@@ -57,10 +66,9 @@ function parseMount(line: string): CgroupMount[] {
   return [{ point, root, controllers: options.split(","), isV2: type === "cgroup2" }];
 }
 
-/** Controller -> this process's own group; the unified hierarchy under "". */
-function ownPaths(): ReadonlyMap<string, string> {
+function ownPaths(proc: string): Told["paths"] {
   const paths = new Map<string, string>();
-  for (const line of readFileSync("/proc/self/cgroup", "utf8").split("\n")) {
+  for (const line of readFileSync(join(proc, "self/cgroup"), "utf8").split("\n")) {
     const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
     if (path !== undefined) for (const controller of (controllers ?? "").split(",")) paths.set(controller, path);
   }
@@ -72,7 +80,7 @@ function ownFolder(mount: CgroupMount, path: string): string {
   return join(mount.point, inside);
 }
 
-function findV1(mounts: readonly CgroupMount[], paths: ReadonlyMap<string, string>): Cgroups {
+function findV1({ mounts, paths, switchedOff }: Told): Cgroups {
   const kinds: readonly CgroupKind[] = ["memory", "pids", "cpu", "cpuacct", "freezer"];
   const bases = kinds.flatMap((kind) => {
     const mount = mounts.find(({ controllers, isV2 }) => !isV2 && controllers.includes(kind));
@@ -88,13 +96,16 @@ function findV1(mounts: readonly CgroupMount[], paths: ReadonlyMap<string, strin
     bases,
     limits: bases.flatMap(({ kind }) => (kind in LIMIT_OF ? [LIMIT_OF[kind as keyof typeof LIMIT_OF]] : [])),
     freezer: bases.some(({ kind }) => kind === "freezer"),
-    kernelMemory: kernelMemory(memory !== undefined, countsSockets),
+    kernelMemory: kernelMemory(switchedOff, memory !== undefined, countsSockets),
   });
 }
 
 /** Whoever boots the machine can switch the counts off; see cgroup.memory in the kernel's parameters. */
-function kernelMemory(hasGroup: boolean, countsSockets: boolean): Cgroups["kernelMemory"] {
-  const switchedOff = /\bcgroup\.memory=(\S*)/.exec(readFileSync("/proc/cmdline", "utf8"))?.[1]?.split(",") ?? [];
+function switchedOff(proc: string): Told["switchedOff"] {
+  return /\bcgroup\.memory=(\S*)/.exec(readFileSync(join(proc, "cmdline"), "utf8"))?.[1]?.split(",") ?? [];
+}
+
+function kernelMemory(switchedOff: Told["switchedOff"], hasGroup: boolean, countsSockets: boolean): Cgroups["kernelMemory"] {
   if (!hasGroup || switchedOff.includes("nokmem")) return "uncounted";
   return countsSockets && !switchedOff.includes("nosocket") ? "counted" : "without-sockets";
 }
@@ -106,29 +117,29 @@ function withoutTwins(cgroups: Cgroups): Cgroups {
   return { ...cgroups, bases };
 }
 
-function findV2(mounts: readonly CgroupMount[], paths: ReadonlyMap<string, string>): Cgroups {
+function findV2({ mounts, paths, switchedOff }: Told): Cgroups {
   const mount = mounts.find(({ isV2 }) => isV2);
   const path = paths.get("");
   if (!mount || path === undefined) return none("no control groups are mounted");
   const own = delegatedGroup(ownFolder(mount, path));
   for (const folder of new Set([own, mount.point])) {
-    const found = v2Below(folder);
+    const found = v2Below(folder, switchedOff);
     if (found) return found;
   }
-  return (makesRoom(own) ? v2Below(own) : undefined) ?? none(NOT_DELEGATED);
+  return (makesRoom(own) ? v2Below(own, switchedOff) : undefined) ?? none(NOT_DELEGATED);
 }
 
 const NOT_DELEGATED =
   "no control group is delegated to this user with the memory, pids and cpu controllers, or other processes than Belljar sit in it";
 
-function v2Below(folder: string): Cgroups | undefined {
+function v2Below(folder: string, switchedOff: Told["switchedOff"]): Cgroups | undefined {
   const controllers = delegate(folder);
   if (controllers.length === 0) return undefined;
   return {
     bases: [{ kind: "v2", path: join(folder, OUR_FOLDER) }],
     limits: controllers.map((controller) => LIMIT_OF[controller]),
     freezer: true,
-    kernelMemory: kernelMemory(controllers.includes("memory"), true),
+    kernelMemory: kernelMemory(switchedOff, controllers.includes("memory"), true),
   };
 }
 

@@ -1,4 +1,5 @@
 import { accessSync, constants, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 /**
  * How ids inside map to the host's. `slot`: root gives each sandbox 65,536 ids of its own. `subids`: the ids that
@@ -12,26 +13,33 @@ export type IdMap =
 export const ID_MAP_KIND = { slot: 1, single: 2, subids: 3 } as const;
 
 const IDS_NEEDED = 65_536;
-const HELPER_FOLDERS = ["/usr/bin", "/usr/local/bin", "/bin"];
+const HELPER_FOLDERS = ["usr/bin", "usr/local/bin", "bin"];
 
-/** `forced` is for tests: the map that a better-equipped host would not choose. */
-export function findIdMap(forced?: IdMap["kind"]): IdMap {
-  if (process.getuid?.() === 0 && forced === undefined) return { kind: "slot" };
-  if (forced === "slot") return { kind: "slot" };
-  return (forced === "single" ? undefined : findSubids()) ?? { kind: "single" };
+/** The user who asks, and another `/` to look in. */
+export interface IdMapHost {
+  readonly uid: number | undefined;
+  readonly root: string;
 }
 
-function findSubids(): IdMap | undefined {
-  const newuidmap = findHelper("newuidmap");
-  const newgidmap = findHelper("newgidmap");
-  const subuid = findRange("/etc/subuid");
-  const subgid = findRange("/etc/subgid");
+const THIS_HOST: IdMapHost = { uid: process.getuid?.(), root: "/" };
+
+/** `forced` is for tests: the map that a better-equipped host would not choose. */
+export function findIdMap(forced?: IdMap["kind"], host: IdMapHost = THIS_HOST): IdMap {
+  if (forced === "slot" || (host.uid === 0 && forced === undefined)) return { kind: "slot" };
+  return (forced === "single" ? undefined : findSubids(host)) ?? { kind: "single" };
+}
+
+function findSubids(host: IdMapHost): IdMap | undefined {
+  const newuidmap = findHelper(host, "newuidmap");
+  const newgidmap = findHelper(host, "newgidmap");
+  const subuid = findRange(host, "etc/subuid");
+  const subgid = findRange(host, "etc/subgid");
   if (!newuidmap || !newgidmap || subuid === undefined || subgid === undefined) return undefined;
   return { kind: "subids", subuid, subgid, newuidmap, newgidmap };
 }
 
-function findHelper(name: string): string | undefined {
-  return HELPER_FOLDERS.map((folder) => `${folder}/${name}`).find(isExecutable);
+function findHelper({ root }: IdMapHost, name: string): string | undefined {
+  return HELPER_FOLDERS.map((folder) => join(root, folder, name)).find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {
@@ -44,10 +52,9 @@ function isExecutable(path: string): boolean {
 }
 
 /** First id of this user's first range that is long enough; see subuid(5). */
-function findRange(file: string): number | undefined {
-  const uid = String(process.getuid?.());
-  const names = [uid, nameOf(uid)];
-  for (const line of readOptional(file).split("\n")) {
+function findRange(host: IdMapHost, file: string): number | undefined {
+  const names = [String(host.uid), nameOf(host)];
+  for (const line of readOptional(join(host.root, file)).split("\n")) {
     const [name, first, count] = line.split(":");
     if (name !== undefined && names.includes(name) && Number(count) >= IDS_NEEDED) return Number(first);
   }
@@ -55,10 +62,10 @@ function findRange(file: string): number | undefined {
 }
 
 /** Undefined for a user that /etc/passwd does not know. */
-function nameOf(uid: string): string | undefined {
-  const line = readOptional("/etc/passwd")
+function nameOf({ uid, root }: IdMapHost): string | undefined {
+  const line = readOptional(join(root, "etc/passwd"))
     .split("\n")
-    .find((entry) => entry.split(":")[2] === uid);
+    .find((entry) => entry.split(":")[2] === String(uid));
   return line?.split(":")[0];
 }
 

@@ -22,23 +22,21 @@ export async function probeIsolation(host: NamespaceHost, runtime: Runtime): Pro
   } as const;
   try {
     const seen = await lookInside(runtime, host.options.home);
-    return {
-      ...facts,
-      available: true,
-      checks: [
-        ...kernelChecks(seen),
-        idCheck(host),
-        deviceCheck(host),
-        ...limitChecks(host),
-        kernelMemoryCheck(host),
-        storageCheck(host),
-        pauseCheck(host),
-      ],
-    };
+    return { ...facts, available: true, checks: [...kernelChecks(seen), ...hostChecks(host)] };
   } catch (cause) {
     return { ...facts, available: false, limits: [], checks: [unavailable(cause)] };
   }
 }
+
+/** What holds because of how this host is set up, and its user. */
+export function hostChecks(host: CheckedHost): readonly IsolationCheck[] {
+  return [idCheck(host), deviceCheck(host), ...limitChecks(host), kernelMemoryCheck(host), storageCheck(host), pauseCheck(host)];
+}
+
+type CheckedHost = Pick<NamespaceHost, "idMap" | "limits"> & {
+  readonly cgroups: Omit<NamespaceHost["cgroups"], "bases">;
+  readonly storage: Pick<NamespaceHost["storage"], "kind" | "detail">;
+};
 
 /** The message names the step that the host refused; `belljar doctor` adds what on this host stands in its way. */
 function unavailable(cause: unknown): IsolationCheck {
@@ -46,7 +44,7 @@ function unavailable(cause: unknown): IsolationCheck {
 }
 
 /** Of /proc/self/status, /proc/net/dev and /proc inside. */
-interface Seen {
+export interface Seen {
   readonly status: string;
   readonly interfaces: readonly string[];
   readonly coreDumpPattern: boolean;
@@ -91,7 +89,7 @@ function interfacesOf(text: string): readonly string[] {
   return text.split("\n").flatMap((line) => (line.includes(":") ? [line.slice(0, line.indexOf(":")).trim()] : []));
 }
 
-function kernelChecks({ status, interfaces, coreDumpPattern, replacesFolders }: Seen): readonly IsolationCheck[] {
+export function kernelChecks({ status, interfaces, coreDumpPattern, replacesFolders }: Seen): readonly IsolationCheck[] {
   return [
     check("namespaces", true, "Own user, mount, PID, network, IPC, UTS and cgroup namespaces, and an own root file system"),
     check("seccomp", /^Seccomp:\s*2$/m.test(status), "System calls pass a filter that lists what is allowed"),
@@ -110,7 +108,7 @@ function check(id: string, isEnforced: boolean, detail: string): IsolationCheck 
   return { id, state: isEnforced ? "enforced" : "absent", detail };
 }
 
-function idCheck({ idMap }: NamespaceHost): IsolationCheck {
+function idCheck({ idMap }: CheckedHost): IsolationCheck {
   switch (idMap.kind) {
     case "slot":
       return {
@@ -132,7 +130,7 @@ function idCheck({ idMap }: NamespaceHost): IsolationCheck {
 }
 
 /** Only root of the host can make nodes that work. */
-function deviceCheck({ idMap }: NamespaceHost): IsolationCheck {
+function deviceCheck({ idMap }: CheckedHost): IsolationCheck {
   if (idMap.kind === "slot") return { id: "devices", state: "enforced", detail: "Each sandbox has device nodes of its own" };
   return {
     id: "devices",
@@ -153,7 +151,7 @@ const LIMIT_NAMES: Readonly<Record<keyof Limits, string>> = {
 const CGROUP_REMEDY =
   "Run Belljar as root, or in a delegated control group: systemd-run --user --scope -p Delegate=yes belljar serve (needs a host with control groups v2 alone, and no other process in the scope: no shell, no npm)";
 
-function limitChecks({ limits, cgroups }: NamespaceHost): readonly IsolationCheck[] {
+function limitChecks({ limits, cgroups }: CheckedHost): readonly IsolationCheck[] {
   return (Object.keys(LIMIT_NAMES) as (keyof Limits)[])
     .filter((limit) => limit !== "diskBytes")
     .map((limit) => {
@@ -169,7 +167,7 @@ function limitChecks({ limits, cgroups }: NamespaceHost): readonly IsolationChec
 }
 
 /** Reported beside the limit on memory, which it belongs to: what a program makes the kernel hold is not the program's own memory. */
-function kernelMemoryCheck({ cgroups }: NamespaceHost): IsolationCheck {
+function kernelMemoryCheck({ cgroups }: CheckedHost): IsolationCheck {
   const id = "kernel-memory";
   switch (cgroups.kernelMemory) {
     case "counted":
@@ -191,7 +189,7 @@ function kernelMemoryCheck({ cgroups }: NamespaceHost): IsolationCheck {
   }
 }
 
-function storageCheck({ storage, limits }: NamespaceHost): IsolationCheck {
+function storageCheck({ storage, limits }: CheckedHost): IsolationCheck {
   const detail = `Sandboxes write to ${storage.detail}`;
   if (!limits.includes("diskBytes")) return { id: "disk-limit", state: "absent", detail, remedy: "Set storage to auto" };
   if (storage.kind === "btrfs") return { id: "disk-limit", state: "enforced", detail };
@@ -203,7 +201,7 @@ function storageCheck({ storage, limits }: NamespaceHost): IsolationCheck {
   };
 }
 
-function pauseCheck({ cgroups }: NamespaceHost): IsolationCheck {
+function pauseCheck({ cgroups }: CheckedHost): IsolationCheck {
   if (cgroups.freezer) return { id: "pause", state: "enforced", detail: "Sandboxes can be frozen" };
   return { id: "pause", state: "absent", detail: "Sandboxes cannot be frozen", remedy: CGROUP_REMEDY };
 }
