@@ -54,7 +54,7 @@ export async function openRunSandbox(
   const sandbox = await stack.sandboxes.create(LOCAL, options, signal);
   const opened: RunSandbox = {
     sandbox,
-    ...(workspace && { place: { folder: sandbox.inside.workspace, hasEntry: entryFile !== undefined } }),
+    ...(workspace && { place: { folder: sandbox.inside.cwd, hasEntry: entryFile !== undefined } }),
     ...(entryFile !== undefined && { entryFile }),
     bringBack: async () => {
       if (workspace?.mode === "copy" && !named?.endsWith(":copy")) await bringBack(sandbox, stack.config, { signal, ...context });

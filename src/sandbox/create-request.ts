@@ -47,7 +47,7 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
     timeoutMs: parseTimeout(options.timeoutMs ?? defaults.timeoutMs),
     limits: { ...namedLimits(defaults), ...named },
     required: options.bestEffort ? [] : LIMIT_NAMES.filter((name) => name in named),
-    ...(options.workspace && { workspace: { ...options.workspace } }),
+    ...(options.workspace && { workspace: { path: options.workspace.path, mode: options.workspace.mode } }),
     ...(options.project !== undefined && { project: options.project }),
     metadata: parseTexts("metadata", labelsSchema, options.metadata),
     env: parseTexts("env", variablesSchema, options.env),

@@ -5,6 +5,7 @@ import type { NetworkState } from "./network/network-state.ts";
 import { assertWithin } from "./network-ceiling.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { CreateOptions, Principal, Quotas } from "./sandbox.ts";
+import type { NamedWorkspace } from "./wire/create-schema.ts";
 
 /** The least first: a copy reads a folder once, `ro` lets programs look into it while it changes, `rw` lets them change it. */
 const MODES = ["copy", "ro", "rw"] as const satisfies readonly Workspace["mode"][];
@@ -47,8 +48,9 @@ export function requiredByGrant({ grants }: Principal): readonly (keyof Limits)[
 }
 
 /** A folder as the principal may have it: in the mode that is wanted, or the most that it was granted; undefined when that is nothing. */
-export function workspaceWithin({ path, mode }: Workspace, { grants }: Principal): Workspace | undefined {
-  if (grants === undefined) return { path, mode };
+export function workspaceWithin(workspace: NamedWorkspace, { grants }: Principal): NamedWorkspace | undefined {
+  if (grants === undefined) return workspace;
+  const { path, mode } = workspace;
   const folders = (grants.workspaces ?? []).filter((folder) => isBelow(path, folder.path));
   const most = Math.max(-1, ...folders.map((folder) => MODES.indexOf(folder.mode)));
   const allowed = MODES[Math.min(most, MODES.indexOf(mode), MODES.indexOf(grants.readOnly ? "ro" : "rw"))];

@@ -202,11 +202,12 @@ class HomeSandboxes implements LocalSandboxes {
     const limits = cutLimits(this.#options.config.sandbox, principal, quotas);
     const request = parseCreateOptions(options, limits);
     const network = await prepareNetwork(principal, options, { networks: this.#networks, standard });
-    if (request.workspace) {
-      assertWorkspaceGranted(request.workspace, principal);
-      await checkWorkspace(request.workspace, this.#options.home);
+    const { workspace } = options;
+    if (workspace) {
+      assertWorkspaceGranted(workspace, principal);
+      await checkWorkspace(workspace, this.#options.home);
     }
-    const inside = withWorkspace(await runtime.layers.describe({ template: request.template }), principal, request.workspace);
+    const inside = withWorkspace(await runtime.layers.describe({ template: request.template }), principal, workspace);
     const required = [...new Set([...request.required, ...requiredByGrant(principal)])];
     const record = newRecord(principal, { ...request, ...network, runtime: runtime.name, inside, required }, defaultName);
     return this.#quota.admit(principal, record, () => this.#live.whileStarting(record, () => this.#build(record, signal)));

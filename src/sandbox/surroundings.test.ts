@@ -34,6 +34,13 @@ it("says that a workspace at its own path is the person's", async () => {
   expect((await introduce(sandbox(own)))[0]).toBe(`Files: ${path} is the person's folder of the same path, read-only.`);
 });
 
+it("names a workspace by the person's spelling, and gives no advice for paths below that", async () => {
+  const inside = { ...folders("/data/project"), cwd: path };
+  const linked = { workspace: { path: "/data/project", mode: "ro" }, inside, network: "none" } as const;
+  expect((await introduce(sandbox(linked)))[0]).toBe(`Files: ${path} is the person's folder of the same path, read-only.`);
+  expect(await findHostHint(sandbox(linked), { path: `${path}/a` }, `No such file: ${path}/a`)).toBeUndefined();
+});
+
 it.each([
   ["a linked worktree", "gitdir: /home/ada/main/.git/worktrees/w\n", true],
   ["a submodule", "gitdir: ../.git/modules/m\n", true],

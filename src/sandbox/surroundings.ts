@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { INSIDE } from "../protocol/inside.ts";
+import type { Inside, Workspace } from "../runtime/runtime.ts";
 import type { Guest, Sandbox, SandboxInfo } from "./sandbox.ts";
 
 type Network = SandboxInfo["network"];
@@ -13,7 +14,12 @@ const LOOK_MS = 2_000;
 /** Where hosts keep their users' files, and no template has any. */
 const HOST_PLACES = /^(?:\/(?:home|Users|Volumes|mnt|media|srv|private)\/|[A-Za-z]:[\\/])/;
 /** A workspace with the folder inside where it lies. */
-export type ShownWorkspace = NonNullable<SandboxInfo["workspace"]> & { readonly place: string };
+type ShownWorkspace = Workspace & { readonly place: string };
+
+/** As the person names it, where that path is right inside. */
+export function shownWorkspace(workspace: Workspace, { workspace: place, cwd }: Pick<Inside, "workspace" | "cwd">): ShownWorkspace {
+  return { ...workspace, ...(cwd !== place && { path: cwd }), place: cwd };
+}
 
 /** Where the sandbox's files and its network end, a line each. Nothing is told of a network that is not known yet. */
 export function tellSurroundings(workspace: ShownWorkspace | undefined, network: Network | undefined): readonly string[] {
@@ -47,10 +53,9 @@ export async function introduce(sandbox: Pick<Sandbox, "info" | "guest" | "insid
   const info = await sandbox.info().catch(() => undefined);
   if (!info) return [];
   const { workspace, network } = info;
-  const place = info.inside.workspace;
   if (!workspace) return tellSurroundings(undefined, network);
   const isGitElsewhere = await leadsElsewhere(sandbox).catch(() => false);
-  const [files = "", ...rest] = tellSurroundings({ ...workspace, place }, network);
+  const [files = "", ...rest] = tellSurroundings(shownWorkspace(workspace, info.inside), network);
   return [isGitElsewhere ? `${files} ${NO_REPOSITORY}` : files, ...rest];
 }
 
@@ -79,8 +84,8 @@ export async function findHostHint(sandbox: Pick<Sandbox, "info">, args: unknown
   const path = pathsIn(args).find((one) => message.includes(one));
   if (path === undefined) return undefined;
   const { workspace, project, inside } = await sandbox.info();
-  const { home, workspace: place } = inside;
-  if ([home, place, INSIDE.workspace].some((folder) => isBelow(path, folder))) return undefined;
+  const { home, workspace: place, cwd } = inside;
+  if ([home, place, cwd, INSIDE.workspace].some((folder) => isBelow(path, folder))) return undefined;
   if (workspace && isBelow(path, workspace.path)) {
     return `${workspace.path} of the host is ${place} here: use ${place}${path.slice(workspace.path.length)}`;
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
@@ -51,6 +51,29 @@ describe("a project at its own path", () => {
     expect((await project.cli.run(["run", "fails.py", "--workspace", "."], { cwd: project.path })).stderr).toContain(
       `File "${file}", line 3`,
     );
+  });
+
+  it("is reached by the person's spelling of its path, with links, which results have too", async () => {
+    await using project = await openProject();
+    await using other = await openProjectFolder();
+    const spelled = join(other.path, "people/ada");
+    await mkdir(join(project.path, "sub"));
+    await mkdir(join(other.path, "people"));
+    await symlink(project.path, spelled);
+    const there = { cwd: spelled, env: { PWD: spelled } };
+    const id = (await project.cli.run(["sandbox", "create", "--workspace", "."], there)).stdout.trim();
+    const inside = async (...argv: string[]) => (await project.cli.run(["exec", id, "--", ...argv])).stdout;
+    expect(await inside("sh", "-c", `pwd; pwd -P; readlink ${spelled}; cd sub; pwd; touch ${spelled}/made`)).toBe(
+      `${spelled}\n${project.path}\n${project.path}\n${spelled}/sub\n`,
+    );
+    expect((await project.cli.run(["exec", "--cwd", "sub", id, "--", "sh", "-c", "pwd"])).stdout).toBe(`${spelled}/sub\n`);
+    expect(await project.cli.run(["diff", "--name-only"], there)).toMatchObject({ stdout: "made\n" });
+    await project.cli.run(["sandbox", "stop", id]);
+    await project.cli.run(["sandbox", "start", id]);
+    expect(await inside("sh", "-c", "pwd")).toBe(`${spelled}\n`);
+    const elsewhere = { cwd: project.path, env: { PWD: other.path } };
+    const plain = (await project.cli.run(["sandbox", "create", "--workspace", "."], elsewhere)).stdout.trim();
+    expect((await project.cli.run(["exec", plain, "--", "sh", "-c", `pwd; ls -d ${other.path}`])).stdout).toBe(`${project.path}\n`);
   });
 
   it("is a repository for git", async () => {

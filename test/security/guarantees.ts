@@ -27,7 +27,7 @@ export const GUARANTEES = {
   "host-paths-hidden":
     "A sandbox's mount table names no path of the host, except a workspace given as ro or rw, and the local user's own workspace.",
   "workspace-path-hidden":
-    "Programs in a sandbox do not learn where a workspace given as copy lies on the host, except in the local user's own sandboxes. There the folder is shown at its own path, if nothing of the template lies there.",
+    "Programs in a sandbox do not learn where a workspace given as copy lies on the host, except in the local user's own sandboxes. There the folder is shown at its own path, and linked from the person's spelling of it, if nothing of the template lies there.",
   "host-files-unwritable": "What a sandbox writes stays in the sandbox. The host's /usr and a copied workspace do not change.",
   "workspace-as-given": "A sandbox cannot change a workspace given as ro. A workspace given as copy does not change.",
   "workspace-stays-checked":

@@ -1,4 +1,4 @@
-import { chmod, writeFile } from "node:fs/promises";
+import { chmod, symlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect } from "vitest";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
@@ -22,7 +22,11 @@ verifies("workspace-path-hidden", async () => {
   await chmod(project.path, 0o755);
   await writeFile(join(project.path, ".hidden"), "it is this folder", { mode: 0o644 });
   await using sandboxes = createLocalSandboxes({ home: lab.home, runtimes: byName(lab.runtime), config });
-  const workspace = { path: project.path, mode: "copy" } as const;
+  // Another path of the host that leads to it, as the person's spelling.
+  await using spelled = await openProjectFolder();
+  const spelling = join(spelled.path, "link");
+  await symlink(project.path, spelling);
+  const workspace = { path: project.path, mode: "copy", spelling } as const;
   const seenBy = async (principal: Principal): Promise<string> => {
     const signal = AbortSignal.timeout(60_000);
     const sandbox = await sandboxes.create(principal, { workspace }, signal);
@@ -33,10 +37,11 @@ verifies("workspace-path-hidden", async () => {
       await sandbox.kill();
     }
   };
-  const name = basename(project.path);
+  const names = [basename(project.path), basename(spelled.path)];
   const local = await seenBy(LOCAL);
   expect(local).toContain("it is this folder");
-  expect(local.split(name).length).toBeGreaterThan(8);
+  expect(local.split(names[0] ?? "").length).toBeGreaterThan(8);
+  expect(local).toContain(`PWD=${spelling}`);
   const grants = { workspaces: [workspace] };
   for (const principal of [
     { id: "ada", name: "ada", grants },
@@ -46,6 +51,6 @@ verifies("workspace-path-hidden", async () => {
     const seen = await seenBy(principal);
     expect(seen).toContain("it is this folder");
     expect(seen).toContain("/workspace\n");
-    expect(seen).not.toContain(name);
+    for (const name of names) expect(seen).not.toContain(name);
   }
 });

@@ -13,9 +13,10 @@ import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { ConnectionRecord } from "../../network/connection-record.ts";
 import type { Egress } from "../../network/egress.ts";
 import { RefusalLog } from "../../network/refusal-log.ts";
-import type { Runtime, RuntimeOptions, Workspace } from "../../runtime/runtime.ts";
+import type { Runtime, RuntimeOptions } from "../../runtime/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import type { NamedWorkspace } from "../../sandbox/wire/create-schema.ts";
 import type { Texts } from "../../text/texts.ts";
 import { createTexts } from "../../text/texts.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -221,10 +222,11 @@ export function assertSameMachine({ url }: Config): void {
   );
 }
 
-/** Parses and checks the workspace of the configuration. */
-export async function workspaceOption(config: Config): Promise<Workspace | undefined> {
+/** Parses and checks the workspace of the configuration. A server is not told the person's spelling of it. */
+export async function workspaceOption(config: Config, env: CommandContext["env"] = process.env): Promise<NamedWorkspace | undefined> {
   if (config.workspace === undefined) return undefined;
   assertSameMachine(config);
   const { parseWorkspace } = await import("../../sandbox/workspace/parse-workspace.ts");
-  return parseWorkspace(config.workspace, { home: config.home });
+  const { spelling, ...workspace } = await parseWorkspace(config.workspace, { home: config.home, pwd: env["PWD"] });
+  return { ...workspace, ...(spelling !== undefined && config.url === undefined && { spelling }) };
 }

@@ -27,13 +27,20 @@ export class SandboxPaths {
 
   make(workspace: SandboxSpec["workspace"]): void {
     for (const path of ["home/user", "root", "tmp", "run/belljar", "etc", "var/tmp"]) mkdirSync(join(this.root, path), { recursive: true });
-    const place = join(this.root, this.#inside.workspace);
-    if (place !== this.#at(INSIDE.workspace)) symlinkSync(relative(this.root, place), this.#at(INSIDE.workspace));
+    const { workspace: shown, cwd } = this.#inside;
+    const place = this.#at(shown);
+    for (const at of new Set([INSIDE.workspace, cwd])) if (at !== shown) this.#link(at, place);
     if (!workspace) return;
     mkdirSync(dirname(place), { recursive: true });
     if (workspace.mode === "rw") symlinkSync(workspace.path, place);
     // As a layer shows it: with the times, which Node's own copy rounds.
     else execFileSync("cp", ["-aT", workspace.path, place]);
+  }
+
+  #link(path: string, to: string): void {
+    const folder = dirname(this.#at(path));
+    mkdirSync(folder, { recursive: true });
+    symlinkSync(relative(folder, to), this.#at(path));
   }
 
   #at(path: string): string {

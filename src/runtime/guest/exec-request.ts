@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { parseExit } from "../../protocol/exit.ts";
 import type { Field } from "../../protocol/fields.ts";
@@ -23,7 +24,7 @@ export function execRequest(env: Environment, options: Omit<ExecOptions, "signal
     operation: OPERATION.EXEC,
     fields: [
       ...options.argv.map((argument) => ["ARG", argument] as const),
-      ...envFields(env, options.env),
+      ...envFields(withFolder(env, options.cwd), options.env),
       ["CWD", options.cwd],
       ["USER", options.user],
       ["TIMEOUT_MS", timeoutMs === undefined ? undefined : wireTimeout(timeoutMs)],
@@ -38,6 +39,12 @@ export function execRequest(env: Environment, options: Omit<ExecOptions, "signal
 /** On the wire, 0 means no timeout. A caller without any time left gets 1 ms. */
 function wireTimeout(timeoutMs: number): number {
   return Math.max(1, Math.min(Math.ceil(timeoutMs), TIMEOUT_MAX_MS));
+}
+
+/** A PWD among the defaults is the path of the folder where commands start. Whoever names another folder starts there by that path. */
+function withFolder(env: Environment, cwd: string | undefined): Environment {
+  const { PWD: start } = env;
+  return start === undefined || cwd === undefined ? env : { ...env, PWD: posix.resolve(start, cwd) };
 }
 
 function envFields(defaults: Environment, env: Environment = {}): Field[] {

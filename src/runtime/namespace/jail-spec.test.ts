@@ -107,6 +107,12 @@ it.each([
   expect(named("WORKSPACE", fields)).toEqual(["WORKSPACE_UID=5", "WORKSPACE_GID=6"]);
 });
 
+it.each(["/work", "/workspace"])("links the person's spelling to a workspace at %s", (workspace) => {
+  const inside = { ...SPEC.inside, workspace, cwd: "/home/ada/work" };
+  const fields = jailFields({ spec: { workspace: { path: "/work", mode: "ro" }, inside } });
+  expect(named("SETUP", fields)).toContain(`SETUP=KIND=9 TARGET=/home/ada/work PATH=${workspace}`);
+});
+
 it("makes a folder of the link to the workspace where the workspace has no path of its own", () => {
   const inside = { ...SPEC.inside, workspace: "/workspace", cwd: "/workspace" };
   const fields = jailFields({ spec: { workspace: { path: "/work", mode: "copy" }, inside } });

@@ -225,14 +225,14 @@ function layerName({ home, workspace }: Inside): string {
   return workspace === home ? "home" : "workspace";
 }
 
-/** The folder that a workspace is mounted on, and what leads to it. */
-function places({ workspace }: Inside): readonly Step[] {
+/** The folder that a workspace is mounted on, and what leads to it: `/workspace`, and the path by which the person names it. */
+function places({ workspace, cwd }: Inside): readonly Step[] {
   const folder: Step = [
     ["KIND", SETUP.FOLDER],
     ["TARGET", workspace],
   ];
-  if (workspace === INSIDE.workspace) return [folder];
-  return [folder, link(INSIDE.workspace, workspace)];
+  const links = [INSIDE.workspace, cwd].filter((at) => at !== workspace);
+  return [folder, ...links.map((at) => link(at, workspace))];
 }
 
 function link(at: string, to: string): Step {

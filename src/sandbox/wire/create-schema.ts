@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { networkPolicySchema, secretUsesSchema } from "../network-schema.ts";
-import type { Limits } from "../../runtime/runtime.ts";
+import type { Limits, Workspace } from "../../runtime/runtime.ts";
 import { schemaOf } from "./fields.ts";
 import { labelsSchema, variablesSchema } from "./texts-schema.ts";
 
@@ -63,6 +63,11 @@ export const createOptionsSchema = z.strictObject({
     ),
 });
 
-export type CreateOptions = DeepReadonly<z.output<typeof createOptionsSchema>>;
+/** A workspace with another path that leads to it, which the person used. Clients of a server name none: only the local user's is shown. */
+export interface NamedWorkspace extends Workspace {
+  readonly spelling?: string;
+}
+
+export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchema>, "workspace">> & { readonly workspace?: NamedWorkspace };
 
 export type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;

@@ -30,6 +30,36 @@ describe("parseWorkspace", () => {
     expect((await parse("link")).path).toBe(join(root, "work"));
   });
 
+  it("keeps the person's spelling beside it, by the path as it was written or by PWD", async () => {
+    mkdirSync(join(root, "work/sub"));
+    symlinkSync("work", join(root, "link"));
+    const [path, home] = [join(root, "work"), join(root, "home")];
+    const parseAt = (text: string, cwd: string, pwd?: string) => parseWorkspace(text, { home, cwd, pwd });
+    expect(await parse("link:ro")).toEqual({ path, mode: "ro", spelling: join(root, "link") });
+    expect(await parseAt(".", path, join(root, "link"))).toEqual({ path, mode: "copy", spelling: join(root, "link") });
+    expect(await parseAt("sub", path, join(root, "link"))).toMatchObject({ path: join(path, "sub"), spelling: join(root, "link/sub") });
+    expect(await parseAt("..", join(path, "sub"), join(root, "link/sub"))).toMatchObject({ path, spelling: join(root, "link") });
+    expect(await parseAt(path, root, root)).toEqual({ path, mode: "copy" });
+  });
+
+  it("believes no PWD that leads elsewhere, is no plain path, or would break a line", async () => {
+    symlinkSync("work", join(root, "link"));
+    symlinkSync("home", join(root, "other"));
+    symlinkSync("work", join(root, "li\nnk"));
+    symlinkSync("..", join(root, "work/up"));
+    const [path, home] = [join(root, "work"), join(root, "home")];
+    const hostile = ["other", "none", "li\nnk", "link/.", "link/", "work/up/work/../link", "li\0nk"].map((name) => `${root}/${name}`);
+    for (const pwd of ["", ".", "link", `/${root}/link`, "a".repeat(5_000), ...hostile])
+      expect(await parseWorkspace(".", { home, cwd: path, pwd }), pwd).toEqual({ path, mode: "copy" });
+    // As programs read it, `..` is the folder above the real one, and not the one above the link.
+    mkdirSync(join(root, "a/b/c"), { recursive: true });
+    symlinkSync("a/b/c", join(root, "deep"));
+    expect(await parseWorkspace("..", { home, cwd: join(root, "a/b/c"), pwd: join(root, "deep") })).toEqual({
+      path: join(root, "a/b"),
+      mode: "copy",
+    });
+  });
+
   it("keeps colons that are part of the name", async () => {
     mkdirSync(join(root, "a:b"));
     mkdirSync(join(root, "c:ro"));

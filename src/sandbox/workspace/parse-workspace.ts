@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { Workspace } from "../../runtime/runtime.ts";
 import { errnoOf } from "../../files/file-error.ts";
+import type { NamedWorkspace } from "../wire/create-schema.ts";
 
 const MODES = ["copy", "ro", "rw"] as const satisfies readonly Workspace["mode"][];
 const MAX_PATH_BYTES = 4095;
@@ -14,26 +15,45 @@ const MOUNTED_DISKS = "/run/media";
 /** Too wide to hand over whole, though a project may lie below them. */
 const WIDE_FOLDERS = ["/", "/home", "/root", "/var", "/var/lib", "/opt", "/srv", "/mnt", "/media", "/tmp"];
 
-/**
- * `DIR[:copy|:ro|:rw]`, a relative DIR below `cwd`. The result's path is real: links in it are followed once, now.
- * Rejects with `WORKSPACE_INVALID`.
- */
-export async function parseWorkspace(
-  text: string,
-  { home, cwd = process.cwd() }: { readonly home: string; readonly cwd?: string },
-): Promise<Workspace> {
-  const { path, mode } = splitMode(text);
-  if (path === "" || path.includes("\0")) throw new BelljarError("WORKSPACE_INVALID", "A workspace is written DIR[:copy|:ro|:rw]");
-  const workspace = { path: await resolveFolder(resolve(cwd, path)), mode };
-  assertAllowed(workspace.path, await realHome(home));
-  return workspace;
+export interface ParseWorkspaceOptions {
+  readonly home: string;
+  readonly cwd?: string;
+  /** By which path the person came into `cwd`: the variable PWD, which anybody may have set. */
+  readonly pwd?: string | undefined;
 }
 
-/** Holds a workspace that a caller named to the same rules: its path must be the real one. */
-export async function checkWorkspace(workspace: Workspace, home: string): Promise<void> {
+/**
+ * `DIR[:copy|:ro|:rw]`, a relative DIR below `cwd`. The result's path is real: links in it are followed once, now. It has the person's spelling
+ * beside it if that is another one. Rejects with `WORKSPACE_INVALID`.
+ */
+export async function parseWorkspace(text: string, { home, cwd = process.cwd(), pwd }: ParseWorkspaceOptions): Promise<NamedWorkspace> {
+  const { path: named, mode } = splitMode(text);
+  if (named === "" || named.includes("\0")) throw new BelljarError("WORKSPACE_INVALID", "A workspace is written DIR[:copy|:ro|:rw]");
+  const path = await resolveFolder(resolve(cwd, named));
+  assertAllowed(path, await realHome(home));
+  const start = pwd !== undefined && isSpelling(pwd) && (await leadsTo(pwd, await realpath(cwd))) ? pwd : cwd;
+  const spelling = resolve(start, named);
+  const isOther = spelling !== path && isSpelling(spelling) && (await leadsTo(spelling, path));
+  return { path, mode, ...(isOther && { spelling }) };
+}
+
+/** An absolute path without detours, which no line that names it is broken by. */
+function isSpelling(path: string): boolean {
+  return path.startsWith("/") && resolve(path) === path && !/\p{Cc}/u.test(path) && Buffer.byteLength(path) <= MAX_PATH_BYTES;
+}
+
+async function leadsTo(path: string, real: string): Promise<boolean> {
+  return (await realpath(path).catch(() => undefined)) === real;
+}
+
+/** Holds a workspace that a caller named to the same rules: its path must be the real one, and its spelling lead there. */
+export async function checkWorkspace(workspace: NamedWorkspace, home: string): Promise<void> {
   const real = await resolveFolder(workspace.path);
   if (real !== workspace.path)
     throw new BelljarError("WORKSPACE_INVALID", `The workspace ${workspace.path} must be named by its real path, ${real}`);
+  const { spelling } = workspace;
+  if (spelling !== undefined && !(isSpelling(spelling) && (await leadsTo(spelling, real))))
+    throw new BelljarError("WORKSPACE_INVALID", `The spelling of the workspace ${real} must be an absolute path that leads there`);
   assertAllowed(real, await realHome(home));
 }
 

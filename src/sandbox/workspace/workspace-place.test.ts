@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { INSIDE, LOCAL } from "../sandbox.ts";
-import { placeOfWorkspace, withWorkspace } from "./workspace-place.ts";
+import { placeOfWorkspace, spellingInside, withWorkspace } from "./workspace-place.ts";
 
 const place = (path: string, principal = LOCAL) => placeOfWorkspace(principal, { path, mode: "copy" });
 
@@ -52,9 +52,28 @@ describe("the place of a workspace", () => {
     expect(place("/srv/a", { ...LOCAL, project: { folder: "/srv/a", sees: "own" } })).toBe("/srv/a");
   });
 
+  it("is named by the person's spelling, where that is free too and leads into nothing of the folder", () => {
+    const named = (path: string, spelling: string, principal = LOCAL) => spellingInside(principal, { path, mode: "copy", spelling });
+    expect(named("/data/a", "/home/ada/a")).toBe("/home/ada/a");
+    expect(named("/tmp/a", "/home/ada/a")).toBe("/home/ada/a");
+    for (const taken of ["/tmp/a", "/home", "/usr/src/a", "/home/user/a", "/workspace", "/etc/a", "/bin/a", "/data/a/link", "/data"])
+      expect(named("/data/a", taken), taken).toBe("/data/a");
+    for (const principal of [
+      { id: "ada", name: "ada" },
+      { ...LOCAL, grants: {} },
+    ])
+      expect(named("/data/a", "/home/ada/a", principal)).toBe(INSIDE.workspace);
+  });
+
   it("is where commands start", () => {
     const inside = { env: { A: "b" }, home: "/home/user", workspace: "/home/user", cwd: "/home/user" };
     expect(withWorkspace(inside, LOCAL, undefined)).toBe(inside);
     expect(withWorkspace(inside, LOCAL, { path: "/srv/a", mode: "rw" })).toEqual({ ...inside, workspace: "/srv/a", cwd: "/srv/a" });
+    expect(withWorkspace(inside, LOCAL, { path: "/srv/a", mode: "rw", spelling: "/home/ada/a" })).toEqual({
+      ...inside,
+      workspace: "/srv/a",
+      cwd: "/home/ada/a",
+      env: { A: "b", PWD: "/home/ada/a" },
+    });
   });
 });

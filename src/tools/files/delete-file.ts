@@ -73,7 +73,7 @@ async function deleteOther(
 
 /** The two slips that cost everything. */
 function assertNotAll({ inside }: Sandbox, path: string, given: string): void {
-  if (path !== "/" && ![inside.home, inside.workspace, INSIDE.workspace].includes(path)) return;
+  if (path !== "/" && ![inside.home, inside.workspace, inside.cwd, INSIDE.workspace].includes(path)) return;
   throw new BelljarError(
     "PATH_INVALID",
     `"${given}" is ${path === "/" ? "the root" : "the workspace or the home itself"}; name what to delete in it`,
