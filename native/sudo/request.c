@@ -73,10 +73,11 @@ static const char *join_command(const struct wish *wish) {
   size_t at = 0;
   for (size_t i = 0; i < wish->command_count; i++) {
     for (const char *letter = wish->command[i]; *letter != 0; letter++) {
-      if (at + 4 > sizeof line) return NULL;
+      if (at + 2 > sizeof line) return NULL;
       if (!is_plain(*letter)) line[at++] = '\\';
       line[at++] = *letter;
     }
+    if (at == sizeof line) return NULL;
     line[at++] = ' ';
   }
   line[at == 0 ? 0 : at - 1] = 0;
@@ -98,8 +99,8 @@ char **build_arguments(const struct wish *wish) {
 static bool write_fields(struct field_writer *fields, const struct wish *wish, bool has_terminal) {
   char folder[PATH_MAX];
   char **arguments = build_arguments(wish);
-  char **variables = build_variables(wish, environ);
-  if (arguments == NULL || variables == NULL) return false;
+  char **variables = arguments == NULL ? NULL : build_variables(wish, environ);
+  if (variables == NULL) return false;
   for (; *arguments != NULL; arguments++) put_text(fields, TAG_ARG, *arguments);
   for (char **entry = variables; *entry != NULL; entry++) put_text(fields, TAG_ENV, *entry);
   free(variables);

@@ -42,6 +42,13 @@ export function sudoContract(open: OpenRuntime, features: ContractFeatures): voi
       expect([missing.exitCode, missing.stderr.toString()]).toEqual([1, "sudo: run no-such-command: no such command\n"]);
     });
 
+    /** Each takes room in the shell's line, and none in the request's fields. */
+    itAsRoot("refuses more arguments than a request has room for, empty ones too", async () => {
+      const many = `ulimit -s unlimited; exec perl -e 'exec "sudo", "-s", "--", ("") x 400_000'`;
+      const { exitCode, stderr } = await run(guest(), many);
+      expect([exitCode, stderr.toString()]).toEqual([1, "sudo: ask the guest: Argument list too long\n"]);
+    });
+
     itAsRoot("ends by the signal that ended the command", async () => {
       expect(await guest().run({ argv: ["sudo", "sh", "-c", "kill -KILL $$"], signal: AbortSignal.timeout(20_000) })).toMatchObject({
         signal: "SIGKILL",
