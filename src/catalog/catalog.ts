@@ -144,7 +144,7 @@ class Door {
     const outcome = await this.#attempt(principal, name, args, { ...call, requestId, trail })
       .catch((error: unknown) => this.#advise(error, trail, args))
       .catch((error: unknown) => this.#translate(error, { requestId, tool: name, signal: call.signal }));
-    await this.#tellRefusals(trail);
+    await this.#tellRefusals(trail, outcome);
     const shown = nested ? outcome.result : withNotice(trail.notices, outcome.result);
     const audited = {
       requestId,
@@ -217,9 +217,10 @@ class Door {
     };
   }
 
-  /** A failure to tell them is no failure of the call, whose work is done. */
-  async #tellRefusals({ refusals, notices }: Trail): Promise<void> {
+  /** A failure to tell them is no failure of the call, whose work is done. An error that says what was refused says it once. */
+  async #tellRefusals({ refusals, notices }: Trail, { code }: Outcome): Promise<void> {
     using watch = refusals;
+    if (code === "NETWORK_DENIED") return;
     const lines = (await watch?.tell().catch(() => [])) ?? [];
     if (lines.length > 0) notices.push(lines.join("\n"));
   }

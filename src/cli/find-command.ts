@@ -26,11 +26,19 @@ export function findWords(argv: readonly string[]): FoundWords {
       others.push(text);
       if (takesNext(text) && index + 1 < argv.length) others.push(argv[++index] ?? "");
     } else {
+      const [noun] = words;
+      if (noun !== undefined && isUsualVerb(noun) && !findSpec([noun, text]))
+        return { words: [USUAL_NOUN, noun], others: [...others, ...argv.slice(index)] };
       words.push(text);
       if (words.length === 1 && verbsOf(text).length > 0) wanted = 2;
     }
   }
   return { words, others };
+}
+
+/** `network` is a noun with verbs of its own, and a command of sandboxes: what follows it decides. */
+function isUsualVerb(word: string): boolean {
+  return named(`${USUAL_NOUN} ${word}`) !== undefined;
 }
 
 /** Whether it is an option, and not a file: `-` stands for stdin. */
@@ -67,7 +75,8 @@ export function findCommand(words: readonly string[]): CommandSpec {
   if (verbs.length === 0) {
     throw usage(`Unknown command "${first}"${didYouMean(first, [...everyFirstWord()])}`, "belljar --help");
   }
-  if (second === undefined) throw usage(`"${first}" needs one of: ${verbNames(verbs)}`, `belljar ${first} --help`);
+  const orId = isUsualVerb(first) ? ", or the ID of a sandbox" : "";
+  if (second === undefined) throw usage(`"${first}" needs one of: ${verbNames(verbs)}${orId}`, `belljar ${first} --help`);
   const meant = didYouMean(
     second,
     verbs.flatMap((one) => [one.name, ...(one.synonyms ?? [])]).map((name) => name.slice(first.length + 1)),

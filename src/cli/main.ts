@@ -1,16 +1,20 @@
 import type { CommandCall, CommandContext } from "./command.ts";
 import { isSet } from "./command.ts";
+import { watchOutput } from "./output-watch.ts";
 import { parseCommandLine } from "./parse-command-line.ts";
 import { isConsequence, reportFailure } from "./report-failure.ts";
 import type { Signals } from "./signals.ts";
 import { openSignals } from "./signals.ts";
+
+const output = watchOutput(process.stdout);
 
 /** Runs the command of the command line, and exits with its exit code. */
 async function main(): Promise<void> {
   const argv = process.argv.slice(2);
   const code = await run(argv);
   await Promise.all([flush(process.stdout), flush(process.stderr)]);
-  process.exit(code);
+  const lost = output.failure();
+  process.exit(code === 0 && lost ? report(lost, { debug: argv.includes("--debug"), spec: undefined }) : code);
 }
 
 async function run(argv: readonly string[]): Promise<number> {
@@ -55,7 +59,7 @@ function reportUnhandled(signals: Signals, call: CommandCall): Disposable {
 }
 
 function report(error: unknown, { debug, spec }: { readonly debug: boolean; readonly spec: CommandCall["spec"] | undefined }): number {
-  return reportFailure(error, { stderr: process.stderr, debug, failureCode: spec?.failureCode ?? 1 });
+  return reportFailure(output.explain(error), { stderr: process.stderr, debug, failureCode: spec?.failureCode ?? 1 });
 }
 
 /** Resolves when all written bytes have left the stream, or when it is closed. */

@@ -76,6 +76,9 @@ describe("parseCommandLine", () => {
       ["inspect", "sandbox info"],
     ] as const)
       expect(parse(word, ...(word === "rm" || word === "inspect" ? ["a"] : [])).spec.name).toBe(name);
+    for (const policy of [["npm"], ["--allow", "npm"]]) expect(parse("network", "web", ...policy).spec.name).toBe("sandbox network");
+    expect(parse("network", "web", "npm").positionals).toEqual(["web", "npm"]);
+    expect(parse("network", "sets", "npm")).toMatchObject({ spec: { name: "network sets" }, positionals: ["npm"] });
     expect(parse("diff").spec.name).toBe("diff");
     expect(parse("sandbox", "rm", "a").spec.name).toBe("sandbox kill");
   });
@@ -100,6 +103,8 @@ describe("parseCommandLine", () => {
       "needs one of: create, list, events, info, stats, logs, network, kill, stop, start, extend, diff, apply, ports, port, forward",
     ],
     [["sandbox", "fly"], "expected one of: create"],
+    [["network"], '"network" needs one of: sets, or the ID of a sandbox'],
+    [["create", "--cpus", "-1"], "--cpus needs a value; one that begins with a dash is written --cpus=VALUE"],
     [["run"], "Something is missing: belljar run FILE|-"],
     [["sandbox", "info", "a", "b"], 'Too much is given ("b")'],
     [["lsit"], 'Unknown command "lsit". Did you mean "list"?'],

@@ -80,6 +80,9 @@ function parseOptions(spec: CommandSpec, argv: readonly string[], all: Readonly<
 /** Returns the first sentence of Node's message. The rest is about Node's API. */
 function parseProblem(cause: unknown, names: readonly string[]): string {
   const problem = cause instanceof Error ? (cause.message.split(/\.\s/, 1)[0] ?? "") : "Bad options";
+  const valueless = /^Option '([^']+)' argument is ambiguous/.exec(problem)?.[1];
+  if (valueless !== undefined)
+    return `${valueless} needs a value; one that begins with a dash is written ${valueless}${valueless.startsWith("--") ? "=" : ""}VALUE`;
   const unknown = /^Unknown option '--([^']+)'/.exec(problem)?.[1];
   return `${problem}${
     unknown === undefined

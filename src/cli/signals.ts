@@ -47,7 +47,6 @@ export function openSignals({ catchInterrupts }: { readonly catchInterrupts: boo
     [Symbol.dispose]() {
       for (const name of listened) process.off(name, abort);
       process.stdout.off("error", onOutputError);
-      process.stdout.on("error", ignore);
     },
   };
 }

@@ -29,6 +29,11 @@ describe("values of options", () => {
     expect(() => parseDuration("timeout", text)).toThrow(usage);
   });
 
+  it("names an option with its dashes, and another argument as the usage has it", () => {
+    expect(() => parseDuration("timeout", "5")).toThrow('--timeout "5" is not a time');
+    expect(() => parseDuration("TIME", "5")).toThrow(/^TIME "5" is not a time/);
+  });
+
   it("parses counts and cores", () => {
     expect([parseCount("pids", "64"), parseCores("cpus", "0.5"), parseCores("cpus", ".5")]).toEqual([64, 0.5, 0.5]);
     expect(() => parseCount("pids", "1.5")).toThrow(usage);

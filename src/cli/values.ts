@@ -47,8 +47,9 @@ function parsePair(option: string, text: string, inherited?: Readonly<Record<str
   return [text, value];
 }
 
-function bad(option: string, text: string, expected: string): BelljarError {
-  return new BelljarError("USAGE", `--${option} "${text}" is not ${expected}`);
+/** An argument that is no option is named in capitals, as in the command's usage. */
+function bad(name: string, text: string, expected: string): BelljarError {
+  return new BelljarError("USAGE", `${/^[A-Z]+$/.test(name) ? name : `--${name}`} "${text}" is not ${expected}`);
 }
 
 const OPTION = /^([^=@]+)=([^=@]+)@(.+)$/;

@@ -8,6 +8,7 @@ import { labelsSchema, variablesSchema } from "./wire/texts-schema.ts";
 
 const LIMIT_NAMES = ["memoryBytes", "cpus", "pids", "diskBytes", "openFiles"] as const satisfies readonly (keyof Limits)[];
 const MEBIBYTE = 2 ** 20;
+const TEBIBYTE = 2 ** 40;
 /** Below the least no guest can serve; above the most the kernel refuses. */
 const LIMIT_RANGES: Readonly<Record<keyof Limits, readonly [number, number]>> = {
   memoryBytes: [16 * MEBIBYTE, 2 ** 52],
@@ -81,10 +82,9 @@ function namedLimits(limits: Limits): Limits {
 function parseLimit(name: keyof Limits, value: number): number {
   const [least, most] = LIMIT_RANGES[name];
   if (value >= least && value <= most && (name === "cpus" || Number.isInteger(value))) return value;
-  const kind = name === "cpus" ? "number" : "whole number";
-  const unit = name.endsWith("Bytes") ? " bytes" : "";
-  const inMebibytes = unit && ` (${least / MEBIBYTE}m to ${most / MEBIBYTE}m)`;
-  throw new BelljarError("ARGUMENTS_INVALID", `The limit ${name} must be a ${kind} from ${least} to ${most}${unit}${inMebibytes}`);
+  const isSize = name.endsWith("Bytes");
+  const range = isSize ? `${least} to ${most} bytes (${least / MEBIBYTE}m to ${most / TEBIBYTE}t)` : `${least} to ${most}`;
+  throw new BelljarError("ARGUMENTS_INVALID", `The limit ${name} must be a ${name === "cpus" ? "number" : "whole number"} from ${range}`);
 }
 
 function parseTemplate(name: string): string {

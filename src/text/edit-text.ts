@@ -101,7 +101,7 @@ function notFound({ path, text, index, wanted, isLater }: Miss): BelljarError {
   const nearest = findNearestLines(text.toString("utf8"), wanted);
   if (!nearest) return conflict(`${start}, and nothing like it. Read the file and copy the text from there.`);
   const hint = nearest.differsInSpace ? "The same text with other spaces or line ends is" : "The nearest text is";
-  return conflict(`${start}. ${hint} at lines ${nearest.startLine} to ${nearest.endLine}:\n${nearest.shown}`);
+  return conflict(`${start}. ${hint} at ${nearest.place}:\n${nearest.shown}`);
 }
 
 interface Repeat {

@@ -11,8 +11,8 @@ const LIKENESS_MIN = 0.5;
 
 /** The lines of a file that are most similar to a text that is not in it. An error message shows them. */
 export interface NearestLines {
-  readonly startLine: number;
-  readonly endLine: number;
+  /** `line 4`, or `lines 4 to 6`. */
+  readonly place: string;
   /** True if only spaces, tabs or line ends differ. */
   readonly differsInSpace: boolean;
   /** The lines with their numbers, cut to a bounded size. */
@@ -28,7 +28,8 @@ export function findNearestLines(text: string, wanted: string): NearestLines | u
   const from = Math.max(0, start);
   const to = Math.min(lines.length, start + wantedLines.length);
   const differsInSpace = squeezeAll(lines.slice(from, to)) === squeezeAll(wantedLines);
-  return { startLine: from + 1, endLine: to, differsInSpace, shown: show(lines.slice(from, to), from + 1) };
+  const place = to === from + 1 ? `line ${to}` : `lines ${from + 1} to ${to}`;
+  return { place, differsInSpace, shown: show(lines.slice(from, to), from + 1) };
 }
 
 function toLines(text: string, most: number): readonly string[] {

@@ -50,6 +50,14 @@ it("a closed network's refusal is in the result of the command that met it, over
   expect(cloned).toContain("COMMAND_FAILED");
 });
 
+it("an error that names what was refused says it once", async () => {
+  await using home = await openTestHome();
+  await using host = await connect(stdioOf(home));
+  expect(await host.call("web_visit", { url: "https://page.example/" })).toMatch(
+    /^NETWORK_DENIED: .*The missing rule is "page\.example".* --allow page\.example$/,
+  );
+});
+
 it("npm_install without a network answers at once, and names the rule", async () => {
   await using home = await openTestHome();
   await using host = await connect(stdioOf(home));

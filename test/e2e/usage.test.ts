@@ -1,7 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdir, open, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { CLI } from "../support/served-home.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
 
 describe("belljar", () => {
@@ -51,6 +52,25 @@ describe("belljar", () => {
     const { code, stderr } = await command.exit;
     expect({ code, stderr }).toEqual({ code: 141, stderr: "" });
   });
+});
+
+it("fails when its output cannot be written, and says why without a stack", async () => {
+  await using cli = await openCliHome();
+  const { stdout: id } = await cli.run(["sandbox", "create"]);
+  await cli.run(["exec", id.trim(), "--", "sh", "-c", "head -c 2000000 /dev/zero > big"]);
+  for (const [argv, code] of [
+    [["--help"], 1],
+    [["list", "--json"], 1],
+    [["exec", id.trim(), "--", "cat", "big"], 125],
+    [["cp", `${id.trim()}:big`, "-"], 1],
+  ] as const) {
+    const full = await open("/dev/full", "w");
+    const env = { ...process.env, BELLJAR_HOME: cli.home, BELLJAR_STORAGE: "home" };
+    const { status, stderr } = spawnSync(process.execPath, [CLI, ...argv], { env, stdio: ["ignore", full.fd, "pipe"], encoding: "utf8" });
+    await full.close();
+    const problem = "belljar: The output cannot be written (the disk is full): not all of it has arrived (DISK_FULL)\n";
+    expect({ status, stderr }).toEqual({ status: code, stderr: problem });
+  }
 });
 
 describe("Ctrl+C", () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -58,6 +58,14 @@ describe("parseWorkspace", () => {
       path: join(root, "a/b"),
       mode: "copy",
     });
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  it.skipIf(isRoot)(`refuses a folder that this user may not read${isRoot ? " (skipped: root may)" : ""}`, async () => {
+    for (const mode of [0o300, 0o600]) {
+      chmodSync(join(root, "work"), mode);
+      await expect(parse("work")).rejects.toEqual(refusal);
+    }
   });
 
   it("keeps colons that are part of the name", async () => {

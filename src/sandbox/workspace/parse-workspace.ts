@@ -1,4 +1,4 @@
-import { realpath, stat } from "node:fs/promises";
+import { access, constants, realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { Workspace } from "../../runtime/runtime.ts";
@@ -67,11 +67,14 @@ async function resolveFolder(path: string): Promise<string> {
     throw new BelljarError("WORKSPACE_INVALID", "A workspace needs an absolute path below 4,096 bytes");
   try {
     const real = await realpath(path);
-    if ((await stat(real)).isDirectory()) return real;
+    if ((await stat(real)).isDirectory()) {
+      await access(real, constants.R_OK | constants.X_OK);
+      return real;
+    }
   } catch (cause) {
     throw new BelljarError(
       "WORKSPACE_INVALID",
-      `The workspace ${path} cannot be used (${errnoOf(cause) ?? "unknown error"}): name a folder that exists, as DIR[:copy|:ro|:rw]`,
+      `The workspace ${path} cannot be used (${errnoOf(cause) ?? "unknown error"}): name a folder that this user may read, as DIR[:copy|:ro|:rw]`,
       { cause },
     );
   }

@@ -64,5 +64,5 @@ function describeMiss(text: string, hunk: Hunk, isExplained: boolean): string {
   if (!isExplained) return start;
   const nearest = findNearestLines(showByteText(text), showByteText(oldLines(hunk).join("\n")));
   if (!nearest) return `${start}, and nothing is like its old lines`;
-  return `${start}; the nearest lines are ${nearest.startLine} to ${nearest.endLine}:\n${nearest.shown}`;
+  return `${start}; the nearest text is at ${nearest.place}:\n${nearest.shown}`;
 }

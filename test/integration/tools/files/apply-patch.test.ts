@@ -171,7 +171,7 @@ it("changes nothing when one part does not fit, and says which and where the nea
   const text = textOf(result);
   expect(text).toMatch(/^EDIT_CONFLICT: The patch does not apply, and nothing was changed:\n/);
   expect(text).toContain('- "c": the file is there already');
-  expect(text).toContain('- "b": the hunk "-the second lime" does not fit; the nearest lines are 1 to 1:\n     1\tthe second line');
+  expect(text).toContain('- "b": the hunk "-the second lime" does not fit; the nearest text is at line 1:\n     1\tthe second line');
   expect(text).toContain('- "missing": there is no such file');
   expect(await read(tools, "a")).toBe("one\n");
   expect(await read(tools, "c")).toBe("kept\n");

@@ -68,7 +68,7 @@ it("shows the nearest text when there is none", async () => {
     "The same text with other spaces or line ends is at lines 6 to 7:\n     6\tdef second():\n     7\t\treturn compute(2)",
   );
   const typo = await edit(tools, "a.py", { old_string: "return compete(1)", new_string: "" });
-  expect(textOf(typo)).toContain("The nearest text is at lines 4 to 4:\n     4\t    return compute(1)");
+  expect(textOf(typo)).toContain("The nearest text is at line 4:\n     4\t    return compute(1)");
   const nothing = await edit(tools, "a.py", { old_string: "zzzz", new_string: "" });
   expect(textOf(nothing)).toContain("and nothing like it");
 });
