@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isSecretName, REDACTED, redactText } from "./redact.ts";
 
 /** Records every call, even refused and failed calls. */
@@ -38,7 +38,7 @@ export function summarise(args: unknown): { readonly digest: string; readonly pr
   const text = serialise(args);
   const preview = JSON.stringify(redact(args, { left: NODES_MAX }, 0)) ?? "null";
   return {
-    digest: createHash("sha256").update(text).digest("hex"),
+    digest: hash("sha256", text),
     preview: preview.length > PREVIEW_MAX ? `${preview.slice(0, PREVIEW_MAX)}...` : preview,
   };
 }

@@ -1,12 +1,12 @@
-import type { IncomingMessage } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { classifyInboundRequest, createMcpHandler } from "@modelcontextprotocol/server";
+import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { McpHttpHandler } from "@modelcontextprotocol/server";
 import { concerns } from "../../catalog/caller.ts";
 import { createCalls } from "./calls.ts";
 import { LegacyHttp } from "./legacy-http.ts";
 import type { HttpExchange } from "./legacy-http.ts";
 import { watchListened } from "./listened.ts";
+import { isLegacy } from "./is-legacy.ts";
 import { INVALID_REQUEST, sendJsonRpcError } from "./json-rpc.ts";
 import { HeldCalls } from "./held-calls.ts";
 import { Listeners } from "./listeners.ts";
@@ -102,20 +102,4 @@ function announceChanges({ tools, prompts, resources }: McpServerOptions, listen
 function methodOf(body: unknown): string | undefined {
   const { method } = (body ?? {}) as { method?: unknown };
   return typeof method === "string" ? method : undefined;
-}
-
-function isLegacy({ request, body }: HttpExchange): boolean {
-  const outcome = classifyInboundRequest({
-    httpMethod: request.method ?? "",
-    protocolVersionHeader: header(request, "mcp-protocol-version"),
-    mcpMethodHeader: header(request, "mcp-method"),
-    mcpNameHeader: header(request, "mcp-name"),
-    body,
-  });
-  return outcome.kind === "legacy";
-}
-
-function header(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value[0] : value;
 }
