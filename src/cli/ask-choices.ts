@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { Choice } from "../sandbox/workspace/choose-changes.ts";
+import { foldersAbove } from "../sandbox/workspace/folders-above.ts";
 import type { WorkspaceChange } from "../sandbox/workspace/workspace-change.ts";
 import type { LineChange, ShownHunk } from "../text/choose-lines.ts";
 import { readHunks, splitHunk } from "../text/choose-lines.ts";
@@ -117,7 +118,7 @@ function toUnits(changes: readonly WorkspaceChange[]): readonly (readonly Worksp
 
 /** Folders that come or go, with changes below them. */
 function findCarried(changes: readonly WorkspaceChange[]): ReadonlySet<string> {
-  const above = new Set(changes.flatMap(({ key }) => foldersAbove(key)));
+  const above = foldersAbove(changes.map(({ key }) => key));
   const isFolder = ({ kind, guest, host }: WorkspaceChange): boolean =>
     (kind === "added" || kind === "removed") && (guest ?? host).type === "directory";
   return new Set(changes.flatMap((change) => (isFolder(change) && above.has(change.key) ? [change.key] : [])));
@@ -128,16 +129,11 @@ function withFolders(changes: readonly WorkspaceChange[], choices: Map<string, C
   const carried = findCarried(changes);
   const isChosen = ({ key }: WorkspaceChange): boolean => (choices.get(key) ?? "none") !== "none";
   const asked = changes.filter(({ key }) => !carried.has(key));
-  const used = new Set(asked.filter(isChosen).flatMap(({ key }) => foldersAbove(key)));
-  const needed = new Set(asked.filter((change) => !isChosen(change)).flatMap(({ key }) => foldersAbove(key)));
+  const used = foldersAbove(asked.filter(isChosen).map(({ key }) => key));
+  const needed = foldersAbove(asked.filter((change) => !isChosen(change)).map(({ key }) => key));
   for (const { key, kind } of changes) {
     const isTaken = kind === "added" ? used.has(key) : !needed.has(key);
     if (carried.has(key) && !choices.has(key) && isTaken) choices.set(key, "all");
   }
   return choices;
-}
-
-function foldersAbove(key: string): readonly string[] {
-  const parts = key.split("/");
-  return parts.slice(1).map((_, depth) => parts.slice(0, depth + 1).join("/"));
 }

@@ -162,13 +162,18 @@ verifies(
   async () => {
     await using project = await openProject({ a: "1\n" });
     const { project: folder, sandbox, home } = project;
-    const [ran, attack] = [join(dirname(home), "ran"), join(dirname(home), "attack")];
+    const [ran, asked, attack] = [join(dirname(home), "ran"), join(dirname(home), "asked"), join(dirname(home), "attack")];
     const git = (...args: string[]): string =>
       execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd: folder, encoding: "utf8", stdio: "pipe" });
     git("add", "a");
     git("commit", "-q", "-m", "start");
     execFileSync("chmod", ["-R", "a+rwX", folder]);
     await writeFile(join(folder, ".git/hooks/reference-transaction"), `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o755 });
+    // A project that somebody else wrote borrows objects, and names a command that says which.
+    const lender = join(dirname(home), "lender");
+    execFileSync("git", ["clone", "-q", "--bare", folder, lender], { stdio: "pipe" });
+    await writeFile(join(folder, ".git/objects/info/alternates"), `${join(lender, "objects")}\n`);
+    git("config", "core.alternateRefsCommand", `touch ${asked}; true`);
     const fetching = () => fetchCommits({ sandbox, hostPath: folder, signal });
     const state = () => [git("for-each-ref"), git("ls-files", "-s"), git("config", "--local", "--list"), git("rev-parse", "HEAD")];
     const before = state();
@@ -178,7 +183,7 @@ verifies(
     // A tree that a case-insensitive file system would check out into the repository itself.
     await inside(
       sandbox,
-      `${identity} blob=$(echo evil | git hash-object -w --stdin); inner=$(printf '100644 blob %s\\tconfig\\n' $blob | git mktree)
+      `${identity} rm .git/objects/info/alternates; blob=$(echo evil | git hash-object -w --stdin); inner=$(printf '100644 blob %s\\tconfig\\n' $blob | git mktree)
        tree=$(printf '040000 tree %s\\t.GIT\\n' $inner | git mktree); git update-ref HEAD $(git commit-tree -m evil -p HEAD $tree)
        git bundle create --quiet ../../tmp/bundle HEAD`,
     );
@@ -188,8 +193,8 @@ verifies(
     expect(execFileSync("git", ["ls-tree", "-r", "--name-only", "evil"], { cwd: `${attack}-repository`, encoding: "utf8" })).toBe(
       ".GIT/config\n",
     );
-    expect((await lstat(ran)).isFile()).toBe(true);
-    execFileSync("rm", [ran]);
+    for (const path of [ran, asked]) expect((await lstat(path)).isFile()).toBe(true);
+    execFileSync("rm", [ran, asked]);
     await expect(fetching()).rejects.toThrow(expect.objectContaining({ code: "WORKSPACE_CONFLICT" }) as Error);
     expect(state()).toEqual(before);
 
@@ -202,7 +207,7 @@ verifies(
     expect((await project.diff()).commits).toBe(1);
     expect(await fetching()).toEqual({ branch: `belljar/${sandbox.id}`, commits: 1 });
     expect(git("log", "-1", "--format=%s", `belljar/${sandbox.id}`)).toBe("inside\n");
-    await expect(lstat(ran)).rejects.toThrow("ENOENT");
+    for (const path of [ran, asked]) await expect(lstat(path)).rejects.toThrow("ENOENT");
     const [refs = "", ...rest] = state();
     expect([
       refs

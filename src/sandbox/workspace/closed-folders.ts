@@ -1,6 +1,7 @@
 import type { FileInfo } from "../../runtime/guest/guest.ts";
-import { fromKey, parentKey, toKey } from "./entry.ts";
-import { isGitName } from "./git-name.ts";
+import { fromKey, toKey } from "./entry.ts";
+import { fromAbove } from "./folders-above.ts";
+import { endsAtGit } from "./git-name.ts";
 import { hostGit } from "./host-git.ts";
 import type { Selection } from "./select-paths.ts";
 
@@ -33,13 +34,14 @@ export class ClosedFolders {
   }
 
   isClosed(key: string): boolean {
-    return this.#ignored.has(key) || (isGitName(lastName(key)) && !this.#selection.leadsInto(key));
+    return this.#ignored.has(key) || (endsAtGit(key) && !this.#selection.leadsInto(key));
   }
 
-  /** Whether something above is closed. */
-  isBelowClosed(key: string): boolean {
-    for (let folder = parentKey(key); folder !== ""; folder = parentKey(folder)) if (this.#ignored.has(folder)) return true;
-    return false;
+  /** What does not lie in an ignored folder. */
+  without<Below>(entries: ReadonlyMap<string, Below>): ReadonlyMap<string, Below> {
+    if (this.#ignored.size === 0) return entries;
+    const isBelowIgnored = fromAbove((folder) => this.#ignored.has(folder) || undefined);
+    return new Map([...entries].filter(([key]) => !isBelowIgnored(key)));
   }
 
   close(keys: Iterable<string>): void {

@@ -1,27 +1,32 @@
 /** Characters that some file systems leave out of a name. */
 const IGNORED = /\u200c|\u200d|[\u200e\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
-
-/** Whether a file system might take this part of a path, given as bytes, for `.git`. */
-export function isGitName(part: string): boolean {
-  const name = Buffer.from(part, "latin1")
-    .toString()
-    .replace(IGNORED, "")
-    .replace(/(?<![. ])[. ]+$/, "")
-    .toLowerCase();
-  return name === ".git" || name === "git~1";
-}
-
-/** Whether a path is a repository's own folder, or lies in one. */
-export function isInGit(key: string): boolean {
-  return key.split("/").some(isGitName);
-}
-
+/** A name that a file system might take for `.git`, as a part of a path. Windows leaves out dots and spaces at its end. */
+const GIT_NAME = /(?:^|\/)(?:\.git|git~1)[. ]*(?=\/|$)/i;
 /** What holds commits, branches and what is staged. */
-const OWN = /^(?:config(?:\.worktree)?|hooks|info|description)$/;
+const OWN = /^\/(?:config(?:\.worktree)?|hooks|info|description)(?:\/|$)/;
+
+/** Whether a path, given as bytes, is a repository's own folder, or lies in one. */
+export function isInGit(key: string): boolean {
+  return GIT_NAME.test(decode(key));
+}
+
+/** Whether the last part of a path is a name that a file system might take for `.git`. */
+export function endsAtGit(key: string): boolean {
+  return isInGit(key.slice(key.lastIndexOf("/") + 1));
+}
 
 /** Whether a path in a repository's folder is one that only git itself writes. */
 export function isGitStore(key: string): boolean {
-  const parts = key.split("/");
-  const below = parts[parts.findIndex(isGitName) + 1];
-  return below === undefined || !OWN.test(below);
+  const path = decode(key);
+  const found = GIT_NAME.exec(path);
+  return !OWN.test(found ? path.slice(found.index + found[0].length) : "");
+}
+
+/** The path with all such names spelled `.git`. */
+export function withGitNames(key: string): string {
+  return decode(key).replaceAll(new RegExp(GIT_NAME, "gi"), (name) => (name.startsWith("/") ? "/.git" : ".git"));
+}
+
+function decode(key: string): string {
+  return Buffer.from(key, "latin1").toString().replace(IGNORED, "");
 }

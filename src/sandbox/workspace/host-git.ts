@@ -8,6 +8,9 @@ const SETTINGS = [
   "core.fsmonitor=false",
   "core.hooksPath=/dev/null",
   "core.attributesFile=/dev/null",
+  // A command for the shell, which prints the commits of the repositories that this one borrows objects from. This one prints none.
+  "core.alternateRefsCommand=true",
+  "fetch.bundleURI=",
   "safe.bareRepository=explicit",
   "protocol.allow=never",
   "submodule.recurse=false",

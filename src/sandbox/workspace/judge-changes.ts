@@ -2,7 +2,7 @@ import type { BaseState } from "./base/base-states.ts";
 import { findBases } from "./base/base-states.ts";
 import type { BaseSources } from "./base/base-states.ts";
 import type { Entry } from "./entry.ts";
-import { parentKey } from "./entry.ts";
+import { foldersAbove, fromAbove } from "./folders-above.ts";
 import { mergeChange } from "./merge-change.ts";
 import type { MergeSources } from "./merge-change.ts";
 import { isSameEntry } from "./stamp.ts";
@@ -98,16 +98,20 @@ interface Judging {
  */
 function spreadConflicts({ host, changes, verdicts }: Judging): void {
   const isGoing = (key: string): boolean => verdicts.get(key)?.kind === "write" && changes.get(key)?.guest === undefined;
+  const isReplaced = (folder: string): boolean => changes.get(folder)?.kind === "type_changed" && host.get(folder)?.type === "directory";
+  const findReplaced = fromAbove((folder) => (isReplaced(folder) ? folder : undefined));
   for (const key of host.keys()) {
-    const replaced = above(key).find((folder) => changes.get(folder)?.kind === "type_changed" && host.get(folder)?.type === "directory");
+    const replaced = findReplaced(key);
     if (replaced !== undefined && !isGoing(key)) mark(verdicts, replaced);
   }
+  const stays = (folder: string): boolean => verdicts.get(folder)?.kind === "conflict" && changes.get(folder)?.kind === "type_changed";
+  const isInTheWay = (folder: string): boolean =>
+    !["conflict", "write"].includes(verdicts.get(folder)?.kind ?? "") && (host.get(folder)?.type ?? "directory") !== "directory";
+  // What is marked here matters to what lies below, which comes later.
+  const staysAbove = fromAbove((folder) => stays(folder) || undefined);
+  const isInTheWayAbove = fromAbove((folder) => isInTheWay(folder) || undefined);
   for (const [key, { guest }] of changes) {
-    const blocked = above(key).some((folder) => {
-      const verdict = verdicts.get(folder);
-      if (verdict?.kind === "conflict") return changes.get(folder)?.kind === "type_changed";
-      return guest !== undefined && verdict?.kind !== "write" && (host.get(folder)?.type ?? "directory") !== "directory";
-    });
+    const blocked = staysAbove(key) || (guest !== undefined && isInTheWayAbove(key));
     if (blocked && verdicts.get(key)?.kind === "write") mark(verdicts, key);
   }
 }
@@ -123,25 +127,16 @@ function decideForSandbox({ changes, verdicts }: Judging): void {
 
 /** A folder that was deleted outside comes back for what the sandbox put into it. */
 function addFoldersAbove({ host, changes, verdicts }: Judging): void {
-  for (const [key, { guest }] of changes) {
-    if (!guest || verdicts.get(key)?.kind !== "write") continue;
-    for (const folder of above(key)) {
-      const change = changes.get(folder);
-      if (!host.has(folder) && change?.guest?.type === "directory") verdicts.set(folder, { kind: "write", change });
-    }
+  const written = [...changes].flatMap(([key, { guest }]) => (guest && verdicts.get(key)?.kind === "write" ? [key] : []));
+  for (const folder of foldersAbove(written)) {
+    const change = changes.get(folder);
+    if (!host.has(folder) && change?.guest?.type === "directory") verdicts.set(folder, { kind: "write", change });
   }
 }
 
 /** A folder in which something stays is not removed. */
 function withoutFullFolders(host: BaseSources["host"], changes: readonly WorkspaceChange[]): readonly WorkspaceChange[] {
   const going = new Set(changes.flatMap(({ key, kind }) => (kind === "removed" ? [key] : [])));
-  const staying = new Set([...host.keys()].filter((key) => !going.has(key)).flatMap(above));
+  const staying = foldersAbove([...host.keys()].filter((key) => !going.has(key)));
   return changes.filter(({ key, kind, host: entry }) => kind !== "removed" || entry.type !== "directory" || !staying.has(key));
-}
-
-/** The folders above, from the topmost. */
-function above(key: string): readonly string[] {
-  const folders: string[] = [];
-  for (let folder = parentKey(key); folder !== ""; folder = parentKey(folder)) folders.unshift(folder);
-  return folders;
 }

@@ -1,5 +1,5 @@
 import { parseJson } from "../../files/parse-json.ts";
-import { isGitName } from "./git-name.ts";
+import { withGitNames } from "./git-name.ts";
 
 interface Rule {
   readonly path: RegExp;
@@ -15,7 +15,11 @@ const RULES: readonly Rule[] = [
   { path: /(?:^|\/)(?:lefthook|\.lefthook|\.pre-commit-config)\.(?:ya?ml|toml|json)$/, reason: "git runs its hooks" },
   { path: /(?:^|\/)\.vscode(?:$|\/(?:tasks|settings|launch|mcp|extensions)\.json$)/, reason: "VS Code obeys it" },
   { path: /(?:^|\/)\.devcontainer(?:$|\/|\.json$)/, reason: "editors run commands that it names" },
-  { path: /(?:^|\/)(?:\.mcp\.json|\.(?:cursor|claude|gemini|codex)(?:$|\/))/, reason: "an agent on the host obeys it" },
+  {
+    path: /(?:^|\/)(?:\.mcp\.json$|opencode\.jsonc?$|\.(?:cursor|claude|gemini|codex|opencode|windsurf)(?:$|\/))/,
+    reason: "an agent on the host obeys it",
+  },
+  { path: /(?:^|\/)\.zed(?:$|\/)/, reason: "Zed obeys it" },
   { path: /(?:^|\/)\.idea(?:$|\/(?:runconfigurations\/|externaldependencies\.xml$))/, reason: "JetBrains editors obey it" },
   { path: /(?:^|\/)\.github(?:$|\/(?:workflows|actions)(?:$|\/))/, reason: "CI runs it" },
   { path: /(?:^|\/)\.(?:circleci|buildkite|woodpecker|forgejo|gitea|ci)(?:$|\/)/, reason: "CI runs it" },
@@ -33,8 +37,8 @@ const RULES: readonly Rule[] = [
 
 /** Why a file of this path is written only if it is named. Undefined for the others. */
 export function findReason(key: string): string | undefined {
-  const parts = key.split("/").map((part) => (isGitName(part) ? ".git" : part.toLowerCase()));
-  return RULES.find(({ path }) => path.test(parts.join("/")))?.reason;
+  const name = withGitNames(key).toLowerCase();
+  return RULES.find(({ path }) => path.test(name))?.reason;
 }
 
 const PACKAGE = /(?:^|\/)package\.json$/i;

@@ -37,8 +37,7 @@ export async function walkSides(sources: WalkSources): Promise<WalkedSides> {
     tree.add(sandbox.inside.workspace, "", closed.names),
   ]);
   const { entries } = await openOthers(sources, { host, tree, closed });
-  const guest = closed.ignored.size === 0 ? entries : new Map([...entries].filter(([key]) => !closed.isBelowClosed(key)));
-  return { host, guest, closed };
+  return { host, guest: closed.without(entries), closed };
 }
 
 /** Enters the sandbox's folders that only have the name of a closed one. */

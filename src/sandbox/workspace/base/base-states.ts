@@ -1,6 +1,6 @@
 import type { Entry, HostEntry } from "../entry.ts";
-import { parentKey } from "../entry.ts";
 import type { AppliedEntry } from "../apply/applied-entries.ts";
+import { fromAbove } from "../folders-above.ts";
 import { isUntouched } from "../stamp.ts";
 import type { BaseAnswer, BaseEntry, WorkspaceBase } from "./base-entry.ts";
 
@@ -26,10 +26,11 @@ export interface BaseSources {
 export async function findBases(sources: BaseSources, keys: readonly string[]): Promise<(key: string) => BaseState | undefined> {
   const answer = await sources.base.workspaceBase(keys.filter((key) => !sources.applied.has(key)));
   const listed = new Map(answer.entries.map((entry) => [entry.key, entry]));
+  const above = agesAbove(answer, sources.host);
   return (key) => {
     const applied = sources.applied.get(key);
     if (applied) return fromApplied(applied, sources.host.get(key));
-    return fromList({ ...sources, answer, entry: listed.get(key) }, key);
+    return fromList({ ...sources, answer, above, entry: listed.get(key) }, key);
   };
 }
 
@@ -41,15 +42,15 @@ function fromApplied({ guest, host, text, isDiverged }: AppliedEntry, now: HostE
 interface ListedKey extends BaseSources {
   readonly answer: BaseAnswer;
   readonly entry: BaseEntry | undefined;
+  readonly above: AgesAbove;
 }
 
-function fromList({ answer, entry, host }: ListedKey, key: string): BaseState | undefined {
+function fromList({ answer, entry, above, host }: ListedKey, key: string): BaseState | undefined {
   const now = host.get(key);
   if (entry) return isProven(answer, entry) ? fromEntry(entry, now) : undefined;
   if (answer.isComplete) return { began: undefined, isUnchangedOutside: now === undefined };
   // A folder that was moved here brings old files along, and one from which something was removed is newer too.
-  const above = foldersAbove(host, key);
-  const isOld = (now ? isOlder(answer, now) : above.length > 0) && above.every((folder) => isOlder(answer, folder));
+  const isOld = (now ? isOlder(answer, now) : above.isAny(key)) && !above.isYoung(key);
   return isOld ? { began: now, isUnchangedOutside: true } : undefined;
 }
 
@@ -68,12 +69,15 @@ function fromEntry(entry: BaseEntry, now: HostEntry | undefined): BaseState {
   return { began: entry, isUnchangedOutside, ...(entry.blob !== undefined && { blob: entry.blob }) };
 }
 
-/** Those that are there, but for the root. */
-function foldersAbove(host: ReadonlyMap<string, HostEntry>, key: string): readonly HostEntry[] {
-  const above: HostEntry[] = [];
-  for (let folder = parentKey(key); folder !== ""; folder = parentKey(folder)) {
-    const found = host.get(folder);
-    if (found) above.push(found);
-  }
-  return above;
+/** Of the folders above a path that the host has, but for the root. */
+interface AgesAbove {
+  isAny(key: string): boolean;
+  /** Whether one of them may have changed since the sandbox was made. */
+  isYoung(key: string): boolean;
+}
+
+function agesAbove(answer: BaseAnswer, host: BaseSources["host"]): AgesAbove {
+  const any = fromAbove((folder) => host.has(folder) || undefined);
+  const young = fromAbove((folder) => (host.has(folder) && !isOlder(answer, host.get(folder))) || undefined);
+  return { isAny: (key) => any(key) ?? false, isYoung: (key) => young(key) ?? false };
 }
