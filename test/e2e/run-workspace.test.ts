@@ -98,11 +98,16 @@ describe("belljar run FILE --workspace DIR", () => {
   it("says with --json what the program said, though its files cannot all be written", async () => {
     await using cli = await openCliHome();
     const project = await makeProject(cli);
-    await writeFile(join(cli.folder, "wait.sh"), "echo theirs > data.txt; echo said; read wait");
+    await writeFile(
+      join(cli.folder, "wait.sh"),
+      "echo theirs > data.txt; echo said; mkfifo /tmp/begun; echo begun > /tmp/begun; read wait",
+    );
     await using events = cli.start(["sandbox", "events"]);
     await events.prints(/resync/);
     await using running = cli.start(["run", "wait.sh", "--json", "--workspace", project]);
-    await events.prints(/created/);
+    const [, id = ""] = await events.prints(/created +(\S+)/);
+    // What is changed before the sandbox begins is in it, and no change of the person's beside it.
+    expect(await cli.run(["exec", id, "sh", "-c", "mkfifo /tmp/begun; cat /tmp/begun"])).toMatchObject({ stdout: "begun\n" });
     await writeFile(join(project, "data.txt"), "mine\n");
     running.endInput("go\n");
     const { code, stdout, stderr } = await running.exit;
