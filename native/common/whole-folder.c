@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "move-entries.h"
@@ -98,8 +99,6 @@ static void remove_probe(int folder) {
   unlinkat(folder, PROBE, AT_REMOVEDIR);
 }
 
-static void write_name(char name[NAME_MAX + 1], uint64_t tag) { snprintf(name, NAME_MAX + 1, WHOLE_PREFIX "%016llx", (unsigned long long)tag); }
-
 static bool replace(struct effort *effort, const struct pair *pair, int parent, const char *name, const char *beside) {
   open_up(pair);
   for (int pass = 0; pass < PASSES_MAX; pass++) {
@@ -110,43 +109,52 @@ static bool replace(struct effort *effort, const struct pair *pair, int parent, 
   return false;
 }
 
-static int make_whole(struct effort *effort, const struct pair *pair, int parent, const char *name, const char *beside) {
-  effort->probe = pair->to;
-  if (!place_probe(pair->to)) return errno;
-  if (is_whole(effort, parent, name)) return 0;
-  int error = errno;
-  if (error == EXDEV) error = measure(effort, pair->from, 0) && has_room(effort) ? 0 : errno;
-  remove_probe(pair->to);
-  if (error != 0) return error;
-  if (replace(effort, pair, parent, name, beside)) return 0;
-  error = errno;
-  undo(pair);
-  return error;
-}
+static void write_name(char name[NAME_MAX + 1], uint64_t tag) { snprintf(name, NAME_MAX + 1, WHOLE_PREFIX "%016llx", (unsigned long long)tag); }
 
-int make_folder_whole(int parent, const char *name, uint64_t tag) {
+bool make_whole(const struct whole *whole) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  struct effort effort = {.until = now.tv_sec + WHOLE_SECONDS};
-  struct pair pair;
-  char beside[NAME_MAX + 1];
-  write_name(beside, tag);
-  int error = open_pair(&pair, parent, name, parent, beside) ? make_whole(&effort, &pair, parent, name, beside) : errno;
-  if (pair.to >= 0) {
-    remove_probe(pair.to);
-    unlinkat(parent, beside, AT_REMOVEDIR); /* it is gone if it took the place */
-  }
-  close_pair(&pair);
-  return error;
+  struct effort effort = {.probe = whole->pair.to, .until = now.tv_sec + WHOLE_SECONDS};
+  if (!place_probe(effort.probe)) return false;
+  if (is_whole(&effort, whole->parent, whole->name)) return true;
+  int error = errno;
+  if (error == EXDEV) error = measure(&effort, whole->pair.from, 0) && has_room(&effort) ? 0 : errno;
+  remove_probe(effort.probe);
+  errno = error;
+  if (error != 0) return false;
+  if (replace(&effort, &whole->pair, whole->parent, whole->name, whole->beside)) return true;
+  undo(&whole->pair);
+  return false;
 }
 
-void restore_folder(int parent, const char *name, uint64_t tag) {
+bool open_whole(struct whole *whole, int parent, const char *name, uint64_t tag) {
+  *whole = (struct whole){.parent = parent, .name = name};
+  write_name(whole->beside, tag);
+  return open_pair(&whole->pair, parent, name, parent, whole->beside);
+}
+
+void close_whole(const struct whole *whole) {
+  int error = errno;
+  if (whole->pair.to >= 0) remove_probe(whole->pair.to);
+  if (whole->pair.to >= 0) unlinkat(whole->parent, whole->beside, AT_REMOVEDIR); /* it is gone if it took the place */
+  close_pair(&whole->pair);
+  errno = error;
+}
+
+/* readdir does not tell it from one that is empty. */
+static bool is_removed(int folder) {
+  uint64_t room[512];
+  return syscall(SYS_getdents64, folder, room, sizeof room) < 0 && errno == ENOENT;
+}
+
+/* If the old folder is removed, the new one has taken its place. */
+void restore_whole(int parent, uint64_t tag, const struct pair *pair) {
   char beside[NAME_MAX + 1];
   write_name(beside, tag);
-  struct pair pair = {.to = openat(parent, beside, FOLDER_FLAGS), .from = openat(parent, name, FOLDER_FLAGS)};
-  if (pair.to >= 0) remove_probe(pair.to);
-  if (pair.to >= 0 && pair.from >= 0) take_back(pair.from, pair.to, 0);
-  close_pair(&pair);
+  if (pair->to >= 0 && !is_removed(pair->from)) {
+    remove_probe(pair->to);
+    take_back(pair->from, pair->to, 0);
+  }
   unlinkat(parent, beside, AT_REMOVEDIR);
 }
 

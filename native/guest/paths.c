@@ -80,8 +80,11 @@ static bool is_made_whole(const char *path) {
   char above[PATH_MAX], name[NAME_MAX + 1];
   if (!split_path(path, above, name)) return false;
   int parent = open(above[0] == 0 ? "." : above, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  bool is_whole = parent >= 0 && make_folder_whole(parent, name, (uint64_t)getpid()) == 0;
-  if (parent >= 0) close(parent);
+  if (parent < 0) return false;
+  struct whole whole;
+  bool is_whole = open_whole(&whole, parent, name, (uint64_t)getpid()) && make_whole(&whole);
+  close_whole(&whole);
+  close(parent);
   return is_whole;
 }
 

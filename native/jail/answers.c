@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -45,6 +46,8 @@ struct job {
   int result; /* a pipe: an errno, or only the end if the process was killed. -1: no job */
   unsigned place, tries;
   time_t until;
+  int kept; /* the thread's end of a pair of sockets, or -1 */
+  struct pair folders;
 };
 
 /* The kernel may know longer messages than the headers do. */
@@ -60,7 +63,7 @@ static struct server {
   struct seccomp_notif queue[QUEUE_MAX];
   unsigned first, count;
   struct job job;
-} server = {.job = {.result = -1}};
+} server = {.job = {.result = -1, .kept = -1, .folders = {.from = -1, .to = -1}}};
 
 static size_t larger(size_t one, size_t other) { return one > other ? one : other; }
 
@@ -87,25 +90,26 @@ static void send_answer(const struct seccomp_notif *told, int error) {
 /* While the caller waits, its id is valid: then what was read is the caller's, and not of a process that has its number now. */
 static bool still_waits(const struct seccomp_notif *told) { return ioctl(LISTENER_FD, SECCOMP_IOCTL_NOTIF_ID_VALID, &told->id) == 0; }
 
-static int carry_out(const struct job *job) {
+static int carry_out(const struct job *job, int channel) {
   struct own_process own;
   bool renames = is_rename(&job->told.data);
   if (!renames && !look_at_self(PROC_FD, &own)) return EPERM;
   int error = become_caller(&job->caller, server.options.single_id);
   if (error != 0) return error;
   if (!renames) return change_mode(&job->caller, &own);
-  prepare_rename(&job->caller, &server.copied, job->told.id, job->tries > 1);
+  struct kept_folders kept = {.channel = channel, .restores = job->tries > 1, .pair = job->folders};
+  prepare_rename(&job->caller, &server.copied, job->told.id, &kept);
   return 0;
 }
 
 /* Only its time ends it by itself: a signal to all programs does not stop it in the middle. */
-static _Noreturn void work(const struct job *job, int result) {
+static _Noreturn void work(const struct job *job, int result, int channel) {
   sigset_t alarms;
   sigemptyset(&alarms);
   sigaddset(&alarms, SIGALRM);
   sigprocmask(SIG_UNBLOCK, &alarms, NULL);
   alarm(CALL_SECONDS);
-  int error = carry_out(job);
+  int error = carry_out(job, channel);
   _exit(write(result, &error, sizeof error) == sizeof error ? 0 : 1);
 }
 
@@ -115,18 +119,34 @@ static time_t now_seconds(void) {
   return now.tv_sec;
 }
 
+static void drop_folders(struct job *job) {
+  close_pair(&job->folders);
+  if (job->kept >= 0) close(job->kept);
+  job->folders.from = job->folders.to = job->kept = -1;
+}
+
+/* Only once the process has ended, and with it the other end. */
+static void take_folders(struct job *job) {
+  int folders[2];
+  if (job->kept < 0 || job->folders.to >= 0 || receive_word(job->kept, WORD_FOLDERS, folders, 2) != 2) return;
+  job->folders.from = folders[0];
+  job->folders.to = folders[1];
+}
+
 /* Returns 0 or an errno. */
 static int start_work(struct job *job) {
-  int ends[2];
+  int ends[2], channel[2] = {-1, -1};
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  if (job->tries == 0 && is_rename(&job->told.data) && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) == 0) job->kept = channel[0];
   job->tries++;
   job->pid = fork();
   if (job->pid == 0) {
     close(ends[0]);
-    work(job, ends[1]);
+    work(job, ends[1], channel[1]);
   }
   int error = errno;
   close(ends[1]);
+  if (channel[1] >= 0) close(channel[1]);
   if (job->pid < 0) close(ends[0]);
   else job->result = ends[0];
   job->until = now_seconds() + CALL_SECONDS + GRACE_SECONDS;
@@ -134,6 +154,7 @@ static int start_work(struct job *job) {
 }
 
 static void end_job(struct job *job, int error) {
+  drop_folders(job);
   close_caller(&job->caller);
   send_answer(&job->told, error);
 }
@@ -141,6 +162,7 @@ static void end_job(struct job *job, int error) {
 static void start_place(struct job *job, unsigned number) {
   bool renames = is_rename(&job->told.data);
   struct place place = renames ? rename_place(&job->told.data, number) : mode_place(&job->told.data);
+  drop_folders(job);
   job->place = number;
   job->tries = 0;
   int error = read_caller(PROC_FD, &job->told, place, &job->caller);
@@ -165,6 +187,7 @@ static void finish_work(struct job *job) {
   job->result = -1;
   kill(job->pid, SIGKILL); /* it has no more to do, and may have been stopped */
   while (waitpid(job->pid, NULL, 0) < 0 && errno == EINTR) continue;
+  if (was_killed && renames) take_folders(job);
   if (was_killed && renames && job->tries < TRIES_MAX && start_work(job) == 0) return;
   if (renames && job->place + 1 < rename_place_count(&job->told.data)) {
     close_caller(&job->caller);

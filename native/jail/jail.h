@@ -334,8 +334,8 @@ pid_t clone_inside(const struct spec *spec, uint32_t first_id, int *pidfd);
 /* `argv` is the host's command line, which is overwritten: /proc would show it inside. */
 _Noreturn void run_inside(struct spec *spec, int channel, char **argv);
 
-/* words.c: the words between the keeper and the sandbox's first process during the set-up. */
-enum word { WORD_SOURCES = 1, WORD_DOORS = 2, WORD_READY = 3, WORD_GO = 4, WORD_MORE = 5, WORD_MAPPED = 6, WORD_SPEC = 7 };
+/* words.c: the words between the keeper and the sandbox's first process during the set-up, and one of who prepares a rename. */
+enum word { WORD_SOURCES = 1, WORD_DOORS = 2, WORD_READY = 3, WORD_GO = 4, WORD_MORE = 5, WORD_MAPPED = 6, WORD_SPEC = 7, WORD_FOLDERS = 8 };
 #define CHANNEL_FDS_MAX (SOURCES_MAX + 2)
 bool send_word(int channel, enum word word, const int *fds, unsigned count);
 /* Returns the number of descriptors. -1: the other side has gone or has sent another word. */

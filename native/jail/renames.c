@@ -78,12 +78,19 @@ bool is_worth_a_look(int proc, const struct seccomp_notif *told, const struct co
 }
 
 /* The kernel finds the folder above as it will for the call. Only a name in it is used from here on. */
-void prepare_rename(const struct call *call, const struct copied_folders *copied, uint64_t tag, bool restores) {
+void prepare_rename(const struct call *call, const struct copied_folders *copied, uint64_t tag, const struct kept_folders *kept) {
   char above[PATH_MAX], name[NAME_MAX + 1];
   if (!split_path(call->path, above, name)) return;
   int parent = openat(call->file >= 0 ? call->file : AT_FDCWD, above[0] == 0 ? "." : above, O_PATH | O_DIRECTORY | O_CLOEXEC);
   struct stat status;
   if (parent < 0 || fstat(parent, &status) != 0 || !is_copied(copied, status.st_dev)) return;
-  if (restores) restore_folder(parent, name, tag);
-  else make_folder_whole(parent, name, tag);
+  if (kept->restores) {
+    restore_whole(parent, tag, &kept->pair);
+    return;
+  }
+  struct whole whole;
+  bool is_open = open_whole(&whole, parent, name, tag);
+  const int folders[] = {whole.pair.from, whole.pair.to};
+  if (is_open && send_word(kept->channel, WORD_FOLDERS, folders, 2)) make_whole(&whole);
+  close_whole(&whole);
 }

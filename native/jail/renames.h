@@ -9,6 +9,7 @@
 
 #include "caller.h"
 #include "jail.h"
+#include "whole-folder.h"
 
 /* renames.c */
 bool is_rename(const struct seccomp_data *data);
@@ -20,8 +21,17 @@ struct place rename_place(const struct seccomp_data *data, unsigned index);
  * in seconds. A folder that was made later, and has no lower part, is seen as such where its file system counts links.
  */
 bool is_worth_a_look(int proc, const struct seccomp_notif *told, const struct copied_folders *copied);
-/* The caller's rights are taken before. `restores`: the process that began this was killed. */
-void prepare_rename(const struct call *call, const struct copied_folders *copied, uint64_t tag, bool restores);
+/*
+ * What becomes of the folders of a rename if the process that prepares it is killed: the thread has them from it (WORD_FOLDERS), and another
+ * process puts back what it has moved. Found by name, they could be other folders, to which whoever exchanged them has no right.
+ */
+struct kept_folders {
+  int channel; /* the process's end of a pair of sockets */
+  bool restores;
+  struct pair pair;
+};
+/* The caller's rights are taken before. */
+void prepare_rename(const struct call *call, const struct copied_folders *copied, uint64_t tag, const struct kept_folders *kept);
 
 /* path-text.c */
 /* Reads the text at `address` of another process. False: there is none, or it does not end. */

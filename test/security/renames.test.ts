@@ -147,6 +147,8 @@ const CAUGHT = {
   full: "outcome EXDEV\nwhole True\nmore False\nleft 0 lost 0\nagain done\n",
   // It is killed in the middle: another process puts all back.
   killed: "outcome EXDEV\nwhole True\nmore False\nleft 0 lost 0\nagain done\n",
+  // The same, and what has the new folder's name by then is another one, which keeps what is in it.
+  exchanged: "outcome EXDEV\nwhole True\nmore False\nleft 1 lost 0\nagain done\n",
   // A name that was moved is made again: the new file stays at its place, and the old one in the new folder.
   taken: "outcome EXDEV\nwhole False\nmore False\nleft 1 lost 0\nagain done\n",
   // The same for a folder: what was in the old one is not put into the one of somebody else.
