@@ -11,15 +11,17 @@ import { renderPatch } from "./diff-view/render-patch.ts";
 import type { View } from "./diff-view/render-patch.ts";
 import { printLine } from "./print.ts";
 
-const HELP = `y - write this
-n - do not write it
-a - write this and all that follows in this file
-d - write neither this nor what follows in this file
-s - split this into smaller parts
-q - quit: neither this nor anything that follows
-? - show this help`;
+const ANSWERS = {
+  y: "write this",
+  n: "do not write it",
+  a: "write this and all that follows in this file",
+  d: "write neither this nor what follows in this file",
+  s: "split this into smaller parts",
+  q: "quit: neither this nor anything that follows",
+  "?": "show this help",
+} as const;
 
-type Answer = "y" | "n" | "a" | "d" | "s" | "q";
+type Answer = Exclude<keyof typeof ANSWERS, "?">;
 
 /** Asks for each change, and for each part of a text that both sides have. What is not answered is not chosen. */
 export async function askChoices(
@@ -38,7 +40,8 @@ export async function askChoices(
       ]);
       const answer = line.trim().toLowerCase();
       if (answer.length === 1 && allowed.includes(answer)) return answer as Answer;
-      printLine(context.stderr, HELP);
+      for (const [key, meaning] of Object.entries(ANSWERS))
+        if (`${allowed}?`.includes(key)) printLine(context.stderr, `${key} - ${meaning}`);
     }
   };
   try {

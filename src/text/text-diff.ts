@@ -1,5 +1,5 @@
 import type { StructuredPatchHunk } from "diff";
-import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
+import { FILE_HEADERS_ONLY, formatPatch, OMIT_HEADERS, structuredPatch } from "diff";
 
 const CONTEXT_LINES = 3;
 const CONTEXT_MAX_BYTES = 16_384;
@@ -35,7 +35,14 @@ export function diffTexts({ from, to, before, after }: DiffRequest): TextDiff {
   const least = leastHunks(before, after, changed);
   const hunks = least ?? [wholeHunk(before, after, changed)];
   const patch = { oldFileName: from, newFileName: to, oldHeader: undefined, newHeader: undefined, hunks };
-  return { diff: formatPatch(patch, FILE_HEADERS_ONLY), isWhole: !least, changedBytes };
+  return { diff: format(patch), isWhole: !least, changedBytes };
+}
+
+/** For readers, not for programs: names stand in quotes, with escapes, only where they would break the header's lines. */
+function format(patch: Parameters<typeof formatPatch>[0] & { readonly oldFileName: string; readonly newFileName: string }): string {
+  const { oldFileName, newFileName } = patch;
+  if (/\p{Cc}/u.test(oldFileName + newFileName)) return formatPatch(patch, FILE_HEADERS_ONLY);
+  return `--- ${oldFileName}\n+++ ${newFileName}\n${formatPatch(patch, OMIT_HEADERS)}`;
 }
 
 /** The changed lines: a common start, and an end in each text. Each position is the start of a line, or the end of the text. */

@@ -54,6 +54,17 @@ describe("belljar apply --patch", () => {
     expect(await project.rest()).toBe("a\nb\nnew/deep\nnew/deep/two\nold\nold/y\n");
   });
 
+  it("explains the answers that it takes", async () => {
+    await using project = await openProject("echo new > new");
+    await using person = project.choose();
+    await person.shows(/Write this\? \[y,n,q,\?\] $/);
+    person.type("?\n");
+    await person.shows(/show this help\s+Write this\? \S+ $/);
+    person.type("q\n");
+    const { shown } = await person.end();
+    expect(shown).toContain("y - write this\nn - do not write it\nq - quit: neither this nor anything that follows\n? - show this help\n");
+  });
+
   it("writes nothing when the person quits at once, is interrupted, or ends the input", async () => {
     await using project = await openProject("echo more >> a");
     for (const key of ["q\n", "\u0004"]) {

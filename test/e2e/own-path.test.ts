@@ -94,5 +94,9 @@ describe("a project at its own path", () => {
       "echo b > sub/b; git status --short; git rev-parse --show-toplevel",
     ]);
     expect(stdout).toBe(`?? sub/b\n${project.path}\n`);
+    await project.cli.run(["exec", id, "--", "sh", "-ec", "git add .; git -c user.name=a -c user.email=a@a commit -qm second"]);
+    expect((await project.cli.run(["diff", "--stat"], { cwd: project.path })).stdout).toMatch(
+      /^\+ 1 commit\(s\): apply brings them[^]*\n sub\/b \| 1 \+\n/,
+    );
   });
 });

@@ -11,6 +11,7 @@ import type { WorkspaceDiff } from "../../sandbox/workspace/workspace-change.ts"
 import { diffWorkspace } from "../../sandbox/workspace/workspace-diff.ts";
 import type { Texts } from "../../text/texts.ts";
 import { askChoices } from "../ask-choices.ts";
+import { coloursFor } from "../colours.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import type { Stack } from "../compose/open-stack.ts";
@@ -18,6 +19,7 @@ import { assertSameMachine, openStack, openTexts } from "../compose/open-stack.t
 import { usage } from "../usage.ts";
 import { renderDiff, renderNotes, toDiffReport } from "../diff-view/render-diff.ts";
 import { viewOf } from "../diff-view/view-of.ts";
+import { showPaged } from "../pager.ts";
 import { printJson, printLine } from "../print.ts";
 import { printable } from "../../files/printable.ts";
 import { withProgress } from "../progress.ts";
@@ -42,10 +44,16 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const options = { home, texts, paths, prefer, ignored: isSet(call, "ignored"), signal: context.signal };
   const found = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, options));
   const diff = picks ? await pick(call, context, { sandbox, texts, diff: found }) : found;
-  if (!picks) show(call, context, diff);
+  if (!picks) await show(call, context, diff);
   const exitCode = diff.conflicts.length === 0 ? 0 : 1;
-  if (diff.changes.length + diff.settled.length + diff.commits === 0) return exitCode;
-  if (!isSure && !picks && !(await confirm(context, diff))) return 1;
+  if (diff.changes.length + diff.settled.length + diff.commits === 0) {
+    adviseOnConflicts(context, diff);
+    return exitCode;
+  }
+  if (!isSure && !picks && !(await confirm(context, diff))) {
+    printLine(context.stderr, "Nothing was written.");
+    return 1;
+  }
   const result = await withProgress(context.stderr, "Writing", applyWorkspace(sandbox, diff, { home, signal: context.signal }));
   report(context, diff, result);
   if (diff.commits > 0) await bringCommits(context, sandbox, diff);
@@ -98,12 +106,15 @@ async function bringCommits({ stderr, signal }: CommandContext, sandbox: Sandbox
   else printLine(stderr, "The commits made inside cannot be fetched: git inside failed, or they are more than 256 MiB");
 }
 
-function show(call: CommandCall, context: CommandContext, diff: WorkspaceDiff): void {
+/** Through the pager only if a question follows: `--yes` waits for nobody. */
+async function show(call: CommandCall, context: CommandContext, diff: WorkspaceDiff): Promise<void> {
   const { stdout, stderr } = context;
   const isEmpty = diff.changes.length + diff.conflicts.length + diff.held.length + diff.settled.length + diff.commits === 0;
-  if (isSet(call, "json")) printJson(stdout, toDiffReport(diff));
-  else if (isEmpty) printLine(stderr, "Nothing has changed.");
-  stdout.write(isSet(call, "json") ? "" : renderDiff(diff, viewOf(context, isSet(call, "unified"))));
+  if (isSet(call, "json")) return printJson(stdout, toDiffReport(diff));
+  if (isEmpty) printLine(stderr, "Nothing has changed.");
+  const text = renderDiff(diff, viewOf(context, isSet(call, "unified")));
+  if (isSet(call, "yes")) stdout.write(text);
+  else await showPaged(context, text);
 }
 
 async function confirm(
@@ -122,17 +133,21 @@ async function confirm(
   }
 }
 
-function report({ stderr }: CommandContext, diff: WorkspaceDiff, { written, removed, outsideLinks }: ApplyResult): void {
+function report(context: CommandContext, diff: WorkspaceDiff, { written, removed, outsideLinks }: ApplyResult): void {
+  const { stderr, env } = context;
+  const { red } = coloursFor(stderr, env);
   const { hostPath, conflicts, held } = diff;
   printLine(stderr, `${hostPath}: ${written} written, ${removed} removed. To undo it: belljar sandbox apply --undo ${diff.sandboxId}`);
   for (const { path, target } of outsideLinks)
     printLine(stderr, `Note: the link ${printable(path)} leads out of the workspace, to ${printable(target)}`);
   for (const { change, reason } of held)
     printLine(stderr, `Left out: ${printable(change.path)}, ${reason}. Look at it, and name it to write it`);
-  for (const { change, reason } of conflicts) printLine(stderr, `Conflict: ${printable(change.path)}, ${reason}`);
-  if (conflicts.length > 0)
-    printLine(
-      stderr,
-      "Conflicts are left alone: --theirs writes the sandbox's side of them, --ours keeps yours; name paths for some of them",
-    );
+  for (const { change, reason } of conflicts) stderr.write(`${red(`Conflict: ${printable(change.path)}, ${reason}`)}\n`);
+  adviseOnConflicts(context, diff);
+}
+
+function adviseOnConflicts({ stderr }: CommandContext, { conflicts }: WorkspaceDiff): void {
+  if (conflicts.length === 0) return;
+  const advice = "Conflicts are left alone: --theirs writes the sandbox's side of them, --ours keeps yours; name paths for some of them";
+  printLine(stderr, advice);
 }

@@ -8,7 +8,7 @@ import { coloursFor } from "../colours.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet } from "../command.ts";
 import { assertSameMachine, openStack, openTexts } from "../compose/open-stack.ts";
-import { renderDiff, renderNotes, toDiffReport } from "../diff-view/render-diff.ts";
+import { renderCommits, renderDiff, renderNotes, toDiffReport } from "../diff-view/render-diff.ts";
 import { renderPatch } from "../diff-view/render-patch.ts";
 import { renderStat } from "../diff-view/render-stat.ts";
 import { showPaged } from "../pager.ts";
@@ -60,7 +60,10 @@ async function show(showing: Showing, diff: WorkspaceDiff, form: Form | undefine
       for (const { path } of diff.changes) printLine(stdout, path);
       return;
     case "stat":
-      return showPaged(context, renderStat(diff.changes, coloursFor(stdout, env), view.terminalColumns) + renderNotes(diff, view));
+      return showPaged(
+        context,
+        [renderCommits(diff), renderStat(diff.changes, coloursFor(stdout, env), view.terminalColumns), renderNotes(diff, view)].join(""),
+      );
     case "patch":
       return showPatch(showing, diff);
     case undefined:

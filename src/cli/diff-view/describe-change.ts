@@ -6,6 +6,12 @@ export function describeChange({ kind, guest, host, isBinary, patch }: Workspace
   if (kind === "type_changed") return `${host.type} -> ${guest.type}`;
   const entry = guest ?? host;
   if (entry.type !== "file") return entry.type === "directory" ? "folder" : entry.type;
-  if (isBinary) return `binary, ${entry.size} bytes`;
-  return patch === undefined && entry.size > 0 ? `too large to show: ${entry.size} bytes` : "";
+  const content = describeContent({ isBinary, patch, size: entry.size });
+  const mode = kind === "modified" && host.mode !== guest.mode ? `mode ${host.mode.toString(8)} -> ${guest.mode.toString(8)}` : "";
+  return [content, mode].filter((part) => part !== "").join(", ");
+}
+
+function describeContent({ isBinary, patch, size }: Pick<WorkspaceChange, "isBinary" | "patch"> & { readonly size: number }): string {
+  if (isBinary) return `binary, ${size} bytes`;
+  return patch === undefined && size > 0 ? `too large to show: ${size} bytes` : "";
 }

@@ -13,9 +13,12 @@ const PAINTS = { added: "green", modified: "yellow", removed: "red", type_change
 /** For a terminal: names, then patches. What a sandbox wrote cannot steer the terminal. */
 export function renderDiff(diff: WorkspaceDiff, view: View): string {
   const { colours } = view;
-  const commits = diff.commits === 0 ? [] : [`+ ${diff.commits} commit(s): apply brings them to the branch belljar/${diff.sandboxId}\n`];
   const names = diff.changes.map((change) => `${colours[PAINTS[change.kind]](nameChange(change))}\n`);
-  return [...commits, ...names, renderNotes(diff, view), ...renderPatches(diff, view)].join("");
+  return [renderCommits(diff), ...names, renderNotes(diff, view), ...renderPatches(diff, view)].join("");
+}
+
+export function renderCommits({ commits, sandboxId }: WorkspaceDiff): string {
+  return commits === 0 ? "" : `+ ${commits} commit(s): apply brings them to the branch belljar/${sandboxId}\n`;
 }
 
 /** What is no part of the changes, and why. */
