@@ -1,5 +1,6 @@
 import { BelljarError } from "../../errors.ts";
 import { toKey } from "./entry.ts";
+import { createPathPattern } from "./path-pattern.ts";
 
 const MAGIC = /[*?[]/;
 
@@ -13,16 +14,16 @@ export interface Selection {
 }
 
 /**
- * Paths below the workspace, folders for all that lies in them, and patterns: `*` and `?` within a name, `**` across folders. Without any,
- * all is asked for and nothing named. Throws `PATH_INVALID`.
+ * Paths below the workspace, folders for all that lies in them, and patterns of `createPathPattern`. Without any, all is asked for and nothing
+ * named. Throws `PATH_INVALID`.
  */
 export function selectPaths(paths: readonly string[]): Selection {
   const asked = paths.map(normalise);
   const plain = asked.filter((path) => !MAGIC.test(path)).map(toLatin);
-  const patterns = asked.filter((path) => MAGIC.test(path)).map(toPattern);
+  const patterns = asked.filter((path) => MAGIC.test(path)).map(createPathPattern);
   const holds = (path: string, key: string): boolean => path === "" || key === path || key.startsWith(`${path}/`);
   return {
-    isAsked: (key) => paths.length === 0 || plain.some((path) => holds(path, key)) || patterns.some((pattern) => pattern.test(key)),
+    isAsked: (key) => paths.length === 0 || plain.some((path) => holds(path, key)) || patterns.some((fits) => fits(key)),
     leadsInto: (key) => plain.some((path) => path !== "" && (holds(path, key) || holds(key, path))),
     isNamed: (key) => plain.some((path) => path !== "" && holds(path, key)),
   };
@@ -37,20 +38,4 @@ function normalise(path: string): string {
 
 function toLatin(text: string): string {
   return toKey(Buffer.from(text));
-}
-
-/** As git's pathspecs: a pattern without a slash is for names in every folder, and a folder that fits brings all that lies in it. */
-function toPattern(path: string): RegExp {
-  const body = toLatin(path).replace(/\*\*\/|\*\*|\*|\?|\[[^[\]/]+\]|[\\^$.|+(){}[\]]/g, (part) => {
-    if (part === "**/") return "(?:.*/)?";
-    if (part === "**") return ".*";
-    if (part === "*") return "[^/]*";
-    if (part === "?") return "[^/]";
-    return part.startsWith("[") && part.length > 2 ? part.replace(/^\[!/, "[^").replaceAll("\\", "\\\\") : `\\${part}`;
-  });
-  try {
-    return new RegExp(`^${path.includes("/") ? "" : "(?:.*/)?"}${body}(?:/|$)`, "s");
-  } catch (cause) {
-    throw new BelljarError("PATH_INVALID", `${path} is no pattern`, { cause });
-  }
 }
