@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -95,6 +95,32 @@ describe("parseWorkspace", () => {
     await expect(parse(text)).rejects.toThrow(refusal);
   });
 
+  it.each(["/", "/home", "/root", "/var", "/var/lib", "/opt", "/srv", "/mnt", "/media", "/tmp"].filter((path) => existsSync(path)))(
+    "refuses %s as too wide, and only that",
+    async (path) => {
+      await expect(parse(path)).rejects.toThrow(/is too wide for a workspace/);
+    },
+  );
+
+  it.each(
+    ["/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/boot", "/run", "/proc/self/fd", "/dev/shm"].filter((path) => existsSync(path)),
+  )("refuses %s as the host's own, with all below it", async (path) => {
+    await expect(parse(path)).rejects.toThrow(/belongs to the host's system/);
+  });
+
+  it("says what a workspace looks like for a text that names no folder", async () => {
+    for (const text of ["", ":ro", "a\0b"]) await expect(parse(text)).rejects.toThrow(/is written DIR/);
+    await expect(parse("gone")).rejects.toThrow(/cannot be used \(ENOENT\): name a folder that/);
+    await expect(parse(`work/${"a/".repeat(2048)}`)).rejects.toThrow(/below 4,096 bytes/);
+  });
+
+  it("refuses the place of a home that is not made yet", async () => {
+    mkdirSync(join(root, "wide"));
+    const early = (text: string) => parseWorkspace(text, { home: join(root, "wide/home"), cwd: root });
+    await expect(early("wide")).rejects.toThrow(/must not hold each other/);
+    expect((await early("work")).path).toBe(join(root, "work"));
+  });
+
   it("refuses a file, a link to the system, the home, what is in it and what holds it", async () => {
     writeFileSync(join(root, "file"), "");
     symlinkSync("/etc", join(root, "link"));
@@ -114,5 +140,7 @@ describe("checkWorkspace", () => {
     const check = (path: string) => checkWorkspace({ path, mode: "rw" }, join(root, "home"));
     await check(join(root, "work"));
     for (const path of [join(root, "link"), "work", "/etc"]) await expect(check(path)).rejects.toThrow(refusal);
+    await expect(check("work")).rejects.toThrow(/needs an absolute path/);
+    await expect(check(join(root, "link"))).rejects.toThrow(/must be named by its real path/);
   });
 });
