@@ -1,4 +1,11 @@
 import type { ServerResponse } from "node:http";
+import type { JSONRPCRequest } from "@modelcontextprotocol/server";
+import { isJSONRPCRequest } from "@modelcontextprotocol/server";
+
+/** Whether a message is a valid request of this method. The method is compared first, because the SDK checks the whole message. */
+export function isRequestOf(message: unknown, method: string): message is JSONRPCRequest {
+  return (message as { readonly method?: unknown } | null | undefined)?.method === method && isJSONRPCRequest(message);
+}
 
 /** Answers outside any request: what could not be read or routed has no id. */
 export function sendJsonRpcError(

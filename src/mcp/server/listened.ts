@@ -1,4 +1,4 @@
-import { isJSONRPCRequest } from "@modelcontextprotocol/server";
+import { isRequestOf } from "./json-rpc.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import type { Caller } from "../../catalog/caller.ts";
 
@@ -16,7 +16,7 @@ export function watchListened({ resources }: McpServerOptions, { principal }: Ca
 }
 
 function listenedOf(message: unknown): { readonly resourceSubscriptions?: unknown; readonly resourcesListChanged?: unknown } {
-  if (!isJSONRPCRequest(message) || message.method !== "subscriptions/listen") return {};
+  if (!isRequestOf(message, "subscriptions/listen")) return {};
   const { notifications } = (message.params ?? {}) as { notifications?: object };
   return notifications ?? {};
 }

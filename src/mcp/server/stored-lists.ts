@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
-import { isJSONRPCRequest } from "@modelcontextprotocol/server";
+import { isRequestOf } from "./json-rpc.ts";
 
 /** What the SDK writes for a list that is left to whoever writes the answer. As a part of a text it would be escaped. */
 const LEFT_OUT = '"tools":[]';
@@ -65,7 +65,7 @@ export class StoredLists {
 }
 
 function isListRequest(message: unknown): message is { readonly id: RequestId } {
-  return isJSONRPCRequest(message) && message.method === "tools/list";
+  return isRequestOf(message, "tools/list");
 }
 
 /** The length was that of the answer without its list. */
