@@ -17,7 +17,7 @@ const HOST_PLACES = /^(?:\/(?:home|Users|Volumes|mnt|media|srv|private)\/|[A-Za-
 type ShownWorkspace = Workspace & { readonly place: string };
 
 /** As the person names it, where that path is right inside. */
-export function shownWorkspace(workspace: Workspace, { workspace: place, cwd }: Pick<Inside, "workspace" | "cwd">): ShownWorkspace {
+function shownWorkspace(workspace: Workspace, { workspace: place, cwd }: Pick<Inside, "workspace" | "cwd">): ShownWorkspace {
   return { ...workspace, ...(cwd !== place && { path: cwd }), place: cwd };
 }
 

@@ -16,10 +16,9 @@ import type { ResourceDoor } from "../../mcp/server/resource-door.ts";
 import { ConnectedDefaults } from "../../sandbox/connected-defaults.ts";
 import type { KeptDefault } from "../../sandbox/default-sandboxes.ts";
 import { workspaceWithin } from "../../sandbox/grants.ts";
-import type { DefaultWishes, Principal } from "../../sandbox/sandbox.ts";
-import { findHostHint, introduce, shownWorkspace, tellSurroundings } from "../../sandbox/surroundings.ts";
-import type { NamedWorkspace } from "../../sandbox/wire/create-schema.ts";
-import { placeOfWorkspace, spellingInside } from "../../sandbox/workspace/workspace-place.ts";
+import type { DefaultWishes } from "../../sandbox/sandbox.ts";
+import { findHostHint, introduce, tellSurroundings } from "../../sandbox/surroundings.ts";
+import { placeOfWorkspace } from "../../sandbox/workspace/workspace-place.ts";
 import { isDefaultTool, parseToolScope } from "../../tools/toolsets.ts";
 import { findSnippets } from "./find-snippets.ts";
 import { configuredPolicy } from "./configured-policy.ts";
@@ -122,7 +121,9 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       const { options: wanted } = defaultSandbox(principal, caller);
       // A token's scopes may leave less of it: the first result says what holds.
       const isKnown = network === "none" || principal.grants?.network === undefined;
-      return tellSurroundings(wanted.workspace && shownTo(principal, wanted.workspace), isKnown ? network : undefined);
+      // The sandbox may live already, and have been made by another spelling of the folder: the first result names that.
+      const shown = wanted.workspace && { ...wanted.workspace, place: placeOfWorkspace(principal, wanted.workspace) };
+      return tellSurroundings(shown, isKnown ? network : undefined);
     },
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     prompts: composePrompts([createBelljarPrompts()]),
@@ -134,11 +135,6 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
       await (await builtin.current())?.[Symbol.asyncDispose]();
     },
   };
-}
-
-function shownTo(principal: Principal, workspace: NamedWorkspace): ReturnType<typeof shownWorkspace> {
-  const inside = { workspace: placeOfWorkspace(principal, workspace), cwd: spellingInside(principal, workspace) };
-  return shownWorkspace({ path: workspace.path, mode: workspace.mode }, inside);
 }
 
 /** Names the default sandbox after the project's folder. Hosts start a server for each project, so a project finds its sandbox again. */
