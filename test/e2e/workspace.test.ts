@@ -65,10 +65,35 @@ describe("a workspace", () => {
     expect(await project.cli.run(["apply", "--yes", "sub"], there)).toMatchObject({ code: 0 });
     expect(await project.notes()).toBe("one\n");
     expect(await project.cli.run(["apply", "--undo"], there)).toMatchObject({ code: 0 });
+    expect(await project.cli.run(["apply", "--undo"], there)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("Nothing is to be undone"),
+    });
     const other = await project.create("");
     expect(await project.cli.run(["diff"], there)).toMatchObject({ code: 1, stderr: expect.stringContaining("2 sandboxes have a copy") });
     expect(await project.cli.run(["diff", "--sandbox", other], there)).toMatchObject({ code: 0, stdout: "" });
     expect(await project.cli.run(["diff"])).toMatchObject({ code: 1, stderr: expect.stringContaining("No live sandbox has a copy") });
+  });
+
+  it("is given back by its folder, from below it and when the sandbox is gone", async () => {
+    await using project = await openProject();
+    const id = await project.create("");
+    await project.cli.run(["exec", id, "--", "sh", "-c", "mkdir sub; echo two >> notes.txt; echo new > sub/more.txt"]);
+    const folder = join(project.cli.folder, "project");
+    await project.cli.run(["apply", "--yes"], { cwd: folder });
+    await project.cli.run(["sandbox", "kill", id]);
+    await project.create("");
+    await project.create("");
+    await mkdir(join(folder, "mine"));
+    expect(await project.cli.run(["apply", "--undo"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("Nothing is to be undone"),
+    });
+    expect(await project.cli.run(["apply", "--undo"], { cwd: join(folder, "mine") })).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`undid 3 change(s) of sandbox ${id}`),
+    });
+    expect(await project.notes()).toBe("one\n");
   });
 
   it("shows no changes where there are none", async () => {

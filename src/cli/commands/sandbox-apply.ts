@@ -1,10 +1,11 @@
+import { realpath } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { ApplyResult } from "../../sandbox/workspace/apply-workspace.ts";
 import { applyWorkspace } from "../../sandbox/workspace/apply-workspace.ts";
-import { undoApply } from "../../sandbox/workspace/apply/undo-apply.ts";
+import { findAppliedFolder, undoApply } from "../../sandbox/workspace/apply/undo-apply.ts";
 import { chooseChanges } from "../../sandbox/workspace/choose-changes.ts";
 import { fetchCommits } from "../../sandbox/workspace/git-commits.ts";
 import type { WorkspaceDiff } from "../../sandbox/workspace/workspace-change.ts";
@@ -13,7 +14,7 @@ import type { Texts } from "../../text/texts.ts";
 import { askChoices } from "../ask-choices.ts";
 import { coloursFor } from "../colours.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
-import { isSet } from "../command.ts";
+import { isSet, textOption } from "../command.ts";
 import type { Stack } from "../compose/open-stack.ts";
 import { assertSameMachine, openStack, openTexts } from "../compose/open-stack.ts";
 import { usage } from "../usage.ts";
@@ -36,8 +37,8 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     throw usage("stdin is no terminal, so the question cannot be asked: use --yes to write the changes", HELP);
   await using stack = await openStack(call, context);
   assertSameMachine(stack.config);
+  if (isSet(call, "undo")) return undo(call, context, stack);
   const { id, paths } = await findTarget(call, stack.sandboxes, process.cwd());
-  if (isSet(call, "undo")) return undo(context, stack, id);
   using texts = openTexts();
   const sandbox = await stack.sandboxes.get(LOCAL, id);
   const { home } = stack.config;
@@ -91,13 +92,28 @@ async function pick(call: CommandCall, context: CommandContext, { sandbox, texts
   return { ...(await chooseChanges({ sandbox, texts, signal }, diff, choices)), commits: 0 };
 }
 
-/** An ended sandbox's apply can be undone too. */
-async function undo({ stderr }: CommandContext, { config, sandboxes }: Stack, id: string): Promise<number> {
-  const { id: fullId, workspace } = await sandboxes.info(LOCAL, id);
-  if (!workspace) throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${id} has no workspace`);
-  const { hostPath, sandboxId, undone } = await undoApply(workspace.path, config.home, fullId);
+/** An ended sandbox's apply can be undone too. Without a sandbox it is the last one to the folder in which the person is. */
+async function undo(call: CommandCall, { stderr }: CommandContext, { config, sandboxes }: Stack): Promise<number> {
+  const named = call.spec.name === "apply" ? textOption(call, "sandbox") : call.positionals[0];
+  const { path, id } = named === undefined ? await appliedHere(config.home) : await workspaceOf(sandboxes, named);
+  const { hostPath, sandboxId, undone } = await undoApply(path, config.home, id);
   printLine(stderr, `${hostPath}: undid ${undone} change(s) of sandbox ${sandboxId}`);
   return 0;
+}
+
+interface Undoable {
+  readonly path: string;
+  readonly id?: string;
+}
+
+async function appliedHere(home: string): Promise<Undoable> {
+  return { path: await findAppliedFolder(await realpath(process.cwd()), home) };
+}
+
+async function workspaceOf(sandboxes: Sandboxes, named: string): Promise<Undoable> {
+  const { id, workspace } = await sandboxes.info(LOCAL, named);
+  if (!workspace) throw new BelljarError("WORKSPACE_INVALID", `Sandbox ${named} has no workspace`);
+  return { path: workspace.path, id };
 }
 
 async function bringCommits({ stderr, signal }: CommandContext, sandbox: Sandbox, { hostPath }: WorkspaceDiff): Promise<void> {

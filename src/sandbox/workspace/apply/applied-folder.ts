@@ -21,6 +21,8 @@ const SANDBOXES_MAX = 8;
  */
 export interface AppliedFolder {
   readonly old: string;
+  /** Whether there is an apply to be undone. */
+  hasApply(): Promise<boolean>;
   applied(sandboxId: string): Promise<ReadonlyMap<string, AppliedEntry>>;
   /** Adds to what was applied of a sandbox, or replaces it. An entry that is only a key is forgotten. */
   note(sandboxId: string, entries: readonly AppliedEntry[], forgotten?: readonly string[]): Promise<void>;
@@ -49,6 +51,9 @@ export function openAppliedFolder(home: string, hostPath: string): AppliedFolder
   };
   return {
     old,
+    async hasApply() {
+      return ((await readJournal(written)) ?? (await readJournal(writing))) !== undefined;
+    },
     applied: (sandboxId) => readApplied(entriesOf(sandboxId)),
     async note(sandboxId, entries, forgotten = []) {
       await prepare();

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { fromKey, showPath } from "../entry.ts";
 import { HostFolder } from "../host-folder.ts";
@@ -29,13 +30,25 @@ export async function undoApply(hostPath: string, home: string, sandboxId?: stri
   const recovered = await recoverApply(applied, folder);
   if (recovered?.isComplete && [undefined, recovered.sandboxId].includes(sandboxId)) return resultOf(recovered);
   const journal = await applied.last();
-  if (!journal) throw new BelljarError("WORKSPACE_CONFLICT", `Nothing is to be undone in ${hostPath}: no apply, or it is undone already`);
+  if (!journal) throw nothingToUndo(hostPath);
   if (sandboxId !== undefined && journal.sandboxId !== sandboxId) throw another(journal);
   await assertAsWritten(folder, journal.outcomes);
   const again = { ...journal, writer: (await markProcess()) ?? "" };
   await applied.reopen(again);
   await undoOwn(applied, folder, again);
   return resultOf(journal);
+}
+
+/** The folder to which something was applied: this one, or the next above. Rejects with `WORKSPACE_CONFLICT` if there is none. */
+export async function findAppliedFolder(folder: string, home: string): Promise<string> {
+  for (let path = folder; ; path = dirname(path)) {
+    if (await openAppliedFolder(home, path).hasApply()) return path;
+    if (path === dirname(path)) throw nothingToUndo(folder);
+  }
+}
+
+function nothingToUndo(folder: string): BelljarError {
+  return new BelljarError("WORKSPACE_CONFLICT", `Nothing is to be undone in ${folder}: no apply, or it is undone already`);
 }
 
 function resultOf({ hostPath, sandboxId, outcomes }: ApplyJournal): UndoResult {
