@@ -1,21 +1,38 @@
 import { expect, it } from "vitest";
 import { endsAtGit, isGitStore, isInGit, withGitNames } from "./git-name.ts";
 
-const toKey = (path: string): string => Buffer.from(path).toString("latin1");
+const key = (path: string) => Buffer.from(path).toString("latin1");
 
-it("knows each spelling that a file system takes for .git", () => {
-  for (const path of [".git", ".GIT", "a/.Git", "a/.git. . /b", "GIT~1/x", ".g\u200cit", "a/.gi\u202et/b", ".git\ufeff/x"])
-    expect(isInGit(toKey(path)), path).toBe(true);
-  for (const path of [".gitignore", "a.git", "x/.git2", "git", ".git\n", "git~2", " .git", "a/.git_/b", "\xff.git"])
-    expect(isInGit(path), path).toBe(false);
-  expect([endsAtGit("a/.git "), endsAtGit(".git/a")]).toEqual([true, false]);
+it.each([".git", "a/.git", ".git/config", "a/.GIT/b", "git~1/b", ".git. ./b", ".git ", "a/.g\u200cit", ".\ufeffgit/b", ".gi\u202et"])(
+  "%j may be a repository's own folder to some file system",
+  (path) => {
+    expect(isInGit(key(path))).toBe(true);
+  },
+);
+
+it.each(["git", "a.git", ".gitignore", ".git2/a", "x.git/config", ".github", "git~2", "a/.git_/b", ".g\u00efit"])("%j is none", (path) => {
+  expect(isInGit(key(path))).toBe(false);
 });
 
-it("tells what only git writes from settings and hooks", () => {
-  for (const path of [".git", ".git/HEAD", "a/.GIT/objects/config", ".git/configs"]) expect(isGitStore(path), path).toBe(true);
-  for (const path of [".git/config", "a/git~1/hooks/pre-commit", ".git./config.worktree"]) expect(isGitStore(path), path).toBe(false);
+it("the last part of a path is told from those above it", () => {
+  expect(["a/.git", ".git", "GIT~1", ".git/a", "a"].map(endsAtGit)).toEqual([true, true, true, false, false]);
 });
 
-it("spells them all alike", () => {
-  expect(withGitNames("a/.GIT ./git~1/.git/b.git/.gitignore")).toBe("a/.git/.git/.git/b.git/.gitignore");
+it.each(["config", "config.worktree", "hooks", "hooks/pre-commit", "info/exclude", "description"])(
+  "%s of a repository is its own",
+  (path) => {
+    expect([isGitStore(`a/.git/${path}`), isGitStore(`.GIT/${path}`)]).toEqual([false, false]);
+  },
+);
+
+it.each(["", "/HEAD", "/objects/aa/bb", "/refs", "/configs", "/hooksx/a", "/a/config", "/descriptions"])(
+  "of a repository only git writes .git%s",
+  (path) => {
+    expect(isGitStore(`.git${path}`)).toBe(true);
+  },
+);
+
+it("all such names are spelled in one way", () => {
+  expect(withGitNames("a/.GIT./hooks/git~1")).toBe("a/.git/hooks/.git");
+  expect(withGitNames(key("\u200c.git/\u00e4"))).toBe(".git/\u00e4");
 });
