@@ -21,7 +21,7 @@ export async function findTarget(call: CommandCall, sandboxes: Sandboxes, cwd: s
   if (call.spec.name.startsWith("sandbox ")) return { id: first, paths: rest };
   const folder = await realpath(cwd);
   const named = textOption(call, "sandbox");
-  const found = named === undefined ? await findByFolder(sandboxes, folder) : await sandboxes.info(LOCAL, named);
+  const found = named === undefined ? await findByFolder(sandboxes, folder, call.spec.name) : await sandboxes.info(LOCAL, named);
   const below = relative(found.workspace?.path ?? folder, folder);
   if (below === ".." || below.startsWith("../")) return { id: found.id, paths: call.positionals };
   const wanted = call.positionals.length === 0 && below !== "" ? ["."] : call.positionals;
@@ -30,7 +30,7 @@ export async function findTarget(call: CommandCall, sandboxes: Sandboxes, cwd: s
 
 type Found = Awaited<ReturnType<Sandbox["info"]>>;
 
-async function findByFolder(sandboxes: Sandboxes, folder: string): Promise<Found> {
+async function findByFolder(sandboxes: Sandboxes, folder: string, command: string): Promise<Found> {
   const found: Found[] = [];
   let cursor: string | undefined;
   do {
@@ -43,7 +43,7 @@ async function findByFolder(sandboxes: Sandboxes, folder: string): Promise<Found
   if (!only)
     throw new BelljarError(
       "WORKSPACE_INVALID",
-      `No live sandbox has a copy of ${folder}: name one with --sandbox ID (belljar sandbox list)`,
+      `No live sandbox has a copy of ${folder}: name one as \`belljar sandbox ${command} ID\`; \`belljar sandbox list\` shows them`,
     );
   const ids = found.map(({ id }) => id).join(", ");
   throw new BelljarError("WORKSPACE_INVALID", `${found.length} sandboxes have a copy of ${folder}: name one with --sandbox ID: ${ids}`);

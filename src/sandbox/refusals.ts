@@ -6,7 +6,7 @@ import type { SandboxRecord } from "./sandbox-record.ts";
 export function unknown(id: string): BelljarError {
   return new BelljarError(
     "SANDBOX_NOT_FOUND",
-    `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with the tool sandbox_list, or \`belljar sandbox list\``,
+    `No sandbox ${JSON.stringify(id.slice(0, 40))}: list yours with the tool sandbox, {"action":"list"}, or \`belljar sandbox list\``,
   );
 }
 

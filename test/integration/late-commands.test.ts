@@ -97,7 +97,9 @@ it("is killed where 32 background processes run already, and says so", async () 
   for (let n = 0; n < 32; n += 1) await tools.call("run_background", { command: "exec sleep 600" });
   const { result } = await runLate(tools, { before: "echo $$ >pid; echo before" });
   expect(result.value).toMatchObject({ stdout: "before\n", timed_out: true, process_id: null });
-  expect(textOf(result)).toMatch(/killed at its time limit: 32 background processes run already; stop one with process_stop\]$/);
+  expect(textOf(result)).toMatch(
+    /killed at its time limit: 32 background processes run already; stop one with process {"action":"stop"}\]$/,
+  );
   expect((await tools.call("run_command", { command: "while kill -0 $(cat pid) 2>/dev/null; do :; done; echo gone" })).value).toMatchObject(
     {
       stdout: "gone\n",

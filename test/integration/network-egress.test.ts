@@ -101,6 +101,12 @@ describe.each(["root", "user"])("as %s", (user) => {
     );
   });
 
+  it("pip is refused soon, and does not try six times", async () => {
+    const index = `https://${user}.refused.test/simple`;
+    expect((await inside(`python3 -m pip install --no-cache-dir --index-url ${index} tiny`, user)).code).toBe(1);
+    expect(lab.records.filter((record) => "host" in record && record.host === `${user}.refused.test`)).toHaveLength(2);
+  });
+
   it("finds the programs that pip installs for the user", () => succeeds('echo "$PATH"', ":/home/user/.local/bin\n"));
 
   it("reaches the host's loopback on the port that a rule names, and on no other", async () => {

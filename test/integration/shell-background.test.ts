@@ -117,7 +117,7 @@ it("tells that it left out lines that were written over", async () => {
   const id = await start(tools, String.raw`printf 'one\rtwo\rthree\r'`);
   await follow(tools, id);
   const shown = textOf(await tools.call("process", { action: "output", process_id: id }));
-  expect(shown).toMatch(/^three\n\[.*, overwritten lines left out; process_output with raw: true shows them\]$/);
+  expect(shown).toMatch(/^three\n\[.*, overwritten lines left out; raw: true shows them\]$/);
   const raw = textOf(await tools.call("process_output", { process_id: id, raw: true }));
   expect(raw).toMatch(/^one\rtwo\rthree\r\n\[.*total_bytes: 14\]$/);
 });

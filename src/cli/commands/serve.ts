@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { basename } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
@@ -93,6 +94,12 @@ async function listen(gateway: Gateway, { host, port }: Config): Promise<URL> {
   }
 }
 
+/** As a shell takes it: a checkout has no `belljar` on the PATH. */
+function ownCommand(): string {
+  const [, script = ""] = process.argv;
+  return basename(script) === "belljar" ? "belljar" : `node ${script}`;
+}
+
 function announce({ stderr }: CommandContext, address: URL, { home }: Config): void {
   const url = new URL("/mcp", address).href;
   printLine(
@@ -104,7 +111,7 @@ function announce({ stderr }: CommandContext, address: URL, { home }: Config): v
       `  Claude Code   claude mcp add --transport http belljar ${url}`,
       `  Others        {"mcpServers": {"belljar": {"type": "http", "url": "${url}"}}}`,
       "",
-      `State: ${home}. Check this machine: belljar doctor. Stop with Ctrl+C.`,
+      `State: ${home}. Check this machine: ${ownCommand()} doctor. Stop with Ctrl+C.`,
     ].join("\n"),
   );
 }

@@ -69,7 +69,10 @@ const REASONS: Record<SandboxEnd["reason"], string> = {
 export function sandboxEnded(end: SandboxEnd): BelljarError {
   if (end.kept)
     return new BelljarError("SANDBOX_STOPPED", `The sandbox is stopped (${end.reason}): ${REASONS[end.reason]}. Start it again`);
-  return new BelljarError("SANDBOX_ENDED", `The sandbox has ended (${end.reason}): ${REASONS[end.reason]}. Make a new one`);
+  return new BelljarError(
+    "SANDBOX_ENDED",
+    `The sandbox has ended (${end.reason}): ${REASONS[end.reason]}. The next call makes a default sandbox anew; in place of another one, make a new one`,
+  );
 }
 
 export function cancelled(signal?: AbortSignal): BelljarError {

@@ -89,7 +89,7 @@ async function readFile(context: ToolContext, args: Arguments): Promise<TextResu
   }
   if (kind.kind === "pdf") {
     opened.close();
-    return (await readPdf(source, opened.size)) ?? describeBytes(source, opened, "a PDF, and the sandbox has no poppler-utils");
+    return (await readPdf(source, opened.size)) ?? describeBytes(source, opened, NO_PDF_READER, "");
   }
   if (args.page !== undefined) {
     opened.close();
@@ -159,15 +159,23 @@ async function readText(source: Source, { head, all, size }: Opened): Promise<Te
 }
 
 /** What nobody asked for as bytes is described: printed it costs a model much and tells it little. */
-function describeBytes({ sandbox, args }: Source, { head, size }: Pick<Opened, "head" | "size">, what: string): TextResult {
+const READ_BYTES = '; read its bytes with encoding "base64", or text of an older encoding with "latin1"';
+const NO_PDF_READER =
+  "a PDF, which needs poppler-utils: try `sudo apt-get update && sudo apt-get install -y poppler-utils`, or ask the person to install it on the host";
+
+function describeBytes(
+  { sandbox, args }: Source,
+  { head, size }: Pick<Opened, "head" | "size">,
+  what: string,
+  advice = READ_BYTES,
+): TextResult {
   const path = toAbsolute(sandbox, args.path);
   const start = head
     .subarray(0, 16)
     .toString("hex")
     .replaceAll(/(..)(?=.)/g, "$1 ");
-  const advice = 'read its bytes with encoding "base64", or text of an older encoding with "latin1"';
   const value = { path, content: "", encoding: "base64" as const, size, start_line: null, end_line: null, truncated: true };
-  return textResult(value, `[${path}: binary, ${size} bytes, ${what}; it begins with ${start}; ${advice}]`);
+  return textResult(value, `[${path}: binary, ${size} bytes, ${what}; it begins with ${start}${advice}]`);
 }
 
 interface Reading {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { posix } from "node:path";
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
@@ -75,13 +76,18 @@ export async function recordBackground(
 
 async function launch(sandbox: Sandbox, id: string, { command, cwd, env, user, signal }: StartOptions): Promise<number> {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const argv = ["bash", "-c", LAUNCH, "belljar-launch", SUPERVISE, id, cwd, ...variables];
+  const argv = ["bash", "-c", LAUNCH, "belljar-launch", SUPERVISE, id, fromHome(sandbox, cwd), ...variables];
   await sandbox.guest.files.write(`${folderOf(id)}/command`, asUser(command, user), { mode: 0o600, signal });
   const result = await sandbox.guest.run({ argv, cwd: folderOf(id), timeoutMs: LAUNCH_TIMEOUT_MS, signal });
   const pid = Number(result.stdout.toString());
   if (Number.isInteger(pid) && pid > 0) return pid;
   const reason = result.stderr.toString().trim().slice(0, 500);
   throw new BelljarError("RUNTIME_FAILED", `The command could not be started in the background${reason && `: ${reason}`}`);
+}
+
+/** The supervisor's shell stands in the home. */
+function fromHome(sandbox: Sandbox, folder: string): string {
+  return posix.isAbsolute(folder) ? folder : posix.relative(sandbox.inside.home, toAbsolute(sandbox, folder)) || ".";
 }
 
 /** The supervisor stays the user's, so that its files do. A stop of its group reaches the command through sudo. */
@@ -103,7 +109,7 @@ async function assertFolder(sandbox: Sandbox, cwd: string, signal: AbortSignal):
 async function makeRoom(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
   const known = await listBackground(sandbox, signal);
   if (known.filter(({ state }) => state === "running").length >= RUNNING_MAX) {
-    throw new BelljarError("PROCESS_LIMIT", `${RUNNING_MAX} background processes run already; stop one with process_stop`);
+    throw new BelljarError("PROCESS_LIMIT", `${RUNNING_MAX} background processes run already; stop one with process {"action":"stop"}`);
   }
   const ended = known.filter(({ state }) => state !== "running");
   for (const { id } of ended.slice(0, Math.max(0, known.length - KEPT_MAX + 1))) {
@@ -123,7 +129,7 @@ export async function findBackground(sandbox: Sandbox, id: string, signal: Abort
   const files = Id.test(id) ? (await listFolders(sandbox, { path: folderOf(id), depth: 1, signal })).get("") : undefined;
   const [found] = files ? await describe(sandbox, [[id, files]], signal) : [];
   if (found) return found;
-  const hint = "process_list shows which there are";
+  const hint = `process {"action":"list"} shows which there are, and \`belljar sandbox logs\` all their output`;
   throw new BelljarError("PROCESS_NOT_FOUND", `No background process "${id.slice(0, 40)}" in this sandbox; ${hint}`);
 }
 

@@ -41,7 +41,7 @@ printf %s "$pid"
 `;
 
 /**
- * `ID CWD [NAME=VALUE]...`: runs the command of the file `command` beside whoever started it, and writes its exit code when it ends.
+ * `ID CWD [NAME=VALUE]...`, with CWD absolute or from the home: runs the command of the file `command` beside whoever started it, and writes its exit code when it ends.
  *
  * - The command stands on no command line but its own, so that `pkill -f` of it leaves the supervisor, which tells the end.
  * - The command leads a process group of its own, and takes SIGINT as programs at a terminal do: that is what `set -m` is for.

@@ -67,7 +67,7 @@ export const processOutput = defineTool({
       total_bytes: slice.total,
       lost_bytes: Math.max(0, slice.offset - (offset ?? slice.offset)),
     };
-    const notes = plain.isOverwritten ? [`${OVERWRITTEN_NOTE}; process_output with raw: true shows them`] : [];
+    const notes = plain.isOverwritten ? [`${OVERWRITTEN_NOTE}; raw: true shows them`] : [];
     const line = factLine({ ...facts, lost_bytes: facts.lost_bytes || null }, ...tellUsedUp(usedUp), ...notes);
     return textResult({ ...facts, output }, `${closeLine(output)}${line}`);
   },

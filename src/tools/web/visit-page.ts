@@ -82,7 +82,7 @@ async function failure(sandbox: Sandbox, url: string, answer: Exclude<Head, { ki
   if (!LOOPBACK.test(new URL(url).hostname) && (await sandbox.info()).network === "none") {
     return new BelljarError(
       "NETWORK_DENIED",
-      `This sandbox has no network, so ${url} is not reached: sandbox_network tells what it may be given`,
+      `This sandbox has no network, so ${url} is not reached: the tool sandbox, {"action":"network"}, tells what it may be given`,
     );
   }
   return new BelljarError("NETWORK_FAILED", `${url} could not be fetched: ${why}`);

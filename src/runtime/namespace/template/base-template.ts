@@ -23,8 +23,16 @@ const PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${INS
  * what root has written; pip keeps away from a cache of somebody else by itself.
  */
 const CACHES = { NPM_CONFIG_CACHE: "/var/cache/${USER}/npm", PIP_CACHE_DIR: "/var/cache/user/pip" };
-/** Looks for newer versions would be refused by most network policies, and reported. No system needs protection from pip here. */
-const SWITCHES = { NPM_CONFIG_UPDATE_NOTIFIER: "false", PIP_DISABLE_PIP_VERSION_CHECK: "1", PIP_BREAK_SYSTEM_PACKAGES: "1" };
+/**
+ * Looks for newer versions would be refused by most network policies, and reported. No system needs protection from pip here, and its
+ * five retries keep a refusal back for half a minute.
+ */
+const SWITCHES = {
+  NPM_CONFIG_UPDATE_NOTIFIER: "false",
+  PIP_RETRIES: "1",
+  PIP_DISABLE_PIP_VERSION_CHECK: "1",
+  PIP_BREAK_SYSTEM_PACKAGES: "1",
+};
 /** Stands where programs expect it, in the place of the host's, which could do nothing inside. */
 const SUDO = "sudo";
 const BUILDING = ".building-";

@@ -39,7 +39,7 @@ it("takes a PDF for one by its bytes, and says what is missing or wrong", async 
   const { value: which } = await tools.call("run_command", { command: "command -v pdftotext || true" });
   const hasProgram = which?.["stdout"] !== "";
   expect(textOf(await tools.call("read_file", { path: "a" }))).toMatch(
-    hasProgram ? /^FILE_NOT_TEXT: The PDF "a" gives no text: / : / a PDF, and the sandbox has no poppler-utils/,
+    hasProgram ? /^FILE_NOT_TEXT: The PDF "a" gives no text: / : / a PDF, which needs poppler-utils: try /,
   );
   expect((await tools.call("read_file", { path: "a", encoding: "utf-8", end_line: 1 })).value).toMatchObject({
     content: "%PDF-1.4\n",
