@@ -24,6 +24,7 @@ export interface ShellResult {
 
 /** A command that runs for one call. Disposing it kills the command, unless `leave` gave it to somebody else. */
 export interface RunningShell extends Disposable {
+  /** Empty once it was left: it may run for days. */
   readonly windows: OutputWindows;
   /** Undefined until it runs. */
   readonly pid: number | undefined;
@@ -42,7 +43,7 @@ export async function runShell(sandbox: Sandbox, context: ToolContext, command: 
 }
 
 export function startShell(sandbox: Sandbox, context: ToolContext, command: ShellCommand): RunningShell {
-  const windows = openOutputWindows(command.heldBytes);
+  let windows = openOutputWindows(command.heldBytes);
   const progress = openOutputProgress((told) => context.progress(told));
   const controller = new AbortController();
   const kill = (): void => controller.abort(context.signal.reason);
@@ -72,15 +73,18 @@ export function startShell(sandbox: Sandbox, context: ToolContext, command: Shel
   context.signal.addEventListener("abort", kill, { once: true });
   if (context.signal.aborted) kill();
   return {
-    windows,
     signal: controller.signal,
     exited: runWithShell(run).finally(() => (hasEnded = true)),
     kill,
     get pid() {
       return pid;
     },
+    get windows() {
+      return windows;
+    },
     leave(take) {
       left = take;
+      windows = openOutputWindows(0);
       release();
     },
     [Symbol.dispose]() {

@@ -107,6 +107,26 @@ it("is killed where 32 background processes run already, and says so", async () 
   );
 }, 120_000);
 
+it("counts against the 32 of its sandbox, though a program there removes what tells of it", async () => {
+  await using tools = await openToolCaller();
+  const leave = () => tools.call("run_command", { command: "echo before; exec sleep 600", timeout_ms: 1_000 });
+  const forget = () => tools.call("delete_file", { path: "/var/tmp/.belljar/processes", recursive: true });
+  for (let left = 0; left < 32; left += 8) {
+    const results = await Promise.all(Array.from({ length: 8 }, leave));
+    for (const { value } of results) expect(value["process_id"]).toMatch(/^\w{10}$/);
+    await forget();
+  }
+  expect((await tools.call("process_list", {})).value).toMatchObject({ processes: [] });
+  const result = await leave();
+  expect(result.value).toMatchObject({ stdout: "before\n", timed_out: true, process_id: null });
+  expect(textOf(result)).toMatch(
+    /killed at its time limit: 32 background processes run already; stop one with process {"action":"stop"}\]$/,
+  );
+  const { id } = await tools.sandboxes.create(LOCAL, {}, new AbortController().signal);
+  const other = await tools.call("run_command", { command: "exec sleep 600", timeout_ms: 1_000, sandbox: id });
+  expect(other.value["process_id"]).toMatch(/^\w{10}$/);
+}, 180_000);
+
 it("is killed where nothing carries its output in time, and says so", async () => {
   const folder = await mkdtemp(join(tmpdir(), "belljar-late-"));
   await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };

@@ -105,12 +105,16 @@ async function assertFolder(sandbox: Sandbox, cwd: string, signal: AbortSignal):
   if (type !== "directory") throw new BelljarError("FILE_NOT_DIRECTORY", `"${cwd}" is no folder; give one to start in`);
 }
 
+/** Rejects with `PROCESS_LIMIT` where one more may not run beside so many. */
+export function assertFew(running: number): void {
+  if (running < RUNNING_MAX) return;
+  throw new BelljarError("PROCESS_LIMIT", `${RUNNING_MAX} background processes run already; stop one with process {"action":"stop"}`);
+}
+
 /** Forgets the oldest that have ended, so that the records stay few. */
 async function makeRoom(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
   const known = await listBackground(sandbox, signal);
-  if (known.filter(({ state }) => state === "running").length >= RUNNING_MAX) {
-    throw new BelljarError("PROCESS_LIMIT", `${RUNNING_MAX} background processes run already; stop one with process {"action":"stop"}`);
-  }
+  assertFew(known.filter(({ state }) => state === "running").length);
   const ended = known.filter(({ state }) => state !== "running");
   for (const { id } of ended.slice(0, Math.max(0, known.length - KEPT_MAX + 1))) {
     await sandbox.guest.files.remove(folderOf(id), { recursive: true, signal });

@@ -5,7 +5,7 @@ import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
 import type { ExecExit, ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { RunningShell } from "../run-shell.ts";
-import { folderOf, recordBackground } from "./background-processes.ts";
+import { assertFew, folderOf, recordBackground } from "./background-processes.ts";
 import { CARRY, SUPERVISOR } from "./background-scripts.ts";
 
 export interface LateProcess {
@@ -28,6 +28,8 @@ const ADOPT_TIMEOUT_MS = 10_000;
  */
 export class LateCommands implements AsyncDisposable {
   readonly #held = new Map<RunningShell, Promise<void>>();
+  /** The sandbox of each that is held or being adopted. What stands in the sandbox about them its programs may remove. */
+  readonly #sandboxes = new Map<RunningShell, string>();
   readonly #timeoutMs: number;
   #isOver = false;
 
@@ -41,7 +43,13 @@ export class LateCommands implements AsyncDisposable {
    * sandbox takes too long; the command is then killed.
    */
   async adopt(sandbox: Sandbox, running: RunningShell, options: AdoptOptions): Promise<LateProcess> {
-    const adopted = await settleWithin(this.#adopt(sandbox, running, options), { timeoutMs: this.#timeoutMs });
+    assertFew([...this.#sandboxes.values()].filter((id) => id === sandbox.id).length);
+    this.#sandboxes.set(running, sandbox.id);
+    const adopting = this.#adopt(sandbox, running, options).catch((error: unknown) => {
+      this.#sandboxes.delete(running);
+      throw error;
+    });
+    const adopted = await settleWithin(adopting, { timeoutMs: this.#timeoutMs });
     if (adopted !== "late") return adopted;
     // It ends what `#adopt` waits for too.
     running.kill();
@@ -85,6 +93,7 @@ export class LateCommands implements AsyncDisposable {
       if (!(error instanceof BelljarError)) throw error;
     } finally {
       this.#held.delete(running);
+      this.#sandboxes.delete(running);
     }
   }
 }

@@ -117,9 +117,10 @@ interface Leaving {
 async function leaveBehind(context: ToolContext, args: Arguments, { running, late, timeoutMs, options }: Leaving): Promise<TextResult> {
   const { sandbox } = options;
   const place = { command: args.command, cwd: args.cwd ?? "." };
+  const { windows } = running;
   const left = await late.adopt(sandbox, running, place).catch((error: unknown) => refuseToLeave(error, context.signal));
   if (typeof left === "string") running.kill();
-  const { truncated, rest, ...streams } = await showOutput(context, running.windows, options);
+  const { truncated, rest, ...streams } = await showOutput(context, windows, options);
   const id = typeof left === "string" ? null : left.id;
   const facts = { exit_code: null, signal: null, duration_ms: timeoutMs, timed_out: true, truncated, process_id: id };
   const next =
