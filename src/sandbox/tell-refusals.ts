@@ -3,6 +3,8 @@ import type { RefusedPlace, Refusals } from "../network/refusal-log.ts";
 
 /** Longest host that is shown; a program inside chose it. */
 const SHOWN_MAX = 100;
+/** A host, with its port if it has one. */
+const PLACE = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 /** A rule that may stand on a command line as it is. */
 const RULE = /^[A-Za-z0-9._:[\]-]{1,128}$/;
 
@@ -22,13 +24,14 @@ export function tellRefusals(sandbox: RefusedSandbox, { places, others }: Refusa
 function tellPlace({ place, reason, missingRule, count }: RefusedPlace): string {
   const times = count > 1 ? `, ${count} times` : "";
   const rule = isShown(missingRule) ? `; the missing rule is ${missingRule}` : "";
-  return `- ${place === "" ? "(no place)" : shorten(place)}${times}: ${reason}${rule}`;
+  return `- ${place === "" ? "(no place)" : showPlace(place)}${times}: ${reason}${rule}`;
 }
 
-/** Printable, and short enough after its escapes too. */
-function shorten(text: string): string {
-  const shown = printable(text.slice(0, SHOWN_MAX)).slice(0, SHOWN_MAX);
-  return shown.length < text.length ? `${shown}...` : shown;
+/** Short and printable. What is no host and port stands in quotes: a program inside wrote it, and a model reads these lines as Belljar's. */
+function showPlace(text: string): string {
+  if (text.length <= SHOWN_MAX && PLACE.test(text)) return text;
+  const quoted = `"${printable(text.slice(0, SHOWN_MAX)).slice(0, SHOWN_MAX).replaceAll('"', "'")}"`;
+  return text.length > SHOWN_MAX ? `${quoted}...` : quoted;
 }
 
 function tellRemedy({ id, ephemeral }: RefusedSandbox, places: readonly RefusedPlace[]): readonly string[] {

@@ -107,7 +107,7 @@ it("of very many refusals a few lines and a count are told, and a program's text
   ].join("\n");
   const answer = await host.call("run_command", { command: `python3 -c "${hostile}"` });
   expect(answer).toMatch(/^Network: refused [^\n]*\n- [^\n]*: no-rule\n\[exit_code: 0/);
-  expect(answer).toContain("- \\u{1b}[2j\\u{a}network: open: no-rule\n");
+  expect(answer).toContain('- "\\u{1b}[2j\\u{a}network: open": no-rule\n');
 });
 
 it("over HTTP too, and of a fresh sandbox's program", async () => {
