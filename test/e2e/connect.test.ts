@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { lstatSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
@@ -76,6 +77,45 @@ describe("belljar connect", () => {
     expect(statSync(hosts.path("real.json")).mode & 0o777).toBe(0o600);
     expect(lstatSync(hosts.path(".vscode/mcp.json")).isSymbolicLink()).toBe(true);
     expect(readdirSync(hosts.path(".vscode"))).toEqual(["mcp.json"]);
+  });
+
+  it("leaves what it cannot change as it should", async () => {
+    await using cli = await openCliHome();
+    const hosts = openHosts(cli);
+    const file = hosts.path(".mcp.json");
+    for (const text of [
+      '{"mcpServers":"x"}',
+      '{"mcpServers":[]}',
+      '{"mcpServers":{"belljar":{"command":"a"},"belljar":{"command":"b"}}}',
+      Buffer.from('{"a":"\xff"}', "latin1"),
+      `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
+    ]) {
+      writeFileSync(file, text);
+      const refused = {
+        code: 1,
+        stderr: expect.stringMatching(/^belljar: Claude Code's [^\n]* is left as it is: .*\(CONFIG_INVALID\)\n$/),
+      };
+      expect(await hosts.connect("claude", "--force"), String(text).slice(0, 80)).toMatchObject(refused);
+      expect(readFileSync(file)).toEqual(Buffer.from(text));
+    }
+  });
+
+  it("writes through no link that leads out of the project or nowhere, and waits for no pipe", async () => {
+    await using cli = await openCliHome();
+    const hosts = openHosts(cli);
+    const mine = join(cli.folder, "mine.json");
+    writeFileSync(mine, "{}");
+    symlinkSync(mine, hosts.path(".mcp.json"));
+    symlinkSync("nowhere", hosts.path("opencode.json"));
+    mkdirSync(join(cli.folder, "elsewhere"));
+    symlinkSync("../elsewhere", hosts.path(".cursor"));
+    mkdirSync(hosts.path(".gemini"));
+    execFileSync("mkfifo", [hosts.path(".gemini/settings.json")]);
+    for (const host of ["claude", "opencode", "cursor", "gemini"])
+      expect(await hosts.connect(host), host).toMatchObject({ code: 1, stderr: expect.stringContaining("CONFIG_INVALID") });
+    expect(readFileSync(mine, "utf8")).toBe("{}");
+    expect(lstatSync(hosts.path("opencode.json")).isSymbolicLink()).toBe(true);
+    expect(readdirSync(join(cli.folder, "elsewhere"))).toEqual([]);
   });
 
   it("adds a table to Codex's file, and replaces one with --force alone", async () => {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { applyEdits, findNodeAtLocation, getNodeValue, modify, parseTree } from "jsonc-parser";
+import { applyEdits, modify, parse as parseJsonc } from "jsonc-parser";
 import type { ParseError } from "jsonc-parser";
 import { BelljarError } from "../../errors.ts";
 import { parse, stringify } from "smol-toml";
@@ -22,19 +22,47 @@ export interface PlaceOptions {
  */
 export function placeInJson(
   text: string,
-  path: string[],
+  path: [table: string, name: string],
   value: Readonly<Record<string, unknown>>,
   { force = false }: PlaceOptions = {},
 ): Placement {
+  const [table, name] = path;
   const source = text.trim() === "" ? "{}\n" : text;
+  const settings = readJson(source);
+  const servers = settings[table] as Readonly<Record<string, unknown>> | undefined;
+  const present = servers?.[name];
+  if (isDeepStrictEqual(present, value)) return { text: undefined };
+  if (present !== undefined && !force) throw isDifferent(path, present, value);
+  const placed = editJson(source, path, value);
+  // Hosts take the last of two values of one name, and an edit changes the first.
+  if (!isDeepStrictEqual(readJson(placed), { ...settings, [table]: { ...servers, [name]: value } })) throw notJson();
+  return { text: placed };
+}
+
+function readJson(text: string): Readonly<Record<string, unknown>> {
   const errors: ParseError[] = [];
-  const root = parseTree(source, errors, { allowTrailingComma: true });
-  if (errors.length > 0 || root?.type !== "object") throw new BelljarError("CONFIG_INVALID", "it holds no JSON object");
-  const present = findNodeAtLocation(root, path);
-  const before: unknown = present && structuredClone(getNodeValue(present));
-  if (present && isDeepStrictEqual(before, value)) return { text: undefined };
-  if (present && !force) throw isDifferent(path, before, value);
-  return { text: applyEdits(source, modify(source, path, value, FORMAT)) };
+  try {
+    const value: unknown = parseJsonc(text, errors, { allowTrailingComma: true });
+    if (errors.length === 0 && typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  } catch (cause) {
+    // Nested deeper than the stack.
+    throw notJson(cause);
+  }
+  throw notJson();
+}
+
+/** The values on the way there may be of any type. */
+function editJson(source: string, path: string[], value: unknown): string {
+  try {
+    return applyEdits(source, modify(source, path, value, FORMAT));
+  } catch (cause) {
+    throw notJson(cause);
+  }
+}
+
+function notJson(cause?: unknown): BelljarError {
+  const problem = "it holds no JSON object, or has no room for the server: edit it by hand, as --print shows it";
+  return new BelljarError("CONFIG_INVALID", problem, { cause });
 }
 
 function isDifferent(path: readonly string[], before: unknown, value: unknown): BelljarError {
