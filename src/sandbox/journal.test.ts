@@ -2,6 +2,7 @@ import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { sandboxRecord } from "../../test/support/sandbox-record.ts";
 import { UNFINISHED } from "../files/replace-file.ts";
 import { Journal } from "./journal.ts";
 import { createSandboxId } from "./sandbox-id.ts";
@@ -18,25 +19,7 @@ function openJournal(): Journal {
 
 function writeSandbox(journal: Journal): string {
   const id = createSandboxId();
-  const date = new Date(0);
-  journal.write({
-    version: 1,
-    id,
-    owner: "local",
-    runtime: "fake",
-    template: "base",
-    inside: { env: {}, home: "/home/user", workspace: "/home/user", cwd: "/home/user" },
-    createdAt: date,
-    creator: { pid: process.pid, startedMs: 0 },
-    deadline: date,
-    timeoutMs: 1,
-    limits: {},
-    network: "none",
-    metadata: {},
-    env: {},
-    ephemeral: false,
-    required: [],
-  });
+  journal.write(sandboxRecord({ id }));
   return id;
 }
 
