@@ -6,6 +6,7 @@ import { assertWithin } from "./network-ceiling.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { CreateOptions, Principal, Quotas } from "./sandbox.ts";
 import type { NamedWorkspace } from "./wire/create-schema.ts";
+import { isBelow } from "../files/is-below.ts";
 
 /** The least first: a copy reads a folder once, `ro` lets programs look into it while it changes, `rw` lets them change it. */
 const MODES = ["copy", "ro", "rw"] as const satisfies readonly Workspace["mode"][];
@@ -66,10 +67,6 @@ export function assertWorkspaceGranted(workspace: Workspace, principal: Principa
 function workspaceRefusal({ path, mode }: Workspace, { grants }: Principal): string {
   if (grants?.readOnly && mode === "rw") return `This token may only read (its scope read-only), so it has ${path} never as rw`;
   return `This token has no scope workspace:${path}:${mode}, nor workspaces`;
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return folder === "/" || path === folder || path.startsWith(`${folder}/`);
 }
 
 /** A policy that nobody named, for a caller who was granted less of it the grant. */

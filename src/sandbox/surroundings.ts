@@ -3,6 +3,7 @@ import { BelljarError } from "../errors.ts";
 import { INSIDE } from "../protocol/inside.ts";
 import type { Inside, Workspace } from "../runtime/runtime.ts";
 import type { Guest, Sandbox, SandboxInfo } from "./sandbox.ts";
+import { isBelow } from "../files/is-below.ts";
 
 type Network = SandboxInfo["network"];
 
@@ -85,18 +86,15 @@ export async function findHostHint(sandbox: Pick<Sandbox, "info">, args: unknown
   if (path === undefined) return undefined;
   const { workspace, project, inside } = await sandbox.info();
   const { home, workspace: place, cwd } = inside;
-  if ([home, place, cwd, INSIDE.workspace].some((folder) => isBelow(path, folder))) return undefined;
-  if (workspace && isBelow(path, workspace.path)) {
+  // A path of the root itself names no folder of a project.
+  const isIn = (folder: string): boolean => folder !== "/" && isBelow(path, folder);
+  if ([home, place, cwd, INSIDE.workspace].some(isIn)) return undefined;
+  if (workspace && isIn(workspace.path)) {
     return `${workspace.path} of the host is ${place} here: use ${place}${path.slice(workspace.path.length)}`;
   }
-  if (!HOST_PLACES.test(path) && !(project !== undefined && isBelow(path, project))) return undefined;
+  if (!HOST_PLACES.test(path) && !(project !== undefined && isIn(project))) return undefined;
   const shown = workspace && `only ${workspace.path}${place === workspace.path ? "" : `, as ${place}`}`;
   return `It looks like a path of the host, of which this sandbox has ${shown ?? "no folder: a person shows it one with `--workspace DIR`"}`;
-}
-
-/** A path of the root itself names no folder of a project. */
-function isBelow(path: string, folder: string): boolean {
-  return folder !== "/" && (path === folder || path.startsWith(`${folder}/`));
 }
 
 function pathsIn(args: unknown): readonly string[] {

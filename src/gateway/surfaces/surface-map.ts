@@ -3,6 +3,7 @@ import { TLSSocket } from "node:tls";
 import { hostNameOf } from "../../network/ports/port-target.ts";
 import { isPreflight } from "./cors.ts";
 import type { Certificates, Reach } from "./surface.ts";
+import { isBelow } from "../../files/is-below.ts";
 
 /** One row of the table of roots: requests of this kind are the surface's. */
 export interface Root {
@@ -98,10 +99,6 @@ function assertOwnPaths({ name, reach, paths = [] }: Claimant, byPath: (path: st
 /** Whether the pattern, a name or `*.` and its end, stands for the name. */
 export function isHost(name: string, pattern: string): boolean {
   return pattern.startsWith("*.") ? name.endsWith(pattern.slice(1)) : name === pattern;
-}
-
-function isBelow(path: string, prefix: string): boolean {
-  return prefix === "/" || path === prefix || path.startsWith(`${prefix}/`);
 }
 
 /** The path as it was sent, of a request that names a whole URL too; what is spelled otherwise is nobody's. */

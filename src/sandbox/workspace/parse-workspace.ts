@@ -4,6 +4,7 @@ import { BelljarError } from "../../errors.ts";
 import type { Workspace } from "../../runtime/runtime.ts";
 import { errnoOf } from "../../files/file-error.ts";
 import type { NamedWorkspace } from "../wire/create-schema.ts";
+import { isBelow } from "../../files/is-below.ts";
 
 const MODES = ["copy", "ro", "rw"] as const satisfies readonly Workspace["mode"][];
 const MAX_PATH_BYTES = 4095;
@@ -93,15 +94,11 @@ async function realHome(home: string): Promise<string> {
 function assertAllowed(path: string, home: string): void {
   if (WIDE_FOLDERS.includes(path))
     throw new BelljarError("WORKSPACE_INVALID", `${path} is too wide for a workspace: name a project's folder in it`);
-  if (SYSTEM_FOLDERS.some((folder) => isWithin(path, folder)) && !isWithin(path, MOUNTED_DISKS))
+  if (SYSTEM_FOLDERS.some((folder) => isBelow(path, folder)) && !isBelow(path, MOUNTED_DISKS))
     throw new BelljarError("WORKSPACE_INVALID", `${path} belongs to the host's system and cannot be a workspace`);
-  if (isWithin(path, home) || isWithin(home, path))
+  if (isBelow(path, home) || isBelow(home, path))
     throw new BelljarError(
       "WORKSPACE_INVALID",
       `The workspace ${path} and the home of Belljar, ${home}, must not hold each other: sandboxes would see one another's files`,
     );
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
 }

@@ -3,6 +3,7 @@ import type { Inside } from "../../runtime/runtime.ts";
 import { LOCAL } from "../sandbox.ts";
 import type { Principal } from "../sandbox.ts";
 import type { NamedWorkspace } from "../wire/create-schema.ts";
+import { isBelow } from "../../files/is-below.ts";
 
 /** What sandboxes have there is their own, or the template's. */
 const TAKEN = [
@@ -58,7 +59,7 @@ export function spellingInside(principal: Principal, workspace: NamedWorkspace):
   const place = placeOfWorkspace(principal, workspace);
   const { path, spelling } = workspace;
   if (spelling === undefined || !isLocalUser(principal) || !isFree(spelling)) return place;
-  return isWithin(spelling, path) || isWithin(path, spelling) ? place : spelling;
+  return isBelow(spelling, path) || isBelow(path, spelling) ? place : spelling;
 }
 
 /** What a sandbox shows inside, with its workspace. PWD tells programs, as a shell does, by which path they came into their folder. */
@@ -73,9 +74,5 @@ function isLocalUser({ id, grants }: Principal): boolean {
 }
 
 function isFree(path: string): boolean {
-  return !SHARED.includes(path) && !TAKEN.some((taken) => isWithin(path, taken) || isWithin(taken, path));
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
+  return !SHARED.includes(path) && !TAKEN.some((taken) => isBelow(path, taken) || isBelow(taken, path));
 }
