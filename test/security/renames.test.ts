@@ -133,14 +133,17 @@ verifies("renames-bounded", async () => {
   });
 });
 
-/** Six folders of 200 files each. */
+/** Six folders of 200 files each, and a few more. */
 const MANY = `python3 -c '
 import os
 for n in range(1, 7):
   os.makedirs("tree-%d/sub" % n)
   for i in range(100):
     open("tree-%d/f%d" % (n, i), "wb").write(os.urandom(40000))
-    open("tree-%d/sub/g%d" % (n, i), "wb").write(os.urandom(4000))'`;
+    open("tree-%d/sub/g%d" % (n, i), "wb").write(os.urandom(4000))
+  for i in (1, 2, 3):
+    os.makedirs("tree-%d/low%d" % (n, i))
+    open("tree-%d/low%d/h" % (n, i), "w").write("low")'`;
 
 const CAUGHT = {
   // The disk becomes full in the middle: all goes back.
