@@ -3,6 +3,7 @@ import { mkdir, open, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CLI } from "../support/served-home.ts";
+import { runInTerminal } from "../support/person-terminal.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
 
 describe("belljar", () => {
@@ -73,6 +74,15 @@ it("fails when its output cannot be written, and says why without a stack", asyn
   }
 });
 
+it("says at a terminal that hosts start belljar mcp, and nothing to a host", async () => {
+  await using cli = await openCliHome();
+  await using terminal = runInTerminal(cli, ["mcp"]);
+  await terminal.shows(/A host starts this command by itself: `belljar connect HOST`/);
+  terminal.type("\u0004");
+  expect(await terminal.end()).toMatchObject({ code: 0 });
+  expect(await cli.run(["mcp"], { input: "" })).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
 describe("Ctrl+C", () => {
   it.each([
     [["serve", "--port", "0"], "err", /http:/],
@@ -131,6 +141,8 @@ describe("belljar doctor", () => {
     await using cli = await openCliHome();
     const report = await cli.run(["doctor"]);
     expect(report).toMatchObject({ code: 0, stdout: expect.stringContaining("Runtime namespace: sandboxes can be made here") });
+    const remedies = report.stdout.match(/-> (?!As for ).*/g) ?? [];
+    expect(new Set(remedies).size, "each remedy is told once").toBe(remedies.length);
     const isolation = JSON.parse((await cli.run(["doctor", "--json"])).stdout) as unknown;
     expect(isolation).toMatchObject({
       runtime: "namespace",

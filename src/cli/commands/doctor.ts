@@ -75,9 +75,13 @@ function printReports({ others = [], ...standard }: HostIsolation, report: Repor
 function printReport(isolation: Isolation, { print, check }: Report): void {
   print(`Runtime ${isolation.runtime}: ${isolation.available ? "sandboxes can be made here" : "NO sandbox can be made here"}\n`);
   const width = Math.max(...isolation.checks.map(({ id }) => id.length));
+  const told = new Map<string, string>();
   for (const { id, state, detail, remedy } of isolation.checks) {
     check(state, `${id.padEnd(width)}  ${detail}`);
-    for (const line of remedy?.split("\n") ?? []) print(`${" ".repeat(width + 13)}-> ${line}`);
+    if (remedy === undefined) continue;
+    const first = told.get(remedy);
+    for (const line of first === undefined ? remedy.split("\n") : [`As for ${first}`]) print(`${" ".repeat(width + 13)}-> ${line}`);
+    told.set(remedy, first ?? id);
   }
   if (!isolation.available) return;
   print("");

@@ -26,10 +26,15 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   if (server) refuseForServer(call, ["toolsets", "read-only"]);
   const project = readProject(call, server ? undefined : await workspaceOption(config));
   const opening = { context, config, project, wishes: await namedWishes(call) };
+  if (context.stdin.isTTY) printLine(context.stderr, FOR_HOSTS);
   return server ? bridge(server, opening) : serve(opening);
 }
 
 type NamedProject = Required<Project>;
+
+/** For a person who tries the command: it would wait without a word. */
+const FOR_HOSTS =
+  "belljar: MCP messages are read from stdin, which is this terminal. A host starts this command by itself: `belljar connect HOST` tells it to. Stop with Ctrl+C";
 
 /** The project is the workspace, else the folder in which the host starts Belljar. */
 function readProject(call: CommandCall, workspace: Workspace | undefined): NamedProject {
