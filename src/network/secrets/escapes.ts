@@ -33,7 +33,6 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
-const UNIT_MAX = 0x10_ff_ff;
 /** Encoders write leading zeros, but a bounded number. */
 const DIGITS_MAX = 12;
 const [TAB, LF, CR] = [9, 10, 13];
@@ -77,12 +76,12 @@ const DUE_BASES: Partial<Record<Kind, number>> = { hex: 16, octal: 8 };
 
 type Step = (unit: number, count: number, value: number) => EscapeStep | undefined;
 
-function more(kind: Kind, count = 0, value = 0): EscapeStep | undefined {
-  return value > UNIT_MAX ? undefined : { state: toState(kind, count, value), unit: NOTHING, isUnread: false };
+function more(kind: Kind, count = 0, value = 0): EscapeStep {
+  return { state: toState(kind, count, value), unit: NOTHING, isUnread: false };
 }
 
-function whole(unit: number): EscapeStep | undefined {
-  return unit > UNIT_MAX ? undefined : { state: OUTSIDE, unit, isUnread: false };
+function whole(unit: number): EscapeStep {
+  return { state: OUTSIDE, unit, isUnread: false };
 }
 
 function ended(unit: number): EscapeStep {
