@@ -1,7 +1,8 @@
 /**
- * `npm run mutate [-- --sample 500] [--seed N] [--minutes 60] [--only FOLDER] [--json FILE] [--again FILE]`: makes small changes in the
- * sources, one at a time, and looks whether the tests that run the changed place notice. With `--again` the survivors of an earlier `--json`
- * are judged by the tests that have come or changed since. docs/mutation.md has the score and says how to read it.
+ * `npm run mutate [-- --sample 500] [--seed N] [--minutes 60] [--only FOLDER] [--unit] [--json FILE] [--again FILE]`: makes small changes in
+ * the sources, one at a time, and looks whether the tests that run the changed place notice. With `--unit` only the unit suite and the
+ * contract on the fake runtime are run. With `--again` the survivors of an earlier `--json` are judged by the tests that have come or
+ * changed since. docs/mutation.md has the score and says how to read it.
  */
 import { writeFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,6 +18,7 @@ import { compareNearness, createImports, roomPath, sourcesBelow } from "./mutati
 /** What a change of which must not pass unseen. */
 const ROOMS = ["src/sandbox", "src/catalog", "src/audit", "src/secrets", "src/network", "src/gateway/auth", "src/runtime/namespace"];
 const TESTS = ["src", "test/integration", "test/security", "test/contract", "test/pins"];
+const UNIT_TESTS = ["src", "test/contract"];
 /** Tests that start a whole Belljar or make real sandboxes are slow: they are run for the sources of their own room alone. */
 const SLOW = ["src/runtime/namespace/namespace-runtime.ts", "test/support/belljar-cli.ts"];
 const CONTRACTS = "test/contract/";
@@ -31,6 +33,7 @@ const OPTIONS = {
   only: { type: "string", multiple: true, default: ROOMS },
   json: { type: "string" },
   again: { type: "string" },
+  unit: { type: "boolean", default: false },
 };
 /** Of a hundred mutants, that many must be noticed. */
 const LEAST = 85;
@@ -83,10 +86,13 @@ function summarise(folders, outcomes) {
 }
 
 /** The tests of each mutant, learnt once for all of them. */
-async function createTestChoice({ sample, known }, texts) {
+async function createTestChoice({ sample, known, isUnit }, texts) {
   const imports = createImports(ROOT);
-  const files = TESTS.flatMap((folder) => sourcesBelow(ROOT, folder).filter(isTest));
-  const isSlow = (file) => file.startsWith(CONTRACTS) || SLOW.some((path) => imports.reachedBy(file).has(path));
+  const isReal = (file) => SLOW.some((path) => imports.reachedBy(file).has(path));
+  const isSlow = (file) => file.startsWith(CONTRACTS) || isReal(file);
+  const files = (isUnit ? UNIT_TESTS : TESTS)
+    .flatMap((folder) => sourcesBelow(ROOT, folder))
+    .filter((file) => isTest(file) && !(isUnit && isReal(file)));
   const related = ({ path }) => {
     const room = ROOMS.find((each) => path.startsWith(`${each}/`)) ?? "";
     return files
@@ -158,7 +164,7 @@ await main(async () => {
   const plan = planOf(values, all);
   const { seed, sample } = plan;
   say(`${sample.length} of ${all.mutants.length} mutants, seed ${seed}, at most ${minutes} minutes`);
-  const { testsOf, learnt } = await createTestChoice(plan, all.texts);
+  const { testsOf, learnt } = await createTestChoice({ ...plan, isUnit: values.unit }, all.texts);
   const from = performance.now();
   const judged = await judgeAll(sample, { texts: all.texts, testsOf, until: from + minutes * 60_000 });
   const outcomes = mergeOutcomes(plan.earlier, judged);
