@@ -27,6 +27,17 @@ describe("renderPatch", () => {
     ]);
   });
 
+  it("takes a line of any length", () => {
+    for (const [sign, end] of [
+      ["-", /x +\|$/],
+      [" ", / \| +x$/],
+    ] as const) {
+      const rows = renderPatch(`@@ -1 +1 @@\n${sign}${"\t".repeat(1_500_000)}x\n`, { colours: PLAIN, columns: 160 }).split("\n");
+      expect(rows.length).toBeGreaterThan(150_000);
+      expect(rows.at(-2)).toMatch(end);
+    }
+  }, 60_000);
+
   it("lets nothing steer the terminal", () => {
     for (const columns of [0, 200])
       expect(renderPatch("@@ -1 +1 @@\n-a\r\u001B[2J\n+\u202Eb\n", { colours: PLAIN, columns })).toMatch(/^[\n -~]*$/);

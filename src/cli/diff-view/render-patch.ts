@@ -45,10 +45,14 @@ function sideBySide(lines: readonly string[], colours: Colours, columns: number)
   const kinds = kindsOf(lines);
   const width = Math.floor((columns - BETWEEN.length) / 2);
   const shown: string[] = [];
+  // A long line has more rows than a call takes arguments.
+  const add = (rows: readonly string[]): void => {
+    for (const row of rows) shown.push(row);
+  };
   let [old, now]: [string[], string[]] = [[], []];
   const flush = (): void => {
     for (let index = 0; index < Math.max(old.length, now.length); index += 1)
-      shown.push(...besides(old[index] ?? "", now[index] ?? "", { width, left: colours.red, right: colours.green }));
+      add(besides(old[index] ?? "", now[index] ?? "", { width, left: colours.red, right: colours.green }));
     [old, now] = [[], []];
   };
   for (const [index, line] of lines.entries()) {
@@ -57,7 +61,7 @@ function sideBySide(lines: readonly string[], colours: Colours, columns: number)
     else if (kind === "new") now.push(line);
     else {
       flush();
-      if (kind === "same") shown.push(...besides(line, line, { width, left: asIs, right: asIs }));
+      if (kind === "same") add(besides(line, line, { width, left: asIs, right: asIs }));
       else shown.push(kind === "hunk" ? colours.cyan(line) : colours.bold(line));
     }
   }
