@@ -5,7 +5,7 @@ import type { SecretGuard } from "../../network/secrets/secret-guard.ts";
 import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
-import { PROXY_ENVIRONMENT } from "./network-environment.ts";
+import { proxyEnvironment } from "./network-environment.ts";
 import type { KeptState } from "./network-files.ts";
 import type { NetworkState } from "./network-state.ts";
 
@@ -77,7 +77,7 @@ export class ServedNetwork implements AsyncDisposable {
     // A failure is reported once, and must not keep a person from ending the program that causes it.
     await this.#service?.ready.catch(() => undefined);
     if (policy === "none" && !this.#service) return {};
-    return { ...PROXY_ENVIRONMENT, ...(authority && (await loadTrust())) };
+    return { ...proxyEnvironment(this.#options.record.id), ...(authority && (await loadTrust())) };
   }
 
   /** From now on a closed network says so: programs that try it are told at once, and their refusals are recorded. Never rejects. */
