@@ -4,6 +4,7 @@ import { INSIDE } from "../protocol/inside.ts";
 import type { Inside, Workspace } from "../runtime/runtime.ts";
 import type { Guest, Sandbox, SandboxInfo } from "./sandbox.ts";
 import { isBelow } from "../files/is-below.ts";
+import { printable } from "../files/printable.ts";
 
 type Network = SandboxInfo["network"];
 
@@ -29,7 +30,9 @@ export function tellSurroundings(workspace: ShownWorkspace | undefined, network:
 
 function tellWorkspace(workspace: ShownWorkspace | undefined): string {
   if (!workspace) return "Files: this sandbox has its own files. No folder of the person is here.";
-  const { path, mode, place } = workspace;
+  const { mode } = workspace;
+  // Whoever named the folder may not be the person: a line break in it would begin a line of Belljar's.
+  const [path, place] = [printable(workspace.path), printable(workspace.place)];
   const folder = path === place ? "the person's folder of the same path" : `${path} of the host`;
   switch (mode) {
     case "copy":
@@ -90,11 +93,13 @@ export async function findHostHint(sandbox: Pick<Sandbox, "info">, args: unknown
   const isIn = (folder: string): boolean => folder !== "/" && isBelow(path, folder);
   if ([home, place, cwd, INSIDE.workspace].some(isIn)) return undefined;
   if (workspace && isIn(workspace.path)) {
-    return `${workspace.path} of the host is ${place} here: use ${place}${path.slice(workspace.path.length)}`;
+    return printable(`${workspace.path} of the host is ${place} here: use ${place}${path.slice(workspace.path.length)}`);
   }
   if (!HOST_PLACES.test(path) && !(project !== undefined && isIn(project))) return undefined;
   const shown = workspace && `only ${workspace.path}${place === workspace.path ? "" : `, as ${place}`}`;
-  return `It looks like a path of the host, of which this sandbox has ${shown ?? "no folder: a person shows it one with `--workspace DIR`"}`;
+  return printable(
+    `It looks like a path of the host, of which this sandbox has ${shown ?? "no folder: a person shows it one with `--workspace DIR`"}`,
+  );
 }
 
 function pathsIn(args: unknown): readonly string[] {
