@@ -2,7 +2,7 @@ import { Duplex, type DuplexOptions } from "node:stream";
 import type { BelljarError } from "../../errors.ts";
 import { ReceiveWindow, SendWindow } from "../../protocol/credit.ts";
 import { malformed } from "../../protocol/fields.ts";
-import { GUEST_CREDIT_BYTES, HOST_CREDIT_BYTES, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
+import { GUEST_CREDIT_BYTES, HOST_CREDIT_BYTES } from "../../protocol/wire.ts";
 import { ByteQueue } from "./byte-queue.ts";
 import { ignore, type Operation, type Written } from "./operation.ts";
 
@@ -163,7 +163,7 @@ export class Channel {
     while (this.#pending) {
       const { bytes, done } = this.#pending;
       if (this.#isDeaf) return this.#settleWrite(done);
-      const size = this.#sent.take(Math.min(bytes.length, PAYLOAD_MAX_BYTES));
+      const size = this.#sent.take(bytes.length);
       if (size === 0 && bytes.length > 0) return;
       this.#pending = size < bytes.length ? { bytes: bytes.subarray(size), done } : undefined;
       this.#operation.data(this.#id, bytes.subarray(0, size), this.#pending ? undefined : done);

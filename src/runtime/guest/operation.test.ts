@@ -1,11 +1,12 @@
+import { randomBytes } from "node:crypto";
 import { getEventListeners } from "node:events";
 import { Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { expect, it } from "vitest";
 import { encodeFields } from "../../protocol/fields.ts";
-import { encodeFrame } from "../../protocol/frames.ts";
+import { encodeFrame, FrameDecoder } from "../../protocol/frames.ts";
 import { HeadDecoder } from "../../protocol/head.ts";
-import { FRAME, GUEST_ERROR } from "../../protocol/wire.ts";
+import { FRAME, GUEST_ERROR, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
 import type { SandboxEnd } from "../runtime.ts";
 import { createGuest } from "./create-guest.ts";
 import { guestError } from "./guest-errors.ts";
@@ -86,6 +87,34 @@ it("fails a stream that is being written with the sandbox's end, even if the tra
   const socket = await guest.dial(80, AbortSignal.timeout(5_000));
   const writing = pipeline(Readable.from([Buffer.alloc(1_000), Buffer.alloc(1_000)]), socket);
   await expect(writing).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
+});
+
+it("sends a large chunk of a channel in one write of whole frames", async () => {
+  const started = encodeFrame(FRAME.STARTED, 0, encodeFields([]));
+  const writes: Buffer[] = [];
+  const guest = createGuest(async () => {
+    const stream: Duplex = new Duplex({
+      read() {},
+      writev(chunks, done) {
+        writes.push(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)));
+        if (writes.length === 1) stream.push(started);
+        done();
+      },
+    });
+    return stream;
+  });
+  const socket = await guest.dial(80, AbortSignal.timeout(5_000));
+  const sent = randomBytes(2 * PAYLOAD_MAX_BYTES + 5_000);
+  await new Promise((resolve) => socket.write(sent, resolve));
+  const frames: { readonly type: number; readonly payload: Buffer }[] = [];
+  new FrameDecoder((type, _channel, payload) => frames.push({ type, payload })).push(writes[1] ?? Buffer.alloc(0));
+  expect(writes.length).toBe(2);
+  expect(frames.map(({ type, payload }) => [type, payload.length])).toEqual([
+    [FRAME.DATA, PAYLOAD_MAX_BYTES],
+    [FRAME.DATA, PAYLOAD_MAX_BYTES],
+    [FRAME.DATA, 5_000],
+  ]);
+  expect(Buffer.concat(frames.map(({ payload }) => payload)).equals(sent)).toBe(true);
 });
 
 it("refuses a signal and a number of channels that the guest would refuse", async () => {

@@ -3,7 +3,7 @@ import type { BelljarError } from "../../errors.ts";
 import { malformed, type Field } from "../../protocol/fields.ts";
 import { encodeFrame, encodeFrameHeader, encodeNumberFrame, FrameDecoder } from "../../protocol/frames.ts";
 import { encodeHead } from "../../protocol/head.ts";
-import { FRAME } from "../../protocol/wire.ts";
+import { FRAME, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
 import { asBelljarError, cancelled, guestError, sandboxEnded, unresponsive } from "./guest-errors.ts";
 import type { SandboxLink } from "./sandbox-link.ts";
 import { Patience } from "./patience.ts";
@@ -95,12 +95,15 @@ export class Operation {
     done(this.#isOpen ? error : undefined);
   }
 
-  /** Sends at most `PAYLOAD_MAX_BYTES`. Calls `done` when the transport has taken the payload, or at once if the operation is over. */
+  /** Sends the payload as frames, in one write. Calls `done` when the transport has taken it, or at once if the operation is over. */
   data(channel: number, payload: Uint8Array, done?: Written): void {
     if (payload.length <= COPY_MAX_BYTES) return this.write(encodeFrame(FRAME.DATA, channel, payload), done);
     this.#stream.cork();
-    this.write(encodeFrameHeader(FRAME.DATA, channel, payload.length));
-    this.write(payload, done);
+    for (let at = 0; at < payload.length; at += PAYLOAD_MAX_BYTES) {
+      const part = payload.subarray(at, at + PAYLOAD_MAX_BYTES);
+      this.write(encodeFrameHeader(FRAME.DATA, channel, part.length));
+      this.write(part, at + part.length === payload.length ? done : undefined);
+    }
     this.#stream.uncork();
   }
 
