@@ -112,6 +112,8 @@ verifies(
     expect(changes.map(({ path }) => path)).toEqual([".github", ".github/workflows", ".husky", ".vscode", "a"]);
     expect(held.map(({ change }) => change.path)).toEqual([
       ".envrc",
+      ".git/config",
+      ".git/hooks/post-checkout",
       ".github/workflows/x.yml",
       ".husky/pre-commit",
       ".idea",

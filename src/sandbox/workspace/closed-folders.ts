@@ -1,7 +1,7 @@
 import type { FileInfo } from "../../runtime/guest/guest.ts";
 import { fromKey, toKey } from "./entry.ts";
 import { fromAbove } from "./folders-above.ts";
-import { endsAtGit } from "./git-name.ts";
+import { endsAtGit, GIT_STORES, holdsObeyed, TOP_GIT } from "./git-name.ts";
 import { hostGit } from "./host-git.ts";
 import type { Selection } from "./select-paths.ts";
 
@@ -12,7 +12,7 @@ const USUAL = ["node_modules", "__pycache__", ".venv", "venv", "target", "dist",
 
 /**
  * Folders that take no part in a comparison, with all that lies in them: repositories, and what git of the host ignores. Nobody walks them,
- * but for those that the caller named.
+ * but for those that the caller named. Of the repository at the top, only what holds its configuration and its hooks is open.
  */
 export class ClosedFolders {
   /** Names that such folders have, for who walks the other side. One with such a name may be open. */
@@ -34,7 +34,15 @@ export class ClosedFolders {
   }
 
   isClosed(key: string): boolean {
-    return this.#ignored.has(key) || (endsAtGit(key) && !this.#selection.leadsInto(key));
+    if (this.#ignored.has(key)) return true;
+    const isGit = (endsAtGit(key) || key.startsWith(`${TOP_GIT}/`)) && !holdsObeyed(key);
+    return isGit && !this.#selection.leadsInto(key);
+  }
+
+  /** Names of folders that are not entered below this one. */
+  namesBelow(key: string): readonly string[] {
+    if (this.#selection.isNamed(key)) return [];
+    return key === TOP_GIT ? GIT_STORES.filter((name) => !this.#selection.leadsInto(`${TOP_GIT}/${name}`)) : this.names;
   }
 
   /** What does not lie in an ignored folder. */

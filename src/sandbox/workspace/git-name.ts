@@ -5,6 +5,25 @@ const GIT_NAME = /(?:^|\/)(?:\.git|git~1)[. ]*(?=\/|$)/i;
 /** What holds commits, branches and what is staged. */
 const OWN = /^\/(?:config(?:\.worktree)?|hooks|info|description)(?:\/|$)/;
 
+/** The folder of the repository at the top of a workspace. */
+export const TOP_GIT = ".git";
+/** Its folders in which nothing is that git runs or obeys by itself. */
+export const GIT_STORES: readonly string[] = [
+  ..."annex branches info lfs logs modules objects refs rr-cache worktrees".split(" "),
+  ..."rebase-apply rebase-merge sequencer svn".split(" "),
+];
+const OBEYED = /^\.git\/(?:config|config\.worktree|hooks\/[^/]+)$/;
+
+/** Whether git obeys or runs this file of that repository by itself. A change of such a file is shown also to who names nothing. */
+export function isObeyedByGit(key: string): boolean {
+  return OBEYED.test(key);
+}
+
+/** Whether a folder is that of this repository, or holds its hooks. */
+export function holdsObeyed(key: string): boolean {
+  return key === TOP_GIT || key === `${TOP_GIT}/hooks`;
+}
+
 /** Whether a path, given as bytes, is a repository's own folder, or lies in one. */
 export function isInGit(key: string): boolean {
   return GIT_NAME.test(decode(key));

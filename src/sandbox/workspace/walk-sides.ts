@@ -4,6 +4,7 @@ import type { Sandbox } from "../sandbox.ts";
 import { ClosedFolders, findIgnoredFolders, listIgnoredFolders, stoppedAt } from "./closed-folders.ts";
 import { insidePath } from "./compare-content.ts";
 import type { HostEntry } from "./entry.ts";
+import { TOP_GIT } from "./git-name.ts";
 import { GuestTree } from "./guest-tree.ts";
 import type { HostFolder } from "./host-folder.ts";
 import type { Selection } from "./select-paths.ts";
@@ -50,15 +51,19 @@ async function openOthers(
   for (let stopped = stoppedAt(tree.entries, closed.names); stopped.length > 0;) {
     const unsure = stopped.filter((key) => !closed.isClosed(key) && host.get(key)?.type !== "directory");
     if (!ignored) closed.close(await findIgnoredFolders(folder.root, unsure, signal));
-    const open = stopped.filter((key) => !closed.isClosed(key));
+    const open = stopped.filter((key) => !closed.isClosed(key) && (key !== TOP_GIT || selection.leadsInto(key) || isObeyed(host, tree)));
     left -= open.length;
     if (left < 0) return listAll(sources);
     const found = new Map<string, FileInfo>();
-    for (const key of open)
-      for (const [below, info] of await enter(sources, { tree, key }, selection.isNamed(key) ? [] : closed.names)) found.set(below, info);
+    for (const key of open) for (const [below, info] of await enter(sources, { tree, key }, closed.namesBelow(key))) found.set(below, info);
     stopped = stoppedAt(found, closed.names);
   }
   return tree;
+}
+
+/** Nobody obeys a repository that the host does not have. What a guest has listed unasked is not listed again. */
+function isObeyed(host: WalkedSides["host"], { entries }: GuestTree): boolean {
+  return host.get(TOP_GIT)?.type === "directory" && ![...entries.keys()].some((key) => key.startsWith(`${TOP_GIT}/`));
 }
 
 async function listAll({ sandbox, signal }: WalkSources): Promise<GuestTree> {

@@ -8,7 +8,7 @@ import { hashGuestFile, hashHostFile, insidePath } from "./compare-content.ts";
 import type { Entry, HostEntry } from "./entry.ts";
 import { fromGuest, fromKey, parentKey, showPath } from "./entry.ts";
 import { countCommits } from "./git-commits.ts";
-import { isGitStore, isInGit } from "./git-name.ts";
+import { isGitStore, isInGit, isObeyedByGit } from "./git-name.ts";
 import { holdBack } from "./hold-back.ts";
 import { HostFolder } from "./host-folder.ts";
 import { findIgnored } from "./ignored.ts";
@@ -17,7 +17,7 @@ import { selectPaths } from "./select-paths.ts";
 import type { Selection } from "./select-paths.ts";
 import { walkSides } from "./walk-sides.ts";
 import type { WalkedSides } from "./walk-sides.ts";
-import type { SkippedEntry, WorkspaceChange, WorkspaceDiff } from "./workspace-change.ts";
+import type { SkippedEntry, WorkspaceChange, WorkspaceConflict, WorkspaceDiff } from "./workspace-change.ts";
 import { orUnreadable } from "./workspace-change.ts";
 import { addPatches } from "./workspace-patches.ts";
 
@@ -94,7 +94,7 @@ async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
 
 async function compareSides(comparison: Comparison, { host, guest, closed }: WalkedSides): Promise<Compared> {
   const { sandbox, folder, home, signal } = comparison;
-  const pairs = pairUp(host, guest).filter(({ key }) => isCompared(comparison, key));
+  const pairs = pairUp(host, guest).filter((pair) => isCompared(comparison, pair));
   const compared = await mapLimit(pairs, PARALLEL, (pair) => orUnreadable(pair.key, () => comparePair(comparison, pair)));
   const changes = compared.flatMap((change) => (change && "kind" in change ? [change] : []));
   const { removed, unreadable } = await confirmRemoved(comparison, changes);
@@ -102,8 +102,12 @@ async function compareSides(comparison: Comparison, { host, guest, closed }: Wal
   const ignored = comparison.ignored ? new Set<string>() : await findIgnored(folder.root, real, signal);
   const wanted = real.filter(({ key }) => (!ignored.has(key) && !closed.ignored.has(key)) || comparison.selection.isNamed(key));
   const applied = await openAppliedFolder(home, folder.root).applied(sandbox.id);
-  const { conflicts, settled, ...judged } = await judgeChanges({ ...comparison, base: sandbox, applied, host }, wanted);
-  const { free, held } = await holdBack(comparison, judged.changes);
+  const { settled, ...judged } = await judgeChanges({ ...comparison, base: sandbox, applied, host }, wanted);
+  const { free, held: unasked } = await holdBack(comparison, judged.changes);
+  // What nobody asked for is no conflict: it is left out either way.
+  const isUnasked = ({ change: { key } }: WorkspaceConflict): boolean => isInGit(key) && !comparison.selection.isNamed(key);
+  const held = [...unasked, ...judged.conflicts.filter(isUnasked)];
+  const conflicts = judged.conflicts.filter((conflict) => !isUnasked(conflict));
   const named = [...held, ...conflicts];
   const found = [...free, ...named.map(({ change }) => change)];
   const shown = comparison.isPathsOnly ? found : await addPatches(comparison, found);
@@ -138,9 +142,13 @@ function countMade(
   return countCommits({ sandbox, hostPath: folder.root, signal });
 }
 
-/** A repository's own files make sense together alone: only what is named of them is looked at, never what it stores. */
-function isCompared({ selection }: Comparison, key: string): boolean {
-  return isInGit(key) ? selection.isNamed(key) && !isGitStore(key) : selection.isAsked(key);
+/**
+ * A repository's own files make sense together alone: of them only what is named is looked at, and what git of the host would obey by itself
+ * and the sandbox has. Never what it stores.
+ */
+function isCompared({ selection }: Comparison, { key, guest }: Pair): boolean {
+  if (!isInGit(key)) return selection.isAsked(key);
+  return !isGitStore(key) && (selection.isNamed(key) || (guest !== undefined && isObeyedByGit(key) && selection.isAsked(key)));
 }
 
 function isSkipped(result: WorkspaceChange | SkippedEntry | undefined): result is SkippedEntry {
