@@ -209,7 +209,7 @@ verifies("refusals-told-bounded", async () => {
   expect(lines.length).toBeLessThanOrEqual(8);
   expect(lines.join("\n").length).toBeLessThan(4_000);
   expect(lines.join("")).toMatch(/^[ -~]*$/);
-  expect(lines[1]).toBe("- \\u{1b}[2j\\u{a}network: open to all: no-rule");
+  expect(lines[1]).toBe('- "\\u{1b}[2j\\u{a}network: open to all": no-rule');
 });
 
 verifies("policy-changes-at-once", async () => {
