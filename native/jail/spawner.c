@@ -4,8 +4,8 @@
  * a keeper cannot be started or has ended.
  *
  * One keeper is started ahead, and makes what is the same for all sandboxes: the spare. It starts a while after a request, and so after
- * most of what that request's keeper does. A spare that finds out that it cannot be used gives up, and its specification goes to a keeper
- * that is none.
+ * most of what that request's keeper does. A spare that ends before it has made anything for its specification hands it to a keeper that
+ * is no spare: each specification is kept until its spare has made the sandbox.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,22 +23,12 @@
 #include "io.h"
 #include "jail.h"
 #include "pattern.h"
+#include "started.h"
 
 #define SPEC_MAX (HEAD_BYTES + FIELDS_MAX_BYTES)
 #define FIELD_HEADER_BYTES 5u
 /* A create takes about so long, and should not share the processors with the start of the next keeper. */
 #define SPARE_AFTER_MS 5
-
-/* A sandbox's next run may start while the keeper of the one before still exits. */
-struct run_name {
-  char id[ID_LENGTH + 1];
-  uint32_t run;
-};
-
-struct keeper_process {
-  pid_t pid;
-  struct run_name name;
-};
 
 /* A keeper that waits for its specification. */
 struct spare {
@@ -47,24 +37,15 @@ struct spare {
   struct pattern pattern;
 };
 
-/* The last specification that came: it may have gone to a spare that gives up. */
-struct request {
-  struct run_name name;
-  uint8_t *bytes;
-  size_t length;
-  struct pattern pattern;
-  pid_t keeper; /* 0: none has taken it */
-};
-
 struct spawner {
   posix_spawnattr_t attributes;
   struct program program;
   int leash; /* the keepers' end of a pipe; the other end closes when this process ends */
   int ended; /* a signalfd: some keeper has ended */
-  struct keeper_process *keepers;
-  size_t count, room;
+  struct started started;
   struct spare spare;
-  struct request last;
+  struct request last;    /* in a buffer for the longest one */
+  struct pattern pattern; /* of the last request */
   int64_t spare_at_ms; /* 0: no spare is wanted */
 };
 
@@ -104,16 +85,6 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static bool make_room(struct spawner *spawner) {
-  if (spawner->count < spawner->room) return true;
-  size_t room = spawner->room == 0 ? 16 : spawner->room * 2;
-  struct keeper_process *grown = realloc(spawner->keepers, room * sizeof *grown);
-  if (grown == NULL) return false;
-  spawner->keepers = grown;
-  spawner->room = room;
-  return true;
-}
-
 /* Returns an errno. */
 static int spawn_keeper(struct spawner *spawner, int spec, bool is_ahead, pid_t *pid) {
   posix_spawn_file_actions_t actions;
@@ -143,56 +114,72 @@ static void give_pattern(const struct spare *spare) {
 }
 
 /* Makes ahead what the last request's pattern says, if `is_ahead`. Returns an errno. */
-static int make_spare(struct spawner *spawner, bool is_ahead) {
+static int make_keeper(struct spawner *spawner, bool is_ahead, struct spare *made) {
   int ends[2];
-  struct spare *spare = &spawner->spare;
   if (pipe2(ends, O_CLOEXEC) < 0) return errno;
-  spare->pattern = spawner->last.pattern;
-  is_ahead = is_ahead && spare->pattern.length > 0;
-  int error = spawn_keeper(spawner, ends[0], is_ahead, &spare->pid);
+  made->pattern = spawner->pattern;
+  is_ahead = is_ahead && made->pattern.length > 0;
+  int error = spawn_keeper(spawner, ends[0], is_ahead, &made->pid);
   close(ends[0]);
-  spare->spec = ends[1];
-  if (error == 0 && is_ahead) give_pattern(spare);
+  made->spec = ends[1];
+  if (error == 0 && is_ahead) give_pattern(made);
   if (error == 0) return 0;
   close(ends[1]);
-  spare->pid = 0;
+  made->pid = 0;
   return error;
+}
+
+static void report_error(const struct run_name *name, int error) {
+  char reason[128];
+  snprintf(reason, sizeof reason, "start a keeper: %s", strerror(error));
+  report(name, reason);
+}
+
+/* The keeper must read at the same time: for a user with many pipes the kernel makes a new pipe very small. */
+static bool give_request(int spec, const struct request *request) { return write_whole(spec, request->bytes, request->length); }
+
+static void start_ordinary(struct spawner *spawner, const struct request *request) {
+  struct spare keeper;
+  int error = make_room_for_keeper(&spawner->started) ? make_keeper(spawner, false, &keeper) : ENOMEM;
+  if (error != 0) {
+    report_error(&request->name, error);
+    return;
+  }
+  add_keeper(&spawner->started, keeper.pid, &request->name);
+  give_request(keeper.spec, request);
+  close(keeper.spec);
+}
+
+/* False: the spare has ended, or there is none. */
+static bool use_spare(struct spawner *spawner) {
+  struct spare spare = spawner->spare;
+  if (spare.pid == 0 || !make_room_for_keeper(&spawner->started)) return false;
+  spawner->spare.pid = 0;
+  struct request kept = copy_request(&spawner->last);
+  if (kept.bytes == NULL || !give_request(spare.spec, &kept)) {
+    close(spare.spec);
+    free(kept.bytes);
+    return false;
+  }
+  keep_request(add_keeper(&spawner->started, spare.pid, &kept.name), &kept, spare.spec);
+  return true;
 }
 
 /* For the last request. */
 static void start_keeper(struct spawner *spawner) {
-  struct request *last = &spawner->last;
-  if (spawner->spare.pid > 0 && !is_same_pattern(&spawner->spare.pattern, &last->pattern)) drop_spare(spawner);
-  int error = !make_room(spawner) ? ENOMEM : spawner->spare.pid > 0 ? 0 : make_spare(spawner, false);
+  if (spawner->spare.pid > 0 && !is_same_pattern(&spawner->spare.pattern, &spawner->pattern)) drop_spare(spawner);
+  if (!use_spare(spawner)) start_ordinary(spawner, &spawner->last);
   spawner->spare_at_ms = now_ms() + SPARE_AFTER_MS;
-  last->keeper = 0;
-  if (error != 0) {
-    char reason[128];
-    snprintf(reason, sizeof reason, "start a keeper: %s", strerror(error));
-    report(&last->name, reason);
-    return;
-  }
-  struct spare keeper = spawner->spare;
-  spawner->spare.pid = 0;
-  last->keeper = keeper.pid;
-  spawner->keepers[spawner->count++] = (struct keeper_process){.pid = keeper.pid, .name = last->name};
-  /* The keeper must read at the same time: for a user with many pipes the kernel makes a new pipe very small. */
-  write_whole(keeper.spec, last->bytes, last->length);
-  close(keeper.spec);
 }
 
 /* Reports the end of every keeper, also after its sandbox was made. The host knows whether it still waits for it. */
 static void forget_ended(struct spawner *spawner, pid_t pid, int status) {
-  bool gave_up = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_GAVE_UP;
   if (pid == spawner->spare.pid) drop_spare(spawner);
-  for (size_t i = 0; i < spawner->count; i++) {
-    if (spawner->keepers[i].pid != pid) continue;
-    bool starts_again = gave_up && pid == spawner->last.keeper;
-    if (!starts_again) report(&spawner->keepers[i].name, "its keeper was killed");
-    spawner->keepers[i] = spawner->keepers[--spawner->count];
-    if (starts_again) start_keeper(spawner);
-    return;
-  }
+  struct keeper_process ended;
+  if (!take_keeper(&spawner->started, pid, &ended)) return;
+  if (has_made_nothing(&ended, status)) start_ordinary(spawner, &ended.request);
+  else report(&ended.request.name, "its keeper was killed");
+  forget_request(&ended);
 }
 
 static void tell_ended(struct spawner *spawner) {
@@ -225,7 +212,8 @@ static bool serve_request(struct spawner *spawner) {
   if (!read_whole(STATUS_FD, last->bytes + HEAD_BYTES, head.length)) return false;
   last->length = HEAD_BYTES + head.length;
   last->name = read_name(last->bytes + HEAD_BYTES, head.length);
-  read_pattern(last->bytes + HEAD_BYTES, head.length, &last->pattern);
+  read_pattern(last->bytes + HEAD_BYTES, head.length, &spawner->pattern);
+  forget_requests(&spawner->started);
   start_keeper(spawner);
   return true;
 }
@@ -240,7 +228,7 @@ static int until_spare(const struct spawner *spawner) {
 static void make_wanted_spare(struct spawner *spawner) {
   if (until_spare(spawner) != 0) return;
   spawner->spare_at_ms = 0;
-  if (spawner->spare.pid == 0) make_spare(spawner, true); /* if it fails, the next request tries again */
+  if (spawner->spare.pid == 0) make_keeper(spawner, true, &spawner->spare); /* if it fails, the next request tries again */
 }
 
 /*

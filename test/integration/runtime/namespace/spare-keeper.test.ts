@@ -112,21 +112,45 @@ it.skipIf(isRoot)(
   },
 );
 
+it("a sandbox whose specification went to a keeper that was killed before it read it is made by another one", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("home");
+  const spare = await startSpare(runtime);
+  expect(await exitCodeWithout(spare, { runtime, lost: spare.keeper })).toBe(5);
+});
+
+it("a sandbox whose specification went to a keeper that cannot use it is made, though another one was asked for since", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("home");
+  const spare = await startSpare(runtime);
+  const since = async (): Promise<void> => expect(await exitCodeOfNext(runtime)).toBe(5);
+  expect(await exitCodeWithout(spare, { runtime, lost: spare.first, since })).toBe(5);
+});
+
+interface Loss {
+  readonly runtime: Runtime;
+  readonly lost: number;
+  /** What happens before the keeper goes on. */
+  readonly since?: () => Promise<void>;
+}
+
 /** The keeper stands still while it loses what it needs and is given the specification. */
-async function exitCodeWithout(
-  { spawner, keeper }: Spare,
-  { runtime, lost }: { runtime: Runtime; lost: number },
-): Promise<number | undefined> {
+async function exitCodeWithout({ spawner, keeper }: Spare, { runtime, lost, since }: Loss): Promise<number | undefined> {
   process.kill(keeper, "SIGSTOP");
   await until([keeper], (pid) => stateOf(pid) === "T");
-  process.kill(lost, "SIGKILL");
-  await until([lost], (pid) => isGone(pid) || stateOf(pid) === "Z");
-  const given = descriptors(spawner);
+  if (lost !== keeper) await killWhole(lost);
+  const before = childrenOf(spawner);
   const exitCode = exitCodeOfNext(runtime);
-  // The spawner closes the keeper's pipe behind the specification.
-  await vi.waitUntil(() => given.some((one) => !descriptors(spawner).includes(one)), TIMEOUT);
-  process.kill(keeper, "SIGCONT");
+  // The next keeper is started ahead when this one has its specification.
+  await vi.waitUntil(() => childrenOf(spawner).some((pid) => !before.includes(pid)), TIMEOUT);
+  await since?.();
+  process.kill(keeper, lost === keeper ? "SIGKILL" : "SIGCONT");
   return exitCode;
+}
+
+async function killWhole(pid: number): Promise<void> {
+  process.kill(pid, "SIGKILL");
+  await until([pid], (one) => isGone(one) || stateOf(one) === "Z");
 }
 
 function descriptors(pid: number): readonly string[] {
