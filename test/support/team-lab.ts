@@ -21,6 +21,7 @@ import { createServerMetrics } from "../../src/gateway/metrics/server-metrics.ts
 import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import { createBelljarResources } from "../../src/mcp/resources/belljar-resources.ts";
 import type { ResourceDoor } from "../../src/mcp/server/resource-door.ts";
+import type { Egress } from "../../src/network/egress.ts";
 import { createSecretStore } from "../../src/secrets/create-secret-store.ts";
 import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
@@ -69,6 +70,8 @@ export interface TeamLabOptions {
   readonly oauth?: ProtectedResource;
   /** Default: the fake runtime, which knows one user. */
   readonly runtime?: Runtime;
+  /** Default: none, and policies cannot be changed. */
+  readonly egress?: Egress;
   /** Whether the configuration allows root in sandboxes. Default: true. */
   readonly root?: boolean;
 }
@@ -76,7 +79,12 @@ export interface TeamLabOptions {
 export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
   const home = await mkdtemp(join(tmpdir(), "bj-team-"));
   const config = { sandbox: { timeoutMs: 600_000, root: more.root ?? true }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
-  const sandboxes = createLocalSandboxes({ home, runtimes: byName(more.runtime ?? fakeRuntime()), config });
+  const sandboxes = createLocalSandboxes({
+    home,
+    runtimes: byName(more.runtime ?? fakeRuntime()),
+    config,
+    ...(more.egress && { egress: more.egress }),
+  });
   const audit = createAuditLog({ home });
   const secrets = createSecretStore({ home });
   const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };

@@ -13,7 +13,7 @@ export function metricsRoute(metrics: Pick<ServerMetrics, "read"> | undefined): 
     access: reads("metrics"),
     summary:
       "For Prometheus: tool calls and their durations, HTTP requests, live sandboxes, sessions, connections of sandboxes, the process",
-    answers: { 200: z.string().meta({ contentType: "text/plain" }) },
+    answers: { 200: z.string().meta({ contentTypes: ["text/plain"] }) },
     async handle(asked) {
       if (!metrics) throw new BelljarError("NOT_SUPPORTED", "This server has no metrics");
       const { contentType, text } = await metrics.read();

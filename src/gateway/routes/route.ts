@@ -45,7 +45,10 @@ export interface Route<Params = unknown, Query = unknown, Body = unknown> {
   /** Absent: the route takes none, and may be asked without a content type. */
   readonly body?: z.ZodType<Body>;
   readonly takes?: TakenBody;
-  /** By status. The first one is that of a success; `null`: without a body. */
+  /**
+   * By status. The first one is that of a success; `null`: without a body. The schema's `contentTypes` (`.meta`) are the types with which
+   * the route answers, by default JSON alone. Of a type that is lines, the schema is that of a line.
+   */
   readonly answers: Readonly<Record<number, z.ZodType | null>>;
   /** The answer's body; undefined for none. */
   handle(asked: Asked<Params, Query, Body>): Promise<unknown>;

@@ -17,7 +17,7 @@ export function sandboxEventsRoute(sandboxes: Pick<Sandboxes, "events">, heartbe
     access: reads("toolset:sandbox"),
     summary:
       "The events of the caller's sandboxes, one line of JSON each, until the client or the server closes. The first event is `resync`. List the sandboxes after each `resync`: it stands for the events before it, which a slow client may have missed. An empty line every 15 seconds says that the server is there",
-    answers: { 200: sandboxEventSchema },
+    answers: { 200: sandboxEventSchema.meta({ contentTypes: ["application/x-ndjson"] }) },
     async handle(asked) {
       const events = sandboxes.events(asked.caller, asked.signal)[Symbol.asyncIterator]();
       // A refusal comes with the first event, before the status is sent.

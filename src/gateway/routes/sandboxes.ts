@@ -27,7 +27,7 @@ function makingRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
       summary:
         "Makes a sandbox. With `ephemeral` the answer is one line and stays open: the sandbox is killed when the client closes it. `nestedFilters` is not for callers with a token",
       body: createBody,
-      answers: { 201: sandboxSchema },
+      answers: { 201: sandboxSchema.meta({ contentTypes: ["application/json", "application/x-ndjson"] }) },
       async handle(asked) {
         const options = assertMayShow(asked.caller, asked.body);
         const sandbox = await sandboxes.create(asked.caller, options, asked.signal);

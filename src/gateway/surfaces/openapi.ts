@@ -71,9 +71,8 @@ function responsesOf({ answers, access, params, query, body, takes }: Route): Re
 
 function answerOf(schema: z.ZodType | null): unknown {
   if (schema === null) return { description: "Done", type: "null" };
-  const type = schema.meta()?.["contentType"];
-  if (typeof type === "string") return { description: "OK", content: { [type]: { schema: { type: "string" } } } };
-  return { description: "OK", content: { "application/json": { schema: toJsonSchema(schema) } } };
+  const { contentTypes = ["application/json"], ...described } = toJsonSchema(schema);
+  return { description: "OK", content: Object.fromEntries([contentTypes].flat().map((type) => [String(type), { schema: described }])) };
 }
 
 /** Whoever has one of these is served; without a token a caller on loopback is the local user, who has them all. */
@@ -91,7 +90,7 @@ function operationIdOf(route: Route): string {
 }
 
 /** As it stands on the wire. Throws for a schema that JSON Schema cannot say. */
-function toJsonSchema(schema: z.ZodType): unknown {
+function toJsonSchema(schema: z.ZodType): Readonly<Record<string, unknown>> {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", target: "draft-2020-12" });
   return rest;
 }
