@@ -5,6 +5,8 @@ import { parseCommandLine } from "./parse-command-line.ts";
 import { isConsequence, reportFailure } from "./report-failure.ts";
 import type { Signals } from "./signals.ts";
 import { openSignals } from "./signals.ts";
+import { columnsOf } from "./terminal/columns-of.ts";
+import { wrapText } from "./terminal/wrap-text.ts";
 
 const output = watchOutput(process.stdout);
 
@@ -22,7 +24,7 @@ async function run(argv: readonly string[]): Promise<number> {
   try {
     const request = parseCommandLine(argv);
     if (request.kind === "help") {
-      process.stdout.write(request.text);
+      process.stdout.write(wrapText(request.text, columnsOf(process.stdout)));
       return 0;
     }
     call = request.call;

@@ -16,9 +16,9 @@ export function parseCommandLine(argv: readonly string[]): Request {
   const [first, second] = words;
   if (first === "help") return helpFor(others.filter((text) => !isOption(text)));
   if (first === undefined) {
-    if (asksForHelp(others)) return helpFor([]);
+    if (others.length === 0 || asksForHelp(others)) return helpFor([]);
     if (others.includes("--version")) return parseCommandLine(["version", ...others.filter((text) => text !== "--version")]);
-    throw usage(`No command given${others[0] === undefined ? "" : ` beside "${others[0]}"`}`, "belljar --help");
+    throw usage(`No command given beside "${others[0]}"`, "belljar --help");
   }
   if (second === undefined && asksForHelp(others)) return helpFor(words);
   return parseCommand(findCommand(words), others);

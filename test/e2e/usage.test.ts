@@ -13,7 +13,12 @@ describe("belljar", () => {
     expect(await cli.run(["version"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });
 
-  it.each([[[]], [["fly"]], [["sandbox"]], [["exec"]], [["serve", "--fast"]]])(
+  it("prints its help if it is given nothing", async () => {
+    await using cli = await openCliHome();
+    expect(await cli.run([])).toEqual(await cli.run(["--help"]));
+  });
+
+  it.each([[["fly"]], [["sandbox"]], [["exec"]], [["serve", "--fast"]]])(
     "exits with 2 for %j and prints nothing on stdout",
     async (argv) => {
       await using cli = await openCliHome();
@@ -134,6 +139,16 @@ describe("an old Node", () => {
       stderr: expect.stringMatching(/needs Node 20\.19 or newer, and this is Node 18\.20\.4/),
     });
   });
+});
+
+it.each([[["--help"]], [["token", "create", "--help"]], [["doctor"]]])("breaks no word of %j in a terminal of 40 columns", async (argv) => {
+  await using cli = await openCliHome();
+  await using terminal = runInTerminal(cli, argv, { cols: 40, env: { NO_COLOR: "1" } });
+  const { code, shown } = await terminal.end();
+  expect(code).toBe(0);
+  const lines = shown.split("\n").filter((line) => !line.endsWith("..."));
+  expect(lines.length).toBeGreaterThan(20);
+  expect(lines.filter((line) => line.length > 40 && line.trim().includes(" "))).toEqual([]);
 });
 
 describe("belljar doctor", () => {

@@ -32,7 +32,7 @@ export const TOKEN: readonly CommandSpec[] = [
     usage: "NAME",
     positionals: ONE,
     options: {
-      scope: { type: "string", multiple: true, value: "SCOPE", description: "Limit the token; may be repeated (see below)" },
+      scope: { type: "string", multiple: true, value: "SCOPE", description: "Limit the token; may be repeated (see above)" },
       expires: EXPIRES,
       json: JSON_OPTION,
     },

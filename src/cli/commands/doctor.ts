@@ -10,6 +10,8 @@ import { printable } from "../../files/printable.ts";
 import { coloursFor } from "../colours.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
+import { columnsOf } from "../terminal/columns-of.ts";
+import { wrapText } from "../terminal/wrap-text.ts";
 
 const MARKS = { enforced: "ok     ", partial: "partial", absent: "MISSING" } as const;
 const COLOURS = { enforced: "green", partial: "yellow", absent: "red" } as const;
@@ -52,15 +54,23 @@ function mergeChecks(tried: readonly IsolationCheck[], host: readonly IsolationC
 
 interface Report {
   readonly print: (text: string) => void;
+  /** A line that a person may copy: no line break comes into it. */
+  readonly printWhole: (text: string) => void;
   /** A check's line, with its mark in colour. */
   readonly check: (state: IsolationCheck["state"], text: string) => void;
 }
 
 function reportTo(stdout: CommandContext["stdout"]): Report {
   const colours = coloursFor(stdout);
+  const columns = columnsOf(stdout);
   return {
-    print: (text) => printLine(stdout, text),
-    check: (state, text) => void stdout.write(`  ${colours[COLOURS[state]](MARKS[state])}  ${printable(text)}\n`),
+    print: (text) => printLine(stdout, wrapText(text, columns)),
+    printWhole: (text) => printLine(stdout, text),
+    check(state, text) {
+      const mark = `  ${MARKS[state]}`;
+      const rest = wrapText(`${mark}  ${printable(text)}`, columns).slice(mark.length);
+      stdout.write(`  ${colours[COLOURS[state]](MARKS[state])}${rest}\n`);
+    },
   };
 }
 
@@ -72,7 +82,7 @@ function printReports({ others = [], ...standard }: HostIsolation, report: Repor
   }
 }
 
-function printReport(isolation: Isolation, { print, check }: Report): void {
+function printReport(isolation: Isolation, { print, printWhole, check }: Report): void {
   print(`Runtime ${isolation.runtime}: ${isolation.available ? "sandboxes can be made here" : "NO sandbox can be made here"}\n`);
   const width = Math.max(...isolation.checks.map(({ id }) => id.length));
   const told = new Map<string, string>();
@@ -80,7 +90,8 @@ function printReport(isolation: Isolation, { print, check }: Report): void {
     check(state, `${id.padEnd(width)}  ${detail}`);
     if (remedy === undefined) continue;
     const first = told.get(remedy);
-    for (const line of first === undefined ? remedy.split("\n") : [`As for ${first}`]) print(`${" ".repeat(width + 13)}-> ${line}`);
+    for (const line of first === undefined ? remedy.split("\n") : [`As for ${first}`])
+      (line.startsWith(" ") ? printWhole : print)(`${" ".repeat(width + 13)}-> ${line}`);
     told.set(remedy, first ?? id);
   }
   if (!isolation.available) return;

@@ -1,6 +1,6 @@
-import type { Writable } from "node:stream";
 import { coloursFor } from "../colours.ts";
 import type { CommandContext } from "../command.ts";
+import { columnsOf } from "../terminal/columns-of.ts";
 import type { View } from "./render-patch.ts";
 
 /** How a diff is shown here: in colours on a terminal, side by side in a wide one unless the person wants it unified. */
@@ -10,8 +10,4 @@ export function viewOf({ stdout, env }: CommandContext, isUnified: boolean): Vie
     colours: coloursFor(stdout, env),
     ...(columns !== undefined && { terminalColumns: columns, ...(!isUnified && { columns }) }),
   };
-}
-
-function columnsOf(stdout: Writable & { readonly isTTY?: boolean }): number | undefined {
-  return stdout.isTTY && "columns" in stdout && typeof stdout.columns === "number" && stdout.columns > 0 ? stdout.columns : undefined;
 }
