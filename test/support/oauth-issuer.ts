@@ -19,28 +19,36 @@ export interface OAuthIssuer extends AsyncDisposable {
 
 export interface OAuthIssuerOptions {
   readonly audience: string;
-  readonly algorithm?: string;
   /** What the metadata says instead of its own name. */
   readonly claimsToBe?: string;
   /** Of the issuer's address, as `/realms/team`. */
   readonly path?: string;
+  /** The path of the metadata, if it is not that of RFC 8414. */
+  readonly metadataAt?: string;
 }
 
-export async function openOAuthIssuer({ audience, algorithm = "ES256", claimsToBe, path = "" }: OAuthIssuerOptions): Promise<OAuthIssuer> {
+const ALGORITHM = "ES256";
+
+export async function openOAuthIssuer({
+  audience,
+  claimsToBe,
+  path = "",
+  metadataAt = `/.well-known/oauth-authorization-server${path}`,
+}: OAuthIssuerOptions): Promise<OAuthIssuer> {
   let failing = false;
   let kid = 0;
   let key: { readonly publicKey: CryptoKey; readonly privateKey: CryptoKey };
   const rotate = async (): Promise<void> => {
     kid += 1;
-    key = await generateKeyPair(algorithm, { extractable: true });
+    key = await generateKeyPair(ALGORITHM, { extractable: true });
   };
   await rotate();
   const asked: string[] = [];
   const server = createServer((request, response) => {
     const answer = async (): Promise<unknown> => {
       asked.push(request.url ?? "");
-      if (request.url === "/keys") return { keys: [{ ...(await exportJWK(key.publicKey)), kid: String(kid), alg: algorithm, use: "sig" }] };
-      if (request.url === `/.well-known/oauth-authorization-server${path}`) {
+      if (request.url === "/keys") return { keys: [{ ...(await exportJWK(key.publicKey)), kid: String(kid), alg: ALGORITHM, use: "sig" }] };
+      if (request.url === metadataAt) {
         return { issuer: claimsToBe ?? origin() + path, jwks_uri: `${origin()}/keys` };
       }
       return undefined;
@@ -64,7 +72,7 @@ export async function openOAuthIssuer({ audience, algorithm = "ES256", claimsToB
       const now = Math.floor(Date.now() / 1_000);
       const good = { iss: origin() + path, aud: audience, sub: "alice", scope: "belljar", iat: now, exp: now + 300 };
       return new SignJWT({ ...good, ...claims })
-        .setProtectedHeader({ alg: algorithm, kid: String(kid), typ: "at+jwt", ...header })
+        .setProtectedHeader({ alg: ALGORITHM, kid: String(kid), typ: "at+jwt", ...header })
         .sign(key.privateKey);
     },
     async [Symbol.asyncDispose]() {

@@ -57,3 +57,70 @@ it("grants runtimes by their names", () => {
   expect(parseScopes(["runtime:gvisor", "runtime:namespace"])).toEqual({ runtimes: ["gvisor", "namespace"] });
   for (const name of ["", "a b", "A", "a".repeat(41)]) expect(() => parseScopes([`runtime:${name}`]), name).toThrow(/name of a runtime/);
 });
+
+it.each<[scope: string, grants: ReturnType<typeof parseScopes>]>([
+  ["read-only", { readOnly: true }],
+  ["workspaces", { workspaces: [{ path: "/", mode: "rw" }] }],
+  ["workspace:/srv/a:ro", { workspaces: [{ path: "/srv/a", mode: "ro" }] }],
+  ["max-memory:512m", { limits: { memoryBytes: 512 * 2 ** 20 } }],
+  ["max-disk:2g", { limits: { diskBytes: 2 * 2 ** 30 } }],
+  ["max-cpus:1.5", { limits: { cpus: 1.5 } }],
+  ["max-cpus:.5", { limits: { cpus: 0.5 } }],
+  ["max-pids:64", { limits: { pids: 64 } }],
+  ["sandboxes:3", { quotas: { sandboxes: 3 } }],
+  ["stopped-sandboxes:3", { quotas: { stoppedSandboxes: 3 } }],
+  ["memory:1g", { quotas: { memoryBytes: 2 ** 30 } }],
+  ["cpu-seconds:60", { quotas: { cpuSeconds: 60 } }],
+  ["calls-per-minute:999999999999999", { quotas: { callsPerMinute: 999_999_999_999_999 } }],
+  ["output-per-minute:1m", { quotas: { outputBytesPerMinute: 2 ** 20 } }],
+])("%s grants that, and takes nothing of the scopes before it", (scope, grants) => {
+  expect(parseScopes([scope])).toEqual(grants);
+  const before = { toolsets: ["files"], limits: { pids: 9 }, quotas: { sandboxes: 2 }, runtimes: ["a"], network: "all" };
+  expect(parseScopes(["toolset:files", "max-pids:9", "sandboxes:2", "runtime:a", "network:all", scope])).toEqual({
+    ...before,
+    ...grants,
+    limits: { ...before.limits, ...grants.limits, pids: Math.min(9, grants.limits?.pids ?? 9) },
+    quotas: { ...before.quotas, ...grants.quotas, sandboxes: Math.min(2, grants.quotas?.sandboxes ?? 2) },
+  });
+});
+
+it.each([
+  ["max-cpus:0", "above 0"],
+  ["max-cpus:1234567890123", "above 0"],
+  ["max-cpus:1.2345678", "above 0"],
+  ["max-cpus:", "above 0"],
+  ["max-pids:0", "a whole number above 0"],
+  ["max-pids:01", "a whole number above 0"],
+  ["max-pids:1.5", "a whole number above 0"],
+  ["sandboxes:1000000000000000", "a whole number above 0"],
+  ["memory:0", "a size such as"],
+  ["workspace:srv", "an absolute path without links"],
+  ["network:none:x", "Network rule"],
+  ["workspaces:/srv", "There is no scope"],
+  ["toolset", "There is no scope"],
+  ["toolset:Files", "There is no scope"],
+  ["toolset:1", "There is no scope"],
+  [`toolset:${"a".repeat(41)}`, "There is no scope"],
+  ["constructor", "There is no scope"],
+])("refuses %s", (scope, why) => {
+  expect(() => parseScopes([scope])).toThrow(
+    expect.objectContaining({ code: "ARGUMENTS_INVALID", message: expect.stringContaining(why) as string }),
+  );
+});
+
+it("accepts a folder of 4,096 characters and a toolset of 40", () => {
+  const [path, name] = [`/${"a".repeat(4095)}`, "a".repeat(40)];
+  expect(parseScopes([`workspace:${path}`, `toolset:${name}`])).toEqual({ workspaces: [{ path, mode: "copy" }], toolsets: [name] });
+  expect(() => parseScopes([`workspace:${path}a`])).toThrow(/an absolute path without links/);
+});
+
+it("repeats only the beginning of what it refuses", () => {
+  const shown = (scope: string) => {
+    try {
+      return parseScopes([scope]);
+    } catch (error) {
+      return /"(x+|sandboxes:x+)"/.exec(String(error))?.[1]?.length;
+    }
+  };
+  expect([shown(`sandboxes:${"x".repeat(500)}`), shown("x".repeat(500))]).toEqual([40, 80]);
+});

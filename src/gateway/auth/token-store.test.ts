@@ -92,6 +92,45 @@ describe("the token store", () => {
     expect(JSON.stringify(listed)).not.toContain(token.slice(20));
   });
 
+  it("lists the oldest first, and nothing that is no token's file", async () => {
+    const store = createTokenStore(home);
+    expect(await store.list()).toEqual([]);
+    const made = [];
+    for (const name of ["a", "b", "c", "d"]) made.push(await store.create(name, []));
+    for (const [index, { id }] of made.entries()) {
+      const path = join(home, "tokens", `${id}.json`);
+      const created = `"createdAt":"2026-01-0${9 - index}T00:00:00.000Z"`;
+      writeFileSync(path, readFileSync(path, "utf8").replace(/"createdAt":"[^"]+"/, created));
+    }
+    for (const name of ["x.json", `${made[0]?.id}.json.old`, `A${made[0]?.id.slice(1)}.json`])
+      writeFileSync(join(home, "tokens", name), readFileSync(join(home, "tokens", `${made[0]?.id}.json`)));
+    expect((await store.list()).map(({ name }) => name)).toEqual(["d", "c", "b", "a"]);
+  });
+
+  it.each([
+    ["another version", { version: 3 }],
+    ["an end though its version has none", { expiresAt: "2999-01-01T00:00:00.000Z" }],
+    ["a name that cannot be", { name: "a/b" }],
+    ["an id that cannot be", { id: "../../x" }],
+    ["a digest that is none", { sha256: "00" }],
+    ["scopes that are no list", { scopes: "read-only" }],
+    ["no time", { createdAt: "yesterday" }],
+  ])("lets nobody in by a file with %s", async (_what, changed) => {
+    const store = createTokenStore(home);
+    const { token } = await store.create("ci", []);
+    const [path = ""] = files();
+    writeFileSync(path, JSON.stringify({ ...(JSON.parse(readFileSync(path, "utf8")) as object), ...changed }));
+    expect(await store.find(token)).toBeUndefined();
+    expect(await store.list()).toEqual([]);
+  });
+
+  it("makes tokens of one form, with a name of 63 characters at most", async () => {
+    const { id, token } = await createTokenStore(home).create("a".repeat(63), []);
+    expect(token).toMatch(new RegExp(`^belljar_${id}_[A-Za-z0-9_-]{43}$`));
+    expect(id).toMatch(/^[a-z0-9]{10}$/);
+    expect(statSync(join(home, "tokens")).mode & 0o777).toBe(0o700);
+  });
+
   it("refuses names and scopes that cannot be", async () => {
     const store = createTokenStore(home);
     for (const name of ["", "A", "a/b", "-a", "a".repeat(64)]) {

@@ -1,6 +1,5 @@
-import { createHmac } from "node:crypto";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createCallProbe } from "../../../../support/call-probe.ts";
 import { createNoSandboxes } from "../../../../support/no-sandboxes.ts";
 import { openOAuthIssuer } from "../../../../support/oauth-issuer.ts";
@@ -45,8 +44,6 @@ async function openLab({ issuer: more = {}, host = "0.0.0.0", cooldownMs = 0 }: 
   };
 }
 
-const now = (): number => Math.floor(Date.now() / 1_000);
-
 it("tells whoever has no token where to get one", async () => {
   await using lab = await openLab();
   for (const path of ["/v1/sandboxes", "/mcp"]) {
@@ -79,74 +76,15 @@ it("calls tools in the name of the token's subject, with the grants of its scope
   await client.close();
 });
 
-it.each(["RS256", "PS256", "ES256", "ES384", "Ed25519"])("takes tokens signed with %s", async (algorithm) => {
-  await using lab = await openLab({ issuer: { algorithm } });
-  expect((await lab.ask(await lab.issuer.token())).status).toBe(200);
-});
-
 it.each([
-  ["an array of audiences", () => ({ aud: ["https://other.example.com", AUDIENCE] })],
-  ["scopes as a list", () => ({ scope: undefined, scp: ["belljar"] })],
-  ["a clock that is some seconds ahead", () => ({ nbf: now() + 20 })],
-  ["an end some seconds ago", () => ({ exp: now() - 20 })],
-])("takes %s", async (_what, claims) => {
+  ["another audience", { aud: "https://other.example.com/mcp" }],
+  ["a scope of Belljar that there is not", { scope: "belljar belljar:readonly" }],
+])("refuses, as any wrong token, %s", async (_what, claims) => {
   await using lab = await openLab();
-  expect((await lab.ask(await lab.issuer.token(claims()))).status).toBe(200);
-});
-
-describe("refuses, as any wrong token,", () => {
-  it.each([
-    ["another audience", { aud: "https://other.example.com/mcp" }],
-    ["no audience", { aud: undefined }],
-    ["a longer audience", { aud: `${AUDIENCE}/more` }],
-    ["another issuer", { iss: "https://evil.example" }],
-    ["no issuer", { iss: undefined }],
-    ["one that has run out", { exp: now() - 120 }],
-    ["one without an end", { exp: undefined }],
-    ["one that is not valid yet", { nbf: now() + 120 }],
-    ["one without a subject", { sub: undefined }],
-    ["an empty subject", { sub: "" }],
-    ["a subject with a line break", { sub: "a\nb" }],
-    ["a very long subject", { sub: "a".repeat(300) }],
-    ["a scope of Belljar that there is not", { scope: "belljar belljar:readonly" }],
-    ["a scope with a bad value", { scope: "belljar:sandboxes:many" }],
-    ["one that is bound to a key", { cnf: { jkt: "x" } }],
-  ])("%s", async (_what, claims) => {
-    await using lab = await openLab();
-    const response = await lab.ask(await lab.issuer.token(claims));
-    expect(response.status).toBe(401);
-    expect(response.headers.get("www-authenticate")).toContain('error="invalid_token"');
-    expect(await response.json()).toMatchObject({ error: { code: "UNAUTHORIZED" } });
-  });
-
-  it("one of another kind", async () => {
-    await using lab = await openLab();
-    expect((await lab.ask(await lab.issuer.token({}, { typ: "logout+jwt" }))).status).toBe(401);
-  });
-
-  it("one that another issuer signed, or that names a key of its own", async () => {
-    await using lab = await openLab();
-    await using stranger = await openOAuthIssuer({ audience: AUDIENCE });
-    const claims = { iss: lab.issuer.issuer };
-    expect((await lab.ask(await stranger.token(claims))).status).toBe(401);
-    expect((await lab.ask(await stranger.token(claims, { jku: `${stranger.issuer}/keys` }))).status).toBe(401);
-    expect(stranger.asked).toEqual([]);
-  });
-
-  it("one without a signature, and one that is signed with the public key as a secret", async () => {
-    await using lab = await openLab();
-    const [, payload] = (await lab.issuer.token()).split(".");
-    const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-    const keys = await (await fetch(`${lab.issuer.issuer}/keys`)).text();
-    const hmacHead = `${encode({ alg: "HS256", kid: "1" })}.${payload}`;
-    const forged = [
-      `${encode({ alg: "none", kid: "1" })}.${payload}.`,
-      `${hmacHead}.${createHmac("sha256", keys).update(hmacHead).digest("base64url")}`,
-      "a.b.c",
-      "..",
-    ];
-    for (const token of forged) expect((await lab.ask(token)).status).toBe(401);
-  });
+  const response = await lab.ask(await lab.issuer.token(claims));
+  expect(response.status).toBe(401);
+  expect(response.headers.get("www-authenticate")).toContain('error="invalid_token"');
+  expect(await response.json()).toMatchObject({ error: { code: "UNAUTHORIZED" } });
 });
 
 it("says that a scope is missing when a good token is for other things", async () => {
@@ -158,28 +96,6 @@ it("says that a scope is missing when a good token is for other things", async (
   }
 });
 
-it("takes the keys of an issuer that changes them, and the old ones no more", async () => {
-  await using lab = await openLab();
-  const before = await lab.issuer.token();
-  expect((await lab.ask(before)).status).toBe(200);
-  await lab.issuer.rotate();
-  expect((await lab.ask(await lab.issuer.token())).status).toBe(200);
-  expect((await lab.ask(before)).status).toBe(401);
-});
-
-it("asks the issuer once for many tokens, and not for each key that nobody knows", async () => {
-  await using lab = await openLab({ cooldownMs: 60_000 });
-  expect((await lab.ask(await lab.issuer.token())).status).toBe(200);
-  const strangers = await Promise.all(Array.from({ length: 20 }, (_, at) => lab.issuer.token({}, { kid: `unknown-${at}` })));
-  expect(await Promise.all(strangers.map(async (token) => (await lab.ask(token)).status))).toEqual(strangers.map(() => 401));
-  expect(lab.issuer.asked.filter((path) => path === "/keys")).toHaveLength(1);
-});
-
-it("finds the keys of an issuer with a path", async () => {
-  await using lab = await openLab({ issuer: { path: "/realms/team" } });
-  expect((await lab.ask(await lab.issuer.token())).status).toBe(200);
-});
-
 it("says that the issuer does not answer, and goes on when it does", async () => {
   await using lab = await openLab();
   lab.issuer.fail(true);
@@ -188,11 +104,6 @@ it("says that the issuer does not answer, and goes on when it does", async () =>
   expect(await response.json()).toMatchObject({ error: { code: "SERVER_UNREACHABLE", retryable: true } });
   lab.issuer.fail(false);
   expect((await lab.ask(await lab.issuer.token())).status).toBe(200);
-});
-
-it("believes no metadata that names another issuer", async () => {
-  await using lab = await openLab({ issuer: { claimsToBe: "https://evil.example" } });
-  expect((await lab.ask(await lab.issuer.token())).status).toBe(503);
 });
 
 it("keeps loopback open to the local user", async () => {
