@@ -88,7 +88,8 @@ function summarise(folders, outcomes) {
 /** The tests of each mutant, learnt once for all of them. */
 async function createTestChoice({ sample, known, isUnit }, texts) {
   const imports = createImports(ROOT);
-  const isReal = (file) => SLOW.some((path) => imports.reachedBy(file).has(path));
+  // A test beside its source makes no sandbox, whatever it imports.
+  const isReal = (file) => !file.startsWith("src/") && SLOW.some((path) => imports.reachedBy(file).has(path));
   const isSlow = (file) => file.startsWith(CONTRACTS) || isReal(file);
   const files = (isUnit ? UNIT_TESTS : TESTS)
     .flatMap((folder) => sourcesBelow(ROOT, folder))
