@@ -9,6 +9,9 @@
 #define PAYLOAD_MAX_BYTES 65536u
 #define GUEST_CREDIT_BYTES 262144u
 #define HOST_CREDIT_BYTES 262144u
+/* LIST yields entries of so many levels at most, and enters no folder with a longer path. Both count from the folder that is listed. */
+#define LIST_LEVELS_MAX 200u
+#define LIST_PATH_MAX 3700u
 
 enum operation_number {
   OPERATION_PING = 1,

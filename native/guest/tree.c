@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 #include "entry.h"
 #include "work.h"
 
-#define SHOWN_BYTES 32768u
-#define LIST_DEPTH_MAX 200u
+/* The longest path that is entered, a name in it, both with a slash, and a NUL. */
+#define SHOWN_BYTES (LIST_PATH_MAX + NAME_MAX + 3u)
 #define REMOVE_DEPTH_MAX 65536u
 #define ENTRIES_PER_CHECK 256u
 
@@ -63,13 +64,13 @@ static void list_entry(struct listing *listing, int folder, const char *name, ui
   struct field_writer fields = work_fields(listing->work);
   put_entry(listing->work, &fields, &(struct place){folder, name, listing->shown}, &status);
   work_send(listing->work, FRAME_ENTRY, &fields);
-  if (S_ISDIR(status.st_mode) && level < listing->depth && !is_closed(listing, name)) list_below(listing, folder, name, level);
+  bool is_entered = level < listing->depth && listing->shown_length <= LIST_PATH_MAX && !is_closed(listing, name);
+  if (S_ISDIR(status.st_mode) && is_entered) list_below(listing, folder, name, level);
   listing->shown_length = before;
   listing->shown[before] = 0;
 }
 
 static void list_folder(struct listing *listing, DIR *folder, uint32_t level) {
-  if (level > LIST_DEPTH_MAX) work_refuse(listing->work, GUEST_ERROR_PATH_INVALID, "folders lie deeper than 200 levels: list a deeper one");
   errno = 0;
   for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
     if (!is_dots(entry->d_name)) list_entry(listing, dirfd(folder), entry->d_name, level);
@@ -85,6 +86,7 @@ void serve_list(struct work *work) {
   if (folder == NULL || listing == NULL) work_fail(work, "list", request->path);
   listing->work = work;
   listing->depth = has_field(request, TAG_DEPTH) && request->depth > 0 ? request->depth : 1;
+  if (listing->depth > LIST_LEVELS_MAX) listing->depth = LIST_LEVELS_MAX;
   listing->closed = request->args.items;
   list_folder(listing, folder, 1);
   work_done(work, NULL);

@@ -9,6 +9,10 @@ export const PAYLOAD_MAX_BYTES = 65_536;
 export const GUEST_CREDIT_BYTES = 262_144;
 /** Bytes of one channel that the host may send before it needs credit. */
 export const HOST_CREDIT_BYTES = 262_144;
+/** LIST yields entries of at most so many levels, counted from the folder that is listed: it does not enter folders of the last one. */
+export const LIST_LEVELS_MAX = 200;
+/** LIST enters no folder whose path has more bytes, counted from there too. */
+export const LIST_PATH_MAX = 3700;
 
 export const OPERATION = {
   PING: 1,

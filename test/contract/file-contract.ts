@@ -220,6 +220,21 @@ export function fileContract(open: OpenRuntime, features: ContractFeatures): voi
       expect(names(await list("closing"))).toHaveLength(6);
     });
 
+    it("is not listed 200 levels below the listed folder, nor below a path of more than 3,700 bytes", async () => {
+      const folders = (levels: number, name: string): string => Array.from({ length: levels }, () => name).join("/");
+      for (const path of [
+        `levels/${folders(200, "d")}/file`,
+        `long/${folders(15, "n".repeat(246))}/file`,
+        `short/${folders(14, "n".repeat(246))}/file`,
+      ])
+        await files().write(path, "", call());
+      const deepest = async (folder: string): Promise<string> =>
+        names(await all(files().list(folder, { ...call(), depth: 4096 }))).at(-1) ?? "";
+      expect(await deepest("levels")).toBe(folders(200, "d"));
+      expect(await deepest("long")).toBe(folders(15, "n".repeat(246)));
+      expect(await deepest("short")).toBe(`${folders(14, "n".repeat(246))}/file`);
+    });
+
     it("is listed among 10,000", async () => {
       await run(guest(), "mkdir many && cd many && seq -f 'file-%05g' 1 10000 | xargs touch");
       expect((await all(files().list("many", call()))).length).toBe(10_000);

@@ -43,3 +43,11 @@ it("names what was left out, then shows patches that cannot steer the terminal",
   expect(text).toMatch(/^M f\n! s: left out, it is a socket\n\n\+a/);
   expect(text).not.toContain("\u001b");
 });
+
+it("names a hundred entries that were left out, and counts the others", () => {
+  const skipped = Array.from({ length: 103 }, (_, index) => ({ path: `s${index}`, reason: "it is a socket" }));
+  const lines = render([], skipped).trimEnd().split("\n");
+  expect(lines).toHaveLength(101);
+  expect(lines.slice(-2)).toEqual(["! s99: left out, it is a socket", "! 3 more left out: --json names them"]);
+  expect(render([], skipped.slice(3))).not.toContain("more left out");
+});

@@ -21,13 +21,19 @@ export function renderCommits({ commits, sandboxId }: WorkspaceDiff): string {
   return commits === 0 ? "" : `+ ${commits} commit(s): apply brings them to the branch belljar/${sandboxId}\n`;
 }
 
+/** A sandbox may hold any number of entries that nobody can bring back. `--json` names all. */
+const SKIPPED_SHOWN = 100;
+
 /** What is no part of the changes, and why. */
 export function renderNotes(diff: WorkspaceDiff, { colours }: View): string {
   const conflicts = diff.conflicts.map(({ change, reason }) => `C ${change.path}: ${reason}`);
   const held = diff.held.map(({ change, reason }) => `! ${change.path}: left out unless it is named, ${reason}`);
   const ignored = diff.ignored === 0 ? [] : [`! ${diff.ignored} ignored by git: left out unless they are named, or with --ignored`];
-  const skipped = diff.skipped.map(({ path, reason }) => `! ${path}: left out, ${reason}`);
-  return [...conflicts.map(colours.red), ...[...held, ...ignored, ...skipped].map(colours.dim)].map((line) => `${line}\n`).join("");
+  const skipped = diff.skipped.slice(0, SKIPPED_SHOWN).map(({ path, reason }) => `! ${path}: left out, ${reason}`);
+  const more = diff.skipped.length > SKIPPED_SHOWN ? [`! ${diff.skipped.length - SKIPPED_SHOWN} more left out: --json names them`] : [];
+  return [...conflicts.map(colours.red), ...[...held, ...ignored, ...skipped, ...more].map(colours.dim)]
+    .map((line) => `${line}\n`)
+    .join("");
 }
 
 export function nameChange(change: WorkspaceChange): string {

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { chmod, cp, lstat, mkdir, open, opendir, readdir, rename, rmdir, stat, symlink, unlink, utimes, copyFile } from "node:fs/promises";
 import { BelljarError } from "../../errors.ts";
 import type { Field, Fields } from "../../protocol/fields.ts";
-import { FLAG, FRAME, OPERATION, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
+import { FLAG, FRAME, LIST_LEVELS_MAX, LIST_PATH_MAX, OPERATION, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
 import { entryFields } from "./entry.ts";
 import type { FakeSandbox } from "./fake-sandbox.ts";
 import type { Peer } from "./peer.ts";
@@ -43,11 +43,12 @@ async function serveList({ sandbox, peer, fields, host }: FileRequest): Promise<
       const row = entryFieldsIfPresent(sandbox, join(folder, name), path);
       if (!row) continue;
       await peer.row(FRAME.ENTRY, row);
-      if (depth > 1 && entry.isDirectory() && !closed.has(name.toString("latin1"))) await list(join(folder, name), path, depth - 1);
+      const isEntered = depth > 1 && path.length <= LIST_PATH_MAX && !closed.has(name.toString("latin1"));
+      if (isEntered && entry.isDirectory()) await list(join(folder, name), path, depth - 1);
       if (peer.isGone) return;
     }
   };
-  await list(host, Buffer.alloc(0), fields.number("DEPTH") ?? 1);
+  await list(host, Buffer.alloc(0), Math.min(fields.number("DEPTH") ?? 1, LIST_LEVELS_MAX));
   peer.reply();
 }
 

@@ -93,7 +93,7 @@ export interface FileCall {
 }
 
 export interface ListDepth {
-  /** With 1 (default) no subfolder is entered. */
+  /** With 1 (default) no subfolder is entered. At most `LIST_LEVELS_MAX`, and never a folder whose path is longer than `LIST_PATH_MAX`. */
   readonly depth?: number;
   /** Names of subfolders that are not entered: they alone are listed. */
   readonly closed?: readonly string[];

@@ -13,6 +13,7 @@ import { readGuestTree } from "./guest-tree.ts";
 import { HostFolder } from "./host-folder.ts";
 import type { Staging } from "./staging.ts";
 import { openStaging } from "./staging.ts";
+import { isTooDeep, whyTooDeep } from "./too-deep.ts";
 
 const MAX_ENTRIES = 500_000;
 const PARALLEL = 4;
@@ -70,6 +71,7 @@ interface FolderCopy {
 async function copyFolder({ sandbox, options, to }: Copy): Promise<CopyResult> {
   const { from, signal, user } = options;
   const tree = await readGuestTree(sandbox, from, { signal, maxEntries: MAX_ENTRIES, ...(user !== undefined && { user }) });
+  assertWhole(tree);
   await makeTarget(to);
   const folder = await openHostFolder(to);
   await using staging = await openStaging(folder);
@@ -83,6 +85,16 @@ async function copyFolder({ sandbox, options, to }: Copy): Promise<CopyResult> {
   for (const [key, info] of of("link")) await copyLink(copy, fromKey(key), info);
   for (const [key, { mode }] of of("directory").toReversed()) await folder.setMode(fromKey(key), mode);
   return { to, files: of("file").length, skipped: of("other").map(([key]) => showPath(fromKey(key))) };
+}
+
+/** A copy that lacks something must not look like one that has all. */
+function assertWhole(tree: ReadonlyMap<string, FileInfo>): void {
+  for (const [key, { type, rawPath }] of tree)
+    if (type === "directory" && isTooDeep(key))
+      throw new BelljarError(
+        "PATH_INVALID",
+        `${showPath(rawPath)} is left out ${whyTooDeep(key)}. Nothing was copied: remove that folder, or copy it by itself`,
+      );
 }
 
 async function makeTarget(path: string): Promise<void> {

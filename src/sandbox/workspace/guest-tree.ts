@@ -1,12 +1,12 @@
 import { BelljarError } from "../../errors.ts";
+import { LIST_LEVELS_MAX } from "../../protocol/wire.ts";
 import type { FileInfo } from "../../runtime/guest/guest.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { assertRelativePath, fromKey, parentKey, showPath, toKey } from "./entry.ts";
+import { isTooDeep } from "./too-deep.ts";
 
 /** Of all paths together: half a million of the longest ones would fill this process's memory. */
 const MAX_NAMES_BYTES = 64 * 1024 * 1024;
-/** Deeper than any path of 4,096 bytes. */
-const ALL_DEPTHS = 4096;
 
 export interface GuestTreeOptions {
   readonly signal: AbortSignal;
@@ -16,7 +16,7 @@ export interface GuestTreeOptions {
 
 /**
  * What lies below a folder of a sandbox, by key. The guest is not trusted: paths are relative, stand once, and lie in a folder that the
- * guest has named as one; else `PATH_INVALID`. Past `maxEntries` it is `FILE_TOO_LARGE`, whatever was listed in how many parts.
+ * guest has named as one; else `PATH_INVALID`. What lies in folders that are too deep is left out. Past `maxEntries` it is `FILE_TOO_LARGE`, whatever was listed in how many parts.
  */
 export class GuestTree {
   readonly #sandbox: Sandbox;
@@ -37,12 +37,14 @@ export class GuestTree {
   async add(path: string | Buffer, above: string, closed: readonly string[] = []): Promise<ReadonlyMap<string, FileInfo>> {
     const { signal, user } = this.#options;
     const added = new Map<string, FileInfo>();
-    const call = { signal, depth: ALL_DEPTHS, closed, ...(user !== undefined && { user }) };
+    const call = { signal, depth: LIST_LEVELS_MAX, closed, ...(user !== undefined && { user }) };
     for await (const info of this.#sandbox.guest.files.list(path, call)) {
       const below = above === "" ? info : underneath(above, info);
+      const key = toKey(below.rawPath);
+      if (isTooDeep(parentKey(key))) continue;
       assertRelativePath(below.rawPath);
-      this.#note(toKey(below.rawPath), below);
-      added.set(toKey(below.rawPath), below);
+      this.#note(key, below);
+      added.set(key, below);
     }
     assertFoldersAbove(this.#entries, added);
     return added;

@@ -8,6 +8,7 @@ import { TOP_GIT } from "./git-name.ts";
 import { GuestTree } from "./guest-tree.ts";
 import type { HostFolder } from "./host-folder.ts";
 import type { Selection } from "./select-paths.ts";
+import { isTooDeep } from "./too-deep.ts";
 
 const MAX_ENTRIES = 500_000;
 /** So many folders are asked for one by one; then all is listed again. */
@@ -28,13 +29,13 @@ export interface WalkedSides {
   readonly closed: ClosedFolders;
 }
 
-/** All of a workspace on both sides, but for what lies in closed folders. */
+/** All of a workspace on both sides, but for what lies in closed folders and in those that are too deep. */
 export async function walkSides(sources: WalkSources): Promise<WalkedSides> {
   const { sandbox, folder, selection, signal } = sources;
   const closed = new ClosedFolders(sources.ignored ? undefined : await listIgnoredFolders(folder.root, signal), selection);
   const tree = new GuestTree(sandbox, { signal, maxEntries: MAX_ENTRIES });
   const [host] = await Promise.all([
-    folder.walk({ maxEntries: MAX_ENTRIES, signal, isClosed: (key) => closed.isClosed(key) }),
+    folder.walk({ maxEntries: MAX_ENTRIES, signal, isClosed: (key) => isTooDeep(key) || closed.isClosed(key) }),
     tree.add(sandbox.inside.workspace, "", closed.names),
   ]);
   const { entries } = await openOthers(sources, { host, tree, closed });

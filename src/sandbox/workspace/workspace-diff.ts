@@ -6,13 +6,15 @@ import type { Sandbox } from "../sandbox.ts";
 import { openAppliedFolder } from "./apply/applied-folder.ts";
 import { hashGuestFile, hashHostFile, insidePath } from "./compare-content.ts";
 import type { Entry, HostEntry } from "./entry.ts";
-import { fromGuest, fromKey, parentKey, showPath } from "./entry.ts";
+import { fromKey, parentKey, showPath } from "./entry.ts";
 import { countCommits } from "./git-commits.ts";
 import { isGitStore, isInGit, isObeyedByGit } from "./git-name.ts";
 import { holdBack } from "./hold-back.ts";
 import { HostFolder } from "./host-folder.ts";
 import { findIgnored } from "./ignored.ts";
 import { judgeChanges } from "./judge-changes.ts";
+import { pairSides } from "./pair-sides.ts";
+import type { Pair } from "./pair-sides.ts";
 import { selectPaths } from "./select-paths.ts";
 import type { Selection } from "./select-paths.ts";
 import { walkSides } from "./walk-sides.ts";
@@ -78,12 +80,6 @@ interface Comparison extends DiffOptions {
 
 type Compared = Omit<WorkspaceDiff, "sandboxId" | "hostPath" | "commits">;
 
-interface Pair {
-  readonly key: string;
-  readonly guest?: Entry;
-  readonly host?: HostEntry;
-}
-
 async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
   const { sandbox, folder } = comparison;
   const sides = await walkSides(comparison);
@@ -94,8 +90,9 @@ async function compare(comparison: Comparison): Promise<WorkspaceDiff> {
 
 async function compareSides(comparison: Comparison, { host, guest, closed }: WalkedSides): Promise<Compared> {
   const { sandbox, folder, home, signal } = comparison;
-  const pairs = pairUp(host, guest).filter((pair) => isCompared(comparison, pair));
-  const compared = await mapLimit(pairs, PARALLEL, (pair) => orUnreadable(pair.key, () => comparePair(comparison, pair)));
+  const { pairs, unusable } = pairSides(host, guest);
+  const asked = pairs.filter((pair) => isCompared(comparison, pair));
+  const compared = await mapLimit(asked, PARALLEL, (pair) => orUnreadable(pair.key, () => comparePair(comparison, pair)));
   const changes = compared.flatMap((change) => (change && "kind" in change ? [change] : []));
   const { removed, unreadable } = await confirmRemoved(comparison, changes);
   const real = changes.filter((change) => change.kind !== "removed" || removed.has(change.key));
@@ -122,7 +119,7 @@ async function compareSides(comparison: Comparison, { host, guest, closed }: Wal
     held: held.map(withPatch),
     settled,
     ignored: real.length - wanted.length + countTouched({ host, guest, closed }),
-    skipped: [...unusable(guest), ...[...compared, ...shown].filter(isSkipped), ...unreadable],
+    skipped: [...unusable, ...[...compared, ...shown].filter(isSkipped), ...unreadable],
   };
 }
 
@@ -153,33 +150,6 @@ function isCompared({ selection }: Comparison, { key, guest }: Pair): boolean {
 
 function isSkipped(result: WorkspaceChange | SkippedEntry | undefined): result is SkippedEntry {
   return result !== undefined && "reason" in result;
-}
-
-function pairUp(host: ReadonlyMap<string, HostEntry>, guest: ReadonlyMap<string, FileInfo>): readonly Pair[] {
-  const keys = new Set([...host.keys(), ...guest.keys()]);
-  return [...keys].toSorted(byPath).flatMap((key) => {
-    const [there, here] = [host.get(key), guest.get(key)];
-    if (here && reasonToSkip(here)) return [];
-    return [{ key, ...(there && { host: there }), ...(here && { guest: fromGuest(here) }) }];
-  });
-}
-
-function byPath(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
-}
-
-function unusable(guest: ReadonlyMap<string, FileInfo>): readonly SkippedEntry[] {
-  return [...guest.values()].flatMap((info) => {
-    const reason = reasonToSkip(info);
-    return reason === undefined ? [] : [{ path: showPath(info.rawPath), reason }];
-  });
-}
-
-function reasonToSkip(info: FileInfo): string | undefined {
-  if (info.type === "other") return "it is a socket, a pipe or a device";
-  if (info.type === "link" && (info.target === undefined || info.target.includes("\uFFFD"))) return "the link's text is not UTF-8";
-  return undefined;
 }
 
 async function comparePair(comparison: Comparison, { key, guest, host }: Pair): Promise<WorkspaceChange | undefined> {
