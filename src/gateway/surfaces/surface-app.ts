@@ -14,7 +14,7 @@ import type { Callers } from "../auth/callers.ts";
 import { createCallers } from "../auth/callers.ts";
 import { answerErrors, answerUnreadablePath } from "../error-answer.ts";
 import type { GatewayLog } from "../gateway-log.ts";
-import { goneSignal } from "../gone-signal.ts";
+import { goneSignal } from "../../async/gone-signal.ts";
 import { isLoopback } from "../loopback.ts";
 import type { ServerMetrics } from "../metrics/server-metrics.ts";
 import { validatorOf } from "../parse-request.ts";

@@ -1,4 +1,3 @@
-import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { McpHttpHandler } from "@modelcontextprotocol/server";
 import { concerns } from "../../catalog/caller.ts";
@@ -18,6 +17,8 @@ import type { SessionLimits } from "./sessions.ts";
 import { SseHttp } from "./sse-http.ts";
 import { StoredLists } from "./stored-lists.ts";
 import type { ToolDoorResult } from "./tool-door.ts";
+import type { WebHandler } from "./web-exchange.ts";
+import { answerExchange } from "./web-exchange.ts";
 
 export type McpHttpOptions = McpServerOptions & Partial<SessionLimits>;
 
@@ -59,13 +60,14 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       const lists = new StoredLists();
       const method = methodOf(body);
       const handler = method === "subscriptions/listen" ? listeners.open(caller.principal, exchange.response) : modern;
-      const fetch: McpHttpHandler["fetch"] = (request, extra) => {
+      const fetch: WebHandler = (request) => {
         exchanges.set(request, { caller, calls, held, lists, ...(method !== undefined && { method }) });
-        return handler.fetch(request, extra);
+        return handler.fetch(request, { parsedBody: body });
       };
       watchListened(options, caller, body);
-      lists.completeResponse(body, exchange.response);
-      await toNodeHandler({ fetch }, { onerror: options.onError })(exchange.request, exchange.response, body);
+      lists.expect(body);
+      const complete = (answer: Uint8Array): Uint8Array => lists.completeAnswer(body, answer);
+      await answerExchange(fetch, { ...exchange, complete, onError: options.onError });
     },
     async close(graceMs) {
       await calls.stop(graceMs);

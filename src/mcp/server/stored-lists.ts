@@ -45,6 +45,12 @@ export class StoredLists {
     return bytes && complete(Buffer.from(`${JSON.stringify(message)}\n`), bytes);
   }
 
+  /** The whole answer to `message`, complete. */
+  completeAnswer(message: unknown, answer: Uint8Array): Uint8Array {
+    const bytes = isListRequest(message) ? this.take(message.id) : undefined;
+    return bytes ? complete(answer, bytes) : answer;
+  }
+
   /** Completes the answer to `message` on its way out of `response`. */
   completeResponse(message: unknown, response: ServerResponse): void {
     if (!isListRequest(message)) return;
