@@ -77,3 +77,14 @@ it("reports a failure and tries again", async () => {
   expect(problems[0]).toContain("no keeper");
   await connected[Symbol.asyncDispose]();
 });
+
+it("keeps nothing alive once it is disposed, though clients are connected", async () => {
+  const { connected, kept } = open();
+  connected.hold(LOCAL, "a");
+  connected.hold({ id: "token:ci", name: "ci" }, "a");
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(kept).toEqual(["a", "a"]);
+  await connected[Symbol.asyncDispose]();
+  await vi.advanceTimersByTimeAsync(5 * HOUR_MS);
+  expect(kept).toEqual(["a", "a"]);
+});

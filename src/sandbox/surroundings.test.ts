@@ -103,3 +103,22 @@ it("begins no line with a part of a folder's name", () => {
       ]);
     }
 });
+
+it("says that a sandbox without a workspace has none of the person's folders, and of a network only what is known", () => {
+  expect(tellSurroundings(undefined, undefined)).toEqual(["Files: this sandbox has its own files. No folder of the person is here."]);
+  expect(tellSurroundings(undefined, "all")[1]).toBe("Network: the public Internet can be reached.");
+});
+
+it("shows twenty rules of a network, and how many there are more", () => {
+  const rules = Array.from({ length: 21 }, (_, index) => `host-${index}.example`);
+  const shown = (count: number) => tellSurroundings(undefined, { allow: rules.slice(0, count) })[1];
+  expect(shown(20)).toBe(`Network: only this can be reached: ${rules.slice(0, 20).join(", ")}.`);
+  expect(shown(21)).toBe(`Network: only this can be reached: ${rules.slice(0, 20).join(", ")}, and 1 more rules.`);
+});
+
+it.each([[null], [undefined], ["/home/eve/a"], [7], [{ path: 7 }], [{ path: "//home/eve" }], [{ path: "/home/eve\n/a" }]])(
+  "gives no advice for the arguments %j",
+  async (args) => {
+    expect(await findHostHint(sandbox({}), args, "No such file: /home/eve/a, //home/eve, /home/eve\n/a, 7")).toBeUndefined();
+  },
+);

@@ -3,7 +3,7 @@ import { BelljarError } from "../errors.ts";
 import type { GuestUsage } from "../runtime/guest/guest.ts";
 import type { Guest } from "./sandbox.ts";
 import type { Usage } from "../runtime/runtime.ts";
-import { findUsedUp } from "./used-up.ts";
+import { findUsedUp, tellUsedUp } from "./used-up.ts";
 
 const FAILED = { exitCode: 1, signal: undefined, timedOut: false };
 
@@ -45,4 +45,10 @@ it("tells the command's result though its sandbox does not answer", async () => 
   const gone = new BelljarError("SANDBOX_ENDED", "The sandbox has ended");
   expect(await find({}, { disk: gone })).toEqual([undefined, "disk"]);
   await expect(find({}, { disk: new TypeError("a fault of our own") })).rejects.toThrow("of our own");
+});
+
+it("tells what was used up in a line, and nothing in none", () => {
+  expect(tellUsedUp(undefined)).toEqual([]);
+  expect(tellUsedUp("disk")).toEqual(["the sandbox's disk is full (its files and /tmp count)"]);
+  expect(tellUsedUp("memory")[0]).toContain("memory was used up");
 });

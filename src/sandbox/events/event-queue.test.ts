@@ -47,3 +47,14 @@ it("ends a waiting reader when its signal aborts, and with the error that ends t
   queue.end(new Error("no more"));
   await expect(next).rejects.toThrow("no more");
 });
+
+it("drops what is unread when a list will show it: a resync stands alone, and later events follow it", async () => {
+  const queue = new EventQueue();
+  await take(queue, 1);
+  queue.push(changed("before"));
+  queue.push({ type: "resync" });
+  queue.push(changed("dropped, for the list is not asked yet"));
+  const [first] = await take(queue, 1);
+  queue.push(changed("after"));
+  expect([first, ...(await take(queue, 1))]).toEqual([{ type: "resync" }, changed("after")]);
+});

@@ -147,10 +147,15 @@ export class HomeWatch implements Disposable {
     else if (known.isMade) this.#options.tell(known, { type: "resync" }); // somebody removed the folder by hand
   }
 
-  /** A sandbox that cannot be read is reported and left out, as in a list. */
+  /**
+   * A sandbox that cannot be read is reported and left out, as in a list. The journal remembers records, so the folder is looked for too:
+   * somebody may have removed it.
+   */
   async #read(id: string): Promise<JournalEntry | undefined> {
+    const { journal } = this.#options;
     try {
-      return await this.#options.journal.read(id);
+      const entry = await journal.read(id);
+      return entry?.end || (await journal.changedAt(id)) ? entry : undefined;
     } catch (cause) {
       this.#options.report(`Changes of sandbox ${id} are not seen: ${String(cause)}`);
       return undefined;
