@@ -47,7 +47,7 @@ bool parse_frame_header(const uint8_t bytes[FRAME_HEADER_BYTES], struct frame_he
   header->type = bytes[0];
   header->channel = bytes[1];
   header->length = get_u32(bytes + 4);
-  return header->type >= FRAME_DATA && header->type <= FRAME_ERROR && get_u16(bytes + 2) == 0 && header->length <= PAYLOAD_MAX_BYTES;
+  return header->type >= FRAME_DATA && header->type <= FRAME_DETACH && get_u16(bytes + 2) == 0 && header->length <= PAYLOAD_MAX_BYTES;
 }
 
 void write_frame_header(uint8_t bytes[FRAME_HEADER_BYTES], struct frame_header header) {

@@ -158,6 +158,7 @@ static uint32_t readable_now(const struct channel *channel) {
 }
 
 static void deliver(struct channel *channel, uint8_t *scratch, uint32_t length) {
+  if (channel->drops) return;
   channel->credit -= length;
   channel->promised -= length < channel->promised ? length : channel->promised;
   write_frame_header(scratch, (struct frame_header){FRAME_DATA, channel->number, length});
@@ -212,6 +213,21 @@ void channel_stop(struct channel *channel) {
     channel->event.fd = -1;
   }
   end_reads(channel);
+}
+
+void channel_rest(struct channel *channel, bool drops) {
+  channel->drops = drops;
+  channel->muted = !drops;
+  channel->credit = GUEST_CREDIT_BYTES;
+}
+
+void channel_resume(struct channel *channel) {
+  channel->drops = channel->muted = false;
+  channel->credit = GUEST_CREDIT_BYTES;
+  channel->window = HOST_CREDIT_BYTES - (channel->pending_end - channel->pending_start);
+  channel->owed = 0;
+  /* The stream before may have been told. This one was not. */
+  channel->end_due = !channel->reads && channel->number > 0;
 }
 
 void channel_settle(struct channel *channel) {

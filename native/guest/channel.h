@@ -35,6 +35,8 @@ struct channel {
   bool broken;
   /* The operation must first send a frame. Until then the process is not read. */
   bool muted;
+  /* There is no stream. What the process sends is read and dropped, so that it can go on. */
+  bool drops;
   /* A close by the host resets the connection, so that the process does not see a proper end. */
   bool resets;
   bool end_came;
@@ -62,6 +64,11 @@ bool channel_grant(struct channel *channel, uint32_t bytes);
 void channel_promise(struct channel *channel);
 /* The time to drain is over. Ends the channel unless promised bytes are left. */
 void channel_stop(struct channel *channel);
+
+/* The stream is gone, and the process lives on. `drops`: its bytes are dropped; otherwise it is not read. */
+void channel_rest(struct channel *channel, bool drops);
+/* Another stream has come. */
+void channel_resume(struct channel *channel);
 
 /* Sends END and CREDIT that are due; only while the connection is clear. */
 void channel_settle(struct channel *channel);

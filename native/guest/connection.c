@@ -65,6 +65,34 @@ void connection_close(struct connection *connection) {
   loop->closed = connection;
 }
 
+static void drop_out(struct connection *connection) {
+  free(connection->out);
+  connection->out = NULL;
+  connection->out_start = connection->out_end = connection->batch_length = 0;
+}
+
+void connection_lose(struct connection *connection, bool asked) {
+  const struct operation *operation = connection->operation;
+  bool goes_on = connection->phase == PHASE_OPEN && operation->detach != NULL && operation->detach(connection, asked);
+  if (!goes_on) {
+    connection_close(connection);
+    return;
+  }
+  loop_close(connection->loop, &connection->socket);
+  drop_out(connection);
+  connection->phase = PHASE_DETACHED;
+}
+
+void connection_take_socket(struct connection *connection, struct connection *from) {
+  loop_set(from->loop, &from->socket, 0);
+  connection->socket.fd = from->socket.fd;
+  from->socket.fd = -1;
+  connection_close(from);
+  connection->header_length = 0;
+  connection->in_frame = false;
+  connection->phase = PHASE_OPEN;
+}
+
 void connections_sweep(struct loop *loop) {
   while (loop->closed != NULL) {
     struct connection *connection = loop->closed;
@@ -94,7 +122,7 @@ static void keep_out(struct connection *connection, const uint8_t *bytes, size_t
 static size_t push(struct connection *connection, const uint8_t *bytes, size_t length) {
   ssize_t count = send(connection->socket.fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count >= 0) return (size_t)count;
-  if (errno != EAGAIN && errno != EINTR) connection_close(connection);
+  if (errno != EAGAIN && errno != EINTR) connection_lose(connection, false);
   return 0;
 }
 
@@ -108,7 +136,7 @@ void connection_send_bytes(struct connection *connection, const uint8_t *bytes, 
   send_batch(connection);
   if (connection->phase == PHASE_CLOSED || connection->socket.fd < 0) return;
   size_t done = connection->out_end == 0 ? push(connection, bytes, length) : 0;
-  if (done < length && connection->phase != PHASE_CLOSED) keep_out(connection, &bytes[done], length - done);
+  if (done < length && connection->socket.fd >= 0) keep_out(connection, &bytes[done], length - done);
 }
 
 void connection_send(struct connection *connection, struct frame_header header, const void *payload) {
@@ -146,7 +174,7 @@ void connection_fail(struct connection *connection, uint16_t code, int error, co
 static void flush_out(struct connection *connection) {
   size_t done = push(connection, &connection->out[connection->out_start], connection->out_end - connection->out_start);
   connection->out_start += done;
-  if (connection->phase == PHASE_CLOSED || connection->out_start < connection->out_end) return;
+  if (connection->socket.fd < 0 || connection->out_start < connection->out_end) return;
   connection->out_start = connection->out_end = 0;
   free(connection->out);
   connection->out = NULL;
@@ -161,7 +189,7 @@ static bool receive(struct connection *connection) {
   if (wanted > SCRATCH_BYTES) wanted = SCRATCH_BYTES;
   ssize_t count = recv(connection->socket.fd, scratch, wanted, MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (count <= 0) connection_close(connection);
+  if (count <= 0) connection_lose(connection, false);
   else if (connection->phase == PHASE_HEAD) incoming_head(connection, scratch, (size_t)count);
   else if (connection->phase == PHASE_OPEN) incoming_frames(connection, scratch, (size_t)count);
   return count > 0;
@@ -194,7 +222,7 @@ void connection_settle(struct connection *connection) {
     shutdown(connection->socket.fd, SHUT_WR);
   }
   bool watched = loop_set(connection->loop, &connection->socket, EPOLLIN | (clear ? 0u : (uint32_t)EPOLLOUT));
-  for (size_t i = 0; connection->phase == PHASE_OPEN && i < connection->channel_count; i++) {
+  for (size_t i = 0; connection->phase != PHASE_ENDING && i < connection->channel_count; i++) {
     struct channel *channel = &connection->channels[i];
     watched = loop_set(connection->loop, &channel->event, channel_interest(channel, clear)) && watched;
   }
@@ -236,6 +264,6 @@ void connection_end_with_channel(struct connection *connection) {
 
 void connection_reaped(struct connection *connection, int status, const struct rusage *usage) {
   connection->alive = false;
-  bool goes_on = connection->phase == PHASE_OPEN || connection->phase == PHASE_WORKER;
+  bool goes_on = connection->phase == PHASE_OPEN || connection->phase == PHASE_WORKER || connection->phase == PHASE_DETACHED;
   if (goes_on && connection->operation->reaped != NULL) connection->operation->reaped(connection, status, usage);
 }

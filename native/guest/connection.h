@@ -12,6 +12,7 @@
 #include "io.h"
 #include "loop.h"
 #include "operation.h"
+#include "service.h"
 
 #define CONNECTIONS_MAX 1024u
 
@@ -22,6 +23,8 @@ enum phase {
   PHASE_OPEN,
   /* A child serves the stream. The loop holds only its place. */
   PHASE_WORKER,
+  /* There is no stream. What the operation started lives on, until a later stream takes it up. */
+  PHASE_DETACHED,
   /* The last frame is written or in the buffer. Bytes that still come are dropped. */
   PHASE_ENDING,
   PHASE_CLOSED,
@@ -40,6 +43,8 @@ struct connection {
   pid_t pid;
   /* The process is not reaped yet: the pid is still its own. */
   bool alive;
+  /* What a later stream calls the work of this one. Empty: the work ends with its stream. */
+  char kept_name[SERVICE_NAME_BYTES];
 
   /* The operation's number, as the head has it. */
   uint8_t asked;
@@ -77,6 +82,10 @@ struct connection {
 
 void connection_open(struct loop *loop, int fd);
 void connection_close(struct connection *connection);
+/* The host went away or, if `asked`, sent DETACH. Closes the connection, unless its work goes on without a stream. */
+void connection_lose(struct connection *connection, bool asked);
+/* Gives the socket of `from`, which is closed, to a connection that has none. */
+void connection_take_socket(struct connection *connection, struct connection *from);
 /* Frees the closed connections. Call it only between two batches of events. */
 void connections_sweep(struct loop *loop);
 

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "connection.h"
+#include "exec.h"
 #include "failure.h"
+#include "kept.h"
 #include "pairs.h"
 #include "request.h"
 #include "spawn.h"
@@ -50,6 +52,7 @@ static void send_started(struct connection *connection) {
   struct field_writer fields;
   field_writer_init(&fields, bytes, sizeof bytes);
   put_number(&fields, TAG_PID, (uint64_t)connection->pid);
+  if (connection->kept_name[0] != 0) put_number(&fields, TAG_CHANNELS, connection->channel_count - 3);
   exec->started = true;
   for (size_t i = 0; i < connection->channel_count; i++) connection->channels[i].muted = false;
   connection_send(connection, (struct frame_header){FRAME_STARTED, 0, (uint32_t)fields.length}, bytes);
@@ -120,6 +123,7 @@ static void start(struct connection *connection, const struct request *request) 
     connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
     return;
   }
+  if (request->name != NULL && !keep_as_named(connection, request)) return;
   size_t count = 3u + request->channels;
   struct pair pairs[EXEC_DESCRIPTORS_MAX];
   struct channel *channels = calloc(count, sizeof *channels);
@@ -151,6 +155,13 @@ static void kill_group(const struct connection *connection, int number) {
   if (kill(-connection->pid, number) != 0 && errno == ESRCH) kill(connection->pid, number);
 }
 
+bool exec_has_started(const struct connection *connection) {
+  const struct exec *exec = connection->state;
+  return exec->started;
+}
+
+void exec_interrupt(const struct connection *connection) { kill_group(connection, SIGINT); }
+
 static bool send_signal(const struct connection *connection, uint32_t number) {
   if (number == 0 || number > SIGNALS_MAX) return false;
   kill_group(connection, (int)number);
@@ -171,7 +182,13 @@ static void abandon(struct connection *connection) { kill_group(connection, SIGK
 
 static void leave(struct connection *connection) {
   struct exec *exec = connection->state;
+  release_name(connection);
   loop_close(connection->loop, &exec->status);
+}
+
+static void drain(struct connection *connection) {
+  connection->deadline_us = now_us() + DRAIN_US;
+  for (size_t i = 0; i < connection->channel_count; i++) channel_promise(&connection->channels[i]);
 }
 
 static void reaped(struct connection *connection, int status, const struct rusage *usage) {
@@ -180,8 +197,20 @@ static void reaped(struct connection *connection, int status, const struct rusag
   exec->exit_status = status;
   exec->usage = *usage;
   exec->ended_us = now_us();
-  connection->deadline_us = exec->ended_us + DRAIN_US;
-  for (size_t i = 0; i < connection->channel_count; i++) channel_promise(&connection->channels[i]);
+  if (connection->phase == PHASE_DETACHED) exec_rest(connection);
+  else drain(connection);
+  connection_settle(connection);
+}
+
+void exec_rest(struct connection *connection) {
+  /* stdout and stderr of a living process are dropped. What one that has ended left in its pipes is the next stream's. */
+  for (size_t i = 0; i < connection->channel_count; i++) channel_rest(&connection->channels[i], connection->alive && (i == 1 || i == 2));
+}
+
+void exec_resume(struct connection *connection) {
+  for (size_t i = 0; i < connection->channel_count; i++) channel_resume(&connection->channels[i]);
+  send_started(connection);
+  if (!connection->alive) drain(connection);
   connection_settle(connection);
 }
 
@@ -238,5 +267,6 @@ const struct operation EXEC = {
     .control = control,
     .reaped = reaped,
     .abandon = abandon,
+    .detach = detach_kept,
     .leave = leave,
 };

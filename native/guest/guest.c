@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "connection.h"
+#include "kept.h"
 #include "listen.h"
 #include "service.h"
 #include "shutdown.h"
@@ -141,9 +142,15 @@ static void pass_deadlines(struct loop *loop) {
   }
 }
 
+static bool has_streams(const struct loop *loop) {
+  const struct connection *at = loop->connections;
+  while (at != NULL && at->phase == PHASE_DETACHED) at = at->next;
+  return at != NULL;
+}
+
 /* An idle guest keeps no buffer. */
 static void rest(struct loop *loop) {
-  if (loop->connections != NULL || loop->sinks != NULL || loop->scratch == NULL) return;
+  if (has_streams(loop) || loop->sinks != NULL || loop->scratch == NULL) return;
   munmap(loop->scratch, SCRATCH_BYTES);
   loop->scratch = NULL;
 }
@@ -160,6 +167,7 @@ int guest_main(const struct guest_options *given) {
     if (!loop_wait(&loop, first_deadline(&loop))) return fail("wait for events");
     pass_deadlines(&loop);
     listens_settle(&loop);
+    kept_settle(&loop);
     wake_listeners(&loop);
     connections_sweep(&loop);
     services_sweep(&loop);

@@ -98,6 +98,7 @@ static const char *check_frame(struct connection *connection, const struct frame
     case FRAME_CREDIT: return known && frame->length == 4 ? NULL : "CREDIT of a wrong length or on an unknown channel";
     case FRAME_SIGNAL: return controlled && frame->length == 4 ? NULL : "SIGNAL of a wrong length or outside an EXEC";
     case FRAME_RESIZE: return controlled && frame->length == 4 ? NULL : "RESIZE of a wrong length or outside an EXEC";
+    case FRAME_DETACH: return connection->kept_name[0] != 0 && frame->length == 0 ? NULL : "DETACH with a payload or from what is not kept";
     default: return "a frame that only the guest sends";
   }
 }
@@ -108,6 +109,7 @@ static bool act(struct connection *connection) {
     case FRAME_CREDIT: return channel_grant(&connection->channels[connection->frame.channel], get_u32(connection->small));
     case FRAME_SIGNAL:
     case FRAME_RESIZE: return connection->operation->control(connection, connection->frame.type, connection->small);
+    case FRAME_DETACH: connection_lose(connection, true); return true;
     default: return true;
   }
 }

@@ -48,6 +48,9 @@ struct loop {
   bool line_changed;
   size_t network_streams;
   size_t network_fds;
+  /* ATTACH streams that came so far. `kept_changed`: one that waits may have its turn. */
+  uint64_t attaches;
+  bool kept_changed;
   struct sink *sinks;
   size_t sink_count;
   /* SCRATCH_BYTES, allocated on first use. Its content is not kept between events. */

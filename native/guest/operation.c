@@ -1,6 +1,7 @@
 #include "operation.h"
 
 #include "connection.h"
+#include "kept.h"
 
 static void answer_ping(struct connection *connection, const struct request *request) {
   (void)request;
@@ -9,6 +10,7 @@ static void answer_ping(struct connection *connection, const struct request *req
 }
 
 static const struct operation PING = {.start = answer_ping};
+static const struct operation LIST_KEPT = {.start = list_kept};
 
 const struct operation *find_operation(uint8_t number) {
   switch (number) {
@@ -17,6 +19,8 @@ const struct operation *find_operation(uint8_t number) {
     case OPERATION_DIAL: return &DIAL;
     case OPERATION_ACCEPT: return &ACCEPT;
     case OPERATION_LISTEN: return &LISTEN;
+    case OPERATION_ATTACH: return &ATTACH;
+    case OPERATION_LIST_KEPT: return &LIST_KEPT;
     case OPERATION_SHUTDOWN: return &SHUTDOWN;
     default: return &WORK;
   }

@@ -28,11 +28,13 @@ struct operation {
   void (*reaped)(struct connection *connection, int status, const struct rusage *usage);
   /* The stream failed or the host went away: stops the work inside. May be called twice. */
   void (*abandon)(struct connection *connection);
+  /* The host went away or, if `asked`, sent DETACH. True: the work goes on without a stream. NULL: it never does. */
+  bool (*detach)(struct connection *connection, bool asked);
   /* The stream ends: gives back what the state holds. May be called twice. */
   void (*leave)(struct connection *connection);
 };
 
-extern const struct operation EXEC, DIAL, ACCEPT, LISTEN, SHUTDOWN, WORK;
+extern const struct operation ATTACH, EXEC, DIAL, ACCEPT, LISTEN, SHUTDOWN, WORK;
 
 /* The kind of an operation's number. WORK takes every number that no other kind takes, and refuses what it does not know. */
 const struct operation *find_operation(uint8_t number);

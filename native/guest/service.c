@@ -18,7 +18,6 @@
 #include "network.h"
 #include "request.h"
 
-#define NAME_BYTES 33u
 #define UNIX_SERVICES_MAX 32u
 #define BACKLOG 128
 #define FOLDER "/run/belljar"
@@ -41,7 +40,7 @@ struct service {
   bool listened;
   /* There was no free descriptor for a connection. The service rests until a stream is closed; otherwise the loop would spin. */
   bool rests;
-  char name[NAME_BYTES];
+  char name[SERVICE_NAME_BYTES];
   /* The number of LISTEN streams that use it. */
   size_t holds;
   /* In the order of arrival. */
@@ -50,7 +49,7 @@ struct service {
 
 bool is_service_name(const char *name) {
   size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
-  return length > 0 && length < NAME_BYTES && name[length] == 0;
+  return length > 0 && length < SERVICE_NAME_BYTES && name[length] == 0;
 }
 
 /* While no stream waits, connections stay in the kernel's bounded queue. */

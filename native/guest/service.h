@@ -7,6 +7,8 @@
 struct loop;
 struct service;
 
+#define SERVICE_NAME_BYTES 33u
+
 /* A name is 1 to 32 characters of a-z, 0-9 and `-`. */
 bool is_service_name(const char *name);
 

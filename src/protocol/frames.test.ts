@@ -68,7 +68,7 @@ describe("frames", () => {
     const reserved = encodeFrame(FRAME.DATA, 0);
     reserved[2] = 1;
     const credit = encodeFrame(FRAME.CREDIT, 0, Buffer.alloc(3));
-    for (const bytes of [tooLong, encodeFrame(0, 0), encodeFrame(12, 0), reserved, credit, encodeFrame(FRAME.ERROR, 0, Buffer.alloc(1))]) {
+    for (const bytes of [tooLong, encodeFrame(0, 0), encodeFrame(13, 0), reserved, credit, encodeFrame(FRAME.ERROR, 0, Buffer.alloc(1))]) {
       expect(() => decode([bytes])).toThrow(expect.objectContaining({ code: "GUEST_PROTOCOL" }));
     }
   });

@@ -39,6 +39,8 @@ export const OPERATION = {
   USAGE: 22,
   SHUTDOWN: 23,
   LISTEN: 24,
+  ATTACH: 25,
+  LIST_KEPT: 26,
   KEEPER_STATUS: 64,
   KEEPER_EXTEND: 65,
   KEEPER_KILL: 66,
@@ -62,6 +64,7 @@ export const FRAME = {
   ENTRY: 9,
   EVENT: 10,
   ERROR: 11,
+  DETACH: 12,
 } as const;
 
 /** `width` is the size of a numeric field in bytes; 0 means text or bytes. A field with `many` may be repeated. */

@@ -14,6 +14,8 @@ export interface ContractFeatures {
   /** The name that skipped titles show. */
   readonly name: string;
   readonly terminals: boolean;
+  /** Commands can outlive their streams. */
+  readonly keeps: boolean;
   readonly pause: boolean;
   /** What a sandbox wrote outlives its run. */
   readonly stop: boolean;

@@ -4,6 +4,7 @@ import { runtimeContract } from "./runtime-contract.ts";
 runtimeContract(async () => fakeRuntime(), {
   name: "fake",
   terminals: false,
+  keeps: false,
   pause: true,
   stop: true,
   resourceUsage: false,

@@ -55,6 +55,7 @@ for (const { idMap, storage, binary, runsAlone } of SETUPS.filter((setup) => fin
   const features = {
     name: `namespace (${idMap}, ${storage}, ${binary})`,
     terminals: true,
+    keeps: true,
     pause: isRoot,
     stop: true,
     resourceUsage: true,

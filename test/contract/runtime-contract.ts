@@ -3,6 +3,7 @@ import type { ContractFeatures, OpenRuntime } from "./contract-sandbox.ts";
 import { execContract } from "./exec-contract.ts";
 import { fileContract } from "./file-contract.ts";
 import { insideContract } from "./inside-contract.ts";
+import { keptContract } from "./kept-contract.ts";
 import { lifecycleContract } from "./lifecycle-contract.ts";
 import { runsContract } from "./runs-contract.ts";
 import { socketContract } from "./socket-contract.ts";
@@ -15,6 +16,7 @@ import { watchContract } from "./watch-contract.ts";
 export function runtimeContract(open: OpenRuntime, features: ContractFeatures): void {
   describe(`the ${features.name} runtime`, () => {
     execContract(open, features);
+    keptContract(open, features);
     streamContract(open, features);
     fileContract(open, features);
     watchContract(open);

@@ -7,6 +7,9 @@ export type GuestCall = (guest: Guest, signal: AbortSignal) => Promise<unknown>;
 /** Every operation of a guest connection, each called so that it waits for an answer. One that is not here does not compile. */
 export const GUEST_CALLS: { readonly [Name in Exclude<keyof Guest, "files">]: GuestCall } = {
   exec: async (guest, signal) => (await guest.exec({ argv: ["sleep", "600"], signal })).exited,
+  keep: async (guest, signal) => (await guest.keep("x", { argv: ["sleep", "600"], signal })).exited,
+  attach: (guest, signal) => guest.attach("x", signal),
+  listKept: (guest, signal) => guest.listKept(signal),
   run: (guest, signal) => guest.run({ argv: ["sleep", "600"], signal }),
   dial: (guest, signal) => guest.dial(80, signal),
   // Waits for programs inside, as long as they like: its end is the caller's.

@@ -19,6 +19,7 @@ const PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${dir
 export function serveExec(sandbox: FakeSandbox, peer: Peer, fields: Fields): void {
   const flags = fields.number("FLAGS") ?? 0;
   if (flags & FLAG.TERMINAL) throw new BelljarError("NOT_SUPPORTED", "The fake runtime has no terminals");
+  if (fields.text("NAME") !== undefined) throw new BelljarError("NOT_SUPPORTED", "The fake runtime keeps no commands");
   const [program = "", ...args] = fields.all("ARG").map(String);
   const channels = fields.number("CHANNELS") ?? 0;
   const pipes: StdioOptions = [flags & FLAG.NO_STDIN ? "ignore" : "pipe", "pipe", "pipe", ...Array<"pipe">(channels + 1).fill("pipe")];

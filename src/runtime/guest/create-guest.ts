@@ -1,7 +1,7 @@
 import { OPERATION } from "../../protocol/wire.ts";
 import { acceptConnections } from "./accept.ts";
 import { call } from "./call.ts";
-import { startExec } from "./exec.ts";
+import { attachExec, keepExec, listKept, startExec } from "./exec.ts";
 import { createFiles } from "./files.ts";
 import type { Guest } from "./guest.ts";
 import { Listeners } from "./listen.ts";
@@ -20,6 +20,9 @@ export function createGuest(connect: Connect, options: LinkOptions = {}): Guest 
   return {
     files: createFiles(link),
     exec: (exec) => startExec(link, exec),
+    keep: (name, kept) => keepExec(link, name, kept),
+    attach: (name, signal) => attachExec(link, name, signal),
+    listKept: (signal) => listKept(link, signal),
     run: (run) => runToEnd(link, run),
     dial: (port, signal) => dial(link, port, signal),
     accept: (service, accept) => acceptConnections(link, service, accept),

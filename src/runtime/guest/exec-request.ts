@@ -9,11 +9,11 @@ import type { Request } from "./operation.ts";
 import { signalName } from "./signals.ts";
 
 /** The guest's own limit (docs/guest-protocol.md). */
-const CHANNELS_MAX = 16;
+export const CHANNELS_MAX = 16;
 const TIMEOUT_MAX_MS = 0xffff_ffff;
 
 /** Throws `ARGUMENTS_INVALID` for an empty command, a bad number of channels, or a bad name of a variable. */
-export function execRequest(env: Environment, options: Omit<ExecOptions, "signal">): Request {
+export function execRequest(env: Environment, options: Omit<ExecOptions, "signal">, keepAs?: string): Request {
   if (options.argv.length === 0) throw new BelljarError("ARGUMENTS_INVALID", "The command is empty; name a program");
   const { channels = 0, timeoutMs, terminal } = options;
   if (!Number.isInteger(channels) || channels < 0 || channels > CHANNELS_MAX) {
@@ -32,6 +32,7 @@ export function execRequest(env: Environment, options: Omit<ExecOptions, "signal
       ["FLAGS", flags || undefined],
       ["ROWS", terminal?.rows],
       ["COLS", terminal?.cols],
+      ["NAME", keepAs],
     ],
   };
 }

@@ -1,39 +1,64 @@
 import type { BelljarError } from "../../errors.ts";
 import { Fields, malformed } from "../../protocol/fields.ts";
-import { encodeNumberFrame, encodeResize } from "../../protocol/frames.ts";
-import { FRAME } from "../../protocol/wire.ts";
+import { encodeFrame, encodeNumberFrame, encodeResize } from "../../protocol/frames.ts";
+import { FRAME, OPERATION } from "../../protocol/wire.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
-import { execExit, execRequest } from "./exec-request.ts";
-import type { ExecExit, ExecOptions, ExecProcess } from "./guest.ts";
+import { collectRows } from "./call.ts";
+import { CHANNELS_MAX, execExit, execRequest } from "./exec-request.ts";
+import type { ExecExit, ExecOptions, ExecProcess, KeepOptions, KeptInfo, KeptProcess } from "./guest.ts";
 import { cancelled } from "./guest-errors.ts";
 import type { Link } from "./link.ts";
 import { assertSignal } from "./signals.ts";
-import { ignore, openOperation, unexpected, type FrameHandler, type Operation } from "./operation.ts";
+import { ignore, openOperation, unexpected, type FrameHandler, type Operation, type Request } from "./operation.ts";
 
 const SIGTERM = 15;
 const FIRST_EXTRA_CHANNEL = 3;
 
 /** Starts a command, and resolves once it runs. */
 export async function startExec(link: Link, options: ExecOptions): Promise<ExecProcess> {
-  const session = new ExecSession(options);
   const request = execRequest(await link.env(options.signal), options);
+  return openSession(link, request, { ...options, signal: options.signal });
+}
+
+export async function keepExec(link: Link, name: string, options: KeepOptions): Promise<KeptProcess> {
+  const silent = { ...options, stdin: false };
+  return openSession(link, execRequest(await link.env(options.signal), silent, name), silent);
+}
+
+export function attachExec(link: Link, name: string, signal: AbortSignal): Promise<KeptProcess> {
+  return openSession(link, { operation: OPERATION.ATTACH, fields: [["NAME", name]] }, { stdin: false, waits: true, signal });
+}
+
+export async function listKept(link: Link, signal: AbortSignal): Promise<readonly KeptInfo[]> {
+  const rows = await collectRows(link, OPERATION.LIST_KEPT, [], signal);
+  return rows.map((fields) => ({ name: fields.needBytes("NAME").toString(), pid: fields.number("PID") }));
+}
+
+interface SessionOptions extends Pick<ExecOptions, "channels" | "terminal" | "stdin" | "signal"> {
+  /** The guest first says that this stream is in line. Only with STARTED it tells the number of channels. */
+  readonly waits?: boolean;
+}
+
+async function openSession(link: Link, request: Request, options: SessionOptions): Promise<KeptProcess> {
+  const session = new ExecSession(options);
   await openOperation(link, request, session, options.signal);
   return session.started;
 }
 
-/** The host's side of one EXEC: frames in, streams out. */
+/** The host's side of one EXEC or ATTACH: frames in, streams out. */
 class ExecSession implements FrameHandler {
-  readonly started: Promise<ExecProcess>;
+  readonly started: Promise<KeptProcess>;
   readonly #exited: Promise<ExecExit>;
-  readonly #options: ExecOptions;
+  readonly #options: SessionOptions;
   readonly #channels: Channel[] = [];
   #operation: Operation | undefined;
   #isRunning = false;
+  #hasLeft = false;
   #exit: ExecExit | undefined;
-  #settleStarted: { readonly resolve: (process: ExecProcess) => void; readonly reject: (error: Error) => void } | undefined;
+  #settleStarted: { readonly resolve: (process: KeptProcess) => void; readonly reject: (error: Error) => void } | undefined;
   #settleExited: { readonly resolve: (exit: ExecExit) => void; readonly reject: (error: Error) => void } | undefined;
 
-  constructor(options: ExecOptions) {
+  constructor(options: SessionOptions) {
     this.#options = options;
     this.started = new Promise((resolve, reject) => {
       this.#settleStarted = { resolve, reject };
@@ -47,11 +72,15 @@ class ExecSession implements FrameHandler {
 
   opened(operation: Operation): void {
     this.#operation = operation;
+    if (!this.#options.waits) this.#openAll(operation, this.#options.channels ?? 0);
+  }
+
+  #openAll(operation: Operation, channels: number): void {
     const isTerminal = this.#options.terminal !== undefined;
     this.#open(operation, { readable: isTerminal, writable: true });
     this.#open(operation, { readable: true, writable: false });
     this.#open(operation, { readable: true, writable: false });
-    for (let index = 0; index < (this.#options.channels ?? 0); index++) this.#open(operation, { readable: true, writable: true });
+    for (let index = 0; index < channels; index++) this.#open(operation, { readable: true, writable: true });
     if (isTerminal) for (const id of [1, 2]) this.#channel(id).receiveEnd();
     else if (this.#options.stdin === false) this.#channel(0).stopWriting();
   }
@@ -72,6 +101,7 @@ class ExecSession implements FrameHandler {
 
   frame(type: number, id: number, payload: Buffer): void {
     if (type === FRAME.STARTED && !this.#isRunning) return this.#start(Fields.parse(payload));
+    if (type === FRAME.EVENT && !this.#isRunning && this.#options.waits) return;
     if (!this.#isRunning) throw unexpected(type);
     switch (type) {
       case FRAME.DATA:
@@ -89,11 +119,12 @@ class ExecSession implements FrameHandler {
 
   #start(fields: Fields): void {
     const pid = fields.needNumber("PID");
+    if (this.#options.waits && this.#operation) this.#openAll(this.#operation, readChannels(fields));
     this.#isRunning = true;
     this.#settleStarted?.resolve(this.#process(pid));
   }
 
-  #process(pid: number): ExecProcess {
+  #process(pid: number): KeptProcess {
     const screen = this.#channel(0).stream;
     const stdout = this.#options.terminal ? screen : this.#channel(1).stream;
     return {
@@ -108,8 +139,21 @@ class ExecSession implements FrameHandler {
       },
       resize: (rows, cols) => this.#operation?.write(encodeResize(rows, cols)),
       exited: this.#exited,
+      detach: () => this.#detach(),
       [Symbol.asyncDispose]: async () => this.#operation?.fail(cancelled()),
     };
+  }
+
+  /** The guest closes the stream when it has read the frame: what was written before it is not lost. */
+  #detach(): void {
+    this.#hasLeft = true;
+    this.#operation?.write(encodeFrame(FRAME.DETACH, 0));
+    this.#operation?.resume();
+  }
+
+  isOver(): boolean {
+    if (this.#hasLeft) this.failed(cancelled());
+    return this.#hasLeft;
   }
 
   #ended(exit: ExecExit): void {
@@ -133,4 +177,10 @@ class ExecSession implements FrameHandler {
     this.#settleStarted?.reject(error);
     this.#settleExited?.reject(error);
   }
+}
+
+function readChannels(fields: Fields): number {
+  const channels = fields.number("CHANNELS") ?? 0;
+  if (channels > CHANNELS_MAX) throw malformed(`${channels} channels`);
+  return channels;
 }

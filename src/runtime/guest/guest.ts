@@ -10,6 +10,19 @@ export interface Guest {
   exec(options: ExecOptions): Promise<ExecProcess>;
   /** Runs a command to its end, and collects at most `maxOutputBytes` of each stream. More is read and dropped, and sets `truncated`. */
   run(options: RunOptions): Promise<RunResult>;
+  /**
+   * Starts a command that outlives its stream: `attach` takes it up again. It has no stdin, no terminal and no timeout. The name is 1 to 32
+   * characters of a-z, 0-9 and `-`. Rejects as `exec` does, with `FILE_EXISTS` if the name is taken, with `PROCESS_LIMIT` if 64 are kept.
+   */
+  keep(name: string, options: KeepOptions): Promise<KeptProcess>;
+  /**
+   * Takes up the kept command of that name. While another stream has it, this one waits in line. What the command wrote to stdout and
+   * stderr without a stream was dropped; on its channels nothing is lost that the stream before had not received. A command that has ended
+   * is given up with its exit. Rejects with `PROCESS_NOT_FOUND`.
+   */
+  attach(name: string, signal: AbortSignal): Promise<KeptProcess>;
+  /** The kept commands. One that has ended stays until its exit is taken, or until there are 64. */
+  listKept(signal: AbortSignal): Promise<readonly KeptInfo[]>;
   /** Opens a TCP connection to 127.0.0.1:`port` inside, or to [::1]:`port` if nothing listens there. Rejects with `PORT_REFUSED`. */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   /** Yields connections of processes inside to `/run/belljar/<service>.sock`, until the signal aborts. Keeps `waiting` streams ready. */
@@ -56,6 +69,20 @@ export interface ExecProcess extends AsyncDisposable {
   resize(rows: number, cols: number): void;
   /** Resolves once the command has ended and all its output was taken. Rejects if the sandbox ends or the signal aborts first. */
   readonly exited: Promise<ExecExit>;
+}
+
+export type KeepOptions = Pick<ExecOptions, "argv" | "cwd" | "env" | "user" | "channels" | "signal">;
+
+/** A command that outlives its stream. When the stream ends without `detach`, the command is interrupted (SIGINT), and goes on. */
+export interface KeptProcess extends ExecProcess {
+  /** Leaves the command as it is. The streams end; the next `attach` has it. */
+  detach(): void;
+}
+
+export interface KeptInfo {
+  readonly name: string;
+  /** Undefined: it has ended. */
+  readonly pid: number | undefined;
 }
 
 export interface ExecExit {

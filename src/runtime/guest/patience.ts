@@ -25,6 +25,7 @@ const DEBTS: Readonly<Record<number, Debts>> = {
   [OPERATION.EXEC]: { first: "word", afterwards: "life" },
   [OPERATION.DIAL]: { first: "word", afterwards: "life" },
   [OPERATION.ACCEPT]: { first: "nothing", afterwards: "life" },
+  [OPERATION.ATTACH]: { first: "word", afterwards: "life" },
   [OPERATION.LISTEN]: { first: "word", afterwards: "nothing" },
   [OPERATION.WATCH]: { first: "word", afterwards: "nothing" },
   [OPERATION.KEEPER_WAIT]: NOTHING,

@@ -1,0 +1,130 @@
+#include "kept.h"
+
+#include <string.h>
+
+#include "connection.h"
+#include "exec.h"
+#include "request.h"
+
+#define KEPT_MAX 64u
+
+/* A stream that waits for a kept command. */
+struct attach {
+  char name[SERVICE_NAME_BYTES];
+  uint64_t number;
+};
+
+static struct connection *find(const struct loop *loop, const char *name) {
+  struct connection *at = loop->connections;
+  while (at != NULL && strcmp(at->kept_name, name) != 0) at = at->next;
+  return at;
+}
+
+static const char *check(const struct request *request) {
+  if (!is_service_name(request->name)) return "a NAME of what is kept is 1 to 32 of a-z, 0-9 and -";
+  if (has_flag(request, FLAG_TERMINAL) || !has_flag(request, FLAG_NO_STDIN)) return "a kept EXEC has no terminal and no stdin";
+  return request->timeout_ms > 0 ? "a kept EXEC has no TIMEOUT_MS" : NULL;
+}
+
+/* Of those that have ended without a stream the oldest is forgotten. */
+static bool make_room(struct loop *loop) {
+  size_t count = 0;
+  struct connection *ended = NULL;
+  for (struct connection *at = loop->connections; at != NULL; at = at->next) {
+    if (at->kept_name[0] == 0) continue;
+    count++;
+    if (at->phase == PHASE_DETACHED && !at->alive) ended = at;
+  }
+  if (count < KEPT_MAX) return true;
+  if (ended != NULL) connection_close(ended);
+  return ended != NULL;
+}
+
+bool keep_as_named(struct connection *connection, const struct request *request) {
+  const char *wrong = check(request);
+  if (wrong != NULL) connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
+  else if (find(connection->loop, request->name) != NULL) connection_fail(connection, GUEST_ERROR_ALREADY_EXISTS, 0, "a kept command has this name: attach to it");
+  else if (!make_room(connection->loop)) connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "64 commands are kept: end one of them");
+  else memcpy(connection->kept_name, request->name, strlen(request->name));
+  return connection->kept_name[0] != 0;
+}
+
+void release_name(struct connection *connection) {
+  if (connection->kept_name[0] == 0) return;
+  connection->kept_name[0] = 0;
+  connection->loop->kept_changed = true;
+}
+
+bool detach_kept(struct connection *connection, bool asked) {
+  if (connection->kept_name[0] == 0 || !exec_has_started(connection)) return false;
+  if (!asked) exec_interrupt(connection);
+  exec_rest(connection);
+  connection->deadline_us = 0;
+  connection->loop->kept_changed = true;
+  return true;
+}
+
+void list_kept(struct connection *connection, const struct request *request) {
+  (void)request;
+  for (const struct connection *at = connection->loop->connections; at != NULL; at = at->next) {
+    if (at->kept_name[0] == 0) continue;
+    uint8_t bytes[64];
+    struct field_writer fields;
+    field_writer_init(&fields, bytes, sizeof bytes);
+    put_text(&fields, TAG_NAME, at->kept_name);
+    if (at->alive) put_number(&fields, TAG_PID, (uint64_t)at->pid);
+    connection_send(connection, (struct frame_header){FRAME_ENTRY, 0, (uint32_t)fields.length}, bytes);
+  }
+  connection_send(connection, (struct frame_header){FRAME_REPLY, 0, 0}, NULL);
+  connection_end(connection);
+}
+
+static void start_attach(struct connection *connection, const struct request *request) {
+  struct attach *attach = connection->state;
+  if (!is_service_name(request->name)) {
+    connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, "a NAME of what is kept is 1 to 32 of a-z, 0-9 and -");
+    return;
+  }
+  memcpy(attach->name, request->name, strlen(request->name));
+  attach->number = ++connection->loop->attaches;
+  connection->loop->kept_changed = true;
+  connection_send(connection, (struct frame_header){FRAME_EVENT, 0, 0}, NULL);
+}
+
+/* The ATTACH that waits longest for the name, or for any name that nobody has. */
+static struct connection *first_waiting(const struct loop *loop, const char *name) {
+  struct connection *first = NULL;
+  for (struct connection *at = loop->connections; at != NULL; at = at->next) {
+    if (at->operation != &ATTACH || at->phase != PHASE_OPEN) continue;
+    const struct attach *attach = at->state;
+    bool wanted = name != NULL ? strcmp(attach->name, name) == 0 : find(loop, attach->name) == NULL;
+    if (wanted && (first == NULL || attach->number < ((const struct attach *)first->state)->number)) first = at;
+  }
+  return first;
+}
+
+static void give_turns(struct loop *loop) {
+  struct connection *next;
+  for (struct connection *kept = loop->connections; kept != NULL; kept = next) {
+    struct connection *attach = kept->phase == PHASE_DETACHED ? first_waiting(loop, kept->kept_name) : NULL;
+    if (attach != NULL) {
+      connection_take_socket(kept, attach);
+      exec_resume(kept);
+    }
+    next = kept->next;
+  }
+}
+
+void kept_settle(struct loop *loop) {
+  while (loop->kept_changed) {
+    loop->kept_changed = false;
+    give_turns(loop);
+    struct connection *lost;
+    while ((lost = first_waiting(loop, NULL)) != NULL) {
+      connection_fail(lost, GUEST_ERROR_NO_SUCH_PROCESS, 0, "no kept command has this name");
+      connection_settle(lost);
+    }
+  }
+}
+
+const struct operation ATTACH = {.state_bytes = sizeof(struct attach), .start = start_attach};
