@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,12 @@
 /* Empty files take no space of the disk, but about a kilobyte of the kernel's memory each. */
 #define BYTES_PER_INODE 4096u
 #define INODES_MIN 1024u
-/* A run's overlays need some of their own, and whoever made too many files must be able to start and remove them. */
-#define INODES_SPARE 64u
+/*
+ * What a run needs before its first program: the overlays some folders of their own, and a workspace the folders above it, up to the longest
+ * path, with long links to it. So whoever filled the disk and moved these folders can start the sandbox, and remove files.
+ */
+#define INODES_SPARE (64u + PATH_MAX / 2)
+#define BLOCKS_SPARE 4u
 #define WATCH_BYTES 4096
 
 /* One table in each process. */
@@ -60,19 +65,23 @@ static bool mount_layers(const char *id, uint64_t bytes, uid_t owner) {
   return false;
 }
 
-static bool spare_inodes(const char *path) {
+/* What is free, or the spare where that is more, on top of what is used. */
+static unsigned long long with_spare(uint64_t whole, uint64_t unused, uint64_t spare) { return whole - unused + (unused < spare ? spare : unused); }
+
+static bool spare_room(const char *path) {
   char options[OPTIONS_MAX];
   struct statfs status;
   if (statfs(path, &status) < 0) return false;
-  if (status.f_ffree >= INODES_SPARE) return true;
-  snprintf(options, sizeof options, "nr_inodes=%llu", (unsigned long long)(status.f_files - status.f_ffree) + INODES_SPARE);
+  if (status.f_ffree >= INODES_SPARE && status.f_bfree >= BLOCKS_SPARE) return true;
+  unsigned long long bytes = with_spare(status.f_blocks, status.f_bfree, BLOCKS_SPARE) * (unsigned long long)status.f_bsize;
+  snprintf(options, sizeof options, "size=%llu,nr_inodes=%llu", bytes, with_spare(status.f_files, status.f_ffree, INODES_SPARE));
   return mount(NULL, path, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, options) == 0;
 }
 
 int open_held(const struct held *held) {
   char path[ID_LENGTH + 2];
   path_of(held->id, path);
-  return spare_inodes(path) ? (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) : -1;
+  return spare_room(path) ? (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) : -1;
 }
 
 static bool make_room(void) {
