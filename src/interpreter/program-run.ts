@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { findUsedUp, type UsedUp } from "../sandbox/used-up.ts";
+import { type UsedUp, watchUsedUp } from "../sandbox/used-up.ts";
 import type { ExecExit, Guest, RunOptions, Sandbox } from "../sandbox/sandbox.ts";
 import type { Build } from "./language.ts";
 import { NO_LEFT_FILES } from "./left-files.ts";
@@ -18,7 +18,6 @@ export class ProgramRun {
   readonly #build: Build;
   readonly #options: BuildOptions;
   #usedMs = 0;
-  #oomKills = 0;
 
   constructor(sandbox: Sandbox, build: Build, options: BuildOptions) {
     this.#sandbox = sandbox;
@@ -29,7 +28,6 @@ export class ProgramRun {
   /** Compiles the program if its language needs it, and runs it. A failure of the program is a result, a failure of the sandbox rejects. */
   async execute(): Promise<ProgramResult> {
     const { language, program } = this.#build;
-    this.#oomKills = await this.#sandbox.knownOomKills();
     const compile = language.compile?.(this.#build);
     if (compile) {
       const compiled = await this.#exec("compile", compile);
@@ -40,9 +38,10 @@ export class ProgramRun {
 
   async #exec(phase: Phase, argv: readonly string[]): Promise<ProgramResult> {
     const windows = openOutputWindows(this.#options.maxOutputBytes);
+    const findUsedUp = await watchUsedUp(this.#sandbox);
     const result = await this.#run(phase, argv, windows);
     this.#usedMs += result.durationMs;
-    const usedUp = await this.#findUsedUp(phase, result);
+    const usedUp = result.exitCode === 0 ? undefined : await findUsedUp(result);
     return toResult(phase, { ...result, durationMs: this.#usedMs, usedUp }, windows);
   }
 
@@ -66,12 +65,6 @@ export class ProgramRun {
     if (input instanceof Readable) return runStreamed(guest, { ...request, input });
     // The windows keep both ends of the output.
     return guest.run({ ...request, maxOutputBytes: 0, ...(input !== undefined && { input }) });
-  }
-
-  #findUsedUp(phase: Phase, result: ExecExit): Promise<UsedUp | undefined> {
-    // A compiler's driver reports a killed part of the compiler by its own exit code, not by a signal.
-    const signal = phase === "compile" && result.exitCode !== 0 ? "SIGKILL" : result.signal;
-    return findUsedUp(this.#sandbox, { ...result, signal }, this.#oomKills);
   }
 
   #showCompiler(failed: ProgramResult): ProgramResult {

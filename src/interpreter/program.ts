@@ -65,6 +65,7 @@ export interface ProgramResult {
   /** Time of compiling and running, without the creation of the sandbox. */
   readonly durationMs: number;
   readonly truncated: boolean;
+  /** The program failed, and one of its processes was killed because the sandbox's memory was used up. */
   readonly outOfMemory: boolean;
   /** The program failed, and its sandbox could write nothing more. */
   readonly diskFull: boolean;

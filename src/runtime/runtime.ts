@@ -185,7 +185,8 @@ export interface Usage {
   readonly memoryPeakBytes: number;
   readonly cpuUs: number;
   readonly processes: number;
-  readonly oomKills: number;
+  /** How many processes the kernel has killed for lack of memory. Absent if nobody counts them on this host. */
+  readonly oomKills?: number;
   readonly phase: "running" | "paused" | "ending";
   readonly deadline?: Date;
   readonly deadlineAction: DeadlineAction;

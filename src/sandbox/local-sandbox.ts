@@ -68,6 +68,7 @@ export class LocalSandbox implements OwnSandbox {
   #lifetimeMs: number;
   #end: SandboxEnd | undefined;
   #oomKills: number | undefined;
+  #countsKills = true;
 
   constructor(record: SandboxRecord, { running, keeping, network }: LocalSandboxOptions) {
     this.record = record;
@@ -128,11 +129,13 @@ export class LocalSandbox implements OwnSandbox {
 
   async usage(): Promise<Usage> {
     const usage = await this.#running.usage();
-    this.#oomKills = Math.max(this.#oomKills ?? 0, usage.oomKills);
+    this.#countsKills = usage.oomKills !== undefined;
+    this.#oomKills = Math.max(this.#oomKills ?? 0, usage.oomKills ?? 0);
     return usage;
   }
 
-  async knownOomKills(): Promise<number> {
+  async knownOomKills(): Promise<number | undefined> {
+    if (!this.#countsKills) return undefined;
     return this.#oomKills ?? (await this.usage()).oomKills;
   }
 

@@ -158,8 +158,11 @@ export interface Sandbox extends WorkspaceBase {
   connect(signal: AbortSignal): Promise<Duplex>;
   info(): Promise<SandboxInfo>;
   usage(): Promise<Usage>;
-  /** How many of its processes the kernel has killed for lack of memory, as of this process's last question. Asks if it never did. */
-  knownOomKills(): Promise<number>;
+  /**
+   * How many of its processes the kernel has killed for lack of memory, as of this process's last question. Asks if it never did. Undefined
+   * if nobody counts them on this host.
+   */
+  knownOomKills(): Promise<number | undefined>;
   /**
    * Changes what it may reach, now and for connections that live; kept with the sandbox. With `capped`, for a caller on whom a model
    * has a hand, rejects with `FORBIDDEN` what goes beyond the policy that a person gave it last.

@@ -3,17 +3,17 @@ import { BelljarError } from "../errors.ts";
 import type { GuestUsage } from "../runtime/guest/guest.ts";
 import type { Guest } from "./sandbox.ts";
 import type { Usage } from "../runtime/runtime.ts";
-import { findUsedUp, tellUsedUp } from "./used-up.ts";
+import { findUsedUp, tellUsedUp, watchUsedUp } from "./used-up.ts";
 
-const FAILED = { exitCode: 1, signal: undefined, timedOut: false };
+const FAILED = { exitCode: 1, timedOut: false };
+const KNOWN = 3;
 
 interface Told {
-  readonly oomKills?: number;
+  readonly oomKills?: number | Error;
   readonly disk?: boolean | Error;
 }
 
-/** What is found of a command that ended so, and what was asked. */
-async function find(end: Partial<typeof FAILED>, { oomKills = 0, disk = false }: Told) {
+function openSandbox({ oomKills = KNOWN, disk = false }: Told) {
   const asked: string[] = [];
   const guest = {
     usage: async () => {
@@ -24,26 +24,48 @@ async function find(end: Partial<typeof FAILED>, { oomKills = 0, disk = false }:
   } as Partial<Guest> as Guest;
   const usage = async () => {
     asked.push("memory");
+    if (oomKills instanceof Error) throw oomKills;
     return { oomKills } as Usage;
   };
-  return [await findUsedUp({ usage, guest }, { ...FAILED, ...end }, 0), ...asked];
+  return { asked, guest, usage, knownOomKills: async () => KNOWN };
 }
 
-it("asks for the disk once, of a failed command alone", async () => {
-  expect(await find({ exitCode: 0 }, { disk: true })).toEqual([undefined]);
-  expect(await find({ timedOut: true }, { disk: true })).toEqual([undefined]);
-  expect(await find({}, { disk: true })).toEqual(["disk", "disk"]);
-  expect(await find({}, {})).toEqual([undefined, "disk"]);
+/** What is found of a command that ended so, and what was asked. */
+async function find(end: Partial<typeof FAILED>, told: Told, before: number | undefined = KNOWN) {
+  const sandbox = openSandbox(told);
+  return [await findUsedUp(sandbox, { ...FAILED, ...end }, before), ...sandbox.asked];
+}
+
+it("asks for the memory after every command, and for the disk after a failed one alone", async () => {
+  expect(await find({ exitCode: 0 }, { disk: true })).toEqual([undefined, "memory"]);
+  expect(await find({}, { disk: true })).toEqual(["disk", "memory", "disk"]);
+  expect(await find({}, {})).toEqual([undefined, "memory", "disk"]);
+  expect(await find({ timedOut: true }, { oomKills: 4, disk: true })).toEqual([undefined]);
 });
 
-it("tells the memory before the disk", async () => {
-  expect(await find({ exitCode: 137 }, { oomKills: 1, disk: true })).toEqual(["memory", "memory"]);
-  expect(await find({ exitCode: 137 }, { disk: true })).toEqual(["disk", "memory", "disk"]);
+it("tells of a kill by the count, however the command ended, and before the disk", async () => {
+  for (const exitCode of [0, 1, 137]) expect(await find({ exitCode }, { oomKills: 4, disk: true })).toEqual(["memory", "memory"]);
+});
+
+it("asks nobody for the memory where nobody counts", async () => {
+  const sandbox = openSandbox({ oomKills: 4 });
+  expect(await findUsedUp(sandbox, FAILED, undefined)).toBeUndefined();
+  expect(sandbox.asked).toEqual(["disk"]);
+});
+
+it("compares with what was known when the command began", async () => {
+  let [known, now] = [1, 1];
+  const sandbox = { ...openSandbox({}), usage: async () => ({ oomKills: now }) as Usage, knownOomKills: async () => known };
+  const found = await watchUsedUp(sandbox);
+  expect(await found(FAILED)).toBeUndefined();
+  [known, now] = [2, 2];
+  expect(await found(FAILED)).toBe("memory");
+  expect(await (await watchUsedUp(sandbox))(FAILED)).toBeUndefined();
 });
 
 it("tells the command's result though its sandbox does not answer", async () => {
   const gone = new BelljarError("SANDBOX_ENDED", "The sandbox has ended");
-  expect(await find({}, { disk: gone })).toEqual([undefined, "disk"]);
+  expect(await find({}, { oomKills: gone, disk: gone })).toEqual([undefined, "memory", "disk"]);
   await expect(find({}, { disk: new TypeError("a fault of our own") })).rejects.toThrow("of our own");
 });
 

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { BelljarError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { tellUsedUp, watchUsedUp } from "../sandbox/used-up.ts";
 
 const STDERR_MAX_CHARACTERS = 4_000;
 
@@ -17,6 +18,8 @@ export interface ProgramEnd {
   readonly timedOut: boolean;
   /** The beginning of what it said there. */
   readonly stderr: string;
+  /** What the sandbox had no more of when the program failed, in words. An exit code of 1 is an answer, as of a search without a match. */
+  readonly usedUp: readonly string[];
 }
 
 export interface ProgramOptions {
@@ -37,16 +40,25 @@ export async function openInnerProgram(sandbox: Sandbox, options: ProgramOptions
   return undefined;
 }
 
-async function openOne({ guest }: Sandbox, program: string, options: ProgramOptions): Promise<InnerProgram | undefined> {
+async function openOne(sandbox: Sandbox, program: string, options: ProgramOptions): Promise<InnerProgram | undefined> {
   const { args, cwd, timeoutMs, signal } = options;
+  const findUsedUp = await watchUsedUp(sandbox);
   try {
-    const process = await guest.exec({ argv: [program, ...args], stdin: false, timeoutMs, signal, ...(cwd !== undefined && { cwd }) });
+    const process = await sandbox.guest.exec({
+      argv: [program, ...args],
+      stdin: false,
+      timeoutMs,
+      signal,
+      ...(cwd !== undefined && { cwd }),
+    });
     const stderr = keepStart(process.stderr);
     return {
       stdout: process.stdout,
       async ended() {
         const { exitCode, timedOut } = await process.exited;
-        return { exitCode, timedOut, stderr: await stderr };
+        const isAnswer = exitCode === 0 || exitCode === 1;
+        const usedUp = isAnswer ? undefined : await findUsedUp({ exitCode, timedOut });
+        return { exitCode, timedOut, stderr: await stderr, usedUp: tellUsedUp(usedUp) };
       },
       [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
     };

@@ -27,6 +27,17 @@ it.each(STORAGES)("every failed command tells of a full disk on %s, until there 
   }
 });
 
+it.each(STORAGES)("git and npm tell of a full disk on %s", async (storage) => {
+  await using place = await openPlace(storage);
+  const make = `git init -q; printf '{"scripts":{"fails":"exit 3"}}' > package.json; echo a > file; ${FILL}`;
+  expect((await place.text("run_command", { command: make })).includes(FULL)).toBe(place.isLimited);
+  expect((await place.text("git_add", { paths: ["file"] })).includes(FULL)).toBe(place.isLimited);
+  expect((await place.text("npm_run", { script: "fails" })).includes(FULL)).toBe(place.isLimited);
+  await place.text("run_command", { command: EMPTY });
+  expect(await place.text("git_add", { paths: ["missing"] })).not.toContain(FULL);
+  expect(await place.text("npm_run", { script: "fails" })).not.toContain(FULL);
+});
+
 it.each(STORAGES)("a background process, a program and sandbox_exec tell of a full disk on %s", async (storage) => {
   await using place = await openPlace(storage);
   const program = (code: string): Promise<string> => place.text("execute_code", { language: "bash", entrypoint_code: code });

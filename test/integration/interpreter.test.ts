@@ -210,7 +210,8 @@ it("says that the memory was used up when the keeper saw it", async () => {
   const run = (code: string) => interpreter.runProgram(LOCAL, { language: "bash", code }, { signal: new AbortController().signal });
   expect(await run("kill -KILL $$")).toMatchObject({ outOfMemory: true, signal: "SIGKILL" });
   expect(await run("bash -c 'kill -KILL $$'; exit $?")).toMatchObject({ outOfMemory: true, exitCode: 137 });
-  expect(await run("exit 1")).toMatchObject({ outOfMemory: false });
+  expect(await run("exit 1")).toMatchObject({ outOfMemory: true, exitCode: 1 });
+  expect(await run("true")).toMatchObject({ outOfMemory: false });
   await interpreter[Symbol.asyncDispose]();
 });
 

@@ -6,9 +6,10 @@ import { textOf } from "../support/tool-caller.ts";
 const HOG = "python3 -c 'held = bytearray(512 << 20)'";
 const USED_UP = "memory was used up";
 
-/** In sandboxes of 64 MiB. */
-function openPlace(shared?: Home): Promise<LimitedTools> {
-  return openLimitedTools({ limits: { memoryBytes: 64 * 2 ** 20 }, storage: "home", ...(shared && { shared }) });
+const MEBIBYTE = 2 ** 20;
+
+function openPlace(shared?: Home, memoryBytes = 64 * MEBIBYTE): Promise<LimitedTools> {
+  return openLimitedTools({ limits: { memoryBytes }, storage: "home", ...(shared && { shared }) });
 }
 
 const limitsMemory = ({ enforced }: LimitedTools): boolean => enforced.includes("memoryBytes");
@@ -22,6 +23,29 @@ it("a command that used up the memory is told so, where memory is limited, and i
     expect(await text("cat file; kill -KILL $$")).not.toContain(USED_UP);
     expect(await text("cat file")).toContain("kept\n");
   }
+});
+
+it("a command is told of a killed child, whatever the command itself answers, and the next one is not", async () => {
+  await using place = await openPlace();
+  const text = (command: string) => place.text("run_command", { command });
+  for (const command of [`bash -c "${HOG}"; echo on`, `${HOG} | cat`, `${HOG} || exit 3`]) {
+    expect((await text(command)).includes(USED_UP), command).toBe(limitsMemory(place));
+    for (const next of ["true", "false"]) expect(await text(next)).not.toContain(USED_UP);
+  }
+});
+
+it("git and npm tell of what they ran and used up the memory, where memory is limited", async () => {
+  await using place = await openPlace(undefined, 256 * MEBIBYTE);
+  const make = [
+    "git init -q && git config user.name a && git config user.email a@b",
+    `printf '#!/bin/sh\n${HOG.replaceAll("'", String.raw`'\''`)} || exit 1\n' > .git/hooks/pre-commit`,
+    "chmod +x .git/hooks/pre-commit && echo a > file && git add file",
+    `printf '{"scripts":{"hog":"%s || exit 4"}}' ${JSON.stringify(HOG)} > package.json`,
+  ].join(" && ");
+  expect(await place.text("run_command", { command: make })).toContain("exit_code: 0");
+  expect((await place.text("git_commit", { message: "a" })).includes(USED_UP)).toBe(limitsMemory(place));
+  expect((await place.text("npm_run", { script: "hog" })).includes(USED_UP)).toBe(limitsMemory(place));
+  expect(await place.text("git_checkout", { branch: "none" })).not.toContain(USED_UP);
 });
 
 it("a process that did not see a sandbox use up its memory does not tell so of what somebody else kills", async () => {

@@ -58,7 +58,7 @@ async function boundOf(box: Box, kind: string): Promise<string | undefined> {
     .catch(() => undefined);
   if (outcome?.code === 0) return Number(outcome.out) < TOO_MUCH ? `refused after ${outcome.out.trim()} MiB` : undefined;
   const usage = await box.running.usage().catch(() => undefined);
-  if (usage !== undefined) return usage.oomKills > 0 ? "killed" : undefined;
+  if (usage !== undefined) return (usage.oomKills ?? 0) > 0 ? "killed" : undefined;
   return (await box.running.ended).reason === "out_of_memory" ? "ended" : undefined;
 }
 

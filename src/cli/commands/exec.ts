@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
-import { findUsedUp, tellUsedUp } from "../../sandbox/used-up.ts";
+import { tellUsedUp, watchUsedUp } from "../../sandbox/used-up.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
@@ -25,7 +25,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const sandbox = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
   // At a terminal the program itself shows each refusal.
   using refusals = terminal ? undefined : await sandbox.watchRefusals();
-  const oomKills = await sandbox.knownOomKills();
+  const findUsedUp = await watchUsedUp(sandbox);
   const env = { ...(terminal && terminalEnvironment(context.env)), ...options.env };
   await using command = await sandbox.guest.exec({
     ...options,
@@ -37,7 +37,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const output = terminal ? attach(terminal, command, context) : carryAll(command, context);
   const [exit] = await Promise.all([command.exited, output]);
   printProblems(context.stderr, (await refusals?.tell()) ?? []);
-  printProblems(context.stderr, tellUsedUp(await findUsedUp(sandbox, exit, oomKills)));
+  printProblems(context.stderr, tellUsedUp(await findUsedUp(exit)));
   if (exit.timedOut) throw new BelljarError("EXEC_TIMEOUT", `"${options.argv[0]}" ran longer than ${options.timeoutMs} ms and was killed`);
   return toExitCode(exit);
 }

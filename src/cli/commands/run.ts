@@ -44,7 +44,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   printProblems(context.stderr, [...result.refused, ...((await refusals?.tell()) ?? [])]);
   // What the program said is told, whatever becomes of its files.
   if (json) printJson(context.stdout, toJson(result));
-  else if (result.outOfMemory) context.stderr.write(`belljar: The program was ${USED_UP.memory}\n`);
+  else if (result.outOfMemory) context.stderr.write(`belljar: The program failed, and ${USED_UP.memory}\n`);
   else if (result.diskFull) context.stderr.write(`belljar: The program failed, and ${USED_UP.disk}\n`);
   await own?.bringBack();
   return exitCodeOf(result, json);

@@ -71,8 +71,9 @@ export class NamespaceSandbox implements RunningSandbox {
     const usage = await this.#status.status(NEVER);
     if (!this.#hasAnswered && !this.#watching.signal.aborted) this.#watchLater(0);
     this.#hasAnswered = true;
-    if (this.#options.countsUsage || usage.phase !== "running") return usage;
-    return { ...usage, ...(await this.#guestUsage()) };
+    if (this.#options.countsUsage) return usage;
+    const { oomKills: _, ...known } = usage;
+    return known.phase === "running" ? { ...known, ...(await this.#guestUsage()) } : known;
   }
 
   /** Nothing of a guest that answers late or with nonsense: what the keeper says holds all the same, and the sandbox can be killed. */

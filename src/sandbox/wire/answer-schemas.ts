@@ -11,7 +11,10 @@ export const usageSchema = schemaOf<Usage>()({
   memoryPeakBytes: z.number(),
   cpuUs: z.number(),
   processes: z.number(),
-  oomKills: z.number(),
+  oomKills: z
+    .number()
+    .optional()
+    .describe("Processes that the kernel killed for lack of memory. Absent if nobody counts them on this host"),
   phase: z.enum(["running", "paused", "ending"]),
   deadlineAction: z.enum(["kill", "pause", "stop"]).describe("What happens at the deadline"),
   deadline: dateField.optional(),

@@ -175,7 +175,6 @@ function toToolResult(result: ProgramResult, { truncated, rest, ...streams }: Sh
 function describeFailure({ status, phase, exitCode, signal, outOfMemory, diskFull, durationMs }: ProgramResult): string {
   const subject = phase === "compile" ? "The compiler" : "The program";
   if (status === "timeout") return `${subject} was stopped after ${Math.round(durationMs)} ms in all, the time limit`;
-  if (outOfMemory) return `${subject} was ${USED_UP.memory}`;
   const ending = exitCode === undefined ? `was ended by ${signal ?? "a signal"}` : `exited with code ${exitCode}`;
-  return `${subject} ${ending}${diskFull ? `, and ${USED_UP.disk}` : ""}`;
+  return [`${subject} ${ending}`, ...(outOfMemory ? [USED_UP.memory] : []), ...(diskFull ? [USED_UP.disk] : [])].join(", and ");
 }

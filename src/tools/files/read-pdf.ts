@@ -63,8 +63,8 @@ async function readPicture({ stdout }: InnerProgram, { path }: PdfFile): Promise
   return Buffer.concat(chunks);
 }
 
-function assertRead(problem: string, program: string, { exitCode, timedOut, stderr }: ProgramEnd): void {
+function assertRead(problem: string, program: string, { exitCode, timedOut, stderr, usedUp }: ProgramEnd): void {
   if (exitCode === 0) return;
   const reason = timedOut ? `${program} took longer than ${TIMEOUT_MS} ms` : stderr.trim() || `${program} failed`;
-  throw new BelljarError("FILE_NOT_TEXT", `${problem}: ${reason}`);
+  throw new BelljarError("FILE_NOT_TEXT", `${problem}: ${[reason, ...usedUp].join(", and ")}`);
 }

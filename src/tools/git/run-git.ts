@@ -1,5 +1,6 @@
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { tellUsedUp, watchUsedUp } from "../../sandbox/used-up.ts";
 
 /** Where and how one git runs. */
 export interface GitFolder {
@@ -68,6 +69,7 @@ export const READ_ONLY: GitSettings = { env: { GIT_OPTIONAL_LOCKS: "0" }, config
 /** Rejects with `COMMAND_FAILED` and what git said, `EXEC_TIMEOUT`, or `COMMAND_NOT_FOUND` where there is no git. */
 export async function runGit({ sandbox, path, signal }: GitFolder, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
   const { input, timeoutMs = TIMEOUT_MS, maxOutputBytes = OUTPUT_BYTES, onOutput, accept = [0] } = options;
+  const findUsedUp = await watchUsedUp(sandbox);
   const result = await sandbox.guest.run({
     argv: ["git", ...args],
     env: { ...ENV, ...options.env, ...configVariables([...CONFIG, ...(options.config ?? [])]) },
@@ -87,13 +89,17 @@ export async function runGit({ sandbox, path, signal }: GitFolder, args: readonl
   };
   if (result.timedOut) throw new BelljarError("EXEC_TIMEOUT", `git ${args[0]} was stopped after ${timeoutMs} ms; give a larger timeout_ms`);
   if (accept.includes(answer.exitCode)) return answer;
-  throw gitFailure(args[0] ?? "", answer);
+  throw gitFailure(args[0] ?? "", answer, tellUsedUp(await findUsedUp(result)));
 }
 
-export function gitFailure(command: string, { exitCode, stdout, stderr }: GitAnswer): BelljarError {
+/** `reasons`: what the sandbox had no more of. */
+function gitFailure(command: string, { exitCode, stdout, stderr }: GitAnswer, reasons: readonly string[]): BelljarError {
   const said = [stderr, stdout].map((stream) => stream.trim()).filter((stream) => stream !== "");
   const end = said.join("\n").slice(-SHOWN_MAX);
-  return new BelljarError("COMMAND_FAILED", `git ${command} exited with ${exitCode}${end && `:\n${end}`}`);
+  return new BelljarError(
+    "COMMAND_FAILED",
+    `${[`git ${command} exited with ${exitCode}`, ...reasons].join(", and ")}${end && `:\n${end}`}`,
+  );
 }
 
 /** Settings travel in the environment, so that none stands on a command line. */

@@ -48,11 +48,12 @@ export const npmInstall = defineTool({
     const named = Object.entries(flags).flatMap(([name, isSet]) => (isSet ? [`--${name}`] : []));
     const command = options.clean ? "ci" : "install";
     const args = [command, "--json", "--loglevel=http", ...named, ...(packages.length > 0 ? ["--", ...packages] : [])];
-    const { exit, windows } = await runNpm(context, { sandbox: await context.sandbox(id), path, args, timeoutMs });
-    if (exit.exitCode !== 0) throw failure(command, { exit, windows });
+    const run = await runNpm(context, { sandbox: await context.sandbox(id), path, args, timeoutMs });
+    const { exit, windows, usedUp } = run;
+    if (exit.exitCode !== 0) throw failure(command, run);
     const { added, removed, changed } = parseAnswer(windows.stdout.text());
     const installed = { added, removed, changed, duration_ms: Math.round(exit.durationMs) };
-    return textResult(installed, factLine(installed));
+    return textResult(installed, factLine(installed, ...usedUp));
   },
 });
 
@@ -67,7 +68,7 @@ function parseAnswer(stdout: string): z.output<typeof Answer> {
   }
 }
 
-function failure(command: string, { exit: { exitCode, timedOut, durationMs }, windows }: NpmRun): BelljarError {
+function failure(command: string, { exit: { exitCode, timedOut, durationMs }, windows, usedUp }: NpmRun): BelljarError {
   const time = Math.round(durationMs);
   if (timedOut) return new BelljarError("EXEC_TIMEOUT", `npm ${command} was stopped after ${time} ms; give a larger timeout_ms`);
   const { error } = parseAnswer(windows.stdout.text());
@@ -76,5 +77,5 @@ function failure(command: string, { exit: { exitCode, timedOut, durationMs }, wi
     .filter((line) => !line.startsWith("npm http "));
   const said = error ? `${error.summary}\n${error.detail}` : lines.join("\n");
   const how = exitCode === undefined ? "was ended by a signal" : `exited with ${exitCode}`;
-  return new BelljarError("COMMAND_FAILED", `npm ${command} ${how}:\n${said.trim().slice(0, SHOWN_MAX)}`);
+  return new BelljarError("COMMAND_FAILED", `${[`npm ${command} ${how}`, ...usedUp].join(", and ")}:\n${said.trim().slice(0, SHOWN_MAX)}`);
 }

@@ -4,6 +4,7 @@ import { textResult } from "../../catalog/tool-result.ts";
 import type { OutputWindows } from "../../interpreter/output-window.ts";
 import { openOutputWindows } from "../../interpreter/output-window.ts";
 import type { ExecExit, Sandbox } from "../../sandbox/sandbox.ts";
+import { tellUsedUp, watchUsedUp } from "../../sandbox/used-up.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { commandText } from "../output-text.ts";
 import { showOutput } from "../shown-output.ts";
@@ -33,6 +34,8 @@ const HELD_BYTES = 1_048_576;
 export interface NpmRun {
   readonly exit: ExecExit;
   readonly windows: OutputWindows;
+  /** What the sandbox had no more of, in words. */
+  readonly usedUp: readonly string[];
 }
 
 /** npm asks nobody and says nothing of itself. */
@@ -42,6 +45,7 @@ const ENV = { NPM_CONFIG_UPDATE_NOTIFIER: "false", NPM_CONFIG_FUND: "false", NPM
 export async function runNpm(context: ToolContext, { sandbox, path, args, timeoutMs, env }: NpmCall): Promise<NpmRun> {
   const windows = openOutputWindows(HELD_BYTES);
   using progress = openOutputProgress((told) => context.progress(told));
+  const findUsedUp = await watchUsedUp(sandbox);
   const exit = await sandbox.guest.run({
     argv: ["npm", ...args],
     env: { ...ENV, ...env },
@@ -54,14 +58,14 @@ export async function runNpm(context: ToolContext, { sandbox, path, args, timeou
       progress.push(chunk);
     },
   });
-  return { exit, windows };
+  return { exit, windows, usedUp: tellUsedUp(await findUsedUp(exit)) };
 }
 
 /** A script's own exit code is a result. */
 export async function npmResult(context: ToolContext, call: NpmCall): Promise<TextResult> {
-  const { exit, windows } = await runNpm(context, call);
+  const { exit, windows, usedUp } = await runNpm(context, call);
   const { truncated, rest, ...streams } = await showOutput(context, windows, { sandbox: call.sandbox, sandboxId: call.sandboxId });
   const { exitCode = null, timedOut, durationMs } = exit;
   const facts = { exit_code: exitCode, duration_ms: Math.round(durationMs), timed_out: timedOut, truncated };
-  return textResult({ ...streams, ...facts }, commandText(streams, facts, ...rest));
+  return textResult({ ...streams, ...facts }, commandText(streams, facts, ...usedUp, ...rest));
 }

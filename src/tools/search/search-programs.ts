@@ -33,9 +33,9 @@ export async function openSearch(sandbox: Sandbox, { programs, name, ...run }: S
 }
 
 /** What the model should know of how the search ended. Throws `ARGUMENTS_INVALID` when the program refused the pattern. */
-export function describeEnd({ exitCode, timedOut, stderr }: ProgramEnd, found: number): readonly string[] {
+export function describeEnd({ exitCode, timedOut, stderr, usedUp }: ProgramEnd, found: number): readonly string[] {
   if (timedOut) return [`[Stopped after ${SEARCH_TIMEOUT_MS / 1_000} s; there may be more. Search a smaller folder]`];
   if (exitCode === 0 || exitCode === 1) return [];
   if (found === 0 && stderr.trim() !== "") throw new BelljarError("ARGUMENTS_INVALID", `The search could not be made:\n${stderr.trim()}`);
-  return ["[Some files could not be read]"];
+  return [`[${["Some files could not be read", ...usedUp].join(", and ")}]`];
 }

@@ -14,6 +14,8 @@ import { PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts
 import { watchUntil } from "./watch-until.ts";
 
 const WAIT_MAX_MS = 60_000;
+/** What a shell answers whose command was ended by SIGKILL. */
+const KILLED = 137;
 /** A character that is cut at the end must fit. */
 const BYTES_MIN = 16;
 
@@ -74,10 +76,10 @@ export const processOutput = defineTool({
 });
 
 /**
- * Nobody counted when the process began. So for one that was killed, any kill of this run of the sandbox for memory is told. On a full disk
+ * Nobody counted when the process began. So of a process that was killed, and of no other, any kill for memory in this run is told. On a full disk
  * a process is lost, because its exit code cannot be kept.
  */
 async function usedUpBy(sandbox: Sandbox, { state, exitCode }: BackgroundProcess): Promise<UsedUp | undefined> {
   if (state === "running") return undefined;
-  return findUsedUp(sandbox, { exitCode, signal: undefined, timedOut: false }, 0);
+  return findUsedUp(sandbox, { exitCode, timedOut: false }, exitCode === KILLED ? 0 : undefined);
 }

@@ -6,7 +6,7 @@ import { heldBytes } from "../../interpreter/output-window.ts";
 import { BelljarError } from "../../errors.ts";
 import { settleWithin } from "../../async/settle-within.ts";
 import type { ExecExit, Sandbox } from "../../sandbox/sandbox.ts";
-import { findUsedUp, tellUsedUp, type UsedUp } from "../../sandbox/used-up.ts";
+import { tellUsedUp, type UsedUp, watchUsedUp } from "../../sandbox/used-up.ts";
 import { commandText, factLine } from "../output-text.ts";
 import type { RunningShell } from "../run-shell.ts";
 import { startShell } from "../run-shell.ts";
@@ -87,13 +87,13 @@ export function createRunCommand({ sessions, late, config }: RunCommandOptions):
       if (args.session !== undefined) return runInSession(context, args, { sessions, config });
       const sandbox = await context.sandbox(args.sandbox);
       const timeoutMs = args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS);
-      const oomKills = await sandbox.knownOomKills();
+      const findUsedUp = await watchUsedUp(sandbox);
       const { command, cwd, env, user } = args;
       using running = startShell(sandbox, context, { command, cwd, env, user, heldBytes: heldBytes(config) });
       const exit = await settleWithin(running.exited, { timeoutMs });
       const options = { sandbox, sandboxId: args.sandbox, maxBytes: args.max_bytes, raw: args.raw ?? false };
       if (exit === "late") return await leaveBehind(context, args, { running, late, timeoutMs, options });
-      const usedUp = await findUsedUp(sandbox, exit, oomKills);
+      const usedUp = await findUsedUp(exit);
       return toToolResult(exit, await showOutput(context, running.windows, options), usedUp);
     },
   });

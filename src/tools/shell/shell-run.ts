@@ -3,7 +3,7 @@ import type { TextResult, Tool, ToolContext } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { ShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
-import { findUsedUp, tellUsedUp } from "../../sandbox/used-up.ts";
+import { tellUsedUp, watchUsedUp } from "../../sandbox/used-up.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { commandText } from "../output-text.ts";
 import { acceptCommand } from "../other-names.ts";
@@ -84,12 +84,12 @@ export async function runInSession(context: ToolContext, args: SessionRun, { ses
   const { session = "main", command, timeout_ms: given, max_bytes: maxBytes, raw = false, sandbox: id } = args;
   const sandbox = await context.sandbox(id);
   const timeoutMs = given ?? Math.min(config.execTimeoutMs, HOUR_MS);
-  const oomKills = await sandbox.knownOomKills();
+  const findUsedUp = await watchUsedUp(sandbox);
   const startedAt = performance.now();
   using progress = openOutputProgress((told) => context.progress(told));
   const onOutput = (chunk: Buffer) => progress.push(chunk);
   const { result, created } = await sessions.run(sandbox, session, { command, timeoutMs, signal: context.signal, onOutput });
-  const usedUp = await findUsedUp(sandbox, { ...result, signal: undefined }, oomKills);
+  const usedUp = await findUsedUp(result);
   const { truncated, rest, ...streams } = await showOutput(context, result.windows, { sandbox, sandboxId: id, maxBytes, raw });
   const facts = {
     session,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { tellUsedUp, watchUsedUp } from "../../sandbox/used-up.ts";
 
 /** What the program inside says. It may be anything: it has read a page that somebody else wrote. */
 const Answer = z.discriminatedUnion("kind", [
@@ -44,6 +45,7 @@ const HEAP = "--max-old-space-size=512";
  */
 export async function visitPage(sandbox: Sandbox, visit: PageVisit): Promise<Page> {
   const { url, whole, kernel, signal } = visit;
+  const findUsedUp = await watchUsedUp(sandbox);
   const run = await sandbox.guest.run({
     argv: ["node", HEAP, kernel],
     input: JSON.stringify({ url, whole }),
@@ -53,7 +55,10 @@ export async function visitPage(sandbox: Sandbox, visit: PageVisit): Promise<Pag
   });
   if (run.timedOut) throw new BelljarError("NETWORK_FAILED", `${url} was not read within ${TIMEOUT_MS / 1_000} s`);
   const answer = run.exitCode === 0 && !run.truncated ? parseAnswer(run.stdout) : undefined;
-  if (!answer) throw unreadable(url, `the program that reads it failed: ${firstLine(run.stderr)}`);
+  if (!answer) {
+    const reasons = [firstLine(run.stderr), ...tellUsedUp(await findUsedUp(run))];
+    throw unreadable(url, `the program that reads it failed: ${reasons.filter((reason) => reason !== "").join(", and ")}`);
+  }
   if (answer.kind === "page") return answer;
   throw await failure(sandbox, url, answer);
 }
