@@ -23,6 +23,8 @@
 
 #define END_FILE "end.json"
 #define END_BYTES 128u
+/* Somebody has begun to end the keeper. */
+#define KILL_FILE END_FILE ".killed"
 /* The time that a killed keeper may take to end. */
 #define KEEPER_DIES_MS 5000
 /* The time that a dying process may take to let go of its locks: two seconds. */
@@ -171,6 +173,18 @@ static int open_keeper(const struct spec *spec, int *connection) {
   return -1;
 }
 
+/* Others see the keeper go, and one of them may be the first to write the end. Without room for the mark, the keeper counts as lost. */
+static void mark_kill(int folder) {
+  int fd = openat(folder, KILL_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd >= 0) close(fd);
+}
+
+/* The reason of an end that the keeper has not written. */
+static const char *name_lost_end(int folder, bool was_built, const struct spec *recorded) {
+  if (faccessat(folder, KILL_FILE, F_OK, 0) == 0) return "killed";
+  return was_built && is_this_boot(recorded) ? "keeper_lost" : "host_lost";
+}
+
 /* The sandbox ends with its keeper. A keeper that is already gone is no failure: the folder's lock tells. */
 static void end_keeper(const struct spec *spec) {
   int connection = -1;
@@ -196,6 +210,7 @@ int clear_main(void) {
   int folder = open(asked.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) die("open the sandbox's folder");
   if (asked.end_keeper) {
+    mark_kill(folder);
     end_keeper(&asked);
     if (read_record(&asked, &recorded) && is_this_boot(&recorded)) end_cgroups(&recorded);
   }
@@ -208,7 +223,8 @@ int clear_main(void) {
   if (was_built && is_this_boot(&recorded)) end_cgroups(&recorded);
   if (!clean_kernel_objects(was_built ? &recorded : &asked)) die("remove the sandbox's control groups");
   const struct spec *known = was_built ? &recorded : &asked;
-  bool has_end = write_end(folder, asked.end_keeper ? "killed" : was_built && is_this_boot(&recorded) ? "keeper_lost" : "host_lost", keeps_layers(&asked));
+  bool has_end = write_end(folder, asked.end_keeper ? "killed" : name_lost_end(folder, was_built, &recorded), keeps_layers(&asked));
+  if (has_end) unlinkat(folder, KILL_FILE, 0);
   if (asked.remove_layers && !remove_layers_as_owner(known)) return EXIT_FAILURE;
   if (!has_end) die("write the reason of the sandbox's end");
   return EXIT_SUCCESS;

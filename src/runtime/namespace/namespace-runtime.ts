@@ -218,7 +218,7 @@ class NamespaceRuntime implements Runtime {
   async #clear(run: Run, request: ClearRequest): Promise<SandboxEnd | undefined> {
     makeRunFolder(run);
     if (!(await clearFolder(this.#host.options.binary, encodeClearSpec(this.#place(run), request)))) return undefined;
-    const lost = { reason: "keeper_lost", at: new Date() } as const;
+    const lost: SandboxEnd = { reason: request.keeper === "silent" ? "killed" : "keeper_lost", at: new Date() };
     return (await readEnd(run)) ?? (request.removesLayers ? lost : unwrittenEnd(run, lost));
   }
 

@@ -156,13 +156,13 @@ describe("a kill", () => {
     expect(await run.sandbox.kill("killed")).toEqual(CLEARED);
   });
 
-  it("tells why a run could not be cleared, and that one is lost whose folder somebody else has removed", async () => {
+  it("tells why a run could not be cleared, and is one though somebody else has removed the folder", async () => {
     const clear = (): Promise<never> => Promise.reject(new BelljarError("RUNTIME_FAILED", "busy"));
     await using run = await openRun({ clear });
     await expect(run.sandbox.kill("killed")).rejects.toThrow("busy");
     await expectUnsettled(run.sandbox.ended);
     run.forget();
-    expect(await run.sandbox.kill("killed")).toMatchObject({ reason: "keeper_lost" });
+    expect(await run.sandbox.kill("killed")).toMatchObject({ reason: "killed" });
   });
 });
 

@@ -123,7 +123,7 @@ export class NamespaceSandbox implements RunningSandbox {
   kill(reason: EndReason): Promise<SandboxEnd> {
     return this.#unwatched(async () => {
       const keeper = await this.#askToKill(reason);
-      return (await readEnd(this.#options.run)) ?? (await this.#clear({ keeper, removesLayers: true })) ?? throwAlive();
+      return (await readEnd(this.#options.run)) ?? (await this.#clear({ keeper, removesLayers: true }, reason)) ?? throwAlive();
     });
   }
 
@@ -169,19 +169,22 @@ export class NamespaceSandbox implements RunningSandbox {
     } catch (cause) {
       if (this.#watching.signal.aborted) return undefined;
       const isRefused = cause instanceof BelljarError && cause.code === "PROCESS_LIMIT";
-      const end = isRefused ? undefined : await this.#clear({ keeper: "gone", removesLayers: false }).catch(() => undefined);
+      const end = isRefused ? undefined : await this.#clear({ keeper: "gone", removesLayers: false }, "keeper_lost").catch(() => undefined);
       if (!end) this.#watchLater(WATCH_AGAIN_MS);
       return end;
     }
   }
 
-  /** Undefined while the keeper lives; rejects when nobody knows. A folder that is gone was cleared, and forgotten, by somebody else. */
-  async #clear(request: ClearRequest): Promise<SandboxEnd | undefined> {
+  /**
+   * Undefined while the keeper lives; rejects when nobody knows. A folder that is gone was cleared, and forgotten, by somebody else: then the
+   * end has this reason.
+   */
+  async #clear(request: ClearRequest, reason: EndReason): Promise<SandboxEnd | undefined> {
     try {
       return await this.#options.clear(request);
     } catch (cause) {
       if (existsSync(runFolder(this.#options.run))) throw cause;
-      return { reason: "keeper_lost", at: new Date() };
+      return { reason, at: new Date() };
     }
   }
 }

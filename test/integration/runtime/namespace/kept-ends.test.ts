@@ -1,4 +1,6 @@
-import { mkdir, rm, rmdir, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { clearFolder } from "../../../../src/runtime/namespace/clear-folder.ts";
@@ -6,7 +8,8 @@ import { encodeClearSpec } from "../../../../src/runtime/namespace/jail-spec.ts"
 import { runFolder } from "../../../../src/runtime/namespace/run-paths.ts";
 import type { Run } from "../../../../src/runtime/runtime.ts";
 import { type ContractSandbox, createSandbox, soon } from "../../../contract/contract-sandbox.ts";
-import { guestOf, keeperOf } from "../../../support/home-traces.ts";
+import { freeze, hideSocket } from "../../../support/freeze.ts";
+import { guestOf, keeperOf, untilThere } from "../../../support/home-traces.ts";
 import { BINARY, guestIn, type Home, makeHome, placeOf, startRun } from "../../../support/namespace-home.ts";
 
 /** A sandbox that was stopped, in a home of its own. */
@@ -88,3 +91,24 @@ it.each(["", " ".repeat(127) + "\n", '{"reason":"unheard of","at":1,"kept":true}
     await expectKept(sandbox, 2);
   },
 );
+
+it("a run whose silent keeper is gone was killed, whoever writes its end", async () => {
+  await using home = await makeHome();
+  const runtime = await home.open("home");
+  await using sandbox = await createSandbox(async () => runtime);
+  await using watched = await runtime.open(sandbox.spec);
+  for (let answers = 0; answers < 2; answers += 1) await watched?.usage(); // by then the keeper has the watch
+  const keeper = keeperOf(sandbox.spec.folder);
+  const place = placeOf(home, sandbox.spec);
+  await using _frozen = await freeze(keeper);
+  // Who cannot find the keeper waits for its lock. It is killed there, so that somebody else finds the keeper gone.
+  await using _hidden = await hideSocket(join(place.sockets, "keeper"));
+  const killer = spawn(BINARY, ["clear"], { stdio: ["pipe", "ignore", "inherit"], env: {} });
+  killer.stdin.end(encodeClearSpec(place, { keeper: "silent", removesLayers: true }));
+  await untilThere(place.folder, "end.json.killed");
+  killer.kill("SIGKILL");
+  await once(killer, "exit");
+  process.kill(keeper, "SIGKILL");
+  expect(await watched?.ended).toMatchObject({ reason: "killed" });
+  expect(await readdir(place.folder)).toEqual(["end.json"]);
+});
