@@ -71,3 +71,36 @@ it("counts nothing where there is no quota", async () => {
   const { call } = openQuota();
   for (let i = 0; i < 1000; i += 1) await call(somebody(), 1e9);
 });
+
+it.each([
+  [1, 0, 60],
+  [1, 1, 60],
+  [1, 4_999, 56],
+  [2, 5_000, 60],
+])("says when the first of its parts is over: %i calls, after %i ms", async (calls, afterMs, seconds) => {
+  const { call, pass } = openQuota();
+  const one = somebody({ callsPerMinute: calls });
+  pass(afterMs);
+  for (let count = 0; count < calls; count += 1) await call(one);
+  const { message } = await call(one).then(
+    () => ({ message: "" }),
+    (error: Error) => error,
+  );
+  expect(message).toMatch(new RegExp(`in ${seconds} s$`));
+});
+
+it("gives room for what is a minute old, part by part", async () => {
+  const { call, pass } = openQuota();
+  const one = somebody({ callsPerMinute: 3 });
+  for (const ms of [0, 5_000, 5_000]) {
+    pass(ms);
+    await call(one);
+  }
+  pass(49_999);
+  await expect(call(one)).rejects.toMatchObject({ code: "QUOTA_EXCEEDED", retryAfterMs: 1 });
+  for (const ms of [1, 5_000, 5_000]) {
+    pass(ms);
+    await call(one);
+    await expect(call(one)).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  }
+});

@@ -100,3 +100,57 @@ it("forgets a result when its time is over", () => {
   clock.ms = 1_000;
   expect(results.list(LOCAL)).toEqual([]);
 });
+
+it("forgets a result at the end of its time, and not a moment before", () => {
+  const { results, keep, clock } = open();
+  keep("a");
+  clock.ms = 3_599_999;
+  expect(results.list(LOCAL)).toHaveLength(1);
+  clock.ms = 3_600_000;
+  expect(results.list(LOCAL)).toEqual([]);
+});
+
+it("keeps eight mebibytes of a text, and sixteen of an owner", () => {
+  const { results, keep } = open();
+  const mebibytes = (count: number) => "x".repeat(count * 1_048_576);
+  keep(mebibytes(8));
+  keep(`${mebibytes(8)}x`);
+  expect(results.list(LOCAL).map(({ bytes }) => bytes)).toEqual([8 * 1_048_576, 8 * 1_048_576]);
+  keep("x");
+  expect(results.list(LOCAL).map(({ bytes }) => bytes)).toEqual([8 * 1_048_576, 1]);
+});
+
+it("keeps 64 mebibytes of all owners", () => {
+  const { results, keep } = open();
+  const owners = Array.from({ length: 9 }, (_, index) => ({ id: String(index), name: "" }));
+  for (const owner of owners) keep("x".repeat(8 * 1_048_576), owner);
+  expect(owners.map((owner) => results.list(owner).length)).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 1]);
+});
+
+it("answers at most 262,144 bytes at once, and so many if none are named", () => {
+  const { results, keep } = open();
+  const id = keep("x".repeat(262_145));
+  expect([results.read(LOCAL, id, {}).bytes, results.read(LOCAL, id, { limit: 1_000_000 }).bytes]).toEqual([262_144, 262_144]);
+  expect(results.read(LOCAL, id, { offset: 262_143 })).toEqual({ text: "xx", offset: 262_143, bytes: 2, total: 262_145 });
+  expect(results.read(LOCAL, id, { offset: 1, limit: 3 })).toMatchObject({ text: "xxx", offset: 1 });
+});
+
+it("begins a part at a whole character, and ends it at one", () => {
+  const { results, keep } = open();
+  const id = keep("a日b");
+  expect(results.read(LOCAL, id, { offset: 2 })).toEqual({ text: "b", offset: 4, bytes: 1, total: 5 });
+  expect(results.read(LOCAL, id, { offset: 1, limit: 1 })).toMatchObject({ text: "日", bytes: 3 });
+});
+
+it("shows a result of a project to those who see that project", () => {
+  const { results, keep } = open();
+  const agent = (folder: string, sees: "own" | "all") => ({ ...LOCAL, project: { folder, sees } });
+  const id = keep("x", agent("/a", "own"));
+  for (const reader of [LOCAL, agent("/a", "own"), agent("/b", "all")]) expect(results.read(reader, id, {}).total).toBe(1);
+  for (const made of [id, keep("of no project")]) expect(() => results.read(agent("/b", "own"), made, {})).toThrowError(/No result/);
+});
+
+it("names what is not there in a bounded text", () => {
+  const { results } = open();
+  expect(() => results.read(LOCAL, "x".repeat(1_000), {})).toThrowError(new RegExp(`^No result "x{40}"; `));
+});

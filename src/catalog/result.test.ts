@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { BelljarError } from "../errors.ts";
 import type { ToolContent } from "./tool.ts";
 import { dataResult, textResult } from "./tool-result.ts";
-import { cutAtLine, resultBytes, shapeResult } from "./result.ts";
+import { cutAtLine, errorResult, resultBytes, shapeResult, withNotice } from "./result.ts";
 
 const limits = (textBytes: number) => ({ textBytes, dataBytes: 100, structureCharacters: 4 * textBytes });
 const keep = (text: string): string => `uri:${text}`;
@@ -88,4 +89,76 @@ it("refuses data whose text is too long, as no part of JSON can be read, and kee
   expect(shapeResult(data, { ...limits(100), textBytes: 18 }, keep)).toEqual(data);
   const refused = /more than 17 bytes: read it as JSON with read_result, uri uri:\{"rows":\["1","2"\]\}/;
   expect(() => shapeResult(data, { ...limits(100), textBytes: 17 }, keep)).toThrowError(refused);
+});
+
+describe("a notice", () => {
+  const text = textResult("out");
+
+  it("stands before a text, and as the first field of data", () => {
+    expect(withNotice(["one", "two"], text)).toEqual({ ...text, content: [{ type: "text", text: "one\ntwo" }, ...text.content] });
+    const { structured, content, value } = withNotice(["one"], dataResult({ rows: 1 }));
+    expect(structured).toEqual({ note: "one", rows: 1 });
+    expect([content, value]).toEqual([[{ type: "text", text: '{"note":"one","rows":1}' }], { rows: 1 }]);
+  });
+
+  it("leaves the rest of a result as it is", () => {
+    expect(withNotice([], text)).toBe(text);
+    const failed = errorResult(new BelljarError("FILE_NOT_FOUND", "gone"));
+    expect(withNotice(["one"], failed)).toMatchObject({ isError: true, value: failed.value });
+    expect(withNotice(["one"], { ...dataResult({}), isError: true })).toMatchObject({ isError: true });
+  });
+});
+
+it("says of a failure whether the same call may succeed later", () => {
+  expect(errorResult(new BelljarError("FILE_NOT_FOUND", "gone"))).toEqual({
+    value: { code: "FILE_NOT_FOUND", message: "gone", retryable: false },
+    content: [{ type: "text", text: "FILE_NOT_FOUND: gone" }],
+    isError: true,
+  });
+});
+
+it("says of a result that is too large that the call was made", () => {
+  const large = { value: { rows: LONG }, content: [] };
+  expect(() => shapeResult(large, limits(10), keep)).toThrowError(/do not make it again to see it; ask for less next time$/);
+});
+
+it("counts the content, the structure or the value, whichever holds most", () => {
+  expect(resultBytes({ value: null, content: [] })).toBe(1);
+  expect(resultBytes({ value: undefined, content: [] })).toBe(0);
+  expect(
+    resultBytes({
+      value: "é",
+      content: [
+        { type: "text", text: "a" },
+        { type: "text", text: "éé" },
+      ],
+    }),
+  ).toBe(5);
+  expect(resultBytes({ value: "12345678", content: [{ type: "text", text: "a" }] })).toBe(8);
+  expect(resultBytes({ value: { ab: [true, 12, null] }, content: [] })).toBe(1 + 2 + 1 + 3 + 1 + 2 + 1);
+  const data = dataResult({ rows: "12345678" });
+  expect(resultBytes({ ...data, content: [] })).toBe(1 + 4 + 8);
+});
+
+it("holds a structure to its characters, and one more is too many", () => {
+  const data = (length: number) => ({ value: null, content: [], structured: { a: "x".repeat(length) } });
+  expect(shapeResult(data(38), limits(10), keep)).toEqual(data(38));
+  expect(() => shapeResult(data(39), limits(10), keep)).toThrowError(/more than 40 characters/);
+});
+
+it("cuts at the end of the last whole line", () => {
+  expect([cutAtLine("ab\ncd\n", 6), cutAtLine("ab\ncd\n", 5), cutAtLine("ab\ncd\n", 3), cutAtLine("ab\ncd\n", 2)]).toEqual([
+    "ab\ncd\n",
+    "ab\n",
+    "ab\n",
+    "ab",
+  ]);
+  expect([cutAtLine("\nab", 1), cutAtLine("ab", -1)]).toEqual(["\n", ""]);
+});
+
+it("gives data that fits to the byte its place, and one more byte none", () => {
+  const image = (length: number) => ({ type: "image" as const, data: "A".repeat(length), mimeType: "" });
+  const own = "typedatamimeTypeimage".length + 1;
+  const shown = (length: number) => shapeResult({ value: null, content: [image(length)] }, limits(1_000), keep).content[0]?.type;
+  expect([shown(100 - own), shown(101 - own)]).toEqual(["image", "text"]);
 });

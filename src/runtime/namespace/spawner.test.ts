@@ -11,7 +11,11 @@ const SPEC = Buffer.from("spec");
 const answering = (specs: number): string =>
   `echo "$@" >> "$here/starts"; head -c ${specs * SPEC.length} <&3 > "$here/specs"; cat "$here/answers" >&3`;
 
-const started = (id: string, generation: number) => answer(FRAME.STARTED, [["ID", id], ["RUN", generation]]); // prettier-ignore
+const started = (id: string, generation: number) =>
+  answer(FRAME.STARTED, [
+    ["ID", id],
+    ["RUN", generation],
+  ]);
 const refused = (...fields: readonly Field[]) => answer(FRAME.EVENT, fields);
 const run = (id: string, generation = 1) => ({ id, generation, folder: "/nowhere" });
 
@@ -55,8 +59,24 @@ it("starts its process once, and tells each run's own answer, in whatever order 
 it.each<readonly [string, readonly Field[], string, string]>([
   ["a step that failed", [["REASON", "jail: mount"]], "RUNTIME_FAILED", "could not be built: jail: mount."],
   ["no reason", [], "RUNTIME_FAILED", "no reason was given"],
-  ["another kind", [["REASON", "x"], ["KIND", GUEST_ERROR.NO_SPACE]], "RUNTIME_FAILED", "could not be built: x."], // prettier-ignore
-  ["layers that are gone", [["REASON", "no layers"], ["KIND", GUEST_ERROR.NOT_FOUND]], "SANDBOX_FILES_LOST", "is gone: no layers."], // prettier-ignore
+  [
+    "another kind",
+    [
+      ["REASON", "x"],
+      ["KIND", GUEST_ERROR.NO_SPACE],
+    ],
+    "RUNTIME_FAILED",
+    "could not be built: x.",
+  ],
+  [
+    "layers that are gone",
+    [
+      ["REASON", "no layers"],
+      ["KIND", GUEST_ERROR.NOT_FOUND],
+    ],
+    "SANDBOX_FILES_LOST",
+    "is gone: no layers.",
+  ],
 ])("refuses a start with %s", async (_, fields, code, words) => {
   const { spawner, program } = makeSpawner(1, refused(["ID", "a"], ["RUN", 1], ...fields));
   using _program = program;

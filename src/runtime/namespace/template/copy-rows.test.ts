@@ -8,7 +8,10 @@ import { createLayer } from "./layer.ts";
 /** What lies in the layer after the rows were copied from the host's `/etc`. */
 async function copy(host: HostRoot, ...rows: readonly string[]): Promise<readonly string[]> {
   const layer = await createLayer(host.layer, undefined);
-  await copyRowsIfPresent({ from: join(host.root, "etc"), layer, into: "etc" }, rows.map((path) => ({ path }))); // prettier-ignore
+  await copyRowsIfPresent(
+    { from: join(host.root, "etc"), layer, into: "etc" },
+    rows.map((path) => ({ path })),
+  );
   return pathsBelow(host.layer);
 }
 

@@ -100,7 +100,11 @@ it("has accounts of its own, and none of the host's", async () => {
   using host = makeMerged();
   for (const name of ["passwd", "group", "shadow", "hosts", "resolv.conf", "fstab", "environment"]) host.file(`etc/${name}`);
   const layer = await build(host);
-  const rows = (name: string) => textOf(join(layer, "etc", name)).trimEnd().split("\n").map((row) => row.split(":")); // prettier-ignore
+  const rows = (name: string) =>
+    textOf(join(layer, "etc", name))
+      .trimEnd()
+      .split("\n")
+      .map((row) => row.split(":"));
   expect(rows("passwd")).toContainEqual(["root", "x", "0", "0", "root", "/root", "/bin/bash"]);
   expect(rows("passwd")).toContainEqual(["user", "x", "1000", "1000", "", "/home/user", "/bin/bash"]);
   expect(rows("passwd").filter((row) => row.at(-1) !== "/usr/sbin/nologin")).toHaveLength(2);
