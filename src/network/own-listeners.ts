@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { readdirSync } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { dirname, join } from "node:path";
@@ -52,7 +53,7 @@ export function openOwnListeners(directory: string): OwnListeners {
     async has(port) {
       const isThis = (name: string): boolean => name.startsWith(`${port}-`);
       if ([...own].some(isThis)) return true;
-      const names = await namesIn(directory);
+      const names = namesIn(directory);
       const held = await Promise.all(names.filter(isThis).map((name) => isHeld(join(directory, name))));
       await Promise.all(names.filter(isUnready).map((name) => isHeld(join(directory, name))));
       return held.includes(true);
@@ -83,9 +84,10 @@ async function listenAt(path: string): Promise<Server> {
   }
 }
 
-async function namesIn(directory: string): Promise<readonly string[]> {
+/** Synchronous: a connection waits for it twice, and the way through the thread pool takes longer than the read. */
+function namesIn(directory: string): readonly string[] {
   try {
-    return await readdir(directory);
+    return readdirSync(directory);
   } catch (cause) {
     if (errnoOf(cause) === "ENOENT") return [];
     throw cause;

@@ -18,13 +18,17 @@ export async function dialFirst(addresses: readonly string[], port: number, sign
   const tried = addresses.slice(0, ADDRESSES_MAX);
   for (const [index, address] of tried.entries()) {
     const isLast = index === tried.length - 1;
-    using limited = limitTime(signal, EACH_MS);
-    const result = await dialOne(address, port, isLast ? signal : limited.signal);
+    const result = await (isLast ? dialOne(address, port, signal) : dialBriefly(address, port, signal));
     if (typeof result !== "string") return { socket: result, address };
     reason = result;
     if (signal.aborted) return "timed-out";
   }
   return reason;
+}
+
+async function dialBriefly(address: string, port: number, signal: AbortSignal): Promise<Socket | Reason> {
+  using limited = limitTime(signal, EACH_MS);
+  return await dialOne(address, port, limited.signal);
 }
 
 function dialOne(host: string, port: number, signal: AbortSignal): Promise<Socket | Reason> {
