@@ -5,7 +5,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { keepOutput } from "./kept-output.ts";
 import { SHOWN_BYTES, SHOWN_LINES } from "./max-bytes.ts";
 import { closeLine } from "./output-text.ts";
-import { OVERWRITTEN_NOTE, plainText } from "./plain-text.ts";
+import { plainText, tellLeftOut } from "./plain-text.ts";
 
 export interface ShowOptions {
   /** Where all of a long output is kept as a file; absent: it ends with the call. */
@@ -22,7 +22,7 @@ export interface ShownOutput {
   readonly stdout: string;
   readonly stderr: string;
   readonly truncated: boolean;
-  /** For the last line: that overwritten lines are left out, and of a cut output where it lies, whether all of it is there, and the call that reads on. */
+  /** For the last line: what is left out, and of a cut output where it lies, whether all of it is there, and the call that reads on. */
   readonly rest: readonly string[];
 }
 
@@ -31,10 +31,10 @@ type Shower = Pick<ToolContext, "results" | "signal">;
 /** As a model is given them: of a long one both ends, and how to read on. */
 export async function showOutput(context: Shower, windows: OutputWindows, options: ShowOptions = {}): Promise<ShownOutput> {
   const { maxBytes = SHOWN_BYTES, raw } = options;
-  const read = (window: OutputWindow) => (raw ? { text: window.text(), isOverwritten: false } : plainText(window.text()));
+  const read = (window: OutputWindow) => (raw ? { text: window.text() } : plainText(window.text(), window.total));
   const streams = [read(windows.stdout), read(windows.stderr)] as const;
   const [{ text: stdout }, { text: stderr }] = streams;
-  const notes = streams.some(({ isOverwritten }) => isOverwritten) ? [overwrittenNote(raw)] : [];
+  const notes = tellLeftOut(streams, raw !== undefined);
   const sizes = [Buffer.byteLength(stdout), Buffer.byteLength(stderr)] as const;
   const wasCut = windows.stdout.truncated || windows.stderr.truncated;
   const lines = [countLines(stdout), countLines(stderr)] as const;
@@ -50,10 +50,6 @@ export async function showOutput(context: Shower, windows: OutputWindows, option
   const total = wasCut ? windows.stdout.total + windows.stderr.total : undefined;
   const rest = await describeRest(context, options, { kept: all, shown, total });
   return { stdout: out.text, stderr: err.text, truncated: true, rest: [...notes, ...rest] };
-}
-
-function overwrittenNote(raw: boolean | undefined): string {
-  return raw === undefined ? OVERWRITTEN_NOTE : `${OVERWRITTEN_NOTE}; raw: true shows them`;
 }
 
 /** A short stream is shown whole; two long ones get a half each. */

@@ -6,7 +6,7 @@ import { countLines } from "../../interpreter/output-window.ts";
 import { detectKind } from "../files/file-kind.ts";
 import { showName } from "../files/file-row.ts";
 import { closeLine } from "../output-text.ts";
-import { OVERWRITTEN_NOTE, plainText } from "../plain-text.ts";
+import { plainText, tellLeftOut } from "../plain-text.ts";
 
 /** More pictures than a model looks at in one result. */
 const PICTURES_MAX = 4;
@@ -69,8 +69,13 @@ export function showFiles({ results }: Pick<ToolContext, "results">, { files, mo
 /** As output is shown. The note is for the line above. */
 function showText(exact: string | undefined, raw: boolean): { readonly text: string | undefined; readonly note: string } {
   if (exact === undefined || raw) return { text: exact, note: "" };
-  const { text, isOverwritten } = plainText(exact);
-  return { text, note: isOverwritten ? ` (${OVERWRITTEN_NOTE}; raw: true shows them)` : "" };
+  const plain = plainText(exact, Buffer.byteLength(exact));
+  return {
+    text: plain.text,
+    note: tellLeftOut([plain], true)
+      .map((told) => ` (${told})`)
+      .join(""),
+  };
 }
 
 /** What is left below the text and the line above it; undefined if it does not fit. */

@@ -72,7 +72,7 @@ function failure(command: string, { exit: { exitCode, timedOut, durationMs }, wi
   const time = Math.round(durationMs);
   if (timedOut) return new BelljarError("EXEC_TIMEOUT", `npm ${command} was stopped after ${time} ms; give a larger timeout_ms`);
   const { error } = parseAnswer(windows.stdout.text());
-  const lines = plainText(windows.stderr.text())
+  const lines = plainText(windows.stderr.text(), windows.stderr.total)
     .text.split("\n")
     .filter((line) => !line.startsWith("npm http "));
   const said = error ? `${error.summary}\n${error.detail}` : lines.join("\n");

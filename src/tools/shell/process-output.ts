@@ -7,7 +7,7 @@ import { closeLine, factLine } from "../output-text.ts";
 import { acceptProcess } from "../other-names.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { rawArgument, SHOWN_BYTES, SHOWN_MAX_BYTES } from "../max-bytes.ts";
-import { OVERWRITTEN_NOTE, plainText } from "../plain-text.ts";
+import { plainText, tellLeftOut } from "../plain-text.ts";
 import { readOutput } from "./background-output.ts";
 import { type BackgroundProcess, folderOf } from "./background-processes.ts";
 import { PROCESS_FACTS, processArgument, processFacts } from "./process-facts.ts";
@@ -60,7 +60,7 @@ export const processOutput = defineTool({
       return { value, isDone: value.text !== "" || value.process.state !== "running" };
     });
     const usedUp = await usedUpBy(sandbox, slice.process);
-    const plain = raw ? { text: slice.text, isOverwritten: false } : plainText(slice.text);
+    const plain = raw ? { text: slice.text } : plainText(slice.text, slice.nextOffset - slice.offset);
     const { output, ...facts } = {
       ...processFacts(slice.process),
       output: plain.text,
@@ -69,8 +69,8 @@ export const processOutput = defineTool({
       total_bytes: slice.total,
       lost_bytes: Math.max(0, slice.offset - (offset ?? slice.offset)),
     };
-    const notes = plain.isOverwritten ? [`${OVERWRITTEN_NOTE}; raw: true shows them`] : [];
-    const line = factLine({ ...facts, lost_bytes: facts.lost_bytes || null }, ...tellUsedUp(usedUp), ...notes);
+    const notes = [...tellUsedUp(usedUp), ...tellLeftOut([plain], true)];
+    const line = factLine({ ...facts, lost_bytes: facts.lost_bytes || null }, ...notes);
     return textResult({ ...facts, output }, `${closeLine(output)}${line}`);
   },
 });

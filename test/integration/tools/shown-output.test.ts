@@ -142,6 +142,15 @@ it.each([
   expect(whole.includes("left out")).toBe(note !== RAW);
 });
 
+it("tells how much there was of output that is no text, and shows the other stream", async () => {
+  await using caller = await openToolCaller();
+  const command = "echo text >&2; head -c 20000 /bin/sh";
+  const result = await caller.call("run_command", { command });
+  expect(textOf(result)).toMatch(/^--- stderr ---\ntext\n\[exit_code: 0, .*20000 binary bytes left out; raw: true shows them\]$/);
+  expect(result.value).toMatchObject({ stdout: "", truncated: false });
+  expect((await caller.call("run_command", { command, raw: true })).value["stdout"]).toContain("ELF");
+});
+
 it("keeps nothing of what is shown in full", async () => {
   await using caller = await openToolCaller();
   expect((await caller.call("run_command", { command: "head -c 16384 /dev/zero | tr '\\0' x" })).value).toMatchObject({ truncated: false });
