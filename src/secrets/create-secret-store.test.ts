@@ -1,4 +1,5 @@
-import { chmod, copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { createCipheriv, createHash, randomBytes } from "node:crypto";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -202,4 +203,110 @@ it("encrypts settings with a key of their own, which decrypts no secret", async 
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+/** The folder of an owner's secrets. */
+function folderOf(home: string, owner = "local"): string {
+  return join(home, "secrets", createHash("sha256").update(owner).digest("hex").slice(0, 32));
+}
+
+it("reads a file as it was always written: AES-256-GCM, bound to its owner and name", async () => {
+  await using home = await openHome();
+  const [key, iv] = [randomBytes(32), randomBytes(12)];
+  await mkdir(folderOf(home.home), { recursive: true, mode: 0o700 });
+  await chmod(join(home.home, "secrets"), 0o700);
+  const keyFile = { version: 1, id: "k".repeat(32), key: key.toString("base64") };
+  await writeFile(join(home.home, "secrets/key.json"), JSON.stringify(keyFile), { mode: 0o600 });
+  const seal = (bound: readonly unknown[]) => {
+    const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(JSON.stringify(bound)));
+    const data = Buffer.concat([cipher.update("pässword"), cipher.final()]).toString("base64");
+    return JSON.stringify({ version: 1, key: keyFile.id, iv: iv.toString("base64"), tag: cipher.getAuthTag().toString("base64"), data });
+  };
+  const write = (bound: readonly unknown[]) => writeFile(join(folderOf(home.home), "openai.json"), seal(bound), { mode: 0o600 });
+  await write(["belljar-secret", 1, "local", "openai"]);
+  expect(await home.store.reveal("local", "openai")).toBe("pässword");
+  for (const bound of [["belljar-setting", 1, "local", "openai"], ["belljar-secret", 1, "other", "openai"], []]) {
+    await write(bound);
+    await expect(home.store.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /damaged/) as Error);
+  }
+});
+
+it.each(["iv", "tag", "data", "key"])("says how to go on when a secret's file has no %s, or a number there", async (field) => {
+  await using home = await openHome();
+  await home.store.set("local", "openai", VALUE);
+  const path = join(folderOf(home.home), "openai.json");
+  const whole = JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
+  for (const value of [undefined, 7]) {
+    await writeFile(path, JSON.stringify({ ...whole, [field]: value }));
+    await expect(home.store.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /is damaged.*secret set/) as Error);
+  }
+});
+
+it("takes no shorter tag", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "openai", VALUE);
+  const path = join(folderOf(home.home), "openai.json");
+  const whole = JSON.parse(await readFile(path, "utf8")) as { readonly tag: string };
+  const tag = Buffer.from(whole.tag, "base64").subarray(0, 12).toString("base64");
+  await writeFile(path, JSON.stringify({ ...whole, tag }));
+  await expect(home.store.reveal("local", "openai")).rejects.toThrow(failsWith("FILE_IO", /damaged/) as Error);
+});
+
+it("gives an owner a thousand secrets, of which each can be replaced", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "first", VALUE);
+  for (let count = 2; count < 1_000; count += 1) await writeFile(join(folderOf(home.home), `name-${count}.json`), "{}");
+  await home.store.set("local", "last", VALUE);
+  await expect(home.store.set("local", "more", VALUE)).rejects.toThrow(failsWith("QUOTA_EXCEEDED", /1000 secrets/) as Error);
+  await home.store.set("local", "first", "another");
+  await home.store.set("other", "more", VALUE);
+  expect(await home.store.reveal("local", "first")).toBe("another");
+  await home.store.remove("local", "last");
+  await home.store.set("local", "more", VALUE);
+});
+
+it("lists names in their order, and no other file", async () => {
+  await using home = await openHome();
+  for (const name of ["b", "c", "a"]) await home.store.set("local", name, VALUE);
+  for (const file of ["notes.txt", ".hidden.json", "d.json.new", "e f.json"]) await writeFile(join(folderOf(home.home), file), "{}");
+  expect((await home.store.list("local")).map(({ name }) => name)).toEqual(["a", "b", "c"]);
+  expect((await home.store.list("local"))[0]?.changedAt).toEqual((await stat(join(folderOf(home.home), "a.json"))).mtime);
+});
+
+it("leaves out of a list what is gone when it is looked at", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "a", VALUE);
+  await symlink("gone", join(folderOf(home.home), "b.json"));
+  expect((await home.store.list("local")).map(({ name }) => name)).toEqual(["a"]);
+});
+
+it("refuses to remove a name that cannot be", async () => {
+  await using home = await openHome();
+  await home.store.set("local", "a", VALUE);
+  for (const name of ["", "../a", "a/b"])
+    await expect(home.store.remove("local", name)).rejects.toThrow(failsWith("ARGUMENTS_INVALID") as Error);
+});
+
+it("sees each time that another process begins anew", async () => {
+  await using home = await openHome();
+  for (const value of ["first", "second", "third"]) {
+    await createSecretStore({ home: home.home }).set("local", "openai", value);
+    expect(await home.store.reveal("local", "openai")).toBe(value);
+    await rm(join(home.home, "secrets"), { recursive: true });
+  }
+});
+
+it("asks the keyring once for many that wait, and not again while its key fits", async () => {
+  const keyring = createMemoryKeyring();
+  await using home = await openHome(keyring);
+  await home.store.set("local", "openai", VALUE);
+  let asked = 0;
+  const lookup = (id: string) => {
+    asked += 1;
+    return keyring.lookup(id);
+  };
+  const fresh = createSecretStore({ home: home.home, keyring: { ...keyring, lookup } });
+  await Promise.all(Array.from({ length: 8 }, () => fresh.reveal("local", "openai")));
+  await fresh.reveal("local", "openai");
+  expect(asked).toBe(1);
 });
