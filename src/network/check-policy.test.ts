@@ -186,3 +186,50 @@ it("treats all as a ceiling of all public places, and none as a ceiling of nothi
   expect(narrows({ allow: ["example.com"] }, "none")).toBe(false);
   expect(narrows("all", { allow: ["example.com"] })).toBe(false);
 });
+
+it("takes a whole policy as it is, and no other word", () => {
+  expect([checkNetworkPolicy("none"), checkNetworkPolicy("all")]).toEqual(["none", "all"]);
+  for (const value of [
+    "",
+    "some",
+    "ALL",
+    { allow: "all" },
+    { allow: [1] },
+    { allow: [], more: 1 },
+    { allow: ["good.test"], more: 1 },
+    null,
+    undefined,
+    7,
+  ])
+    expect(() => checkNetworkPolicy(value), JSON.stringify(value)).toThrow(expect.objectContaining({ code: "ARGUMENTS_INVALID" }));
+  expect(checkNetworkPolicy({ allow: ["GOOD.test", "good.test", "a.test"] })).toEqual({ allow: ["good.test", "a.test"] });
+});
+
+it.each([
+  ["none", "is a whole policy"],
+  ["all", "is a whole policy"],
+  ["*", "give the policy all"],
+  ["db", "a name without a dot is of this machine's own network"],
+  ["10.0.0.1", "must name its port too"],
+  ["10.0.0.0/8", "not for a range of them"],
+  ["good.test:0", "a port is 1 to 65535"],
+  ["good.test:65536", "a port is 1 to 65535"],
+  ["*.1.1.1.1:80", "an address has no names below it"],
+  ["*.com", "anybody can register"],
+  ["*.co.uk", "anybody can register"],
+  ["*.github.io", "anybody can register"],
+  ["TRACE http://good.test", "is not a method"],
+  ["http://good.test/a?b", "has no query"],
+  ["ftp://good.test", "write host[:port]"],
+])("says what is wrong with the rule %s", (rule, why) => {
+  expect(() => parseRule(rule)).toThrow(
+    expect.objectContaining({ code: "ARGUMENTS_INVALID", message: expect.stringContaining(why) as string }),
+  );
+});
+
+it("takes ports from 1 to 65535, and rules of 512 characters", () => {
+  expect(["good.test:1", "good.test:65535"].map((rule) => parseRule(rule).text)).toEqual(["good.test:1", "good.test:65535"]);
+  const rule = `good.test/${"a".repeat(502)}`;
+  expect(parseRule(rule).text).toBe(rule);
+  expect(() => parseRule(`${rule}a`)).toThrow(/write host/);
+});

@@ -11,6 +11,7 @@ export function incomingMessage(
   for (const [name, value] of headers) {
     message.rawHeaders.push(name, value);
     const key = name.toLowerCase();
+    (message.headersDistinct[key] ??= []).push(value);
     const before = message.headers[key];
     if (key === "set-cookie") message.headers[key] = [...(message.headers[key] ?? []), value];
     else message.headers[key] = typeof before === "string" ? `${before}${key === "cookie" ? "; " : ", "}${value}` : value;

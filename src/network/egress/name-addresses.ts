@@ -82,17 +82,18 @@ export class NameAddresses {
     const addresses = ports.map((port) => ({ address, port }));
     const listener = await this.#options.guest.listen(addresses, { signal, waiting: 1 });
     await listener.held;
-    void this.#takeAll(listener.connections, host);
+    void this.#takeAll(listener.connections, host, signal);
   }
 
-  async #takeAll(connections: AsyncIterable<ListenedConnection>, host: string): Promise<void> {
+  async #takeAll(connections: AsyncIterable<ListenedConnection>, host: string, signal: AbortSignal): Promise<void> {
     try {
       for await (const connection of connections) this.#take(connection, host);
     } catch {
       // The guest has ended, or the stream to it broke. The next lookup listens again.
     }
     const named = this.#byHost.get(host);
-    if (named) this.#release(named);
+    // After a change of its ports, the name has another listener already.
+    if (named?.controller.signal === signal) this.#release(named);
   }
 
   #take(connection: ListenedConnection, host: string): void {

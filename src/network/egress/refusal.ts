@@ -20,7 +20,6 @@ export const REASONS = {
   "encrypted-hello": { verdict: "refused", status: 403, socks: 2 },
   "host-mismatch": { verdict: "refused", status: 403, socks: 2 },
   "not-tls": { verdict: "refused", status: 403, socks: 2 },
-  "not-http": { verdict: "refused", status: 403, socks: 2 },
   placeholder: { verdict: "refused", status: 403, socks: 2 },
   "policy-changed": { verdict: "refused", status: 403, socks: 2 },
   "ambiguous-path": { verdict: "refused", status: 400, socks: 1 },
