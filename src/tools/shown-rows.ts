@@ -33,6 +33,20 @@ export interface FoundLines {
   readonly isFull: boolean;
 }
 
+export interface FoundRows {
+  readonly found: number;
+  /** How many of them are shown. */
+  readonly shown: number;
+  /** There may be more that nobody looked for. */
+  readonly isFull: boolean;
+}
+
+/** Above the rows: how many were found, and whether these are the first ones. The words are for one row and for another number of them. */
+export function describeCount({ found, shown, isFull }: FoundRows, words: readonly [one: string, others: string]): string {
+  const count = `${isFull ? "At least " : ""}${found} ${words[found === 1 ? 0 : 1]}`;
+  return shown < found ? `${count}; the first ${shown}:` : count;
+}
+
 /** Below the lines that are shown: where a model reads on, when more were found. `advice` is for what was not looked for. */
 export function describeRest(
   { results }: Pick<ToolContext, "results">,

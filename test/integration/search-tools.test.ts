@@ -78,7 +78,7 @@ it("counts lines and names files", async () => {
   expect(count.value).toMatchObject({ mode: "count", files });
   expect(textOf(count)).toBe('3 files have matches\n2\ta.txt\n1\t"new\\nline"\n1\tsub/b.md');
   const one = await tools.call("search_content", { pattern: "x", mode: "files", include: ["*.md", "*.txt"], exclude: "sub" });
-  expect(textOf(one)).toBe("1 files have matches\na.txt");
+  expect(textOf(one)).toBe("1 file has a match\na.txt");
 });
 
 it("searches one file, whatever it is called", async () => {
@@ -117,6 +117,7 @@ it("bounds long lines, long records and long results, and says so", async () => 
   expect(textOf(huge)).toContain("[1 matches on lines of more than 1048576 bytes are not shown]");
   const many = await tools.call("search_content", { pattern: "needle", path: "many" });
   expect(many.value).toMatchObject({ truncated: true, matches: { length: 200 } });
+  expect(textOf(many)).toMatch(/^At least 4000 lines match; the first 200:\n/);
   expect(textOf(many)).toMatch(
     /\n\[3800 more lines: read on with read_result \{"uri":"\S+\?offset=\d+"\}\. There are still more; search a smaller/,
   );
@@ -131,10 +132,12 @@ it("keeps what it does not show of other searches too", async () => {
   for (const mode of ["files", "count"]) {
     const found = await tools.call("search_content", { pattern: "log", mode, limit: 30 });
     expect(found.value).toMatchObject({ truncated: true, files: { length: 30 } });
+    expect(textOf(found)).toMatch(/^31 files have matches; the first 30:\n/);
     expect(await readRest(tools, found)).toEqual([`${mode === "count" ? "1\t" : ""}src/130.ts`]);
   }
   const code = await tools.call("search_code", { pattern: "log($A)", limit: 30 });
   expect(code.value).toMatchObject({ truncated: true, matches: { length: 30 } });
+  expect(textOf(code)).toMatch(/^31 places match; the first 30:\n/);
   expect(await readRest(tools, code)).toEqual(["", "src/130.ts:1 (column 1)", "log(1)"]);
 });
 
@@ -143,6 +146,7 @@ it("bounds the list of files", async () => {
   await tools.call("run_command", { command: "mkdir many; cd many; seq -f f%g 1 1500 | xargs touch" });
   const result = await tools.call("search_files", { pattern: "f*" });
   expect(result.value).toMatchObject({ truncated: true, files: { length: 1_000 } });
+  expect(textOf(result)).toMatch(/^1500 files match "f\*" in \/home\/user; the first 1000:\n/);
   const rest = await readRest(tools, result);
   expect(rest).toHaveLength(500);
   expect(rest.at(-1)).toBe("many/f999");
@@ -168,7 +172,7 @@ it("finds code by its structure", async () => {
     matches: [{ path: "a.ts", line: 2, end_line: 4, column: 1, text: "foo.log(\n  1,\n  'é')" }],
     truncated: false,
   });
-  expect(textOf(calls)).toBe("1 places match\n\na.ts:2-4 (column 1)\nfoo.log(\n  1,\n  'é')");
+  expect(textOf(calls)).toBe("1 place matches\n\na.ts:2-4 (column 1)\nfoo.log(\n  1,\n  'é')");
   const python = await tools.call("search_code", { pattern: "log($X)", lang: "python" });
   expect(python.value).toMatchObject({ matches: [{ path: "b.py", line: 2 }] });
   expect((await tools.call("search_code", { pattern: "nothing($X)" })).value).toMatchObject({ matches: [] });

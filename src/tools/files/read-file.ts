@@ -142,7 +142,7 @@ async function readText(source: Source, { head, all, size }: Opened): Promise<Te
   const { encoding = "utf-8", start_line: startLine = 1, end_line: endLine = LAST_LINE } = args;
   const isBase64 = encoding === "base64";
   const maxLines = isBase64 ? undefined : shownLines(args);
-  const room = isBase64 ? Math.floor(maxBytes / 4) * 3 : maxBytes;
+  const room = isBase64 ? toBase64Room(maxBytes) : maxBytes;
   const slice = await readLines(all, {
     startLine,
     endLine: isBase64 ? LAST_LINE : endLine,
@@ -239,11 +239,19 @@ function describeRest({ sandbox, args, slice, text, size, encoding }: Reading): 
     const shown = encoding === "utf-8" ? Buffer.byteLength(text) : slice.bytes.length;
     const file = quote(toAbsolute(sandbox, path));
     const rest = startLine === 1 ? `tail -c +${shown + 1} ${file}` : `tail -n +${startLine} ${file} | tail -c +${shown + 1}`;
-    const call = JSON.stringify({ command: `${rest} | head -c 100000`, sandbox: args.sandbox });
+    const room = Math.max(args.max_bytes ?? 0, SHOWN_BYTES);
+    const next = encoding === "base64" ? `head -c ${toBase64Room(room)} | base64 -w0` : `head -c ${room}`;
+    const larger = room > SHOWN_BYTES ? { max_bytes: room } : {};
+    const call = JSON.stringify({ command: `${rest} | ${next}`, ...larger, sandbox: args.sandbox });
     return [`[Cut: ${shown} of ${size} bytes are shown; take other parts with run_command ${call}]`];
   }
   const call = JSON.stringify({ path, start_line: slice.lastLine + 1, ...asked });
   return [`[Cut after line ${slice.lastLine}; the file has ${size} bytes; read on with read_file ${call}]`];
+}
+
+/** How many bytes have that much room as base64. */
+function toBase64Room(bytes: number): number {
+  return Math.floor(bytes / 4) * 3;
 }
 
 function quote(path: string): string {

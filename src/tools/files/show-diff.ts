@@ -1,7 +1,6 @@
 import { cutAtLine } from "../../catalog/result.ts";
 import type { DiffRequest, TextDiff } from "../../text/text-diff.ts";
-
-const DIFF_MAX_BYTES = 32_768;
+import { SHOWN_BYTES } from "../max-bytes.ts";
 
 /** The fields of a result that show a change. */
 export interface ShownDiff {
@@ -22,7 +21,7 @@ export function diffRequest(path: string, before: Buffer | undefined, after: Buf
 /** A model is not shown a diff that says no more than the file does. */
 export function showDiff({ diff, isWhole }: TextDiff): ShownDiff {
   if (diff === undefined || isWhole) return { diff: "", truncated: true };
-  const cut = cutAtLine(diff, DIFF_MAX_BYTES);
+  const cut = cutAtLine(diff, SHOWN_BYTES);
   return { diff: cut, truncated: cut.length < diff.length };
 }
 

@@ -8,7 +8,7 @@ import { maxBytesArgument, SHOWN_BYTES } from "../max-bytes.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
-import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
+import { describeCount, describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import { BROKEN_MAX, copyPart, parseJson, readRecords } from "./records.ts";
 import { globsArgument, INCLUDE_IGNORED, patternArgument, toGlobs } from "./search-arguments.ts";
 import type { SearchPrograms } from "./search-programs.ts";
@@ -90,7 +90,8 @@ async function searchCode(context: ToolContext, args: Arguments, programs: Searc
     ...describeRest(context, { lines, shown: matches.length, isFull }, "search a smaller folder or use include"),
     ...(isFull ? [] : describeEnd(await program.ended(), all.length)),
   ];
-  const heading = matches.length === 0 ? `No code matches in ${showName(target.absolute)}` : `${matches.length} places match`;
+  const count = describeCount({ found: all.length, shown: matches.length, isFull }, ["place matches", "places match"]);
+  const heading = matches.length === 0 ? `No code matches in ${showName(target.absolute)}` : count;
   return textResult(
     { path: target.absolute, matches, truncated: notes.length > 0 },
     [heading, ...lines.slice(0, matches.length), ...notes].join("\n"),

@@ -9,7 +9,7 @@ import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import type { InnerProgram } from "../inner-program.ts";
 import { pathArgument } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
-import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
+import { describeCount, describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import { FileCount, countFiles } from "./file-counts.ts";
 import { Match, MatchCollector } from "./match-collector.ts";
 import { readRecords } from "./records.ts";
@@ -121,7 +121,8 @@ async function searchLines(context: ToolContext, program: InnerProgram, { target
     ...(isFull ? [] : describeEnd(await program.ended(), all.length + dropped)),
     ...(dropped > 0 ? [`[${dropped} matches on lines of more than ${RECORD_MAX_BYTES} bytes are not shown]`] : []),
   ];
-  const heading = matches.length === 0 ? `No line matches in ${showName(target.absolute)}` : `${matches.length} lines match`;
+  const count = describeCount({ found: all.length, shown: matches.length, isFull }, ["line matches", "lines match"]);
+  const heading = matches.length === 0 ? `No line matches in ${showName(target.absolute)}` : count;
   return textResult(
     { mode: "content", path: target.absolute, matches, truncated: notes.length > 0 },
     [heading, ...shown, ...notes].join("\n"),
@@ -157,7 +158,8 @@ async function searchCounts(
     ...describeRest(context, { lines, shown: files.length, isFull }, ADVICE),
     ...(isFull ? [] : describeEnd(await program.ended(), all.length)),
   ];
-  const heading = files.length === 0 ? `No file has a match in ${showName(target.absolute)}` : `${files.length} files have matches`;
+  const counted = describeCount({ found: all.length, shown: files.length, isFull }, ["file has a match", "files have matches"]);
+  const heading = files.length === 0 ? `No file has a match in ${showName(target.absolute)}` : counted;
   return textResult(
     { mode, path: target.absolute, files, truncated: notes.length > 0 },
     [heading, ...lines.slice(0, files.length), ...notes].join("\n"),

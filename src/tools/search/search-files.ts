@@ -10,7 +10,7 @@ import { maxBytesArgument, SHOWN_BYTES } from "../max-bytes.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
 import { pathArgument, toAbsolute } from "../sandbox-path.ts";
 import type { RowBounds } from "../shown-rows.ts";
-import { describeRest, fitRows, heldRows } from "../shown-rows.ts";
+import { describeCount, describeRest, fitRows, heldRows } from "../shown-rows.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 import { readRecords } from "./records.ts";
 import { INCLUDE_IGNORED, patternArgument, ripgrepArguments } from "./search-arguments.ts";
@@ -80,7 +80,9 @@ async function searchFiles(context: ToolContext, args: Arguments, { bounds, prog
     ...describeRest(context, { lines, shown: found.length, isFull }, "search a smaller folder or use a narrower glob"),
     ...(isFull ? [] : describeEnd(await program.ended(), files.length)),
   ];
-  const heading = `${found.length} files match ${JSON.stringify(args.pattern)} in ${showName(target.absolute)}`;
+  const where = `${JSON.stringify(args.pattern)} in ${showName(target.absolute)}`;
+  const count = { found: all.length, shown: found.length, isFull };
+  const heading = describeCount(count, [`file matches ${where}`, `files match ${where}`]);
   return textResult(
     { path: target.absolute, files: found, truncated: notes.length > 0 },
     [heading, ...lines.slice(0, found.length), ...notes].join("\n"),

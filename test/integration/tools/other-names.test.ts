@@ -12,7 +12,7 @@ it("takes a file's arguments by the names that other hosts' tools have", async (
   expect(await call("edit_file", { path: "a", old_string: "four\n", new_string: "" })).toContain("1 replacement");
   expect(await call("read_file", { absolute_path: "/home/user/a" })).toBe("onE\n2\nthreE\n");
   expect(await call("search_content", { query: "thr", glob: "a" })).toContain("3: threE");
-  expect(await call("search_files", { query: "a*", directory: "." })).toContain("1 files match");
+  expect(await call("search_files", { query: "a*", directory: "." })).toContain("1 file matches");
   expect(await call("move_file", { from: "a", to: "b" })).toContain("Moved");
 });
 

@@ -115,6 +115,14 @@ it("cuts a long diff and says so", async () => {
   expect(textOf(result)).toContain("[The change is too large to show, or is no text: 637680 bytes; read the file]");
 });
 
+it("shows no more of a diff than of a file", async () => {
+  await using tools = await openToolCaller();
+  await tools.call("run_command", { command: "seq 1001 1400 | sed 's/.*/name &&&&&&/' > names" });
+  const shown = textOf(await edit(tools, "names", { old_string: "name", new_string: "title", replace_all: true }));
+  expect(shown).toMatch(/\n\[The diff is cut here\]$/);
+  expect(shown.length).toBeLessThan(17_000);
+});
+
 it.each([
   [{ path: "a", edits: [] }, /edits: /],
   [{ path: "a" }, /edits: /],

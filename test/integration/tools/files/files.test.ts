@@ -94,6 +94,25 @@ it.each([
   expect([...above, `${String(cut.value["content"])}${String(rest.value["stdout"])}`].join("\n")).toBe(content);
 });
 
+it.each([
+  ["utf-8", undefined],
+  ["base64", undefined],
+  ["base64", 20_000],
+] as const)("names a command whose output is shown whole, of a long line as %s with max_bytes %s", async (encoding, maxBytes) => {
+  await using tools = await openToolCaller();
+  const { id } = await tools.sandboxes.create(LOCAL, {}, new AbortController().signal);
+  const content = "0123456789".repeat(10_000);
+  await tools.call("write_file", { path: "a", content, sandbox: id });
+  const cut = await tools.call("read_file", { path: "a", encoding, max_bytes: maxBytes, sandbox: id });
+  const [, args = ""] = /; take other parts with run_command (\{.*\})\]$/.exec(textOf(cut)) ?? [];
+  const { command, ...more } = JSON.parse(args) as { command: string };
+  const { value } = await tools.call("run_command", { command: command.replace("/home/user/", ""), ...more });
+  expect(value).toMatchObject({ truncated: false, exit_code: 0 });
+  const [first, next] = [cut.value["content"], value["stdout"]].map((text) => Buffer.from(String(text), encoding).toString());
+  expect(content.startsWith(`${first}${next}`)).toBe(true);
+  expect(next?.length).toBeGreaterThan(10_000);
+});
+
 it("reads lines from the middle of a huge sparse file", async () => {
   await using tools = await openToolCaller();
   await tools.call("run_command", { command: "printf 'a\\nb\\n' > big; truncate -s 5G big" });
