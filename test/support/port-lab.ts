@@ -6,7 +6,7 @@ import { createPortLink } from "../../src/network/ports/port-link.ts";
 import type { PortLink } from "../../src/network/ports/port-link.ts";
 import type { PortListener } from "../../src/network/ports/port-listener.ts";
 import { openPortListener } from "../../src/network/ports/port-listener.ts";
-import type { PortSandbox } from "../../src/network/ports/port-router.ts";
+import type { PortRouterOptions, PortSandbox } from "../../src/network/ports/port-router.ts";
 import { BelljarError } from "../../src/errors.ts";
 import { NO_LISTENERS } from "./no-listeners.ts";
 
@@ -25,10 +25,11 @@ export interface LinkOptions {
   readonly access?: PortLink["access"];
 }
 
-export async function openPortLab(): Promise<PortLab> {
+export async function openPortLab(options: Pick<PortRouterOptions, "isOwnToken"> = {}): Promise<PortLab> {
   const sandboxes = new Map<string, { dial: PortSandbox["dial"]; links: PortLink[]; error?: BelljarError }>();
   const failures: unknown[] = [];
   const listener: PortListener = await openPortListener({
+    ...options,
     listeners: NO_LISTENERS,
     find: async (id) => {
       const found = sandboxes.get(id);
