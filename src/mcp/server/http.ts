@@ -66,7 +66,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       };
       watchListened(options, caller, body);
       lists.expect(body);
-      const complete = (answer: Uint8Array): Uint8Array => lists.completeAnswer(body, answer);
+      const complete = (answer: Uint8Array): readonly Uint8Array[] => lists.completeAnswer(body, answer);
       await answerExchange(fetch, { ...exchange, complete, onError: options.onError });
     },
     async close(graceMs) {

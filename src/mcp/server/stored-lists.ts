@@ -42,13 +42,13 @@ export class StoredLists {
   completeLine(message: JSONRPCMessage): Buffer | undefined {
     if (!("result" in message)) return undefined;
     const bytes = this.take(message.id);
-    return bytes && complete(Buffer.from(`${JSON.stringify(message)}\n`), bytes);
+    return bytes && Buffer.concat(complete(Buffer.from(`${JSON.stringify(message)}\n`), bytes));
   }
 
-  /** The whole answer to `message`, complete. */
-  completeAnswer(message: unknown, answer: Uint8Array): Uint8Array {
+  /** The parts of the whole answer to `message`. A long list is a part by itself, and is not copied. */
+  completeAnswer(message: unknown, answer: Uint8Array): readonly Uint8Array[] {
     const bytes = isListRequest(message) ? this.take(message.id) : undefined;
-    return bytes ? complete(answer, bytes) : answer;
+    return bytes ? complete(answer, bytes) : [answer];
   }
 
   /** Completes the answer to `message` on its way out of `response`. */
@@ -61,7 +61,7 @@ export class StoredLists {
       if (!(chunk instanceof Uint8Array) || !Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).includes(LEFT_OUT_BYTES))
         return chunk;
       const bytes = this.take(id);
-      return bytes ? complete(chunk, bytes) : chunk;
+      return bytes ? Buffer.concat(complete(chunk, bytes)) : chunk;
     };
     response.write = (chunk: unknown, ...rest: unknown[]): boolean => write(filled(chunk), ...rest);
     const writeHead = response.writeHead.bind(response) as (status: number, headers?: OutgoingHttpHeaders) => ServerResponse;
@@ -80,9 +80,9 @@ function withoutLength(headers: unknown): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(given).filter(([name]) => name.toLowerCase() !== "content-length"));
 }
 
-function complete(answer: Uint8Array, list: Buffer): Buffer {
+function complete(answer: Uint8Array, list: Buffer): readonly Buffer[] {
   const whole = Buffer.from(answer.buffer, answer.byteOffset, answer.length);
   const at = whole.indexOf(LEFT_OUT_BYTES);
-  if (at < 0) return whole;
-  return Buffer.concat([whole.subarray(0, at + LEFT_OUT.length - 2), list, whole.subarray(at + LEFT_OUT.length)]);
+  if (at < 0) return [whole];
+  return [whole.subarray(0, at + LEFT_OUT.length - 2), list, whole.subarray(at + LEFT_OUT.length)];
 }

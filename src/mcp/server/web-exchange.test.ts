@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import type { WebExchange, WebHandler } from "./web-exchange.ts";
 import { answerExchange } from "./web-exchange.ts";
 
-async function openServer(handler: WebHandler, complete: WebExchange["complete"] = (answer) => answer) {
+async function openServer(handler: WebHandler, complete: WebExchange["complete"] = (answer) => [answer]) {
   const served: Promise<void>[] = [];
   const errors: unknown[] = [];
   const server = createServer((request, response) => {
@@ -50,10 +50,10 @@ it("gives the handler the method, the address and each header, and sends its ans
   expect(await text(response)).toBe('{"text":"é"}');
 });
 
-it("completes an answer, whose length is then that of the whole", async () => {
+it("sends an answer in parts, with the length of the whole", async () => {
   await using server = await openServer(
     async () => Response.json([]),
-    () => Buffer.from("[1,2]"),
+    () => [Buffer.from("[1,"), Buffer.from("2]")],
   );
   const [response] = (await once(server.ask(), "response")) as [IncomingMessage];
   expect(response.headers["content-length"]).toBe("5");

@@ -8,8 +8,8 @@ export type WebHandler = (request: Request) => Promise<Response>;
 export interface WebExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Rewrites an answer that is whole before it is sent. */
-  readonly complete: (answer: Uint8Array) => Uint8Array;
+  /** What is sent for an answer that is whole, part by part. */
+  readonly complete: (answer: Uint8Array) => readonly Uint8Array[];
   readonly onError: (error: unknown) => void;
 }
 
@@ -48,6 +48,9 @@ async function send(answer: Response, response: ServerResponse, complete: WebExc
     // The client has gone, or the SDK has ended the stream: there is nobody left to tell.
     return pipeline(answer.body, response).catch(() => undefined);
   }
-  const bytes = complete(new Uint8Array(await answer.arrayBuffer()));
-  response.writeHead(answer.status, { ...headers, "content-length": bytes.length }).end(bytes);
+  const parts = complete(new Uint8Array(await answer.arrayBuffer()));
+  response.writeHead(answer.status, { ...headers, "content-length": parts.reduce((sum, { length }) => sum + length, 0) });
+  response.cork();
+  for (const part of parts) response.write(part);
+  response.end();
 }
