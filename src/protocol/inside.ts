@@ -12,6 +12,9 @@ export const INSIDE = {
   rootHome: "/root",
   /** Where the workspace is, or a link to it; without one, a link to the user's home. */
   workspace: "/workspace",
+  /** Who commits with git, by the system's configuration, until somebody says otherwise. */
+  committer: "Belljar user",
+  committerEmail: "user@belljar.invalid",
   /** Belljar's own programs, read-only. */
   programs: "/opt/belljar",
   executables: "/opt/belljar/bin",

@@ -41,6 +41,14 @@ export function insideContract(open: OpenRuntime, features: ContractFeatures): v
       expect(await print('getent ahosts "$(hostname)" | cut -d" " -f1 | sort -u')).toBe("127.0.0.1");
     });
 
+    itNeeds(features, "isolation")("lets git commit before anybody gave a name, and under a name that somebody gave", async () => {
+      const begin = "cd $(mktemp -d) && git init -q";
+      const commit = "git commit -q --allow-empty -m a && git log -1 --format='%an %ae, %cn'";
+      const nobody = `${INSIDE.committer} ${INSIDE.committerEmail}, ${INSIDE.committer}`;
+      for (const user of [INSIDE.user, INSIDE.root]) expect(await print(`${begin} && ${commit}`, user)).toBe(nobody);
+      expect(await print(`${begin} && git config user.name Me && git config user.email me@b && ${commit}`)).toBe("Me me@b, Me");
+    });
+
     itNeeds(features, "isolation")("lets nobody inside change its own programs", async () => {
       const script = `test -d ${INSIDE.programs} && for at in ${INSIDE.programs} ${INSIDE.kernels}; do touch $at/x 2>/dev/null && echo $at; done; echo done`;
       for (const user of [INSIDE.user, INSIDE.root]) expect(await print(script, user)).toBe("done");

@@ -1,7 +1,6 @@
+import { INSIDE } from "../../sandbox/sandbox.ts";
 import type { GitFolder } from "./run-git.ts";
 import { LINE_BYTES, runGit } from "./run-git.ts";
-
-const FALLBACK = { name: "Belljar user", email: "user@belljar.invalid" };
 
 export interface Identity {
   readonly name?: string | undefined;
@@ -12,8 +11,8 @@ export interface Identity {
 export async function identityVariables(place: GitFolder, author: Identity): Promise<Record<string, string>> {
   const [name, email] = await Promise.all([readSetting(place, "user.name"), readSetting(place, "user.email")]);
   return {
-    ...(name === "" && { GIT_AUTHOR_NAME: FALLBACK.name, GIT_COMMITTER_NAME: FALLBACK.name }),
-    ...(email === "" && { GIT_AUTHOR_EMAIL: FALLBACK.email, GIT_COMMITTER_EMAIL: FALLBACK.email }),
+    ...(name === "" && { GIT_AUTHOR_NAME: INSIDE.committer, GIT_COMMITTER_NAME: INSIDE.committer }),
+    ...(email === "" && { GIT_AUTHOR_EMAIL: INSIDE.committerEmail, GIT_COMMITTER_EMAIL: INSIDE.committerEmail }),
     ...(author.name !== undefined && { GIT_AUTHOR_NAME: author.name }),
     ...(author.email !== undefined && { GIT_AUTHOR_EMAIL: author.email }),
   };

@@ -91,6 +91,8 @@ export const ETC_FILES: Readonly<Record<string, string>> = {
     "",
   ].join("\n"),
   networks: "loopback 127.0.0.0\n",
+  // Without a name git refuses the first commit. A repository's own name, or the user's, comes before this one.
+  gitconfig: `[user]\n\tname = ${INSIDE.committer}\n\temail = ${INSIDE.committerEmail}\n`,
   shells: "/bin/sh\n/usr/bin/sh\n/bin/bash\n/usr/bin/bash\n/bin/dash\n/usr/bin/dash\n",
   "login.defs":
     "UID_MIN 1000\nUID_MAX 60000\nGID_MIN 1000\nGID_MAX 60000\nSYS_UID_MIN 100\nSYS_UID_MAX 999\nUMASK 022\nUSERGROUPS_ENAB yes\nENCRYPT_METHOD SHA512\nCREATE_HOME yes\n",
