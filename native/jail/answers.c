@@ -30,7 +30,8 @@
 #define STACK_BYTES (1u << 20)
 #define LISTENER_FD 3
 #define PROC_FD 4
-#define FIRST_FREE_FD 5u
+#define LOWER_FD 5
+#define FIRST_FREE_FD 6u
 
 /* From Linux 6.6: the caller and the thread take turns on one processor. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
@@ -109,6 +110,7 @@ static _Noreturn void work(const struct job *job, int result, int channel) {
   sigaddset(&alarms, SIGALRM);
   sigprocmask(SIG_UNBLOCK, &alarms, NULL);
   alarm(CALL_SECONDS);
+  close(LOWER_FD); /* what has the caller's rights has no folder of the host */
   int error = carry_out(job, channel);
   _exit(write(result, &error, sizeof error) == sizeof error ? 0 : 1);
 }
@@ -238,7 +240,10 @@ static bool place_descriptors(void) {
   int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
   int high = fcntl(server.listener, F_DUPFD_CLOEXEC, (int)FIRST_FREE_FD);
   int higher = fcntl(proc, F_DUPFD_CLOEXEC, (int)FIRST_FREE_FD);
+  int lower = server.copied.lower < 0 ? -1 : fcntl(server.copied.lower, F_DUPFD_CLOEXEC, (int)FIRST_FREE_FD);
   if (high < 0 || higher < 0 || dup3(high, LISTENER_FD, O_CLOEXEC) < 0 || dup3(higher, PROC_FD, O_CLOEXEC) < 0) return false;
+  if (lower >= 0 && dup3(lower, LOWER_FD, O_CLOEXEC) < 0) return false;
+  server.copied.lower = lower < 0 ? -1 : LOWER_FD;
   return syscall(SYS_close_range, FIRST_FREE_FD, ~0u, 0u) == 0;
 }
 
@@ -288,5 +293,6 @@ void confine_guest(struct seccomp_options options, const struct copied_folders *
   bool listens = (options.shares_folder || options.copies_folder) && !options.nested_filters;
   if (listens) start_answers();
   else install_seccomp(options, false);
+  if (copied->lower >= 0) close(copied->lower); /* the thread has its own */
   if (!take_capabilities(permitted_capabilities() & ~(1ull << LENT_CAPABILITY))) _exit(1);
 }

@@ -131,9 +131,16 @@ static void open_stdio(void) {
   if (fd > 2) close(fd);
 }
 
-static void close_all_but(int kept) {
-  if (kept > 3 && syscall(SYS_close_range, 3u, (unsigned)kept - 1, 0u) < 0) die("close what is left open");
-  if (syscall(SYS_close_range, (unsigned)kept + 1, ~0u, 0u) < 0) die("close what is left open");
+static void close_range_of(unsigned first, unsigned last) {
+  if (first <= last && syscall(SYS_close_range, first, last, 0u) < 0) die("close what is left open");
+}
+
+/* `other` may be -1. */
+static void close_all_but(int kept, int other) {
+  unsigned low = (unsigned)(other >= 0 && other < kept ? other : kept), high = (unsigned)(other > kept ? other : kept);
+  close_range_of(3, low - 1);
+  close_range_of(low + 1, high - 1);
+  close_range_of(high + 1, ~0u);
 }
 
 static void drop_privileges(const struct spec *spec) {
@@ -208,7 +215,7 @@ static void list_host_name(const struct spec *spec) {
   close(hosts);
 }
 
-static void build(const struct spec *spec, int channel) {
+static void build(const struct spec *spec, int channel, struct copied_folders *copied) {
   struct received received;
   bool is_root = spec->id_map == ID_MAP_SLOT, is_held = spec->storage == STORAGE_TMPFS;
   if (is_root || !is_held) receive_sources(spec, channel, &received); /* layers on a disk are there from then on */
@@ -218,6 +225,7 @@ static void build(const struct spec *spec, int channel) {
     make_stage();
     if (is_held) receive_sources(spec, channel, &received); /* the holder makes them meanwhile */
   }
+  keep_lower_folder(spec, received.root.sources, copied);
   build_root(spec, received.root);
 }
 
@@ -228,7 +236,7 @@ void run_inside(struct spec *spec, int channel, char **argv) {
   receive_spec(channel, spec);
   set_failure_report(STATUS_FD, spec, NULL);
   set_host_name(spec);
-  build(spec, channel);
+  build(spec, channel, &copied);
   list_host_name(spec);
   find_copied_folders(spec, &copied);
   int guest = receive_doors(channel);
@@ -238,7 +246,7 @@ void run_inside(struct spec *spec, int channel, char **argv) {
   drop_privileges(spec);
   follow_keeper(channel);
   set_failure_report(-1, NULL, NULL);
-  close_all_but(guest);
+  close_all_but(guest, copied.lower);
   bool single_id = spec->id_map == ID_MAP_SINGLE, shared = shares_folder(spec);
   struct seccomp_options filter = {.shares_folder = shared, .copies_folder = copied.count > 0, .single_id = single_id, .nested_filters = spec->nested_filters};
   confine_guest(filter, &copied);

@@ -187,9 +187,13 @@ int clone_mount(int at, const char *path, unsigned flags);
 struct copied_folders {
   dev_t devices[STEPS_MAX];
   unsigned count;
-  int64_t since; /* when they were mounted: a time of the clock, in seconds */
+  int64_t since;      /* when they were mounted: a time of the clock, in seconds */
+  int lower;          /* the folder of the host, read-only, or -1 */
+  const char *target; /* what lies over it */
 };
-/* After build_root. */
+/* Before build_root, which takes the sources. */
+void keep_lower_folder(const struct spec *spec, const int *sources, struct copied_folders *copied);
+/* After it. */
 void find_copied_folders(const struct spec *spec, struct copied_folders *copied);
 
 /* root-paths.c */

@@ -271,15 +271,28 @@ void build_root(const struct spec *spec, struct root_sources given) {
   umask(022);
 }
 
-static bool is_copy(const struct spec *spec, const struct step *step) {
+/* Returns the folder's source, or -1. */
+static int find_copied_source(const struct spec *spec, const struct step *step) {
   for (unsigned i = 0; step->kind == SETUP_OVERLAY && i < step->source_count; i++)
-    if (spec->sources[step->first_source + i].ids == IDS_WORKSPACE) return true;
-  return false;
+    if (spec->sources[step->first_source + i].ids == IDS_WORKSPACE) return (int)(step->first_source + i);
+  return -1;
+}
+
+void keep_lower_folder(const struct spec *spec, const int *sources, struct copied_folders *copied) {
+  *copied = (struct copied_folders){.lower = -1};
+  for (unsigned i = 0; i < spec->step_count; i++) {
+    int source = find_copied_source(spec, &spec->steps[i]);
+    if (source < 0) continue;
+    copied->lower = fcntl(sources[source], F_DUPFD_CLOEXEC, 0);
+    copied->target = spec->steps[i].target;
+    if (copied->lower < 0) die_at("keep open", copied->target);
+    return;
+  }
 }
 
 void find_copied_folders(const struct spec *spec, struct copied_folders *copied) {
   struct stat status;
-  *copied = (struct copied_folders){.since = time(NULL)};
+  copied->since = time(NULL);
   for (unsigned i = 0; i < spec->step_count; i++)
-    if (is_copy(spec, &spec->steps[i]) && stat(spec->steps[i].target, &status) == 0) copied->devices[copied->count++] = status.st_dev;
+    if (find_copied_source(spec, &spec->steps[i]) >= 0 && stat(spec->steps[i].target, &status) == 0) copied->devices[copied->count++] = status.st_dev;
 }

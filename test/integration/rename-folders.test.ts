@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { inEachIdMap } from "../security/support/id-maps.ts";
@@ -167,6 +167,28 @@ for (const [program, text] of Object.entries(PROGRAMS)) {
     });
   });
 }
+
+/** Folders are told apart by the second of their birth. */
+async function makeInNextSecond(path: string): Promise<void> {
+  const now = Math.floor(Date.now() / 1_000);
+  for (let born = 0; born <= now; born = Math.floor((await stat(path)).birthtimeMs / 1_000)) {
+    await rm(path, { recursive: true, force: true });
+    await mkdir(path);
+  }
+}
+
+it("a folder that was added on the host since is renamed, and so are those in it", async () => {
+  await inCopies("added", fillProject, async (box, path) => {
+    await makeInNextSecond(join(path, "added"));
+    await hostSucceed(path, "mkdir -p added/in/deep src/added; echo x > added/in/deep/file; echo y > src/added/file");
+    const rename = (from: string, to: string): Promise<string> => succeed(box, `perl -e 'rename("${from}", "${to}") or die $!'`);
+    await rename("added/in", "added/out");
+    await rename("src/added", "added/moved");
+    await rename("added", "whole");
+    expect(await succeed(box, "cat whole/out/deep/file whole/moved/file; find . -name '.belljar*'")).toBe("x\ny\n");
+    await hostSucceed(path, "rm -r added src/added");
+  });
+});
 
 it("a file call renames a folder of the project", async () => {
   await inCopies("file-call", fillProject, async (box) => {
