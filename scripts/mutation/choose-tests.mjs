@@ -19,10 +19,10 @@ export function chooseTests(learnt, files, { source, counter, isSlow }) {
     let sumMs = 0;
     for (const test of candidates) {
       const ms = test.ms + (loaded.has(test.file) ? 0 : learnt.get(test.file).loadMs);
-      // On a busy machine each test of a place may have cost more than that: a place is not untested for it.
+      // On a busy machine each file may have taken longer to load than that: the nearest one is loaded whatever it takes.
       if (part.length > 0 && sumMs + ms > budgetMs) continue;
+      sumMs += part.length > 0 ? ms : test.ms;
       part.push({ ...test, ms });
-      sumMs += ms;
       loaded.add(test.file);
     }
     return part.length > 0 ? [part] : [];
