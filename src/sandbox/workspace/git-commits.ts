@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { readCommits, readCount, since } from "./commit-list.ts";
 import { hostGit } from "./host-git.ts";
 
 const BUNDLE_MAX_BYTES = 256 * 1024 * 1024;
 const LIST_MAX_BYTES = 1024 * 1024;
 const KNOWN_MAX = 1000;
 const TIMEOUT_MS = 60_000;
-const OBJECT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
 /** What is fetched is checked object by object, kept as one pack, and starts nothing. */
 const FETCH = {
@@ -43,8 +43,7 @@ export async function countCommits(repository: Repository): Promise<number> {
   const known = await findKnown(repository);
   if (!known) return 0;
   const counted = await insideGit(repository, ["rev-list", "--count", ...since(known)], LIST_MAX_BYTES);
-  const count = /^([0-9]{1,9})\n$/.exec(counted?.toString("latin1") ?? "")?.[1];
-  return count === undefined ? 0 : Number(count);
+  return readCount(counted);
 }
 
 /**
@@ -66,7 +65,7 @@ export async function fetchCommits(repository: Repository): Promise<FetchedCommi
     const fetched = made && (await hostGit(fetchFrom(made, `refs/heads/made:refs/heads/${branch}`), { ...call, ...FETCH }));
     if (!fetched) throw refused(branch);
     const count = await hostGit(["rev-list", "--count", `refs/heads/${branch}`, "--not", ...known], call);
-    return { branch, commits: Number(count?.toString() ?? 0) };
+    return { branch, commits: readCount(count) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -101,15 +100,7 @@ async function findKnown({ hostPath, signal }: Repository): Promise<readonly str
     hostGit(["rev-list", "--all", `--max-count=${KNOWN_MAX}`], call),
   ]);
   if (top?.toString().trimEnd() !== hostPath || !commits) return undefined;
-  return commits
-    .toString()
-    .split("\n")
-    .filter((line) => OBJECT.test(line));
-}
-
-/** Inside, what the host has may be missing. */
-function since(known: readonly string[]): readonly string[] {
-  return ["--ignore-missing", "HEAD", ...(known.length > 0 ? ["--not", ...known] : [])];
+  return readCommits(commits);
 }
 
 /** Undefined when git is missing inside, fails, or says too much. */
