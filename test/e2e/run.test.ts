@@ -92,6 +92,19 @@ describe("belljar run", () => {
     expect(result).toMatchObject(limits.includes("memoryBytes") ? killed : { code: 0, stderr: "" });
   });
 
+  it("says that a child was killed for the memory, of a program that failed and of any command, where memory is limited", async () => {
+    await using cli = await openCliHome();
+    const { limits } = JSON.parse((await cli.run(["doctor", "--json"])).stdout) as { readonly limits: readonly string[] };
+    const isLimited = limits.includes("memoryBytes");
+    const told = expect.stringMatching(isLimited ? /belljar: .*memory was used up/ : /^(?![^]*memory was used up)/);
+    const hog = "python3 -c 'held = bytearray(1 << 30)'";
+    expect(await cli.run(["run", "-", "-l", "bash"], { input: `${hog}; exit 3` })).toMatchObject({ code: 3, stderr: told });
+    const id = (await cli.run(["sandbox", "create", "--memory", "64m", "--best-effort"])).stdout.trim();
+    for (const code of [0, 3])
+      expect(await cli.run(["exec", id, "--", "sh", "-c", `${hog}; exit ${code}`])).toMatchObject({ code, stderr: told });
+    expect(await cli.run(["exec", id, "--", "false"])).toMatchObject({ code: 1, stderr: "" });
+  });
+
   it("says that the disk is full when a program or a command fails, where the disk is limited", async () => {
     await using cli = await openCliHome();
     const env = { BELLJAR_STORAGE: "tmpfs", BELLJAR_PROGRAM_DISK_BYTES: "16m" };
