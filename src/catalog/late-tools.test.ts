@@ -8,6 +8,7 @@ import { fixedTools } from "./tool-source.ts";
 import type { Tool } from "./tool.ts";
 import { defineDataTool } from "./tool.ts";
 import { dataResult } from "./tool-result.ts";
+import { zodSchema } from "./tool-schema.ts";
 
 const { signal } = new AbortController();
 
@@ -60,4 +61,17 @@ it("answers INTERNAL while the code cannot be loaded, and tells the log why", as
   expect(await call({ number: 1 })).toMatchObject({ isError: true, value: { code: "INTERNAL" } });
   expect(errors.map(String)).toEqual([expect.stringContaining("no such file"), expect.stringContaining('no code for the tool "double"')]);
   expect(await call({ number: 1 })).toMatchObject({ value: { sum: 2 } });
+});
+
+it("has the schema of a value that no host is shown, and checks it by the tool's own", async () => {
+  const value = zodSchema(z.object({ exit_code: z.int() }));
+  const tool: Tool = { ...double, value };
+  const facts = toFacts(tool);
+  expect(facts.value).toEqual(value.schema);
+  const [late] = lateTools([facts], async () => [tool]);
+  expect(await late?.value?.parse({ exit_code: 1 })).toEqual({ value: { exit_code: 1 } });
+  expect(await late?.value?.parse({ exit_code: "x" })).toHaveProperty("problems");
+  const [without] = lateTools([facts], async () => [double]);
+  expect(await without?.value?.parse({})).toEqual({ problems: ['The tool "double" has no value'] });
+  expect(toFacts(double)).not.toHaveProperty("value");
 });

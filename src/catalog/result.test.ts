@@ -162,3 +162,8 @@ it("gives data that fits to the byte its place, and one more byte none", () => {
   const shown = (length: number) => shapeResult({ value: null, content: [image(length)] }, limits(1_000), keep).content[0]?.type;
   expect([shown(100 - own), shown(101 - own)]).toEqual(["image", "text"]);
 });
+
+it("shows all of a thousand parts", () => {
+  const { content } = shapeResult({ value: null, content: Array(1_000).fill({ type: "text", text: "" }) }, limits(1_000), keep);
+  expect(content).toHaveLength(1_000);
+});

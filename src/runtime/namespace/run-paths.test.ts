@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { claimRunFolder, noteStorage, notedStorage } from "./run-paths.ts";
+import { claimRunFolder, noteStorage, notedStorage, readEnd, runFolder, runName, unwrittenEnd } from "./run-paths.ts";
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "bj-run-"))));
@@ -34,4 +34,27 @@ it("trusts no note that is not one", () => {
   claimRunFolder(run(1));
   writeFileSync(join(folder, "runs", "storage"), "tmpfs");
   expect(() => notedStorage(run(1))).toThrow(failed);
+});
+
+it("reads how a run ended, and knows of no end that nobody wrote", async () => {
+  expect(await readEnd(run(1))).toBeUndefined();
+  claimRunFolder(run(1));
+  const write = (text: string) => writeFileSync(join(runFolder(run(1)), "end.json"), text);
+  write('{"reason":"deadline","at":5}');
+  expect(await readEnd(run(1))).toEqual({ reason: "deadline", at: new Date(5) });
+  write('{"reason":"stopped","at":5,"kept":true,"more":1}');
+  expect(await readEnd(run(1))).toEqual({ reason: "stopped", at: new Date(5), kept: true });
+  for (const text of ["", "null", '{"reason":"unheard of","at":5,"kept":true}']) {
+    write(text);
+    await expect(readEnd(run(1))).rejects.toThrow(failed);
+  }
+});
+
+it("keeps the files of a later run whose end nobody wrote", () => {
+  const end = { reason: "keeper_lost", at: new Date(5) } as const;
+  expect([unwrittenEnd(run(1), end), unwrittenEnd(run(2), end)]).toEqual([end, { ...end, kept: true }]);
+});
+
+it("names the runs of the whole machine apart", () => {
+  expect([runName({ id: "a", generation: 1 }), runName({ id: "a", generation: 12 })]).toEqual(["a-1", "a-12"]);
 });

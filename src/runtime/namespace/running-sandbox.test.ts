@@ -286,6 +286,21 @@ describe("a watch", () => {
   });
 });
 
+it("is watched again five seconds after a kill that failed", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const keeper: Answers = { KEEPER_KILL: () => refuse(GUEST_ERROR.IO), KEEPER_WAIT: () => reply([["REASON", "exited"]]) };
+    await using run = await openRun({ keeper, clear: async () => undefined });
+    await expect(run.sandbox.kill("killed")).rejects.toThrow(withCode("RUNTIME_FAILED"));
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(run.asked()).toEqual(["KEEPER_KILL"]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await run.sandbox.ended).toMatchObject({ reason: "exited" });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 it("says that a sandbox is paused whose guest has the paused name", async () => {
   await using run = await openRun({ isUp: false, keeper: {} });
   writeFileSync(run.path("paused"), "");

@@ -127,3 +127,9 @@ it("waits a minute for a sandbox, and no longer", async () => {
   await vi.advanceTimersByTimeAsync(1);
   expect(await settled).toMatchObject({ code: "SANDBOX_UNRESPONSIVE" });
 });
+
+it("refuses a start whose specification its process does not take", async () => {
+  using program = makeShellProgram("exec 3<&-; exit 0");
+  const gone = expect.objectContaining({ code: "RUNTIME_FAILED" }) as Error;
+  await expect(new Spawner(program.path).start(run("a"), Buffer.alloc(10_000_000))).rejects.toThrow(gone);
+});
