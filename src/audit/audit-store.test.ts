@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync, watch } from "node:fs";
-import { once } from "node:events";
+import { on } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -137,8 +137,9 @@ describe("a segment", () => {
     store.noteWritten();
     store.noteWritten();
     const watcher = watch(indexFolder(home));
+    const changes = on(watcher, "change");
     vi.advanceTimersByTime(1_000);
-    while ((await markNow())?.sequence === 1) await once(watcher, "change");
+    for await (const _ of changes) if ((await markNow())?.sequence !== 1) break;
     watcher.close();
     expect(await markNow()).toEqual({ sequence: 3, lineMac: segment.mac, state: "open" });
     segment.append([LINE]);

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { createServer } from "node:http";
+import type { Socket } from "node:net";
 import { createServer as createTcpServer } from "node:net";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { EgressLab } from "../../../test/support/egress-lab.ts";
 import { converse, openConnect, openEgressLab, openListeningGuest, openOrigin, readUntil } from "../../../test/support/egress-lab.ts";
 import { NO_LISTENERS } from "../../../test/support/no-listeners.ts";
@@ -10,6 +11,8 @@ import { createEgress } from "./create-egress.ts";
 import { tlsAlert } from "./tls-alert.ts";
 
 const NAMES = { "good.test": ["127.0.0.1"] };
+
+afterEach(() => vi.useRealTimers());
 
 /** The address inside of good.test. */
 async function lookUp(lab: EgressLab): Promise<string> {
@@ -168,9 +171,14 @@ describe("a tunnel where TLS must be spoken", () => {
   ])("is closed with an alert if its client %s", async (_what, bytes) => {
     await using origin = await openOrigin(createTcpServer());
     const host = `good.test:${origin.port}`;
-    await using lab = await openEgressLab({ policy: { allow: [`https://${host}`] }, names: NAMES, limits: { headMs: 100 } });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    await using lab = await openEgressLab({ policy: { allow: [`https://${host}`] }, names: NAMES });
     const client = await openConnect(lab, host);
-    expect(await converse(client, bytes)).toBe(tlsAlert("access_denied").toString("latin1"));
+    client.write(bytes);
+    vi.advanceTimersByTime(29_999);
+    expect(lab.records).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(await converse(client, "")).toBe(tlsAlert("access_denied").toString("latin1"));
     expect(await lab.recorded(() => true)).toMatchObject({ via: "connect", verdict: "refused", reason: "too-slow" });
   });
 
@@ -190,4 +198,35 @@ it("stops all that it serves when it is disposed", async () => {
   expect(inside.listening()).toEqual(["127.0.0.1:1080", "127.0.0.1:3128", "127.0.0.1:53", "127.0.0.1:9"]);
   await egress[Symbol.asyncDispose]();
   expect(inside.listening()).toEqual([]);
+});
+
+describe("connections beyond a bound", () => {
+  const limits = { sandbox: { connections: 0, connectionsPerSecond: 1_000, bytesPerDay: 1e9 } };
+
+  it("are told so, sixty-four at a time, and are one line of the audit in a second", async () => {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+    vi.advanceTimersByTime(1);
+    await using lab = await openEgressLab({ policy: "all", limits });
+    const told: Socket[] = [];
+    for (let count = 0; count < 64; count += 1) {
+      const client = await lab.proxy();
+      expect(await readUntil(client, "\r\n\r\n")).toContain("429 Too Many Requests");
+      told.push(client);
+    }
+    expect(await converse(await lab.proxy(), "")).toBe("");
+    expect(lab.records).toMatchObject([{ via: "http", host: "", reason: "too-many-connections" }]);
+    vi.advanceTimersByTime(999);
+    await converse(await lab.proxy(), "");
+    expect(lab.records).toHaveLength(1);
+    vi.advanceTimersByTime(1);
+    await converse(await lab.proxy(), "");
+    expect(lab.records).toHaveLength(2);
+    for (const client of told) client.destroy();
+  });
+
+  it.each(["socks", "names"] as const)("are closed without a word if they are no HTTP: %s", async (kind) => {
+    await using lab = await openEgressLab({ policy: "all", limits });
+    expect(await converse(await lab[kind](), "")).toBe("");
+    expect(lab.records).toMatchObject([{ via: kind === "names" ? "dns" : "socks", reason: "too-many-connections" }]);
+  });
 });
