@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { BelljarError } from "../errors.ts";
 import { AuditBudget, DEFAULT_BUDGETS, type AuditBudgets } from "./audit-budget.ts";
 import { DEFAULT_KEEP, type AuditKeep } from "./audit-keep.ts";
@@ -51,7 +52,7 @@ const SUMMARIES_MS = 60_000;
 /** Bytes that the sequence and the MAC add to a line. */
 const CHAIN_BYTES = 100;
 
-/** Creates the audit. A segment is created with its first line, and only this user can read it. Lines of one tick are one append. */
+/** Creates the audit. A segment is created with its first line, and only this user can read it. A turn of the event loop has at most two appends. */
 export function createAuditLog(options: AuditLogOptions): AuditLog {
   return new HomeAudit(options);
 }
@@ -64,6 +65,10 @@ class HomeAudit implements AuditLog {
   readonly #repeats = new AuditTally();
   readonly #summaries = new AuditTally();
   #waiting: Waiting[] = [];
+  /** Who waits for the next append, or for its failure. */
+  #told: (() => void)[] = [];
+  /** Resolves behind the turn of the event loop in which the last append was. */
+  #turn: Promise<unknown> = Promise.resolve();
   #writing: Promise<void> | undefined;
   #failure: unknown;
   #timer: NodeJS.Timeout | undefined;
@@ -91,6 +96,11 @@ class HomeAudit implements AuditLog {
     const durationMs = Math.round(call.durationMs * 1_000) / 1_000;
     const fields = { kind: "call", ...call, tool, durationMs, argumentsSha256: digest, arguments: preview };
     this.#write({ owner: call.principal }, fields, call.outcome);
+  }
+
+  written(): Promise<void> {
+    if (!this.#writing || this.#waiting.length === 0) return Promise.resolve();
+    return new Promise((resolve) => void this.#told.push(resolve));
   }
 
   recordRequest(request: Fields): void {
@@ -210,12 +220,17 @@ class HomeAudit implements AuditLog {
     this.#writing = this.#writeWaiting().finally(() => {
       this.#writing = undefined;
       if (this.#failure === undefined) this.#schedule();
+      else this.#tell();
     });
   }
 
-  /** Writes all lines that wait at the end of this tick, in one append. If it fails, they stay first in line. */
+  #tell(): void {
+    for (const tell of this.#told.splice(0)) tell();
+  }
+
+  /** Writes all lines that wait, in one append. The first append of a turn is at once. If it fails, the lines stay first in line. */
   async #writeWaiting(): Promise<void> {
-    await Promise.resolve();
+    await this.#turn;
     try {
       if (this.#failure !== undefined) await this.#store.prepare();
       await this.#append(() => true);
@@ -243,7 +258,10 @@ class HomeAudit implements AuditLog {
     if (this.#waiting.length === 0) return;
     const segment = await this.#store.segment();
     segment.append(this.#waiting.filter(isWanted).map(({ text }) => text));
+    this.#turn = nextTurn();
     this.#waiting = this.#waiting.filter((line) => !isWanted(line));
+    // At once: a line that is recorded later is not in this append.
+    this.#tell();
     this.#store.noteWritten();
   }
 

@@ -7,6 +7,8 @@ export interface Audit {
   assertWritable(): void;
   /** Never throws. The line is written soon, at the latest on close. */
   record(call: AuditedCall): void;
+  /** Resolves once the lines of all recorded calls are written, or cannot be written now. Never rejects. */
+  written(): Promise<void>;
 }
 
 export interface AuditedCall {

@@ -52,7 +52,7 @@ function open(sandbox: Sandbox, tools: readonly Tool[], options: Partial<Catalog
       info: () => Promise.reject(new Error("unused")),
     },
     defaultSandbox: () => ({ name: "default", options: {} }),
-    audit: { assertWritable: () => undefined, record: (call) => calls.push(call) },
+    audit: { assertWritable: () => undefined, record: (call) => calls.push(call), written: async () => undefined },
     ...options,
   });
   const call = (name: string, args: unknown = {}, more: Partial<CallOptions> = {}) => catalog.call(LOCAL, name, args, { signal, ...more });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { createOwnedTools } from "../../test/support/owned-tools.ts";
@@ -47,7 +48,7 @@ function open(tool: Tool, options: Partial<CatalogOptions> = {}) {
     sources: [fixedTools([tool]), more],
     sandboxes: NO_SANDBOXES,
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
-    audit: { assertWritable: () => undefined, record: (call) => calls.push(call) },
+    audit: { assertWritable: () => undefined, record: (call) => calls.push(call), written: async () => undefined },
     ...options,
   });
   return { catalog, calls, more };
@@ -171,9 +172,24 @@ it("runs nothing while the audit cannot be written", async () => {
   const refuse = () => {
     throw new BelljarError("AUDIT_FAILED", "No space");
   };
-  const { catalog } = open(echo(work), { audit: { assertWritable: refuse, record: () => undefined } });
+  const { catalog } = open(echo(work), { audit: { assertWritable: refuse, record: () => undefined, written: async () => undefined } });
   expect(await catalog.call(LOCAL, "echo_text", { text: "" }, { signal })).toMatchObject({ isError: true });
   expect(work).not.toHaveBeenCalled();
+});
+
+it("answers a call only when its line is written", async () => {
+  const order: string[] = [];
+  const written = async (): Promise<void> => {
+    await nextTurn();
+    order.push("written");
+  };
+  const { catalog } = open(echo(), {
+    audit: { assertWritable: () => undefined, record: () => void order.push("recorded"), written },
+  });
+  await catalog.call(LOCAL, "echo_text", { text: "" }, { signal });
+  order.push("answered");
+  await nextTurn();
+  expect(order).toEqual(["recorded", "written", "answered"]);
 });
 
 it("cuts a long text at a line's end and says so", async () => {

@@ -158,6 +158,7 @@ class Door {
       ...(trail.sandbox && { sandbox: trail.sandbox.id }),
     };
     this.#options.audit?.record(audited);
+    await this.#options.audit?.written();
     if (trail.sandbox) this.#keeping.sandboxLog.note(trail.sandbox.id, audited);
     // Of a name in its arguments a tool says so in its result.
     if (outcome.code === "TOOL_NOT_FOUND" && !this.#lists.has(callerOf(principal, call), name)) throw outcome.error;

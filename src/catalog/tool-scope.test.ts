@@ -45,7 +45,7 @@ function open(tools: readonly Tool[], scope: ReturnType<NonNullable<CatalogOptio
     defaultSandbox: () => ({ name: "default", options: {} }),
     scope: () => scope,
     isDefault: isDefaultTool,
-    audit: { assertWritable, record: (call) => void audited.push(call) },
+    audit: { assertWritable, record: (call) => void audited.push(call), written: async () => undefined },
   });
   const names = () => catalog.list(LOCAL).map(({ name }) => name);
   const call = (name: string, args: unknown) => catalog.call(LOCAL, name, args, { signal });

@@ -65,7 +65,7 @@ function openCatalog() {
     sources: [{ ...source, find }],
     sandboxes: createNoSandboxes(),
     defaultSandbox: () => ({ name: "default", options: {} }),
-    audit: { assertWritable: () => undefined, record: (call) => void audited.push(call) },
+    audit: { assertWritable: () => undefined, record: (call) => void audited.push(call), written: async () => undefined },
   });
   return { catalog, runs, audited, clients };
 }

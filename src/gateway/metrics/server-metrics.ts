@@ -46,6 +46,7 @@ export function createServerMetrics(): ServerMetrics {
         calls.observe({ tool: labelOf(call), outcome: call.outcome }, call.durationMs / 1_000);
         audit.record(call);
       },
+      written: () => audit.written(),
       recordConnection(connection) {
         const { via, verdict, sentBytes, receivedBytes } = connection;
         connections.inc({ via: String(via), verdict: String(verdict) });

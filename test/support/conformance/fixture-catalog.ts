@@ -38,7 +38,7 @@ export function createFixtureCatalog(fixtures: readonly FixtureTool[]): FixtureC
     sandboxes: createNoSandboxes(),
     defaultSandbox: () => ({ name: "default", options: {} }),
     quota: createCallQuota(),
-    audit: { assertWritable: () => undefined, record: (call) => void audited.push(call) },
+    audit: { assertWritable: () => undefined, record: (call) => void audited.push(call), written: async () => undefined },
   });
   return { ...catalog, audited, changed: () => listeners.forEach((listener) => listener()) };
 }
