@@ -118,9 +118,11 @@ describe("a difference", () => {
       new: "n",
       in: { ...folder, mode: 0o700 },
     };
-    const { kinds, conflicts, skipped } = await diff({ host, guest });
+    const { kinds, conflicts, skipped, read } = await diff({ host, guest });
     expect(kinds).toEqual(["modified a", "removed b", "type_changed c", "mode_changed d", "modified e", "mode_changed in", "added new"]);
     expect([conflicts, skipped]).toEqual([[], []]);
+    // Contents of two sizes differ: nobody reads them.
+    expect(read).toEqual(["d"]);
   });
 
   it("is none between links with one text, whatever their modes, and folders of any time", async () => {
