@@ -81,3 +81,13 @@ it("takes 64 MiB of paths, and refuses one byte more", async () => {
   expect((await read([...names(most)], { maxEntries: 100_000 })).size).toBe(Math.ceil(most / 2_000));
   await expect(read([...names(most + 1)], { maxEntries: 100_000 })).rejects.toThrow(withCode("FILE_TOO_LARGE"));
 });
+
+it("leaves out what lies in a folder that is too deep, and counts it", async () => {
+  const deep = (levels: number): FileInfo[] =>
+    Array.from({ length: levels }, (_, index) => entry(Array.from({ length: index + 1 }, () => "d").join("/"), "directory"));
+  const folders = deep(LIST_LEVELS_MAX + 2);
+  const whole = deep(LIST_LEVELS_MAX).map(({ rawPath }) => rawPath.toString());
+  expect([...(await read(folders, { maxEntries: 300 })).keys()]).toEqual(whole);
+  const below = Array.from({ length: 100 }, (_, index) => entry(`${whole.at(-1)}/${index}`));
+  await expect(read([...folders, ...below], { maxEntries: 300 })).rejects.toThrow(withCode("FILE_TOO_LARGE"));
+});

@@ -22,6 +22,8 @@ export class GuestTree {
   readonly #sandbox: Sandbox;
   readonly #options: GuestTreeOptions;
   readonly #entries = new Map<string, FileInfo>();
+  /** Of the guest's answers, also of those that are left out: a list has an end. */
+  #listed = 0;
   #namesBytes = 0;
 
   constructor(sandbox: Sandbox, options: GuestTreeOptions) {
@@ -41,6 +43,7 @@ export class GuestTree {
     for await (const info of this.#sandbox.guest.files.list(path, call)) {
       const below = above === "" ? info : underneath(above, info);
       const key = toKey(below.rawPath);
+      this.#count();
       if (isTooDeep(parentKey(key))) continue;
       assertRelativePath(below.rawPath);
       this.#note(key, below);
@@ -56,7 +59,11 @@ export class GuestTree {
     this.#namesBytes += info.rawPath.length;
     if (this.#namesBytes > MAX_NAMES_BYTES)
       throw new BelljarError("FILE_TOO_LARGE", "The paths in the sandbox's folder are too long, all together, to take it out");
-    if (this.#entries.size > this.#options.maxEntries)
+  }
+
+  #count(): void {
+    this.#listed += 1;
+    if (this.#listed > this.#options.maxEntries)
       throw new BelljarError(
         "FILE_TOO_LARGE",
         `The sandbox's folder holds more than ${this.#options.maxEntries} entries: too many to take out`,
