@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { bundlePython } from "./bundle-python.mjs";
 import { ROOT, Problem, fingerprint, has, main, run, say } from "./lib.mjs";
 
 const DIST = join(ROOT, "dist");
@@ -10,7 +11,7 @@ const STALE_CHUNK_MS = 3_600_000;
 const isTest = (path) => path.endsWith(".test.ts") || path.includes("/src/dashboard");
 const isBuilt = (path) => path.endsWith("/native/build");
 const SDK_SHIMS = "src/mcp/server/sdk-shims.ts";
-const COMMON = ["package-lock.json", "scripts/build.mjs"];
+const COMMON = ["package-lock.json", "scripts/build.mjs", "scripts/bundle-python.mjs"];
 
 const STEPS = [
   { name: "native binary", inputs: ["native"], skip: isBuilt, output: "native/build", build: buildNative },
@@ -53,6 +54,10 @@ async function buildKernels() {
   mkdirSync(join(DIST, "kernels"), { recursive: true });
   for (const { entry, out } of bundles) {
     const source = existsSync(join(ROOT, entry)) ? entry : join("src/interpreter/kernels", entry);
+    if (entry.endsWith(".py")) {
+      replace(join(DIST, "kernels", out), bundlePython(join(ROOT, source)));
+      continue;
+    }
     await bundle(
       {
         [out

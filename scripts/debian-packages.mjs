@@ -15,6 +15,7 @@ export const TEST_PACKAGES = [
   { shows: "/usr/bin/perl", package: "perl", why: "Perl programs that the tests run in sandboxes" },
   { shows: "python3", package: "python3", why: "programs that the tests run in sandboxes" },
   { shows: "/usr/bin/pip3", package: "python3-pip", why: "pip, whose way out of a sandbox the tests try" },
+  { shows: "/usr/share/doc/python3-venv", package: "python3-venv", why: "packages for the tests of the Python kernel" },
   { shows: "/usr/bin/git", package: "git", why: "git, for the tools and the way out" },
   { shows: "/usr/bin/curl", package: "curl", why: "a client whose way out the tests try" },
   { shows: "/usr/bin/wget", package: "wget", why: "a client whose way out the tests try" },

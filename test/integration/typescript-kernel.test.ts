@@ -11,7 +11,8 @@ let kernels = "";
 
 beforeAll(async () => {
   kernels = await mkdtemp(join(tmpdir(), "belljar-kernels-"));
-  for (const { entry, out } of bundles) await bundle(resolve(import.meta.dirname, "../../src/interpreter/kernels", entry), out);
+  for (const { entry, out } of bundles.filter((each) => each.entry.endsWith(".ts")))
+    await bundle(resolve(import.meta.dirname, "../../src/interpreter/kernels", entry), out);
 });
 afterAll(() => rm(kernels, { recursive: true }));
 
