@@ -39,7 +39,8 @@ function sandboxWith({
       if (!folders.includes(path) && path !== "file") throw new BelljarError("FILE_NOT_FOUND", path);
       return { type: path === "file" ? "file" : "directory" } as FileInfo;
     },
-    makeDirectory: async (path: Buffer, options: object) => note(`folder ${String(path)}`, options),
+    makeDirectory: async (path: Buffer, options: { readonly user?: string; readonly parents?: boolean }) =>
+      note(`${options.parents ? "folder" : "new folder"} ${String(path)}`, options),
     write: async (path: Buffer, content: Readable, options: { readonly user?: string; readonly mode: number; readonly parents: boolean }) =>
       note(`write ${String(path)} ${options.mode.toString(8)} ${options.parents} ${String(await buffer(content))}`, options),
     symlink: async (path: Buffer, target: Buffer, options: object) => {

@@ -34,7 +34,8 @@ async function merge(sides: Sides) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-merge-")));
   try {
     writeFileSync(join(root, "a"), host);
-    const run = sides.run ?? (async (_job: string, request: Parameters<typeof mergeTexts>[0]) => mergeTexts(request));
+    const run =
+      sides.run ?? (async (job: string, request: Parameters<typeof mergeTexts>[0]) => (job === "merge" ? mergeTexts(request) : undefined));
     const texts = { run } as unknown as Texts;
     const sandbox = sandboxWithFiles({ a: guest }, { texts: kept === undefined ? {} : { a: kept } });
     const sources = { sandbox, folder: new HostFolder(root), texts, signal: new AbortController().signal };
