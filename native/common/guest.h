@@ -6,6 +6,11 @@
 
 /* The guest's limit of processes (RLIMIT_NPROC) has this many for the guest itself. Commands get the rest. */
 #define GUEST_RESERVED_PROCESSES 16u
+/*
+ * Of these, as many are counted together with the commands of all users: the guest, its thread that answers calls, and its workers. No
+ * command can take the others.
+ */
+#define GUEST_COUNTED_PROCESSES 4u
 
 struct guest_options {
   /* A listening stream socket. The guest takes ownership. */
@@ -16,6 +21,8 @@ struct guest_options {
   bool is_init;
   /* Only one id is mapped. The names `root` and `user` both mean that id. */
   bool single_id;
+  /* The user namespace that commands run in, below the guest's own. 0: they run in the guest's. */
+  int programs;
   /* No command may run as root, and sudo has no door. */
   bool no_root;
   /* The sandbox may make no setuid or setgid file. File calls set modes without these bits. */

@@ -16,6 +16,12 @@
 /* A process can set another's limits only if its own ids equal all ids of the other. No program has a saved group that differs from its other groups. */
 #define GUEST_SAVED_GROUP 65535u
 
+/*
+ * Enters the user namespace of the sandbox's programs, below this process's own, with the capabilities that it has now and no others, and
+ * never can get others. False with errno set.
+ */
+bool enter_programs(int user_namespace);
+
 /* Gives up every capability but the mark. A process without the mark keeps none. False with errno set. */
 bool keep_mark_alone(void);
 

@@ -85,6 +85,7 @@ static pid_t fork_child(struct connection *connection, const struct request *req
                           .descriptor_count = connection->channel_count,
                           .terminal = has_flag(request, FLAG_TERMINAL),
                           .single_id = connection->loop->options->single_id,
+                          .programs = connection->loop->options->programs,
                           .no_root = connection->loop->options->no_root,
                           .oom_score = connection->loop->child_oom_score,
                           .status_fd = status.theirs};

@@ -18,6 +18,7 @@
 #include "guest.h"
 #include "inside.h"
 #include "io.h"
+#include "rights.h"
 #include "users.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -82,6 +83,8 @@ static void place_descriptors(struct spawn *spawn) {
   int first_free = (int)spawn->descriptor_count;
   spawn->status_fd = fcntl(spawn->status_fd, F_DUPFD_CLOEXEC, first_free);
   if (spawn->status_fd < 0) _exit(127);
+  if (spawn->programs > 0) spawn->programs = fcntl(spawn->programs, F_DUPFD_CLOEXEC, first_free + 1);
+  if (spawn->programs < 0) fail_step(spawn, "move a descriptor");
   for (size_t i = 0; i < spawn->descriptor_count; i++) {
     int fd = spawn->descriptors[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : spawn->descriptors[i];
     if (fd < 0) fail_step(spawn, "open /dev/null");
@@ -93,7 +96,10 @@ static void place_descriptors(struct spawn *spawn) {
   }
   if (spawn->status_fd != first_free && dup3(spawn->status_fd, first_free, O_CLOEXEC) < 0) fail_step(spawn, "move a descriptor");
   spawn->status_fd = first_free;
-  if (close_range((unsigned)first_free + 1, UINT_MAX, 0) != 0) fail_step(spawn, "close the guest's descriptors");
+  int last = spawn->programs > 0 ? first_free + 1 : first_free;
+  if (spawn->programs > last && dup3(spawn->programs, last, O_CLOEXEC) < 0) fail_step(spawn, "move a descriptor");
+  if (spawn->programs > last) spawn->programs = last;
+  if (close_range((unsigned)last + 1, UINT_MAX, 0) != 0) fail_step(spawn, "close the guest's descriptors");
 }
 
 /* Even during a fork bomb the guest must be able to serve files and to start the command that ends the bomb. */
@@ -112,6 +118,17 @@ static bool is_ours(const struct spawn *spawn, size_t index) {
   return index < 3 && fstat((int)index, &status) == 0 && (S_ISFIFO(status.st_mode) || spawn->terminal);
 }
 
+/*
+ * Before, the real id alone changes. The kernel counts a process for its real id, and forbids it execve if a change of that id finds a
+ * count full. So a command starts also when the programs have as many processes as they may have.
+ */
+static bool leave_guest(const struct spawn *spawn, const struct user *user) {
+  if (spawn->programs == 0) return true;
+  if (setresuid(user->uid, (uid_t)-1, (uid_t)-1) != 0 || !enter_programs(spawn->programs)) return false;
+  close(spawn->programs);
+  return true;
+}
+
 static void take_user(const struct spawn *spawn, struct user *user) {
   const char *name = spawn->request->user == NULL && spawn->lender != 0 ? INSIDE_ROOT : spawn->request->user;
   if (!find_user(name, user)) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no user \"%s\" in the sandbox's /etc/passwd", name == NULL ? "user" : name);
@@ -120,6 +137,7 @@ static void take_user(const struct spawn *spawn, struct user *user) {
   for (size_t i = 0; !spawn->single_id && (user->uid != 0 || spawn->lender != 0) && i < spawn->descriptor_count; i++) {
     if (is_ours(spawn, i) && fchown((int)i, user->uid, user->gid) != 0) fail_step(spawn, "hand the standard streams to the user");
   }
+  if (!leave_guest(spawn, user)) fail_step(spawn, "enter the user namespace of programs");
   if (!become_user(user, spawn->single_id)) fail_step(spawn, "become the user");
 }
 

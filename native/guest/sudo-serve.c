@@ -1,5 +1,6 @@
 /* One client of sudo: reads what it asks for, starts the command with the client's own streams, and ends it when the client goes. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include "sudo.h"
 
 #define CLIENT_FD 3
+#define PROGRAMS_FD 4
 /* A client that has not sent its request by then is dropped. */
 #define REQUEST_SECONDS 5u
 
@@ -103,6 +105,7 @@ static void start(struct lent *lent, const struct loop *loop) {
                         .descriptor_count = lent->descriptor_count,
                         .terminal = has_flag(&lent->request, FLAG_TERMINAL),
                         .single_id = loop->options->single_id,
+                        .programs = loop->options->programs > 0 ? PROGRAMS_FD : 0,
                         .lender = getpid(),
                         .oom_score = loop->child_oom_score,
                         .status_fd = status.theirs};
@@ -167,9 +170,15 @@ static void tell_end(struct lent *lent) {
   _exit(0);
 }
 
+static bool place_descriptors(int fd, int programs) {
+  int high = programs > 0 ? fcntl(programs, F_DUPFD_CLOEXEC, PROGRAMS_FD + 1) : 0;
+  if (high < 0 || dup2(fd, CLIENT_FD) < 0 || (high > 0 && dup3(high, PROGRAMS_FD, O_CLOEXEC) < 0)) return false;
+  return close_range(high > 0 ? PROGRAMS_FD + 1 : CLIENT_FD + 1, UINT_MAX, 0) == 0;
+}
+
 _Noreturn void sudo_serve(const struct loop *loop, int fd) {
   struct lent lent = {.status = -1};
-  if (dup2(fd, CLIENT_FD) < 0 || close_range(CLIENT_FD + 1, UINT_MAX, 0) != 0 || !take_signals(&lent)) _exit(1);
+  if (!place_descriptors(fd, loop->options->programs) || !take_signals(&lent)) _exit(1);
   check_peer();
   receive_request(&lent);
   start(&lent, loop);

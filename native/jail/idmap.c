@@ -104,7 +104,8 @@ void copy_id_maps(const struct spec *spec, pid_t pid) {
   }
   /* A part of a map lies within one part of the map above. */
   const unsigned above = INSIDE_USER_ID + 1, user = INSIDE_USER_ID;
-  snprintf(text, sizeof text, "0 0 %u\n%u %u 1\n%u %u %u\n", user, user, user, above, above, SLOT_SIZE - above);
+  if (spec->id_map == ID_MAP_SLOT) snprintf(text, sizeof text, "0 0 %u", SLOT_SIZE);
+  else snprintf(text, sizeof text, "0 0 %u\n%u %u 1\n%u %u %u\n", user, user, user, above, above, SLOT_SIZE - above);
   write_proc(pid, "uid_map", text);
   write_proc(pid, "gid_map", text);
 }

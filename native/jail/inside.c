@@ -119,7 +119,7 @@ static void set_limits(const struct spec *spec) {
   limit(RLIMIT_RTPRIO, 0, "forbid real-time scheduling");
   limit(RLIMIT_NICE, 0, "forbid higher priorities");
   if (spec->files != 0) limit(RLIMIT_NOFILE, spec->files, "limit the open files");
-  /* The kernel counts processes by user namespace and id. The guest's reserve comes on top; the guest lowers the limit for commands. */
+  /* For each user. programs.c limits all together. The guest's reserve comes on top; the guest lowers the limit for commands. */
   if (spec->pids != 0) limit(RLIMIT_NPROC, spec->pids + GUEST_RESERVED_PROCESSES, "limit the processes");
 }
 
@@ -135,16 +135,17 @@ static void close_range_of(unsigned first, unsigned last) {
   if (first <= last && syscall(SYS_close_range, first, last, 0u) < 0) die("close what is left open");
 }
 
-/* `other` may be -1. */
-static void close_all_but(int kept, int other) {
-  unsigned low = (unsigned)(other >= 0 && other < kept ? other : kept), high = (unsigned)(other > kept ? other : kept);
-  close_range_of(3, low - 1);
-  close_range_of(low + 1, high - 1);
-  close_range_of(high + 1, ~0u);
+/* A number below 3 stands for no descriptor. */
+static void close_all_but(const int *kept, size_t count) {
+  for (unsigned first = 3, next; first != 0; first = next + 1) {
+    next = ~0u;
+    for (size_t i = 0; i < count; i++)
+      if (kept[i] >= (int)first && (unsigned)kept[i] < next) next = (unsigned)kept[i];
+    close_range_of(first, next == ~0u ? next : next - 1);
+  }
 }
 
 static void drop_privileges(const struct spec *spec) {
-  if (spec->id_map == ID_MAP_SUBIDS) become_inner_root();
   if (spec->id_map == ID_MAP_SINGLE) keep_no_capability();
   else keep_capabilities();
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) die("set no_new_privs");
@@ -243,13 +244,17 @@ void run_inside(struct spec *spec, int channel, char **argv) {
   if (unshare(CLONE_NEWCGROUP) < 0) die("make the cgroup namespace");
   open_stdio();
   set_limits(spec);
+  if (spec->id_map == ID_MAP_SUBIDS) become_inner_root();
+  struct programs programs = make_programs(spec);
   drop_privileges(spec);
   follow_keeper(channel);
+  await_first(&programs);
   set_failure_report(-1, NULL, NULL);
-  close_all_but(guest, copied.lower);
+  const int kept[] = {guest, copied.lower, programs.user_namespace};
+  close_all_but(kept, sizeof kept / sizeof kept[0]);
   bool single_id = spec->id_map == ID_MAP_SINGLE, shared = shares_folder(spec);
   struct seccomp_options filter = {.shares_folder = shared, .copies_folder = copied.count > 0, .single_id = single_id, .nested_filters = spec->nested_filters};
   confine_guest(filter, &copied);
-  struct guest_options options = {.listen_fd = guest, .is_init = true, .single_id = single_id, .no_root = spec->no_root, .drops_setid = shared};
+  struct guest_options options = {.listen_fd = guest, .is_init = true, .single_id = single_id, .programs = programs.user_namespace, .no_root = spec->no_root, .drops_setid = shared};
   _exit(guest_main(&options));
 }

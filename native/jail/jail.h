@@ -152,7 +152,7 @@ bool is_plain_path(const char *path);
 /* idmap.c */
 uint32_t claim_slot(const struct spec *spec, int *lock_fd);
 void write_id_maps(const struct spec *spec, pid_t pid, uint32_t first_id);
-/* The same maps for a child namespace of one that has them. This process is in the namespace above, with all rights there. */
+/* The same ids for a child namespace of one that has them. This process is in the namespace above, with all rights there. */
 void copy_id_maps(const struct spec *spec, pid_t pid);
 int open_user_namespace_of(pid_t pid);
 /* For idmapped mounts. `holder` was killed; the caller waits for it. */
@@ -337,6 +337,16 @@ pid_t clone_inside(const struct spec *spec, uint32_t first_id, int *pidfd);
 /* inside.c: the sandbox's first process. */
 /* `argv` is the host's command line, which is overwritten: /proc would show it inside. */
 _Noreturn void run_inside(struct spec *spec, int channel, char **argv);
+
+/* programs.c: the user namespace that the sandbox's programs run in. */
+struct programs {
+  int user_namespace; /* 0: with one id there is none */
+  pid_t first;        /* was killed */
+};
+/* Called by the first process inside, once it has the sandbox's /proc, limits and root: the guest's root, who made it, has every right over it. */
+struct programs make_programs(const struct spec *spec);
+/* Before the guest waits for children of its own. */
+void await_first(const struct programs *programs);
 
 /* words.c: the words between the keeper and the sandbox's first process during the set-up, and one of who prepares a rename. */
 enum word { WORD_SOURCES = 1, WORD_DOORS = 2, WORD_READY = 3, WORD_GO = 4, WORD_MORE = 5, WORD_MAPPED = 6, WORD_SPEC = 7, WORD_FOLDERS = 8 };

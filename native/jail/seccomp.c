@@ -145,6 +145,15 @@ static void tell_renames(struct filter *filter) {
   }
 }
 
+/* The guest's children enter the user namespace of programs. It is the one that a program is in already, and a program reaches no other. */
+static void allow_programs(struct filter *filter) {
+  emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, __NR_setns);
+  load(filter, argument(1));
+  emit(filter, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, CLONE_NEWUSER);
+  answer(filter, SECCOMP_RET_ALLOW);
+  load(filter, offsetof(struct seccomp_data, nr));
+}
+
 static int compare_numbers(const void *left, const void *right) {
   unsigned a = *(const unsigned *)left, b = *(const unsigned *)right;
   return a < b ? -1 : a > b;
@@ -180,6 +189,7 @@ static void write_filter(struct filter *filter, struct seccomp_options options, 
   if (options.shares_folder) forbid_file_state(filter);
   if (options.shares_folder) forbid_setid_files(filter, has_listener);
   if (options.single_id) forbid_limits_of_others(filter);
+  else allow_programs(filter);
   forbid_value(filter, __NR_prctl, 0, PR_SCHED_CORE, EINVAL); /* it keeps the other threads of a processor idle */
   mask_ioctl(filter);
   mask_sockets(filter, __NR_socket);

@@ -99,7 +99,7 @@ export const GUARANTEES = {
   "port-requests-plain": "A request that two readers could understand differently reaches no port.",
 
   "limits-hold-or-refuse": "If a limit that the caller named cannot be enforced, the sandbox is not created.",
-  "pids-bounded": "A fork bomb stops at the limit. The sandbox still answers.",
+  "pids-bounded": "A fork bomb stops at the limit, however many ids root inside takes for it. The sandbox still answers while it runs.",
   "groups-unreached":
     "A sandbox sees no control group. It can leave, join, change or freeze none, so it cannot change its limits. Its keeper is not in its groups.",
   "pause-stops-all": "Once a pause is done, no process of the sandbox runs, however fast its processes fork.",

@@ -98,7 +98,46 @@ verifies("no-mounts", async () => {
 verifies("no-new-namespaces", async () => {
   await using box = await lab.box();
   await expectRefused(lab, box, ["unshare-user", "unshare-mount", "unshare-net", "clone-user", "clone-pid", "clone3-user", "setns"]);
+  // The guest's children may enter a user namespace, so the filter lets that pass.
+  expect((await outside(["python3", "-c", JOIN, "child"])).out).toContain("joins\n");
+  for (const argv of [["python3"], ["sudo", "python3"]]) {
+    const { out } = await box.run([...argv, "-c", JOIN]);
+    expect(out).toMatch(/^own EINVAL$/m);
+    expect(out).toMatch(/^parent EPERM$/m);
+    expect(out).not.toContain("joins");
+  }
 });
+
+/** Tries every user namespace that a program can open: its own, the one above, and those of all processes. With "child", that of its child. */
+const JOIN = `
+import ctypes, errno, fcntl, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def join(name, file):
+  if libc.setns(file, 0x10000000) == 0: print("joins")
+  else: print(name, errno.errorcode[ctypes.get_errno()])
+def open_of(process): return os.open("/proc/%s/ns/user" % process, os.O_RDONLY)
+def start_child():
+  (ready, told), (life, end) = os.pipe(), os.pipe()
+  child = os.fork()
+  if child == 0:
+    os.close(end)
+    libc.unshare(0x10000000)
+    os.write(told, b"x")
+    os.read(life, 1)
+    os._exit(0)
+  os.read(ready, 1)
+  return child
+if sys.argv[1:] == ["child"]: join("child", open_of(start_child()))
+else:
+  own = open_of("self")
+  join("own", own)
+  try: join("above", fcntl.ioctl(own, 0xb702))
+  except OSError as error: print("parent", errno.errorcode[error.errno])
+  for process in filter(str.isdigit, os.listdir("/proc")):
+    try: file = open_of(process)
+    except OSError: continue
+    if os.fstat(file).st_ino != os.fstat(own).st_ino: join(process, file)
+`;
 
 verifies("no-kernel-doors", async () => {
   await using box = await lab.box();

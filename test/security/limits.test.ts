@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
@@ -5,12 +6,14 @@ import { findCgroups } from "../../src/runtime/namespace/cgroups.ts";
 import type { Limits } from "../../src/runtime/runtime.ts";
 import type { Box } from "./support/lab.ts";
 import { useLab } from "./support/lab.ts";
-import { outside } from "./support/outside.ts";
+import { isRoot, outside } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 import { runName } from "../support/run-of.ts";
 
 const lab = useLab(["forks", "hog"]);
 const MEBIBYTE = 1 << 20;
+/** So many of the guest's own processes are counted with the programs' (native/common/guest.h). */
+const GUEST_COUNTED_PROCESSES = 4;
 const NAMED: Limits = { memoryBytes: 128 * MEBIBYTE, cpus: 0.5, pids: 32, diskBytes: 32 * MEBIBYTE, openFiles: 256 };
 
 const holds = (limit: keyof Limits): boolean => lab.isolation.limits.includes(limit);
@@ -73,7 +76,26 @@ verifies("pids-bounded", async () => {
     if (holds("pids")) expect(count).toBeLessThan(100);
     await expectAlive(box);
   }
+  if (lab.isolation.users !== "one") await expectBoundedForAllIds(box, forks);
 });
+
+/** Root inside takes ids, each of which alone may have as many processes as the limit says. */
+async function expectBoundedForAllIds(box: Box, forks: string): Promise<void> {
+  const inNamespace = isRoot ? [] : ["unshare", "--user", "--map-auto", "--map-root-user"];
+  const attack = ["prlimit", "--nproc=64", lab.attack("forks"), "50", "20"];
+  const { out } = await outside(["sh", "-c", '"$@" </dev/null', "sh", ...inNamespace, ...attack]);
+  expect(Number(out)).toBe(20 * 51);
+  const signal = AbortSignal.timeout(30_000);
+  await using bomb = await box.guest.exec({ argv: [forks, "50", "20"], user: "root", signal });
+  const [held] = (await once(bomb.stdout, "data")) as [Buffer];
+  expect(Number(held)).toBeGreaterThan(32);
+  expect(Number(held)).toBeLessThanOrEqual(64 + GUEST_COUNTED_PROCESSES);
+  for (const user of ["root", "user"]) expect((await box.run(["echo", "alive"], { user })).out, user).toBe("alive\n");
+  expect((await box.guest.processes(signal)).length).toBeGreaterThan(Number(held));
+  bomb.stdin.end();
+  expect(await bomb.exited).toMatchObject({ exitCode: 0 });
+  await expectAlive(box);
+}
 
 verifies("memory-bounded", async ({ skip }) => {
   skip(!holds("memoryBytes"), "this host gives the user no limit on memory");
