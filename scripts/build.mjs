@@ -11,6 +11,10 @@ const STALE_CHUNK_MS = 3_600_000;
 const isTest = (path) => path.endsWith(".test.ts") || path.includes("/src/dashboard");
 const isBuilt = (path) => path.endsWith("/native/build");
 const SDK_SHIMS = "src/mcp/server/sdk-shims.ts";
+/** For a program in whose global scope a user declares names of his own, such as `Map`. */
+const OWN_GLOBALS =
+  "const { Array, ArrayBuffer, Atomics, BigInt, Boolean, Error, Int32Array, JSON, Map, Math, Number, Object, Promise, Proxy, RangeError," +
+  " Reflect, RegExp, Set, SharedArrayBuffer, String, Symbol, SyntaxError, TypeError, URL, Uint8Array, WeakMap, console, process } = globalThis;";
 const COMMON = ["package-lock.json", "scripts/build.mjs", "scripts/bundle-python.mjs"];
 
 const STEPS = [
@@ -52,7 +56,7 @@ async function buildKernels() {
   const list = join(ROOT, "src/interpreter/kernels/bundles.json");
   const bundles = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : [];
   mkdirSync(join(DIST, "kernels"), { recursive: true });
-  for (const { entry, out } of bundles) {
+  for (const { entry, out, ownGlobals } of bundles) {
     const source = existsSync(join(ROOT, entry)) ? entry : join("src/interpreter/kernels", entry);
     if (entry.endsWith(".py")) {
       replace(join(DIST, "kernels", out), bundlePython(join(ROOT, source)));
@@ -66,13 +70,13 @@ async function buildKernels() {
           .replace(/\.m?js$/, "")]: source,
       },
       "dist/kernels",
-      { extension: out.endsWith(".mjs") ? "mjs" : "js" },
+      { extension: out.endsWith(".mjs") ? "mjs" : "js", intro: ownGlobals ? OWN_GLOBALS : "" },
     );
   }
 }
 
 /** Chunks are named by content, and stale ones stay a while: a process of the last build may still ask for them. */
-async function bundle(input, outDir, { external = [], extension = "js" }) {
+async function bundle(input, outDir, { external = [], extension = "js", intro = "" }) {
   const { build } = await import("vite");
   const result = await build({
     configFile: false,
@@ -88,7 +92,7 @@ async function bundle(input, outDir, { external = [], extension = "js" }) {
       target: "node20",
       rolldownOptions: {
         input,
-        output: { format: "es", entryFileNames: `[name].${extension}`, chunkFileNames: "chunks/[name]-[hash].js" },
+        output: { format: "es", intro, entryFileNames: `[name].${extension}`, chunkFileNames: "chunks/[name]-[hash].js" },
       },
     },
   });

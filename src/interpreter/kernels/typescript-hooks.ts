@@ -56,6 +56,11 @@ function transpile(path: string, source: string): string {
   }
 }
 
+/** The code of one run of a context: what it imports may be used by a later run, so that every import stays. */
+export function transpileRun(source: string): string {
+  return transform(source, { transforms: ["typescript"], disableESTransforms: true, production: true, keepUnusedImports: true }).code;
+}
+
 /** A program that uses `require`, without any syntax of ES modules, runs as CommonJS. */
 function isCommonJs(code: string): boolean {
   const usesRequire = /\brequire\s*[.(]|\bmodule\.exports\b|\bexports\.\w/.test(code);

@@ -1,0 +1,119 @@
+import { Script } from "node:vm";
+import { Worker } from "node:worker_threads";
+import { KERNEL } from "./rewrite.ts";
+import { MAY_LISTEN, PHASE, RUN, STARTING, STATE_BYTES } from "./watch-state.ts";
+
+const START_MS = 5_000;
+const SIGINT = "SIGINT";
+
+/** What the kernel's global offers to the script that runs a step. */
+interface Steps {
+  step: () => unknown;
+}
+
+/**
+ * SIGINT ends the run that goes on, and does nothing between runs.
+ * Synchronous code is broken off by Node itself. What comes after an `await` needs a second thread, which takes the signal over.
+ * It starts after the first run, or within it at the first `await`: it takes longer than most first runs.
+ */
+export class Interrupts {
+  readonly #steps: Steps;
+  readonly #onInterrupt: () => void;
+  readonly #script = new Script(`${KERNEL}.step()`, { filename: "kernel:step" });
+  readonly #state = new Int32Array(new SharedArrayBuffer(STATE_BYTES));
+  readonly #heard = (): void => this.#onInterrupt();
+  #thread: "none" | "started" | "listens" | "missing" = "none";
+
+  /** `onInterrupt` is called when a run that awaits is interrupted, and may be called between runs. */
+  constructor(steps: Steps, onInterrupt: () => void) {
+    this.#steps = steps;
+    this.#onInterrupt = onInterrupt;
+    process.on(SIGINT, this.#heard);
+    this.#keepHandler();
+  }
+
+  /** Runs `step`, which SIGINT breaks off: then it throws an error for which `isInterrupt` is true. */
+  breakable<Result>(step: () => Result): Result {
+    this.#steps.step = step;
+    return this.#script.runInThisContext({ breakOnSigint: true, displayErrors: false }) as Result;
+  }
+
+  isInterrupt(error: unknown): boolean {
+    return error instanceof Error && (error as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_INTERRUPTED";
+  }
+
+  /** The second thread takes the signal, so that it costs little to make a step breakable. */
+  get isListening(): boolean {
+    return this.#thread === "listens";
+  }
+
+  /** A run begins: from here on, an interrupt is for it. */
+  begin(run: number): void {
+    if (this.#thread === "started") this.#handOver();
+    Atomics.store(this.#state, RUN, run);
+  }
+
+  /** The run goes on after its synchronous part. */
+  goOn(): void {
+    this.#startThread();
+    if (this.#thread === "started") this.#handOver();
+  }
+
+  /** The run ends: from here on, an interrupt does nothing. */
+  end(): void {
+    Atomics.store(this.#state, RUN, 0);
+    Atomics.notify(this.#state, RUN);
+  }
+
+  /** No run goes on. */
+  rest(): void {
+    this.#startThread();
+  }
+
+  #startThread(): void {
+    if (this.#thread !== "none") return;
+    const worker = openThread(this.#state);
+    // Without the thread, a run is still interrupted while it awaits.
+    this.#thread = worker ? "started" : "missing";
+    worker?.on("message", (run) => {
+      if (run === Atomics.load(this.#state, RUN)) this.#onInterrupt();
+    });
+  }
+
+  /** The thread takes the signal over. The kernel stands still meanwhile, so that no code of a run comes between. */
+  #handOver(): void {
+    this.#thread = "missing";
+    if (Atomics.wait(this.#state, PHASE, STARTING, START_MS) === "timed-out") return;
+    Atomics.store(this.#state, PHASE, MAY_LISTEN);
+    Atomics.notify(this.#state, PHASE);
+    if (Atomics.wait(this.#state, PHASE, MAY_LISTEN, START_MS) === "timed-out") return;
+    this.#thread = "listens";
+  }
+
+  /**
+   * A handler of the user's would take the signal from the kernel, and end it between runs.
+   * Where Node counts handlers, it takes the signal from the thread for a moment to spare them: it finds none.
+   */
+  #keepHandler(): void {
+    for (const method of ["on", "addListener", "prependListener"] as const) {
+      const add = process[method] as (event: string, listener: () => void) => NodeJS.Process;
+      Object.assign(process, {
+        [method]: (event: string, listener: () => void) =>
+          event === SIGINT && listener !== this.#heard ? process : Reflect.apply(add, process, [event, listener]),
+      });
+    }
+    const count = process.listenerCount.bind(process);
+    process.listenerCount = (event, ...rest) => (event === SIGINT && this.#thread === "listens" ? 0 : count(event, ...rest));
+  }
+}
+
+function openThread(state: Int32Array): Worker | undefined {
+  try {
+    const worker = new Worker(new URL("./javascript-interrupts.mjs", import.meta.url), { workerData: state });
+    worker.on("error", (error) => process.emitWarning(`The kernel cannot be interrupted in an endless loop: ${error.message}`));
+    worker.unref();
+    return worker;
+  } catch {
+    return undefined;
+  }
+}
