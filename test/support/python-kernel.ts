@@ -42,11 +42,13 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The real program, with a host that speaks its channel. It is killed when it is disposed. */
+/** The real program, with a host that speaks its channel. It is killed with its children when it is disposed. */
 export function startPythonKernel(options: StartOptions = {}): PythonKernel {
   const env = { ...process.env, ...options.env };
   const stdio = ["ignore", "pipe", "pipe", "pipe"] as const;
-  return new PythonKernel(spawn(options.python ?? "python3", [...(options.args ?? []), PYTHON_KERNEL], { env, stdio: [...stdio] }));
+  return new PythonKernel(
+    spawn(options.python ?? "python3", [...(options.args ?? []), PYTHON_KERNEL], { env, stdio: [...stdio], detached: true }),
+  );
 }
 
 export class PythonKernel implements AsyncDisposable {
@@ -70,10 +72,6 @@ export class PythonKernel implements AsyncDisposable {
         this.#changes.emit("change");
       });
     }
-  }
-
-  get pid(): number {
-    return this.#child.pid ?? 0;
   }
 
   get #channel(): Duplex {
@@ -154,7 +152,7 @@ export class PythonKernel implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGKILL");
+    if (this.#child.pid !== undefined && this.#child.exitCode === null) process.kill(-this.#child.pid, "SIGKILL");
     await this.ended;
   }
 }

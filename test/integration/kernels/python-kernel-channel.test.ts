@@ -13,7 +13,10 @@ describe("an interrupt", () => {
     ["a flood of text", "while True: print('go')"],
     ["a __repr__ that never ends", "class A:\n  def __repr__(self):\n    print('go')\n    while True: pass\nA()"],
     ["an error whose text never ends", "class E(Exception):\n  def __str__(self):\n    print('go')\n    while True: pass\nraise E"],
-    ["a program", "import subprocess\nprint('go')\nsubprocess.run(['sleep', '1000000'])"],
+    [
+      "a program",
+      "import subprocess\nchild = subprocess.Popen(['sleep', '1000000'])\nprint('go')\ntry: child.wait()\nfinally: child.kill()",
+    ],
     ["imports", "print('go')\nwhile True:\n  try: import absent\n  except ImportError: pass"],
   ])("ends %s, and variables survive", async (_what, code) => {
     await using kernel = startPythonKernel();
@@ -106,7 +109,7 @@ describe("texts", () => {
   });
 
   it("of programs and of C code come through the pipes, before the marks", async () => {
-    await using kernel = startPythonKernel();
+    await using kernel = startPythonKernel({ env: { PYTHONUNBUFFERED: "" } });
     const { pipes } = await kernel.run(
       "import os, ctypes\nos.system('echo out; echo err >&2')\nctypes.CDLL(None).printf(b'from C')\nos.write(1, b'\\n');",
     );

@@ -221,6 +221,14 @@ describe("IPython's shell", () => {
     expect(error?.traceback).not.toContain("\u{1b}");
   });
 
+  it("tells the error of a script that it ran on stderr", async () => {
+    await using kernel = start();
+    const { stderr } = await kernel.run(
+      "import tempfile\nf = tempfile.NamedTemporaryFile('w', suffix='.py')\nf.write('1/0')\nf.flush()\n%run $f.name",
+    );
+    expect(stderr).toMatch(/File "\/.*\.py", line 1[\s\S]*ZeroDivisionError/);
+  });
+
   it.each(["while True: pass", "!sleep 1000000", "import asyncio\nawait asyncio.sleep(1e6)"])("is interrupted in %j", async (code) => {
     await using kernel = start();
     await kernel.run("!true");

@@ -22,9 +22,10 @@ def message_of(error):
         return "its text cannot be made: %s" % type(failed).__name__
 
 
-def traceback_text(error):
+def traceback_text(error, may_be_outside=False):
+    """`may_be_outside` keeps the frames of an error that stands in no cell, as that of a script which a magic ran."""
     shown = TracebackException(type(error), error, error.__traceback__, limit=MOST_FRAMES)
-    if not any(is_cell(frame) for frame in shown.stack):
+    if not may_be_outside and not any(is_cell(frame) for frame in shown.stack):
         shown.stack.clear()  # It came between the lines of the user's code.
     keep_users_frames(shown, set())
     return cut("".join(shown.format()), LONGEST_TRACEBACK)

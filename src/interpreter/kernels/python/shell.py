@@ -46,7 +46,7 @@ class Shell:
         if not isinstance(error, KeyboardInterrupt):
             for other in shown:
                 if other is not error:
-                    sys.stderr.write(traceback_text(other))
+                    sys.stderr.write(traceback_text(other, True))
         if error is not None:
             raise error
 
