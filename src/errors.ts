@@ -40,6 +40,7 @@ export const ERRORS = {
   COMMAND_FAILED: { status: 422, retryable: false },
   EXEC_TIMEOUT: { status: 408, retryable: false },
   PROCESS_NOT_FOUND: { status: 404, retryable: false },
+  CONTEXT_NOT_FOUND: { status: 404, retryable: false },
   PROCESS_LIMIT: { status: 429, retryable: true },
   USER_UNKNOWN: { status: 400, retryable: false },
 

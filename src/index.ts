@@ -22,6 +22,9 @@ export type { CreateOptions, ListFilter, Principal, Sandbox, SandboxEvent, Sandb
 export { createLocalSandboxes } from "./sandbox/local-sandboxes.ts";
 export type { LocalSandboxes, LocalSandboxesOptions } from "./sandbox/local-sandboxes-options.ts";
 export { createRemoteSandboxes } from "./remote/remote-sandboxes.ts";
+export { createContext, interruptContext, listContexts, removeContext, restartContext, runCode } from "./interpreter/lasting/contexts.ts";
+export type { CodeResult, ContextInfo, LostContext, RunCode } from "./interpreter/lasting/contexts.ts";
+export type { CodeError, ShownValue } from "./interpreter/lasting/kernel-run.ts";
 export { createInterpreter } from "./interpreter/interpreter.ts";
 export type { Interpreter, InterpreterOptions } from "./interpreter/interpreter.ts";
 export type { Program, ProgramResult, RunProgramOptions } from "./interpreter/program.ts";

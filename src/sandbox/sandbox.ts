@@ -9,7 +9,7 @@ import type { SANDBOX_STATES, SandboxInfo } from "./wire/sandbox-schema.ts";
 import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
 
 /** What a sandbox's guest and ports say, for the rooms above, which know neither. */
-export type { ExecExit, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions } from "../runtime/guest/guest.ts";
+export type { ExecExit, ExecProcess, FileInfo, Guest, GuestFiles, KeptProcess, RunOptions } from "../runtime/guest/guest.ts";
 export type { PortLink } from "../network/ports/port-link.ts";
 export type { TemplateInfo } from "../runtime/runtime.ts";
 

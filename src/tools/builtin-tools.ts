@@ -4,7 +4,8 @@ import type { ShellSessions } from "../interpreter/lasting/shell-sessions.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { Texts } from "../text/texts.ts";
 import { createExecuteCode } from "./code/execute-code.ts";
-import { runCode } from "./code/run-code.ts";
+import { contexts } from "./code/contexts.ts";
+import { createRunCode } from "./code/run-code.ts";
 import { callTool } from "./discovery/call-tool.ts";
 import { describeToolTool } from "./discovery/describe-tool.ts";
 import { searchTools } from "./discovery/search-tools.ts";
@@ -46,7 +47,8 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
   const { interpreter, sandboxes, shells, late, texts, snippetsDirectory, programs, portUrls, web, config } = options;
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
-    runCode,
+    createRunCode(config),
+    contexts,
     ...shellTools(shells, late, config),
     ...fileTools(config, texts),
     ...searchToolset(config, programs),

@@ -11,9 +11,13 @@ export function outputText({ stdout, stderr }: Streams): string {
 }
 
 /** What a command printed, and its facts in the last line. */
-export function commandText({ stdout, stderr }: Streams, facts: Facts, ...notes: readonly string[]): string {
-  const errors = stderr === "" ? "" : `--- stderr ---\n${closeLine(stderr)}`;
-  return `${closeLine(stdout)}${errors}${factLine(facts, ...notes)}`;
+export function commandText(streams: Streams, facts: Facts, ...notes: readonly string[]): string {
+  return `${printedText(streams)}${factLine(facts, ...notes)}`;
+}
+
+/** What a command printed. Only stderr has a heading. */
+export function printedText({ stdout, stderr }: Streams): string {
+  return `${closeLine(stdout)}${stderr === "" ? "" : `--- stderr ---\n${closeLine(stderr)}`}`;
 }
 
 /** `[name: value, ...]`; what is null or false need not be read. */

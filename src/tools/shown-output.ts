@@ -1,5 +1,5 @@
 import type { ToolContext } from "../catalog/tool.ts";
-import type { OutputWindow, OutputWindows } from "../interpreter/output-window.ts";
+import type { OutputWindow, OutputWindows, Room } from "../interpreter/output-window.ts";
 import { countLines, excerpt } from "../interpreter/output-window.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { keepOutput } from "./kept-output.ts";
@@ -78,4 +78,12 @@ async function describeRest({ results, signal }: Shower, { sandbox, sandboxId }:
   }
   const call = JSON.stringify({ path, start_line: shown.split("\n").length, sandbox: sandboxId });
   return [`${parts ?? `all ${bytes} bytes are`} in ${path}`, `read on with read_file ${call}`];
+}
+
+/** What of the result's size is left below the output. */
+export function roomBelow({ stdout, stderr }: ShownOutput, maxBytes: number | undefined): Room {
+  return {
+    bytes: Math.max(0, (maxBytes ?? SHOWN_BYTES) - Buffer.byteLength(stdout) - Buffer.byteLength(stderr)),
+    lines: (maxBytes === undefined ? SHOWN_LINES : Number.POSITIVE_INFINITY) - countLines(stdout) - countLines(stderr),
+  };
 }

@@ -39,6 +39,7 @@ it("keeps every error code with its status", () => {
       "COMMAND_FAILED 422",
       "EXEC_TIMEOUT 408",
       "PROCESS_NOT_FOUND 404",
+      "CONTEXT_NOT_FOUND 404",
       "PROCESS_LIMIT 429 retryable",
       "USER_UNKNOWN 400",
       "FILE_NOT_FOUND 404",

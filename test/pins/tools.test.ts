@@ -35,7 +35,8 @@ it("keeps every built-in tool with its arguments and results", () => {
   expect(shown.map((tool) => `${tool.name}: ${keys(tool.inputSchema)} -> ${answer(tool)}`)).toMatchInlineSnapshot(`
     [
       "execute_code: language lang entrypoint_code entrypoint_filename additional_files snippet_name max_bytes raw sandbox -> text status stdout stderr exit_code duration_ms truncated files",
-      "run_code: code lang language context_id sandbox -> text stdout stderr results error",
+      "run_code: code lang language context_id env timeout_ms max_bytes raw sandbox -> text stdout stderr results error execution_count context_id exit_code duration_ms timed_out fresh truncated",
+      "contexts: action context_id lang cwd sandbox -> data contexts",
       "run_command: command cwd env user timeout_ms background session max_bytes raw sandbox -> text stdout stderr exit_code signal duration_ms timed_out process_id truncated",
       "process: action process_id offset wait_ms max_bytes text close sandbox -> text ",
       "shell_run: session command timeout_ms max_bytes raw sandbox -> text session stdout stderr exit_code cwd duration_ms timed_out truncated created ended",
@@ -62,7 +63,7 @@ it("keeps every built-in tool with its arguments and results", () => {
       "sandbox_exec: id cmd cwd env user timeout_s -> text stdout stderr exit_code signal timed_out truncated",
       "sandbox_read_file: id path -> data content_base64 size",
       "sandbox_write_file: id path content_base64 mode -> data ok",
-      "sandbox_run_code: id code lang language context_id -> text stdout stderr results error",
+      "sandbox_run_code: id code lang language context_id env timeout_ms -> data stdout stderr results error execution_count context_id exit_code duration_ms timed_out fresh truncated",
       "sandbox_snapshot: id description -> data snapshot_id zfs_snapshot created_at",
       "sandbox_fork: snapshot_id cpu memory_mb -> data id short_id ip",
       "sandbox_network: allow sandbox -> data allow at_most",

@@ -12,6 +12,8 @@ import { type ContractSandbox, soon } from "../contract/contract-sandbox.ts";
 import { outside } from "../security/support/outside.ts";
 
 export const BINARY = resolve(import.meta.dirname, "../../native/build/belljar-native");
+/** Built, as the package has them. */
+export const KERNELS = resolve(import.meta.dirname, "../../dist/kernels");
 const isRoot = process.getuid?.() === 0;
 
 export type StorageName = "auto" | "btrfs" | "tmpfs" | "home";
@@ -19,8 +21,8 @@ export type StorageName = "auto" | "btrfs" | "tmpfs" | "home";
 /** A home whose runtime is opened with any storage; disposing it leaves nothing. */
 export interface Home extends AsyncDisposable {
   readonly path: string;
-  /** The sockets lie in the folder `sockets` of the home. */
-  open(storage: StorageName, sockets?: string): Promise<Runtime>;
+  /** The sockets lie in the folder `sockets` of the home. With `kernels` its sandboxes have Belljar's own programs. */
+  open(storage: StorageName, sockets?: string, kernels?: string): Promise<Runtime>;
   /** As after a reboot. */
   unmount(): Promise<void>;
 }
@@ -32,8 +34,14 @@ export async function makeHome(): Promise<Home> {
   };
   return {
     path,
-    open: (storage, sockets = "run") =>
-      openNamespaceRuntime({ home: path, runtimeDirectory: join(path, sockets), storage, binary: BINARY }),
+    open: (storage, sockets = "run", kernels?: string) =>
+      openNamespaceRuntime({
+        home: path,
+        runtimeDirectory: join(path, sockets),
+        storage,
+        binary: BINARY,
+        ...(kernels !== undefined && { kernels }),
+      }),
     unmount,
     [Symbol.asyncDispose]: async () => {
       await unmount();

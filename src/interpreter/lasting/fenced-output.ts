@@ -24,7 +24,7 @@ export class FencedOutput {
     const { mark, found } = this.#fence;
     const at = bytes.indexOf(mark);
     if (at < 0) {
-      const end = Math.max(0, bytes.length - mark.length + 1);
+      const end = bytes.length - beginningAtEnd(bytes, mark);
       this.#held = Buffer.from(bytes.subarray(end));
       return this.#keep(bytes.subarray(0, end));
     }
@@ -32,6 +32,11 @@ export class FencedOutput {
     this.#finish();
     this.#keep(bytes.subarray(at + mark.length));
     return found();
+  }
+
+  /** Output that came in another way. It may come after the mark, and belongs before it. */
+  insert(bytes: Buffer): void {
+    this.#keep(bytes, this.#finished);
   }
 
   /** Resolves when the mark has been received. */
@@ -59,9 +64,16 @@ export class FencedOutput {
     this.#held = Buffer.alloc(0);
   }
 
-  #keep(chunk: Buffer): void {
+  #keep(chunk: Buffer, window = this.#window): void {
     if (chunk.length === 0) return;
-    this.#window.push(chunk);
+    window.push(chunk);
     this.onOutput?.(chunk);
   }
+}
+
+/** How many bytes at the end may be the beginning of the mark. */
+function beginningAtEnd(bytes: Buffer, mark: Buffer): number {
+  let length = Math.min(bytes.length, mark.length - 1);
+  while (length > 0 && !bytes.subarray(bytes.length - length).equals(mark.subarray(0, length))) length -= 1;
+  return length;
 }

@@ -5,19 +5,18 @@ import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import { LANGUAGES } from "../../interpreter/language.ts";
-import type { Room } from "../../interpreter/output-window.ts";
-import { countLines, heldBytes } from "../../interpreter/output-window.ts";
+import { heldBytes } from "../../interpreter/output-window.ts";
 import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { loadSnippet } from "../../interpreter/snippets.ts";
 import { USED_UP } from "../../sandbox/used-up.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { factLine, outputText } from "../output-text.ts";
-import { maxBytesArgument, rawArgument, SHOWN_BYTES, SHOWN_LINES } from "../max-bytes.ts";
+import { maxBytesArgument, rawArgument } from "../max-bytes.ts";
 import { sandboxArgument } from "../sandbox-argument.ts";
 import type { ShownFiles } from "./shown-files.ts";
 import { LeftFileValue, showFiles } from "./shown-files.ts";
 import type { ShownOutput } from "../shown-output.ts";
-import { showOutput } from "../shown-output.ts";
+import { roomBelow, showOutput } from "../shown-output.ts";
 import { otherNames } from "../../catalog/accept.ts";
 import type { ToolLimits } from "../tool-limits.ts";
 
@@ -118,13 +117,6 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
       return toToolResult(result, output, files);
     },
   });
-}
-
-function roomBelow({ stdout, stderr }: ShownOutput, maxBytes: number | undefined): Room {
-  return {
-    bytes: Math.max(0, (maxBytes ?? SHOWN_BYTES) - Buffer.byteLength(stdout) - Buffer.byteLength(stderr)),
-    lines: (maxBytes === undefined ? SHOWN_LINES : Number.POSITIVE_INFINITY) - countLines(stdout) - countLines(stderr),
-  };
 }
 
 function findSourceProblem(args: Pick<Arguments, "language" | "lang" | "entrypoint_code" | "snippet_name">): string | undefined {

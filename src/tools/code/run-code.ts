@@ -1,38 +1,144 @@
 import * as z from "zod";
+import type { Tool, ToolContext } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
+import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
+import type { CodeResult } from "../../interpreter/lasting/contexts.ts";
+import { runCode } from "../../interpreter/lasting/contexts.ts";
+import { heldBytes } from "../../interpreter/output-window.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { tellUsedUp } from "../../sandbox/used-up.ts";
+import { maxBytesArgument, rawArgument } from "../max-bytes.ts";
+import { openOutputProgress } from "../output-progress.ts";
+import { factLine, printedText } from "../output-text.ts";
 import { DEFAULT_SANDBOX, sandboxArgument } from "../sandbox-argument.ts";
+import { envArgument, HOUR_MS, timeoutArgument } from "../shell/command-argument.ts";
+import type { ShownOutput } from "../shown-output.ts";
+import { roomBelow, showOutput } from "../shown-output.ts";
+import type { ToolLimits } from "../tool-limits.ts";
+import { showError, showValues } from "./shown-values.ts";
 
-/** What code for a lasting interpreter needs, whatever names its sandbox. */
-export const contextArguments = {
-  code: z.string().max(1_048_576).describe("The code to run"),
-  lang: z.string().min(1).max(40).optional().describe("Its language; default python"),
+/** What code for a context needs, whatever names its sandbox. */
+export const codeArguments = {
+  code: z
+    .string()
+    .max(1_048_576)
+    .refine((code) => !code.includes("\0"), "must not hold a NUL byte")
+    .describe("The code to run"),
+  lang: z.string().min(1).max(40).optional().describe("python (default), javascript, typescript or bash"),
   language: z.string().min(1).max(40).optional().describe("The same as lang"),
-  context_id: z.string().min(1).max(64).optional().describe("The interpreter to go on with"),
+  context_id: z.string().min(1).max(64).optional().describe("Context to go on with; default: the one of the language"),
+  env: envArgument(),
+  timeout_ms: timeoutArgument("The code is interrupted after so long, and its variables stay. At most an hour"),
 };
 
-export const ContextResult = z.object({
+type CodeArguments = z.output<z.ZodObject<typeof codeArguments>>;
+
+const Input = z.strictObject({
+  ...codeArguments,
+  max_bytes: maxBytesArgument(),
+  raw: rawArgument(),
+  sandbox: sandboxArgument(DEFAULT_SANDBOX),
+});
+
+export const CodeValue = z.object({
   stdout: z.string(),
   stderr: z.string(),
-  results: z.array(z.record(z.string(), z.unknown())),
-  error: z.record(z.string(), z.unknown()).optional(),
+  results: z
+    .array(z.object({ type: z.enum(["result", "display"]), data: z.record(z.string(), z.unknown()) }))
+    .describe("By media type; `result` is the last expression's value"),
+  error: z.object({ name: z.string(), message: z.string(), traceback: z.string() }).optional(),
+  execution_count: z.number().int().nullable(),
+  context_id: z.string(),
+  exit_code: z.number().int().nullable().describe("Of bash"),
+  duration_ms: z.number(),
+  timed_out: z.boolean(),
+  fresh: z.boolean().describe("There were no variables of earlier runs"),
+  truncated: z.boolean(),
 });
 
-export function noContexts(): BelljarError {
-  const advice = "use execute_code with `sandbox`, and keep what is needed later in files";
-  return new BelljarError("NOT_SUPPORTED", `Interpreters that keep their variables are not available yet: ${advice}`);
+export type CodeOptions = Pick<ToolLimits, "execTimeoutMs" | "maxOutputBytes">;
+
+export function createRunCode(config: CodeOptions): Tool {
+  return defineTool({
+    name: "run_code",
+    title: "Run code in a context",
+    description: [
+      "Runs code in a Python, JavaScript, TypeScript or bash interpreter of your sandbox that keeps its variables, imports and folder between calls,",
+      "as a notebook does. Shows what it prints, the last expression's value, tables and charts (as pictures). Calls in one context run in order.",
+    ].join("\n"),
+    toolset: "code",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    input: Input,
+    value: CodeValue,
+    async run(context, args) {
+      const sandbox = await context.sandbox(args.sandbox);
+      const result = await runInContext(context, sandbox, args, config);
+      const raw = args.raw ?? false;
+      const output = await showOutput(context, result.windows, { sandbox, sandboxId: args.sandbox, maxBytes: args.max_bytes, raw });
+      const values = showValues(result.values, roomBelow(output, args.max_bytes), raw);
+      const value = toCodeValue(result, output);
+      const { execution_count, exit_code, duration_ms, timed_out, context_id } = value;
+      const facts = { context_id, execution_count, exit_code, duration_ms, timed_out, truncated: output.truncated || values.truncated };
+      const error = value.error && result.lost === undefined ? showError(value.error) : "";
+      const text = `${printedText(output)}${values.text}${error}${factLine(facts, ...tellContext(result), ...output.rest)}`;
+      return { ...textResult(value, [{ type: "text", text }, ...values.pictures]), isError: value.error !== undefined };
+    },
+  });
 }
 
-export const runCode = defineTool({
-  name: "run_code",
-  title: "Run code in a lasting interpreter",
-  description: "Not supported yet: interpreters that keep their variables are not there. Use execute_code.",
-  toolset: "code",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  input: z.strictObject({ ...contextArguments, sandbox: sandboxArgument(DEFAULT_SANDBOX) }),
-  value: ContextResult,
-  async run(context, { sandbox: id }) {
-    if (id !== undefined) await context.sandbox(id);
-    throw noContexts();
-  },
-});
+/** Throws `ARGUMENTS_INVALID` when the two names of the language differ. */
+export async function runInContext(context: ToolContext, sandbox: Sandbox, args: CodeArguments, config: CodeOptions): Promise<CodeResult> {
+  if (args.lang !== undefined && args.language !== undefined && args.lang !== args.language)
+    throw new BelljarError("ARGUMENTS_INVALID", "lang differs from language; give one of the two");
+  using progress = openOutputProgress((told) => context.progress(told));
+  return await runCode(sandbox, {
+    code: args.code,
+    language: args.language ?? args.lang,
+    contextId: args.context_id,
+    env: args.env,
+    timeoutMs: args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS),
+    signal: context.signal,
+    maxOutputBytes: heldBytes(config),
+    onOutput: (chunk) => progress.push(chunk),
+  });
+}
+
+export function toCodeValue(result: CodeResult, { stdout, stderr, truncated }: Pick<ShownOutput, "stdout" | "stderr" | "truncated">) {
+  const error = result.error ?? toError(result);
+  return {
+    stdout,
+    stderr,
+    results: result.values.map(({ type, data }) => ({ type, data: { ...data } })),
+    ...(error && { error }),
+    execution_count: result.executionCount ?? null,
+    context_id: result.contextId,
+    exit_code: result.exitCode ?? null,
+    duration_ms: Math.round(result.durationMs),
+    timed_out: result.timedOut,
+    fresh: result.isFresh,
+    truncated: truncated || result.more > 0,
+  };
+}
+
+/** An interpreter that ended, or code that was interrupted without a word of its own. */
+function toError(result: CodeResult): z.output<typeof CodeValue>["error"] {
+  const [message] = tellContext(result);
+  if (!result.lost && !(result.timedOut && result.error === undefined)) return undefined;
+  return { name: result.lost ? "ContextEnded" : "Interrupted", message: message ?? "it was interrupted at its time limit", traceback: "" };
+}
+
+/** What the caller must know of the context, in words for the last line. */
+export function tellContext({ lost, timedOut, isFresh, more }: CodeResult): readonly string[] {
+  const notes = more > 0 ? [`${more} more values were left out`] : [];
+  if (lost) return [`the interpreter ${describeEnd(lost)}; it starts again without its variables`, ...notes];
+  if (timedOut) return ["interrupted at its time limit; its variables stay", ...notes];
+  return isFresh ? ["a new context", ...notes] : notes;
+}
+
+function describeEnd({ exit, usedUp }: NonNullable<CodeResult["lost"]>): string {
+  const [why] = tellUsedUp(usedUp);
+  if (why !== undefined) return `was ended: ${why}`;
+  if (exit?.exitCode !== undefined) return `exited with code ${exit.exitCode}`;
+  return exit?.signal === undefined || exit.signal === "SIGKILL" ? "was killed" : `was ended by ${exit.signal}`;
+}

@@ -8,7 +8,7 @@ import { sandboxKill } from "./sandbox-kill.ts";
 import { createSandboxList } from "./sandbox-list.ts";
 import { sandboxNetwork } from "./sandbox-network.ts";
 import { sandboxReadFile } from "./sandbox-read-file.ts";
-import { sandboxRunCode } from "./sandbox-run-code.ts";
+import { createSandboxRunCode } from "./sandbox-run-code.ts";
 import { sandboxTool } from "./sandbox.ts";
 import { sandboxSnapshot } from "./sandbox-snapshot.ts";
 import { sandboxWriteFile } from "./sandbox-write-file.ts";
@@ -21,7 +21,7 @@ export function sandboxTools(sandboxes: Pick<Sandboxes, "create" | "list">, conf
     createSandboxExec(config),
     sandboxReadFile,
     sandboxWriteFile,
-    sandboxRunCode,
+    createSandboxRunCode(config),
     sandboxSnapshot,
     sandboxFork,
     sandboxNetwork,

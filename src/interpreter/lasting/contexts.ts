@@ -1,0 +1,272 @@
+import { randomBytes } from "node:crypto";
+import { settleWithin } from "../../async/settle-within.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { BelljarError } from "../../errors.ts";
+import type { ExecExit, KeptProcess, Sandbox } from "../../sandbox/sandbox.ts";
+import type { UsedUp } from "../../sandbox/used-up.ts";
+import { watchUsedUp } from "../../sandbox/used-up.ts";
+import type { KernelAnswer } from "./kernel-run.ts";
+import { KernelRun } from "./kernel-run.ts";
+import { findLanguage } from "../language.ts";
+import type { Kernel } from "./kernel.ts";
+import { findKernel } from "./kernels.ts";
+
+/** An interpreter in a sandbox that keeps its variables between runs. It lives in its sandbox alone, as a kept command. */
+export interface ContextInfo {
+  readonly id: string;
+  readonly language: string;
+  /** Whether it is the one that runs without a named context use. */
+  readonly isDefault: boolean;
+  /** Undefined: it has ended, and starts again with its next run. */
+  readonly pid: number | undefined;
+}
+
+export interface RunCode {
+  readonly code: string;
+  /** A name or alias of the table of languages. Default: the language of the context, else Python. */
+  readonly language?: string | undefined;
+  /** Default: the default context of the language, which is made on its first use. */
+  readonly contextId?: string | undefined;
+  /** Variables for this run alone. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly timeoutMs: number;
+  /** Aborting interrupts the code. Variables stay, unless it must be killed. */
+  readonly signal: AbortSignal;
+  readonly maxOutputBytes: number;
+  readonly onOutput?: ((chunk: Buffer) => void) | undefined;
+}
+
+export interface CodeResult extends Omit<KernelAnswer, "state" | "hasBegun"> {
+  readonly contextId: string;
+  readonly language: string;
+  /** The run had no earlier variables: its context is new, or had ended. */
+  readonly isFresh: boolean;
+  readonly timedOut: boolean;
+  /** The context ended with this run and was started again: its variables are gone. */
+  readonly lost: LostContext | undefined;
+  readonly durationMs: number;
+}
+
+export interface LostContext {
+  /** Undefined: it did not stop when it was interrupted, and was killed. */
+  readonly exit: ExecExit | undefined;
+  readonly usedUp: UsedUp | undefined;
+}
+
+const PREFIX = "context-";
+const Id = /^(python|javascript|typescript|bash)(-[0-9a-f]{8})?$/;
+const [SIGINT, SIGKILL] = [2, 9];
+const KILL_MS = 5_000;
+/** More than one: a context may end, or another run may start it, between two looks. */
+const TAKES_MAX = 8;
+
+/**
+ * Runs code in a context, after the runs that came before. Rejects with `CONTEXT_NOT_FOUND`, `LANGUAGE_UNAVAILABLE`, `PROCESS_LIMIT`, the
+ * reason of the signal, or the sandbox's error.
+ */
+export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResult> {
+  const named = await findContext(sandbox, run);
+  const token = randomBytes(16).toString("hex");
+  const request = named.kernel.ask({ token, code: run.code, env: run.env ?? {} });
+  for (let turn = 0; turn < TAKES_MAX; turn++) {
+    run.signal.throwIfAborted();
+    const findUsedUp = await watchUsedUp(sandbox);
+    const { process, isFresh } = await take(sandbox, named, run.signal);
+    const startedAt = performance.now();
+    const { state, hasBegun, ...answer } = await new KernelRun(process, {
+      ...run,
+      isFresh,
+      interrupts: named.kernel.interrupts ?? 1,
+      token,
+      request,
+    }).run();
+    const durationMs = performance.now() - startedAt;
+    // It had ended before this run: its exit is taken now, so that its name is free.
+    if (state === "ended" && !hasBegun && !isFresh) continue;
+    if (state === "done") process.detach();
+    const lost = state === "done" ? undefined : await replace(sandbox, named, { process, findUsedUp });
+    run.signal.throwIfAborted();
+    return { ...answer, contextId: named.id, language: named.kernel.language, isFresh, timedOut: answer.interrupted, lost, durationMs };
+  }
+  throw endsAgain(named.id);
+}
+
+/** Makes one more context. Its first run finds it started. */
+export async function createContext(
+  sandbox: Sandbox,
+  options: { readonly language: string; readonly cwd?: string | undefined },
+): Promise<ContextInfo> {
+  const kernel = findKernel(options.language);
+  const id = `${kernel.language}-${randomBytes(4).toString("hex")}`;
+  const process = await start(sandbox, { id, kernel }, { cwd: options.cwd });
+  process.detach();
+  return { id, language: kernel.language, isDefault: false, pid: process.pid };
+}
+
+export async function listContexts(sandbox: Sandbox, signal: AbortSignal): Promise<readonly ContextInfo[]> {
+  const kept = await sandbox.guest.listKept(signal);
+  return kept.flatMap(({ name, pid }) => {
+    const id = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : "";
+    const [, language, suffix] = Id.exec(id) ?? [];
+    return language === undefined ? [] : [{ id, language, isDefault: suffix === undefined, pid }];
+  });
+}
+
+/** Stops the code that runs there, if any does. */
+export async function interruptContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
+  const { pid } = await knownContext(sandbox, id, signal);
+  if (pid !== undefined) await signalGroup(sandbox, { pid, signalNumber: SIGINT, signal });
+}
+
+/** Ends it and starts it again, without its variables. */
+export async function restartContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<ContextInfo> {
+  const known = await knownContext(sandbox, id, signal);
+  await removeContext(sandbox, id, signal);
+  const process = await start(sandbox, { id, kernel: findKernel(known.language) }, {});
+  process.detach();
+  return { ...known, pid: process.pid };
+}
+
+/** Ends it, with the code that runs there. */
+export async function removeContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
+  const { pid } = await knownContext(sandbox, id, signal);
+  if (pid !== undefined) await signalGroup(sandbox, { pid, signalNumber: SIGKILL, signal });
+  await takeExit(sandbox, id, signal);
+}
+
+async function knownContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<ContextInfo> {
+  const found = (await listContexts(sandbox, signal)).find((one) => one.id === id);
+  if (found) return found;
+  throw notFound(id);
+}
+
+function notFound(id: string): BelljarError {
+  const reason = "contexts end with their sandbox's processes";
+  return new BelljarError(
+    "CONTEXT_NOT_FOUND",
+    `No context "${id.slice(0, 40)}" in this sandbox: ${reason}. Leave context_id out, or make a new one`,
+  );
+}
+
+interface Named {
+  readonly id: string;
+  readonly kernel: Kernel;
+}
+
+async function findContext(sandbox: Sandbox, { contextId, language, signal }: RunCode): Promise<Named> {
+  if (contextId === undefined) {
+    const kernel = findKernel(language ?? "python");
+    return { id: kernel.language, kernel };
+  }
+  const [, own, suffix] = Id.exec(contextId) ?? [];
+  if (own === undefined) throw notFound(contextId);
+  const kernel = findKernel(own);
+  if (language !== undefined && findKernel(language) !== kernel)
+    throw new BelljarError("ARGUMENTS_INVALID", `The context "${contextId}" runs ${own}; leave the language out, or name another context`);
+  if (suffix !== undefined) await knownContext(sandbox, contextId, signal);
+  return { id: contextId, kernel };
+}
+
+/** Attaches to the context, or starts it. Waits while other runs have it. */
+async function take(
+  sandbox: Sandbox,
+  named: Named,
+  signal: AbortSignal,
+): Promise<{ readonly process: KeptProcess; readonly isFresh: boolean }> {
+  for (let turn = 0; turn < TAKES_MAX; turn++) {
+    const process = await unless("PROCESS_NOT_FOUND", attach(sandbox, named.id, signal));
+    if (process) return { process, isFresh: false };
+    // Another run may be quicker.
+    const started = await unless("FILE_EXISTS", start(sandbox, named, {}));
+    if (started) return { process: started, isFresh: true };
+  }
+  throw endsAgain(named.id);
+}
+
+/** The caller may give up while it waits in line. Later its code is interrupted, and the stream is not cut. */
+async function attach(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<KeptProcess> {
+  const waiting = new AbortController();
+  const giveUp = (): void => waiting.abort(signal.reason);
+  signal.addEventListener("abort", giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  try {
+    return await sandbox.guest.attach(`${PREFIX}${id}`, waiting.signal);
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+  }
+}
+
+async function start(sandbox: Sandbox, { id, kernel }: Named, { cwd }: { readonly cwd?: string | undefined }): Promise<KeptProcess> {
+  const { argv, env, opening } = kernel;
+  const signal = new AbortController().signal;
+  try {
+    const process = await sandbox.guest.keep(`${PREFIX}${id}`, {
+      argv,
+      channels: 1,
+      signal,
+      ...(env && { env }),
+      ...(cwd !== undefined && { cwd }),
+    });
+    if (opening !== undefined) process.channels[0]?.write(opening);
+    return process;
+  } catch (cause) {
+    if (!isCode(cause, "COMMAND_NOT_FOUND")) throw cause;
+    const { title, debianPackage } = findLanguage(kernel.language);
+    const remedy = `install it on the machine that makes the template (Debian, Ubuntu: the package ${debianPackage})`;
+    throw new BelljarError("LANGUAGE_UNAVAILABLE", `This template has no ${title} ("${argv[0]}"). To have it, ${remedy}`, { cause });
+  }
+}
+
+interface Failed {
+  readonly process: KeptProcess;
+  readonly findUsedUp: (end: ExecExit) => Promise<UsedUp | undefined>;
+}
+
+/** Ends what is left of a context, and starts it again, so that the next run finds it. */
+async function replace(sandbox: Sandbox, named: Named, { process, findUsedUp }: Failed): Promise<LostContext> {
+  process.kill(SIGKILL);
+  const exit = await settleWithin(process.exited, { timeoutMs: KILL_MS });
+  await process[Symbol.asyncDispose]();
+  const known = exit === "late" ? undefined : exit;
+  const usedUp = known && (await findUsedUp(known));
+  // Without memory or disk it cannot start now. The next run tries again, and says so.
+  const again = await start(sandbox, named, {}).catch((error: unknown) => {
+    if (!(error instanceof BelljarError)) throw error;
+  });
+  again?.detach();
+  return { exit: known, usedUp };
+}
+
+async function takeExit(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
+  const process = await unless("PROCESS_NOT_FOUND", attach(sandbox, id, signal));
+  if (!process) return;
+  for (const stream of [process.stdout, process.stderr, ...process.channels]) stream.resume();
+  process.kill(SIGKILL);
+  await settleWithin(process.exited, { timeoutMs: KILL_MS, signal });
+  await process[Symbol.asyncDispose]();
+}
+
+async function signalGroup(
+  sandbox: Sandbox,
+  { pid, signalNumber, signal }: { readonly pid: number; readonly signalNumber: number; readonly signal: AbortSignal },
+): Promise<void> {
+  await unless("PROCESS_NOT_FOUND", sandbox.guest.signalProcess(pid, signalNumber, { group: true, signal }));
+}
+
+/** Undefined instead of an error of that code. */
+async function unless<T>(code: ErrorCode, promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (isCode(error, code)) return undefined;
+    throw error;
+  }
+}
+
+function isCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof BelljarError && error.code === code;
+}
+
+function endsAgain(id: string): BelljarError {
+  return new BelljarError("PROCESS_LIMIT", `The context "${id}" ends again and again; try again, or remove it`);
+}

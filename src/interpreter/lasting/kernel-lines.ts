@@ -1,0 +1,102 @@
+import * as z from "zod";
+
+/** Longer lines end a kernel. Pictures come as base64 in one line. */
+const LINE_MAX_BYTES = 8 * 1_048_576;
+/** JSON of one line: as many brackets, commas and texts are read without a notable stop of this process. */
+const TOKENS_MAX = 200_000;
+
+/** Values by media type: base64 for pictures, text, or JSON for `application/json` and what ends with `+json`. */
+const MediaBundle = z.record(z.string().max(200), z.unknown());
+const Text = z.string();
+
+const Message = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("started"), run: Text }),
+  z.object({ type: z.literal("stdout"), text: Text }),
+  z.object({ type: z.literal("stderr"), text: Text }),
+  z.object({ type: z.literal("display"), data: MediaBundle }),
+  z.object({ type: z.literal("result"), data: MediaBundle }),
+  z.object({ type: z.literal("error"), name: Text, message: Text, traceback: Text }),
+  z.object({ type: z.literal("exit"), code: z.number().int().min(0).max(255) }),
+  z.object({ type: z.literal("done"), run: Text, execution_count: z.number().int().min(0).optional() }),
+]);
+
+/** What a kernel says on its channel. Whoever runs code beside a kernel can say it too. */
+export type KernelMessage = z.output<typeof Message>;
+export type MediaData = z.output<typeof MediaBundle>;
+
+/** Cuts a channel into lines, and reads each as a message. Half lines and lines of other text come from an earlier stream: they are skipped. */
+export class KernelLines {
+  readonly #onMessage: (message: KernelMessage, bytes: number) => void;
+  readonly #onTooLong: () => void;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+
+  constructor(onMessage: (message: KernelMessage, bytes: number) => void, onTooLong: () => void) {
+    this.#onMessage = onMessage;
+    this.#onTooLong = onTooLong;
+  }
+
+  push(chunk: Buffer): void {
+    let at = 0;
+    for (let end = chunk.indexOf(LINE_FEED, at); end >= 0; end = chunk.indexOf(LINE_FEED, at)) {
+      this.#hold(chunk.subarray(at, end));
+      this.#read();
+      at = end + 1;
+    }
+    this.#hold(chunk.subarray(at));
+  }
+
+  #hold(part: Buffer): void {
+    this.#heldBytes += part.length;
+    if (this.#heldBytes > LINE_MAX_BYTES) {
+      this.#held = [];
+      return this.#onTooLong();
+    }
+    if (part.length > 0) this.#held.push(part);
+  }
+
+  #read(): void {
+    const line = Buffer.concat(this.#held);
+    this.#held = [];
+    this.#heldBytes = 0;
+    const message = parseLine(line);
+    if (message) this.#onMessage(message, line.length);
+  }
+}
+
+export function parseLine(line: Buffer): KernelMessage | undefined {
+  if (line[0] !== OPENING || !isShallow(line)) return undefined;
+  try {
+    return Message.safeParse(JSON.parse(line.toString("utf8"))).data;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+const LINE_FEED = 0x0a;
+const OPENING = 0x7b;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const STRUCTURE: ReadonlySet<number> = new Set(Buffer.from("{}[],:"));
+
+/** Whether few enough values lie in the line. One pass, which skips the texts. */
+function isShallow(line: Buffer): boolean {
+  let tokens = 0;
+  for (let at = 0; at < line.length && tokens <= TOKENS_MAX; at++) {
+    const byte = line[at] ?? 0;
+    if (byte === QUOTE) at = endOfText(line, at + 1);
+    if (byte === QUOTE || STRUCTURE.has(byte)) tokens++;
+  }
+  return tokens <= TOKENS_MAX;
+}
+
+/** Where the text ends that begins at `from`. */
+function endOfText(line: Buffer, from: number): number {
+  for (let end = line.indexOf(QUOTE, from); end >= 0; end = line.indexOf(QUOTE, end + 1)) {
+    let slashes = 0;
+    while (end - slashes > from && line[end - slashes - 1] === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return line.length;
+}

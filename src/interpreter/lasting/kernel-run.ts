@@ -1,0 +1,204 @@
+import { settleWithin } from "../../async/settle-within.ts";
+import type { KeptProcess } from "../../sandbox/sandbox.ts";
+import type { OutputWindows } from "../output-window.ts";
+import { FencedOutput } from "./fenced-output.ts";
+import type { KernelMessage, MediaData } from "./kernel-lines.ts";
+import { KernelLines } from "./kernel-lines.ts";
+
+/** What a run shows beside its output, in the order in which it came. */
+export interface ShownValue {
+  /** `result`: the value of the last expression. */
+  readonly type: "result" | "display";
+  /** By media type: base64 for pictures, JSON for `application/json` and `+json`, else text. */
+  readonly data: MediaData;
+}
+
+export interface CodeError {
+  readonly name: string;
+  readonly message: string;
+  readonly traceback: string;
+}
+
+/** What a kernel answered to one run. */
+export interface KernelAnswer {
+  readonly windows: OutputWindows;
+  readonly values: readonly ShownValue[];
+  /** Values that were left out: too many, or too large together. */
+  readonly more: number;
+  readonly error: CodeError | undefined;
+  /** Of a shell's last command. */
+  readonly exitCode: number | undefined;
+  readonly executionCount: number | undefined;
+  /**
+   * `done`: the kernel is ready for the next run. `ended`: it has ended. `silent`: it did not begin the run, or did not stop when it was
+   * interrupted, or broke its protocol; it must be killed.
+   */
+  readonly state: "done" | "ended" | "silent";
+  /** It took the run up. */
+  readonly hasBegun: boolean;
+  readonly interrupted: boolean;
+}
+
+export interface KernelRunOptions {
+  readonly token: string;
+  /** What is written to the channel. */
+  readonly request: string;
+  readonly timeoutMs: number;
+  /** The code is interrupted when it aborts. */
+  readonly signal: AbortSignal;
+  /** The kernel has just been started. */
+  readonly isFresh: boolean;
+  /** How often the code is interrupted before it counts as stuck. */
+  readonly interrupts: number;
+  readonly maxOutputBytes: number;
+  readonly onOutput?: ((chunk: Buffer) => void) | undefined;
+}
+
+const SIGINT = 2;
+/** A kernel that is started anew imports what it needs within this time. */
+const BEGIN_MS = 20_000;
+/** A kernel that has run before begins within this time, unless an earlier run goes on. */
+const STALE_MS = 1_000;
+/** Between the interrupt and the kill. */
+const INTERRUPT_MS = 2_000;
+/** What is still in the pipes when a kernel says that it is done. */
+const FENCE_MS = 1_000;
+const VALUES_MAX = 256;
+const VALUES_MAX_BYTES = 16 * 1_048_576;
+
+/** One run of a kernel, over the stream that has it. */
+export class KernelRun {
+  readonly #process: KeptProcess;
+  readonly #options: KernelRunOptions;
+  readonly #stdout: FencedOutput;
+  readonly #stderr: FencedOutput;
+  readonly #values: ShownValue[] = [];
+  #valuesBytes = 0;
+  #more = 0;
+  #error: CodeError | undefined;
+  #exitCode: number | undefined;
+  #executionCount: number | undefined;
+  #hasBegun = false;
+  #settle: { begun(): void; done(): void; broken(): void } = { begun: ignore, done: ignore, broken: ignore };
+
+  constructor(process: KeptProcess, options: KernelRunOptions) {
+    this.#process = process;
+    this.#options = options;
+    this.#stdout = new FencedOutput(options.maxOutputBytes);
+    this.#stderr = new FencedOutput(options.maxOutputBytes);
+  }
+
+  async run(): Promise<KernelAnswer> {
+    const { request, token } = this.#options;
+    const { channels, exited, stdout, stderr } = this.#process;
+    const [channel] = channels;
+    if (!channel) throw new TypeError("A kernel has one channel");
+    const mark = Buffer.from(`${token}\n`);
+    const fenced = Promise.all([this.#stdout.until(mark), this.#stderr.until(mark)]);
+    const begun = new Promise<"begun">((resolve) => (this.#settle.begun = () => resolve("begun")));
+    const done = new Promise<"done">((resolve) => (this.#settle.done = () => resolve("done")));
+    const broken = new Promise<"silent">((resolve) => (this.#settle.broken = () => resolve("silent")));
+    const lines = new KernelLines(
+      (message, bytes) => this.#take(message, bytes),
+      () => this.#settle.broken(),
+    );
+    // A pipe may be quicker than the channel, so what comes before "started" counts: it is of this run, but for what a lost one left.
+    this.#stdout.onOutput = this.#stderr.onOutput = this.#options.onOutput;
+    stdout.on("data", (chunk: Buffer) => this.#stdout.push(chunk));
+    stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
+    channel.on("data", (chunk: Buffer) => lines.push(chunk));
+    const ended = exited.then(() => "ended" as const);
+    // The sandbox may end when nobody waits any more.
+    ended.catch(ignore);
+    channel.write(request);
+    // A caller that gives up is heard once the code runs: an interrupt before it would be lost.
+    if ((await this.#begins(Promise.race([begun, ended, broken]))) === "late") return this.#answer("silent", false);
+    const end = Promise.race([done, ended, broken]);
+    const { state, interrupted } = await this.#wait(end);
+    if (state === "done") await settleWithin(Promise.race([fenced, ended]), { timeoutMs: FENCE_MS });
+    return this.#answer(state, interrupted);
+  }
+
+  /** The run of a stream that was lost may still go on: its interrupt came before it had begun. */
+  async #begins(first: Promise<unknown>): Promise<unknown> {
+    for (let waited = 0; waited < BEGIN_MS; waited += STALE_MS) {
+      const state = await settleWithin(first, { timeoutMs: STALE_MS });
+      if (state !== "late") return state;
+      if (!this.#options.isFresh) this.#process.kill(SIGINT);
+    }
+    return "late";
+  }
+
+  async #wait(end: Promise<KernelAnswer["state"]>): Promise<Pick<KernelAnswer, "state" | "interrupted">> {
+    const { timeoutMs, signal } = this.#options;
+    const first = await settleWithin(end, { timeoutMs, signal });
+    if (first !== "late") return { state: first, interrupted: false };
+    return { state: await this.#interrupt(end), interrupted: true };
+  }
+
+  async #interrupt(end: Promise<KernelAnswer["state"]>): Promise<KernelAnswer["state"]> {
+    const { interrupts } = this.#options;
+    for (let count = 0; count < interrupts; count++) {
+      this.#process.kill(SIGINT);
+      const state = await settleWithin(end, { timeoutMs: INTERRUPT_MS / interrupts });
+      if (state !== "late") return state;
+    }
+    return "silent";
+  }
+
+  #answer(state: KernelAnswer["state"], interrupted: boolean): KernelAnswer {
+    this.#stdout.onOutput = this.#stderr.onOutput = undefined;
+    return {
+      windows: { stdout: this.#stdout.take(), stderr: this.#stderr.take() },
+      values: this.#values,
+      more: this.#more,
+      error: this.#error,
+      exitCode: this.#exitCode,
+      executionCount: this.#executionCount,
+      state,
+      hasBegun: this.#hasBegun,
+      interrupted,
+    };
+  }
+
+  #take(message: KernelMessage, bytes: number): void {
+    if (message.type === "started") return message.run === this.#options.token ? this.#begin() : undefined;
+    if (!this.#hasBegun) return;
+    switch (message.type) {
+      case "stdout":
+        return this.#stdout.insert(Buffer.from(message.text));
+      case "stderr":
+        return this.#stderr.insert(Buffer.from(message.text));
+      case "display":
+      case "result":
+        return this.#keep({ type: message.type, data: message.data }, bytes);
+      case "error":
+        this.#error = { name: message.name, message: message.message, traceback: message.traceback };
+        return;
+      case "exit":
+        this.#exitCode = message.code;
+        return;
+      case "done":
+        if (message.run !== this.#options.token) return;
+        this.#executionCount = message.execution_count;
+        return this.#settle.done();
+    }
+  }
+
+  /** Messages before it belong to nobody: to a run whose stream was lost, or to a thread between two runs. */
+  #begin(): void {
+    this.#hasBegun = true;
+    this.#settle.begun();
+  }
+
+  #keep(value: ShownValue, bytes: number): void {
+    if (this.#values.length >= VALUES_MAX || this.#valuesBytes + bytes > VALUES_MAX_BYTES) {
+      this.#more += 1;
+      return;
+    }
+    this.#valuesBytes += bytes;
+    this.#values.push(value);
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,28 @@
+import { BelljarError } from "../../errors.ts";
+import { INSIDE } from "../../sandbox/sandbox.ts";
+import { findLanguage } from "../language.ts";
+import { BASH_KERNEL } from "./bash-kernel.ts";
+import type { Kernel } from "./kernel.ts";
+
+const NODE = ["node", "--disable-warning=ExperimentalWarning", `${INSIDE.kernels}/javascript-kernel.mjs`];
+
+export const KERNELS: readonly Kernel[] = [
+  { language: "python", argv: ["python3", `${INSIDE.kernels}/python-kernel.py`], env: { PYTHONUNBUFFERED: "1" }, ask: askInJson("python") },
+  { language: "javascript", argv: NODE, ask: askInJson("javascript") },
+  { language: "typescript", argv: NODE, ask: askInJson("typescript") },
+  BASH_KERNEL,
+];
+
+/** Throws `LANGUAGE_UNAVAILABLE` for a language that has no contexts. */
+export function findKernel(name: string): Kernel {
+  const language = findLanguage(name);
+  const kernel = KERNELS.find((one) => one.language === language.name);
+  if (kernel) return kernel;
+  const known = KERNELS.map((one) => one.language).join(", ");
+  throw new BelljarError("LANGUAGE_UNAVAILABLE", `${language.title} keeps no variables between runs; ${known} do. Use execute_code for it`);
+}
+
+function askInJson(language: string): Kernel["ask"] {
+  // The first line feed ends what an earlier stream had half-written.
+  return ({ token, ...request }) => `\n${JSON.stringify({ run: token, language, ...request })}\n`;
+}

@@ -1,0 +1,32 @@
+import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { CreateOptions, Sandbox, Sandboxes } from "../../src/sandbox/sandbox.ts";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { byName } from "./by-name.ts";
+import { listed } from "./listed.ts";
+import { KERNELS, makeHome } from "./namespace-home.ts";
+
+const config = { sandbox: { timeoutMs: 600_000, pids: 256 }, listMax: 100, tombstoneRetentionMs: 600_000 };
+
+/** A home in which real sandboxes are made. Disposing it ends them, and leaves nothing. */
+export interface ContextLab extends AsyncDisposable {
+  readonly sandboxes: Sandboxes;
+  sandbox(options?: CreateOptions): Promise<Sandbox>;
+  /** The same sandbox, as another process of Belljar has it. */
+  again(sandbox: Sandbox): Promise<Sandbox>;
+}
+
+export async function openContextLab(): Promise<ContextLab> {
+  const home = await makeHome();
+  const open = async () => createLocalSandboxes({ home: home.path, runtimes: byName(await home.open("auto", "run", KERNELS)), config });
+  const processes = [await open(), await open()] as const;
+  return {
+    sandboxes: processes[0],
+    sandbox: (options = {}) => processes[0].create(LOCAL, { ephemeral: true, ...options }, AbortSignal.timeout(30_000)),
+    again: ({ id }) => processes[1].get(LOCAL, id),
+    async [Symbol.asyncDispose]() {
+      for (const { id } of await listed(processes[0], LOCAL, { state: ["running"] })) await (await processes[0].get(LOCAL, id)).kill();
+      for (const sandboxes of processes) await sandboxes[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
