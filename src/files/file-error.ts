@@ -1,7 +1,8 @@
 import { BelljarError } from "../errors.ts";
 
-/** The error of the table for a failed file operation below the home. Its message says what a person can do. */
+/** The error of the table for a failed file operation below the home. Its message says what a person can do. One of the table stays as it is. */
 export function fileError(path: string, cause: unknown): BelljarError {
+  if (cause instanceof BelljarError) return cause;
   const code = errnoOf(cause);
   if (code === "ENOSPC" || code === "EDQUOT")
     return new BelljarError("DISK_FULL", `No space is left for ${path}: free some on that file system`, { cause });
