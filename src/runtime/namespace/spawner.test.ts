@@ -98,6 +98,19 @@ it.each([
   expect(program.read("starts")).toBe("spawner\nspawner\n");
 });
 
+it.each([
+  ["no frame", Buffer.from("not at all a frame")],
+  ["a frame of broken fields", encodeFrame(FRAME.STARTED, 0, Buffer.from([255, 0, 0, 0, 9]))],
+])("refuses all starts after bytes that are %s", async (_, bytes) => {
+  const { spawner, program } = makeSpawner(1, bytes);
+  using _program = program;
+  const error = expect.objectContaining({
+    code: "RUNTIME_FAILED",
+    message: expect.stringContaining("cannot be understood") as string,
+  }) as Error;
+  await expect(spawner.start(run("a"), SPEC)).rejects.toThrow(error);
+});
+
 it("refuses all starts when its process ends, and starts another one for the next", async () => {
   using program = makeShellProgram(`if [ -e "$here/again" ]; then ${answering(1)}; exit; fi; touch "$here/again"; head -c 8 <&3`);
   writeFileSync(program.file("answers"), started("c", 1));

@@ -51,12 +51,20 @@ export class Spawner {
     const channel = child.stdio[CHANNEL] as Socket;
     const decoder = new FrameDecoder((type, _channel, payload) => this.#answer(channel, type, payload));
     child.once("error", (cause) => this.#lose(channel, unavailable(cause)));
-    channel.on("data", (chunk: Buffer) => decoder.push(chunk));
+    channel.on("data", (chunk: Buffer) => this.#hear(channel, decoder, chunk));
     channel.on("error", (cause) => this.#lose(channel, failed("the process that starts sandboxes is gone", cause)));
     channel.on("close", () => this.#lose(channel, failed("the process that starts sandboxes is gone")));
     child.unref();
     channel.unref();
     return { child, channel };
+  }
+
+  #hear(channel: Socket, decoder: FrameDecoder, chunk: Buffer): void {
+    try {
+      decoder.push(chunk);
+    } catch (cause) {
+      this.#lose(channel, failed("the process that starts sandboxes cannot be understood", cause));
+    }
   }
 
   #answer(channel: Socket, type: number, payload: Buffer): void {
