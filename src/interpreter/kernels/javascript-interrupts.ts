@@ -1,7 +1,7 @@
 import { Session } from "node:inspector";
 import { Script } from "node:vm";
 import { parentPort, workerData } from "node:worker_threads";
-import { LISTENING, LOADED, MAY_LISTEN, NEVER, PHASE, RUN } from "./javascript/watch-state.ts";
+import { BREAK, LISTENING, LOADED, MAY_LISTEN, PHASE, RUN } from "./javascript/watch-state.ts";
 
 /**
  * The kernel's second thread: it hears SIGINT while a run awaits, also when the kernel's own thread is in an endless loop by then.
@@ -17,6 +17,7 @@ const script = new Script("__enter()", { filename: "kernel:interrupts" });
 Object.assign(globalThis, { __enter: enter });
 let depth = 0;
 let wasHeard = false;
+let asked = 0;
 let session: Session | undefined;
 
 function enter(): never {
@@ -41,7 +42,11 @@ function serve(): never {
     if (wasHeard) {
       wasHeard = false;
       interrupt(Atomics.load(state, RUN));
-    } else Atomics.wait(state, NEVER, 0);
+    } else {
+      Atomics.wait(state, BREAK, asked);
+      asked = Atomics.load(state, BREAK);
+      interrupt(asked);
+    }
   }
 }
 

@@ -66,6 +66,7 @@ it("is interrupted whatever handlers the user's code sets", async () => {
   expect((await context.run("console.log('ready'); for (;;);", { interrupt: true })).at(-1)).toEqual(INTERRUPTED);
   expect((await context.run(`${LATER} await new Promise(() => {})`, { interrupt: true })).at(-1)).toEqual(INTERRUPTED);
   context.child.kill("SIGINT");
+  await context.run("0");
   expect(await context.value("4")).toBe("4");
 });
 

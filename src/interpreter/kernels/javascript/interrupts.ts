@@ -1,7 +1,7 @@
 import { Script } from "node:vm";
 import { Worker } from "node:worker_threads";
 import { KERNEL } from "./rewrite.ts";
-import { MAY_LISTEN, PHASE, RUN, STARTING, STATE_BYTES } from "./watch-state.ts";
+import { BREAK, MAY_LISTEN, PHASE, RUN, STARTING, STATE_BYTES } from "./watch-state.ts";
 
 const START_MS = 5_000;
 const SIGINT = "SIGINT";
@@ -49,14 +49,21 @@ export class Interrupts {
 
   /** A run begins: from here on, an interrupt is for it. */
   begin(run: number): void {
-    if (this.#thread === "started") this.#handOver();
+    if (this.#thread === "started" && Atomics.load(this.#state, PHASE) !== STARTING) this.#handOver();
     Atomics.store(this.#state, RUN, run);
   }
 
-  /** The run goes on after its synchronous part. */
+  /** The run goes on after its synchronous part. A breakable step calls it, so that no interrupt falls between that and the thread. */
   goOn(): void {
     this.#startThread();
     if (this.#thread === "started") this.#handOver();
+  }
+
+  /** A step was broken off: the thread sees to it that nothing it began keeps the run from its end, such as awaits without end. */
+  finishBreak(run: number): void {
+    if (this.#thread === "started") this.#handOver();
+    Atomics.store(this.#state, BREAK, run);
+    Atomics.notify(this.#state, BREAK);
   }
 
   /** The run ends: from here on, an interrupt does nothing. */
@@ -82,28 +89,28 @@ export class Interrupts {
 
   /** The thread takes the signal over. The kernel stands still meanwhile, so that no code of a run comes between. */
   #handOver(): void {
-    this.#thread = "missing";
-    if (Atomics.wait(this.#state, PHASE, STARTING, START_MS) === "timed-out") return;
+    const isLoaded = Atomics.wait(this.#state, PHASE, STARTING, START_MS) !== "timed-out";
+    this.#thread = isLoaded ? "listens" : "missing";
+    if (!isLoaded) return;
     Atomics.store(this.#state, PHASE, MAY_LISTEN);
     Atomics.notify(this.#state, PHASE);
-    if (Atomics.wait(this.#state, PHASE, MAY_LISTEN, START_MS) === "timed-out") return;
-    this.#thread = "listens";
+    Atomics.wait(this.#state, PHASE, MAY_LISTEN, START_MS);
   }
 
   /**
    * A handler of the user's would take the signal from the kernel, and end it between runs.
-   * Where Node counts handlers, it takes the signal from the thread for a moment to spare them: it finds none.
+   * Node takes handlers away while a step runs, and puts them back: then none may take the signal from the thread.
    */
   #keepHandler(): void {
     for (const method of ["on", "addListener", "prependListener"] as const) {
       const add = process[method] as (event: string, listener: () => void) => NodeJS.Process;
       Object.assign(process, {
         [method]: (event: string, listener: () => void) =>
-          event === SIGINT && listener !== this.#heard ? process : Reflect.apply(add, process, [event, listener]),
+          event === SIGINT && (listener !== this.#heard || this.isListening) ? process : Reflect.apply(add, process, [event, listener]),
       });
     }
     const count = process.listenerCount.bind(process);
-    process.listenerCount = (event, ...rest) => (event === SIGINT && this.#thread === "listens" ? 0 : count(event, ...rest));
+    process.listenerCount = (event, ...rest) => (event === SIGINT && this.isListening ? 0 : count(event, ...rest));
   }
 }
 

@@ -75,7 +75,11 @@ export class Runs {
   /** The value's own code may run when it is shown, so that it belongs to what an interrupt breaks off. */
   #attempt(run: Run, step: () => Outcome): void {
     try {
-      const outcome = this.#interrupts.breakable(step);
+      const outcome = this.#interrupts.breakable(() => {
+        const left = step();
+        if ("promise" in left) this.#interrupts.goOn();
+        return left;
+      });
       if ("message" in outcome) return this.#settle(run, outcome.message);
       this.#await(run, outcome.promise, outcome.isWrapped);
     } catch (error) {
@@ -84,7 +88,6 @@ export class Runs {
   }
 
   #await(run: Run, promise: Promise<unknown>, isWrapped: boolean): void {
-    this.#interrupts.goOn();
     const onValue = (value: unknown): void => {
       if (run === this.#current) this.#attempt(run, () => toOutcome(isWrapped ? (value as unknown[] | undefined)?.[0] : value));
     };
@@ -93,7 +96,10 @@ export class Runs {
 
   #fail(run: Run, error: unknown): void {
     if (run !== this.#current) return;
-    if (this.#interrupts.isInterrupt(error)) return this.#settle(run, INTERRUPTED);
+    if (this.#interrupts.isInterrupt(error)) {
+      this.#settle(run, INTERRUPTED);
+      return this.#interrupts.finishBreak(run.number);
+    }
     try {
       this.#settle(
         run,

@@ -1,4 +1,5 @@
 import type { Buffer } from "node:buffer";
+import { Console } from "node:console";
 import { Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { Channel, TextStream } from "./channel.ts";
@@ -7,6 +8,8 @@ type Done = (error?: Error | null) => void;
 
 /** What programs write to `process.stdout` and `process.stderr`, and so by `console`, goes through the channel, in order with results. */
 export function redirectStreams(channel: Channel): void {
+  // Loads what Node loads with the first print: an interrupt then would leave it half loaded.
+  new Console(new Writable({ write: (_chunk, _encoding, done) => done() })).log("%o", {});
   for (const [name, fd] of [
     ["stdout", 1],
     ["stderr", 2],

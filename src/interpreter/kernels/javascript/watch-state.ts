@@ -2,8 +2,8 @@
 export const PHASE = 0;
 /** The run that goes on, or 0. */
 export const RUN = 1;
-/** Never changes: who waits on it waits for ever. */
-export const NEVER = 2;
+/** The last run that the kernel itself asked the thread to break off. */
+export const BREAK = 2;
 export const STATE_BYTES = 12;
 
 /** The phases in their order: each side waits for the other's step. */
