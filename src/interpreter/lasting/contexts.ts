@@ -29,6 +29,7 @@ export interface RunCode {
   readonly contextId?: string | undefined;
   /** Variables for this run alone. */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Of the wait for the runs before, and then of the code. */
   readonly timeoutMs: number;
   /** Aborting interrupts the code. Variables stay, unless it must be killed. */
   readonly signal: AbortSignal;
@@ -61,8 +62,8 @@ const KILL_MS = 5_000;
 const TAKES_MAX = 8;
 
 /**
- * Runs code in a context, after the runs that came before. Rejects with `CONTEXT_NOT_FOUND`, `LANGUAGE_UNAVAILABLE`, `PROCESS_LIMIT`, the
- * reason of the signal, or the sandbox's error.
+ * Runs code in a context, after the runs that came before. Rejects with `CONTEXT_NOT_FOUND`, `LANGUAGE_UNAVAILABLE`, `PROCESS_LIMIT`,
+ * `EXEC_TIMEOUT` for a context that others use for too long, the reason of the signal, or the sandbox's error.
  */
 export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResult> {
   const named = await findContext(sandbox, run);
@@ -71,7 +72,7 @@ export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResul
   for (let turn = 0; turn < TAKES_MAX; turn++) {
     run.signal.throwIfAborted();
     const findUsedUp = await watchUsedUp(sandbox);
-    const { process, isFresh } = await take(sandbox, named, run.signal);
+    const { process, isFresh } = await take(sandbox, named, { signal: run.signal, waitMs: run.timeoutMs });
     const startedAt = performance.now();
     const { state, hasBegun, ...answer } = await new KernelRun(process, {
       ...run,
@@ -171,10 +172,10 @@ async function findContext(sandbox: Sandbox, { contextId, language, signal }: Ru
 async function take(
   sandbox: Sandbox,
   named: Named,
-  signal: AbortSignal,
+  patience: Patience,
 ): Promise<{ readonly process: KeptProcess; readonly isFresh: boolean }> {
   for (let turn = 0; turn < TAKES_MAX; turn++) {
-    const process = await unless("PROCESS_NOT_FOUND", attach(sandbox, named.id, signal));
+    const process = await unless("PROCESS_NOT_FOUND", attach(sandbox, named.id, patience));
     if (process) return { process, isFresh: false };
     // Another run may be quicker.
     const started = await unless("FILE_EXISTS", start(sandbox, named, {}));
@@ -183,15 +184,27 @@ async function take(
   throw endsAgain(named.id);
 }
 
+interface Patience {
+  readonly signal: AbortSignal;
+  /** The longest wait for the runs before. */
+  readonly waitMs: number;
+}
+
 /** The caller may give up while it waits in line. Later its code is interrupted, and the stream is not cut. */
-async function attach(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<KeptProcess> {
+async function attach(sandbox: Sandbox, id: string, { signal, waitMs }: Patience): Promise<KeptProcess> {
   const waiting = new AbortController();
   const giveUp = (): void => waiting.abort(signal.reason);
+  const tooLong = new BelljarError("EXEC_TIMEOUT", `The context "${id}" was busy for ${waitMs} ms; interrupt it, or use another one`);
+  const timer = setTimeout(() => waiting.abort(tooLong), waitMs);
   signal.addEventListener("abort", giveUp, { once: true });
   if (signal.aborted) giveUp();
   try {
     return await sandbox.guest.attach(`${PREFIX}${id}`, waiting.signal);
+  } catch (error) {
+    if (waiting.signal.reason === tooLong) throw tooLong;
+    throw error;
   } finally {
+    clearTimeout(timer);
     signal.removeEventListener("abort", giveUp);
   }
 }
@@ -238,7 +251,7 @@ async function replace(sandbox: Sandbox, named: Named, { process, findUsedUp }: 
 }
 
 async function takeExit(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
-  const process = await unless("PROCESS_NOT_FOUND", attach(sandbox, id, signal));
+  const process = await unless("PROCESS_NOT_FOUND", attach(sandbox, id, { signal, waitMs: KILL_MS }));
   if (!process) return;
   for (const stream of [process.stdout, process.stderr, ...process.channels]) stream.resume();
   process.kill(SIGKILL);

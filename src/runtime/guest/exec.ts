@@ -52,6 +52,7 @@ class ExecSession implements FrameHandler {
   readonly #options: SessionOptions;
   readonly #channels: Channel[] = [];
   #operation: Operation | undefined;
+  #isInLine = false;
   #isRunning = false;
   #hasLeft = false;
   #exit: ExecExit | undefined;
@@ -101,7 +102,7 @@ class ExecSession implements FrameHandler {
 
   frame(type: number, id: number, payload: Buffer): void {
     if (type === FRAME.STARTED && !this.#isRunning) return this.#start(Fields.parse(payload));
-    if (type === FRAME.EVENT && !this.#isRunning && this.#options.waits) return;
+    if (type === FRAME.EVENT && !this.#isRunning && this.#options.waits && !this.#isInLine) return this.#takePlace();
     if (!this.#isRunning) throw unexpected(type);
     switch (type) {
       case FRAME.DATA:
@@ -115,6 +116,11 @@ class ExecSession implements FrameHandler {
       default:
         throw unexpected(type);
     }
+  }
+
+  /** The guest says so once. What says it again and again would have the host wait for ever. */
+  #takePlace(): void {
+    this.#isInLine = true;
   }
 
   #start(fields: Fields): void {

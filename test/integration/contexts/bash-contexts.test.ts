@@ -82,6 +82,12 @@ describe("a bash context", () => {
     expect([printed(await slow), printed(await after)]).toEqual(["slow\n", "after 1\n"]);
   });
 
+  it("that others use for too long refuses a run, and serves the next", async () => {
+    const slow = run("sleep 1; echo slow");
+    await expect(run("echo never", { timeoutMs: 200 })).rejects.toMatchObject({ code: "EXEC_TIMEOUT" });
+    expect([printed(await slow), printed(await run("echo next"))]).toEqual(["slow\n", "next\n"]);
+  });
+
   it("is the same for every process of Belljar, also when the one before is cut off in the middle of a run", async () => {
     const beside = await lab.again(sandbox);
     await run("shared=5");
