@@ -4,7 +4,8 @@ import { findLanguage } from "../language.ts";
 import { BASH_KERNEL } from "./bash-kernel.ts";
 import type { Kernel } from "./kernel.ts";
 
-const NODE = ["node", "--disable-warning=ExperimentalWarning", `${INSIDE.kernels}/javascript-kernel.mjs`];
+// Without the flag Node ends itself when an interrupt breaks a callback off.
+const NODE = ["node", "--no-force-async-hooks-checks", `${INSIDE.kernels}/javascript-kernel.mjs`];
 
 export const KERNELS: readonly Kernel[] = [
   { language: "python", argv: ["python3", `${INSIDE.kernels}/python-kernel.py`], env: { PYTHONUNBUFFERED: "1" }, ask: askInJson("python") },
