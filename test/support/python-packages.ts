@@ -1,28 +1,25 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants, mkdirSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
 const PACKAGES = ["matplotlib", "pandas", "pillow", "ipython"];
-const ROOT = resolve(import.meta.dirname, "../../node_modules");
-/** A finished install leaves this file. Those who need it at the same time wait for one another. */
-const ONCE = `test -e "$0/done" || { python3 -m venv --clear "$0" && "$0/bin/pip" install -q --disable-pip-version-check --retries 0 "$@" && touch "$0/done"; }`;
+const FOLDER = resolve(import.meta.dirname, "../../node_modules/.cache/kernel-packages");
+const PYTHON = join(FOLDER, "bin/python");
+const DONE = join(FOLDER, "done");
+/** The system's Python, which each user of this checkout may start. */
+const ONCE = `test -e "$0/done" || { /usr/bin/python3 -m venv --clear "$0" && "$0/bin/pip" install -q --disable-pip-version-check --retries 0 "$@" && touch "$0/done"; }`;
 
-/** A virtual environment with popular packages, made once for each user. Throws pip's reason if they cannot be had. */
-export async function installPythonPackages(): Promise<string> {
-  const folder = join(cacheFolder(), `kernel-python-${process.getuid?.()}`);
-  mkdirSync(folder, { recursive: true });
-  const argv = ["--kill-after=5", "280", "flock", `${folder}.lock`, "sh", "-c", ONCE, folder, ...PACKAGES];
-  await promisify(execFile)("timeout", argv);
-  return join(folder, "bin/python");
-}
-
-function cacheFolder(): string {
+/** The Python of a virtual environment with popular packages, made once for all users; or why this machine cannot have it. */
+export async function findPythonPackages(): Promise<{ readonly python: string } | { readonly reason: string }> {
+  if (existsSync(DONE)) return { python: PYTHON };
   try {
-    accessSync(ROOT, constants.W_OK);
-    return join(ROOT, ".cache");
-  } catch {
-    return join(tmpdir(), "belljar-test-cache");
+    mkdirSync(FOLDER, { recursive: true });
+    const argv = ["--kill-after=5", "280", "flock", `${FOLDER}.lock`, "sh", "-c", ONCE, FOLDER, ...PACKAGES];
+    await promisify(execFile)("timeout", argv);
+    return { python: PYTHON };
+  } catch (cause) {
+    const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : String(cause);
+    return { reason: said.trim().split("\n").at(-1)?.slice(0, 200) ?? "pip failed" };
   }
 }
