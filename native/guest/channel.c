@@ -224,7 +224,9 @@ void channel_rest(struct channel *channel, bool drops) {
 void channel_resume(struct channel *channel) {
   channel->drops = channel->muted = false;
   channel->credit = GUEST_CREDIT_BYTES;
-  channel->window = HOST_CREDIT_BYTES - (channel->pending_end - channel->pending_start);
+  /* The new stream has a whole window. What the process has not taken of the last one gives way. */
+  drop_pending(channel);
+  channel->window = HOST_CREDIT_BYTES;
   channel->owed = 0;
   /* The stream before may have been told. This one was not. */
   channel->end_due = !channel->reads && channel->number > 0;

@@ -7,6 +7,7 @@
 #include "request.h"
 
 #define KEPT_MAX 64u
+#define WAITING_MAX 256u
 
 /* A stream that waits for a kept command. */
 struct attach {
@@ -79,10 +80,22 @@ void list_kept(struct connection *connection, const struct request *request) {
   connection_end(connection);
 }
 
+static size_t count_waiting(const struct loop *loop) {
+  size_t count = 0;
+  for (const struct connection *at = loop->connections; at != NULL; at = at->next) {
+    if (at->operation == &ATTACH && at->phase == PHASE_OPEN) count++;
+  }
+  return count;
+}
+
 static void start_attach(struct connection *connection, const struct request *request) {
   struct attach *attach = connection->state;
   if (!is_service_name(request->name)) {
     connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, "a NAME of what is kept is 1 to 32 of a-z, 0-9 and -");
+    return;
+  }
+  if (count_waiting(connection->loop) >= WAITING_MAX) {
+    connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "256 streams wait for kept commands: let some end");
     return;
   }
   memcpy(attach->name, request->name, strlen(request->name));

@@ -110,7 +110,7 @@ static _Noreturn void work(const struct job *job, int result, int channel) {
   sigaddset(&alarms, SIGALRM);
   sigprocmask(SIG_UNBLOCK, &alarms, NULL);
   alarm(CALL_SECONDS);
-  close(LOWER_FD); /* what has the caller's rights has no folder of the host */
+  if (server.copied.lower >= 0) close(LOWER_FD); /* what has the caller's rights has no folder of the host */
   int error = carry_out(job, channel);
   _exit(write(result, &error, sizeof error) == sizeof error ? 0 : 1);
 }
@@ -244,7 +244,7 @@ static bool place_descriptors(void) {
   if (high < 0 || higher < 0 || dup3(high, LISTENER_FD, O_CLOEXEC) < 0 || dup3(higher, PROC_FD, O_CLOEXEC) < 0) return false;
   if (lower >= 0 && dup3(lower, LOWER_FD, O_CLOEXEC) < 0) return false;
   server.copied.lower = lower < 0 ? -1 : LOWER_FD;
-  return syscall(SYS_close_range, FIRST_FREE_FD, ~0u, 0u) == 0;
+  return syscall(SYS_close_range, lower < 0 ? (unsigned)LOWER_FD : FIRST_FREE_FD, ~0u, 0u) == 0;
 }
 
 /* It and its processes have the same filter without the listener: what they call is told to nobody. */

@@ -121,10 +121,23 @@ export function keptContract(open: OpenRuntime, features: ContractFeatures): voi
     it("reads on what an earlier stream had written", async () => {
       const name = newName();
       const first = await start(guest(), name);
-      channelOf(first).write(`${"x".repeat(200_000)}\n`);
+      channelOf(first).write(`${"x".repeat(20_000)}\n`);
       first.detach();
       const second = await guest().attach(name, soon());
-      expect((await readUntil(channelOf(second), /\n/)).trim()).toBe("1 200000");
+      expect((await readUntil(channelOf(second), /\n/)).trim()).toBe("1 20000");
+      second.kill(9);
+    });
+
+    it("takes a whole window of a new stream, though it has not read what the last one wrote", async () => {
+      const name = newName();
+      const argv = ["bash", "-c", "read -r -u 4 go; cat <&3 | tail -c 3 >&3"];
+      const first = await guest().keep(name, { argv, channels: 2, signal: soon() });
+      channelOf(first).write("x".repeat(262_144));
+      first.detach();
+      const second = await guest().attach(name, soon());
+      channelOf(second).end(`${"y".repeat(262_140)}end`);
+      second.channels[1]?.write("go\n");
+      expect(await readUntil(channelOf(second), /end/)).toBe("end");
       second.kill(9);
     });
 

@@ -1,5 +1,6 @@
 /** What cannot be made up from the schema alone. */
 export const ARGUMENTS: Readonly<Record<string, object>> = {
+  contexts: { action: "remove" },
   apply_patch: { patch: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" },
   edit_file: { path: "x", edits: [{ old_string: "a", new_string: "b" }] },
   execute_code: { language: "bash", entrypoint_code: "true" },

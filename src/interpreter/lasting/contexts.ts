@@ -52,11 +52,15 @@ export interface LostContext {
   /** Undefined: it did not stop when it was interrupted, and was killed. */
   readonly exit: ExecExit | undefined;
   readonly usedUp: UsedUp | undefined;
+  /** False: somebody removed it while the code ran. */
+  readonly startsAgain: boolean;
 }
 
 const PREFIX = "context-";
 const Id = /^(python|javascript|typescript|bash)(-[0-9a-f]{8})?$/;
 const [SIGINT, SIGKILL] = [2, 9];
+/** Ends a context for good: a real-time signal, which no program sends by chance. Whoever runs code there sees it, and starts it not again. */
+const REMOVAL = 50;
 const KILL_MS = 5_000;
 /** More than one: a context may end, or another run may start it, between two looks. */
 const TAKES_MAX = 8;
@@ -77,6 +81,7 @@ export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResul
     const { state, hasBegun, ...answer } = await new KernelRun(process, {
       ...run,
       isFresh,
+      wake: () => wake(sandbox),
       interrupts: named.kernel.interrupts ?? 1,
       token,
       request,
@@ -84,10 +89,19 @@ export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResul
     const durationMs = performance.now() - startedAt;
     // It had ended before this run: its exit is taken now, so that its name is free.
     if (state === "ended" && !hasBegun && !isFresh) continue;
+    const isNew = isFresh || answer.executionCount === 1;
     if (state === "done") process.detach();
     const lost = state === "done" ? undefined : await replace(sandbox, named, { process, findUsedUp });
     run.signal.throwIfAborted();
-    return { ...answer, contextId: named.id, language: named.kernel.language, isFresh, timedOut: answer.interrupted, lost, durationMs };
+    return {
+      ...answer,
+      contextId: named.id,
+      language: named.kernel.language,
+      isFresh: isNew,
+      timedOut: answer.interrupted,
+      lost,
+      durationMs,
+    };
   }
   throw endsAgain(named.id);
 }
@@ -119,7 +133,7 @@ export async function interruptContext(sandbox: Sandbox, id: string, signal: Abo
   if (pid !== undefined) await signalGroup(sandbox, { pid, signalNumber: SIGINT, signal });
 }
 
-/** Ends it and starts it again, without its variables. */
+/** Ends it and starts it again, without its variables, where commands start. */
 export async function restartContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<ContextInfo> {
   const known = await knownContext(sandbox, id, signal);
   await removeContext(sandbox, id, signal);
@@ -131,7 +145,7 @@ export async function restartContext(sandbox: Sandbox, id: string, signal: Abort
 /** Ends it, with the code that runs there. */
 export async function removeContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
   const { pid } = await knownContext(sandbox, id, signal);
-  if (pid !== undefined) await signalGroup(sandbox, { pid, signalNumber: SIGKILL, signal });
+  if (pid !== undefined) await signalGroup(sandbox, { pid, signalNumber: REMOVAL, signal });
   await takeExit(sandbox, id, signal);
 }
 
@@ -242,12 +256,14 @@ async function replace(sandbox: Sandbox, named: Named, { process, findUsedUp }: 
   await process[Symbol.asyncDispose]();
   const known = exit === "late" ? undefined : exit;
   const usedUp = known && (await findUsedUp(known));
+  const startsAgain = known?.signal !== `SIG${REMOVAL}`;
+  if (!startsAgain) return { exit: known, usedUp, startsAgain };
   // Without memory or disk it cannot start now. The next run tries again, and says so.
   const again = await start(sandbox, named, {}).catch((error: unknown) => {
     if (!(error instanceof BelljarError)) throw error;
   });
   again?.detach();
-  return { exit: known, usedUp };
+  return { exit: known, usedUp, startsAgain };
 }
 
 async function takeExit(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
@@ -257,6 +273,15 @@ async function takeExit(sandbox: Sandbox, id: string, signal: AbortSignal): Prom
   process.kill(SIGKILL);
   await settleWithin(process.exited, { timeoutMs: KILL_MS, signal });
   await process[Symbol.asyncDispose]();
+}
+
+/** A guest that does not answer ends the wait by the host's own deadline. */
+async function wake(sandbox: Sandbox): Promise<void> {
+  try {
+    await sandbox.guest.ping(new AbortController().signal);
+  } catch (error) {
+    if (!(error instanceof BelljarError)) throw error;
+  }
 }
 
 async function signalGroup(

@@ -1,16 +1,20 @@
 import { expect, it } from "vitest";
 import type { KernelMessage } from "./kernel-lines.ts";
-import { KernelLines, parseLine } from "./kernel-lines.ts";
+import { KernelLines } from "./kernel-lines.ts";
 
 function readLines(...chunks: readonly (string | Buffer)[]) {
   const messages: KernelMessage[] = [];
-  let tooLong = 0;
-  const lines = new KernelLines(
-    (message) => messages.push(message),
-    () => (tooLong += 1),
-  );
+  const sizes: number[] = [];
+  let skipped = 0;
+  const lines = new KernelLines({
+    take: (message, size) => {
+      messages.push(message);
+      sizes.push(size);
+    },
+    skip: () => (skipped += 1),
+  });
   for (const chunk of chunks) lines.push(Buffer.from(chunk));
-  return { messages, tooLong };
+  return { messages, sizes, skipped };
 }
 
 it("reads messages however they are cut, in order", () => {
@@ -40,23 +44,32 @@ it("skips half lines, other text and what is no message", () => {
   for (const line of junk) expect(readLines(`${line}\n{"type":"exit","code":7}\n`).messages).toEqual([{ type: "exit", code: 7 }]);
 });
 
-it("says when a line is longer than 8 MiB, and holds no more of it", () => {
+it("skips a line that is longer than 8 MiB, says so, and reads the next one", () => {
   const text = "x".repeat(1_048_576);
-  const fits = `{"type":"stdout","text":"${"x".repeat(8 * 1_048_576 - 27)}"}\n`;
-  expect(readLines(fits)).toMatchObject({ tooLong: 0, messages: [{ type: "stdout" }] });
-  expect(readLines(`{"type":"stdout","text":"`, ...Array<string>(9).fill(text)).tooLong).toBeGreaterThan(0);
+  const fits = `{"type":"stdout","text":"${"x".repeat(8 * 1_048_576 - 27)}"}`;
+  expect(readLines(`${fits}\n`)).toMatchObject({ skipped: 0, messages: [{ type: "stdout" }] });
+  expect(readLines(`${fits} \n{"type":"exit","code":1}\n`)).toMatchObject({ skipped: 1, messages: [{ type: "exit" }] });
+  const long = readLines(`{"type":"stdout","text":"`, ...Array<string>(9).fill(text), '"}\n{"type":"exit","code":1}\n');
+  expect(long).toMatchObject({ skipped: 1, messages: [{ type: "exit" }] });
 });
 
-it("reads 200,000 values in a line and no more, and counts none within a text", () => {
-  const list = (count: number) => Buffer.from(`{"type":"result","data":{"application/json":[${"1,".repeat(count)}1]}}`);
-  expect(parseLine(list(199_000))).toMatchObject({ type: "result" });
-  expect(parseLine(list(200_000))).toBeUndefined();
-  const brackets = `{"type":"stdout","text":${JSON.stringify('[{",\\'.repeat(200_000))}}`;
-  expect(parseLine(Buffer.from(brackets))).toMatchObject({ type: "stdout" });
-  expect(parseLine(Buffer.from(`{"type":"result","data":${"[".repeat(7_000_000)}`))).toBeUndefined();
+it("reads 200,000 values in a line and no more, counts none within a text, and tells what they take", () => {
+  const list = (count: number) => `{"type":"result","data":{"application/json":[${"1,".repeat(count)}1]}}\n`;
+  const [few, many] = [list(199_000), list(200_000)];
+  expect(readLines(few).messages).toMatchObject([{ type: "result" }]);
+  expect(readLines(few).sizes[0]).toBeGreaterThan(199_000 * 64);
+  expect(readLines(many)).toMatchObject({ messages: [], skipped: 1 });
+  const brackets = `{"type":"stdout","text":${JSON.stringify('[{",\\'.repeat(200_000))}}\n`;
+  expect(readLines(brackets).messages).toMatchObject([{ type: "stdout" }]);
+  expect(readLines(`{"type":"result","data":${"[".repeat(7_000_000)}\n`).messages).toEqual([]);
 });
 
-it("reads a text that never ends in one pass", () => {
-  expect(parseLine(Buffer.from(`{"type":"stdout","text":"${'\\"'.repeat(3_000_000)}`))).toBeUndefined();
-  expect(parseLine(Buffer.from(`{"${"\\".repeat(7_000_000)}"`))).toBeUndefined();
+it("holds a line of many small parts", () => {
+  const line = Buffer.from(`{"type":"stdout","text":"${"ab".repeat(5_000)}"}\n`);
+  expect(readLines(...Array.from(line, (byte) => Buffer.from([byte]))).messages).toEqual([{ type: "stdout", text: "ab".repeat(5_000) }]);
+});
+
+it("passes over a text that never ends", () => {
+  expect(readLines(`{"type":"stdout","text":"${'\\"'.repeat(3_000_000)}\n`).messages).toEqual([]);
+  expect(readLines(`{"${"\\".repeat(7_000_000)}"\n`).messages).toEqual([]);
 });

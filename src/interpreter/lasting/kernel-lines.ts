@@ -1,9 +1,13 @@
 import * as z from "zod";
 
-/** Longer lines end a kernel. Pictures come as base64 in one line. */
+/** Longer lines are skipped. Pictures come as base64 in one line; the kernels send none that is longer. */
 const LINE_MAX_BYTES = 8 * 1_048_576;
 /** JSON of one line: as many brackets, commas and texts are read without a notable stop of this process. */
 const TOKENS_MAX = 200_000;
+/** What a value takes here beside its own bytes. */
+const TOKEN_BYTES = 64;
+/** Chunks of an unfinished line that are held before they are joined. */
+const PARTS_MAX = 1_024;
 
 /** Values by media type: base64 for pictures, text, or JSON for `application/json` and what ends with `+json`. */
 const MediaBundle = z.record(z.string().max(200), z.unknown());
@@ -24,16 +28,21 @@ const Message = z.discriminatedUnion("type", [
 export type KernelMessage = z.output<typeof Message>;
 export type MediaData = z.output<typeof MediaBundle>;
 
-/** Cuts a channel into lines, and reads each as a message. Half lines and lines of other text come from an earlier stream: they are skipped. */
+export interface LineReader {
+  /** `size`: what the message takes here, in bytes. A value of a few bytes is an object of many. */
+  take(message: KernelMessage, size: number): void;
+  /** A line was too long, or had too many values. */
+  skip(): void;
+}
+
+/** Cuts a channel into lines, and reads each as a message. Half lines and lines of other text come from an earlier stream: they are passed over. */
 export class KernelLines {
-  readonly #onMessage: (message: KernelMessage, bytes: number) => void;
-  readonly #onTooLong: () => void;
+  readonly #reader: LineReader;
   #held: Buffer[] = [];
   #heldBytes = 0;
 
-  constructor(onMessage: (message: KernelMessage, bytes: number) => void, onTooLong: () => void) {
-    this.#onMessage = onMessage;
-    this.#onTooLong = onTooLong;
+  constructor(reader: LineReader) {
+    this.#reader = reader;
   }
 
   push(chunk: Buffer): void {
@@ -46,26 +55,27 @@ export class KernelLines {
     this.#hold(chunk.subarray(at));
   }
 
+  /** Of a line that is too long, nothing is kept but its size. */
   #hold(part: Buffer): void {
     this.#heldBytes += part.length;
-    if (this.#heldBytes > LINE_MAX_BYTES) {
-      this.#held = [];
-      return this.#onTooLong();
-    }
-    if (part.length > 0) this.#held.push(part);
+    if (this.#heldBytes > LINE_MAX_BYTES) this.#held = [];
+    else if (part.length > 0) this.#held.push(part);
+    if (this.#held.length > PARTS_MAX) this.#held = [Buffer.concat(this.#held)];
   }
 
   #read(): void {
     const line = Buffer.concat(this.#held);
+    const isTooLong = this.#heldBytes > LINE_MAX_BYTES;
     this.#held = [];
     this.#heldBytes = 0;
-    const message = parseLine(line);
-    if (message) this.#onMessage(message, line.length);
+    const tokens = line[0] === OPENING ? countTokens(line) : 0;
+    if (isTooLong || tokens > TOKENS_MAX) return this.#reader.skip();
+    const message = tokens > 0 ? parseLine(line) : undefined;
+    if (message) this.#reader.take(message, line.length + tokens * TOKEN_BYTES);
   }
 }
 
-export function parseLine(line: Buffer): KernelMessage | undefined {
-  if (line[0] !== OPENING || !isShallow(line)) return undefined;
+function parseLine(line: Buffer): KernelMessage | undefined {
   try {
     return Message.safeParse(JSON.parse(line.toString("utf8"))).data;
   } catch (error) {
@@ -80,15 +90,15 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const STRUCTURE: ReadonlySet<number> = new Set(Buffer.from("{}[],:"));
 
-/** Whether few enough values lie in the line. One pass, which skips the texts. */
-function isShallow(line: Buffer): boolean {
+/** Counts the brackets, commas and texts of the line, up to one more than are read. One pass, which skips the texts. */
+function countTokens(line: Buffer): number {
   let tokens = 0;
   for (let at = 0; at < line.length && tokens <= TOKENS_MAX; at++) {
     const byte = line[at] ?? 0;
     if (byte === QUOTE) at = endOfText(line, at + 1);
     if (byte === QUOTE || STRUCTURE.has(byte)) tokens++;
   }
-  return tokens <= TOKENS_MAX;
+  return tokens;
 }
 
 /** Where the text ends that begins at `from`. */

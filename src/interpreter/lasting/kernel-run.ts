@@ -31,7 +31,7 @@ export interface KernelAnswer {
   readonly executionCount: number | undefined;
   /**
    * `done`: the kernel is ready for the next run. `ended`: it has ended. `silent`: it did not begin the run, or did not stop when it was
-   * interrupted, or broke its protocol; it must be killed.
+   * interrupted; it must be killed.
    */
   readonly state: "done" | "ended" | "silent";
   /** It took the run up. */
@@ -46,6 +46,8 @@ export interface KernelRunOptions {
   readonly timeoutMs: number;
   /** The code is interrupted when it aborts. */
   readonly signal: AbortSignal;
+  /** Resolves when the sandbox answers, and at the latest when it counts as silent. Never rejects. A paused one is resumed. */
+  readonly wake: () => Promise<void>;
   /** The kernel has just been started. */
   readonly isFresh: boolean;
   /** How often the code is interrupted before it counts as stuck. */
@@ -65,6 +67,8 @@ const INTERRUPT_MS = 2_000;
 const FENCE_MS = 1_000;
 const VALUES_MAX = 256;
 const VALUES_MAX_BYTES = 16 * 1_048_576;
+/** Of each part of an error. */
+const ERROR_MAX_CHARACTERS = 65_536;
 
 /** One run of a kernel, over the stream that has it. */
 export class KernelRun {
@@ -79,7 +83,7 @@ export class KernelRun {
   #exitCode: number | undefined;
   #executionCount: number | undefined;
   #hasBegun = false;
-  #settle: { begun(): void; done(): void; broken(): void } = { begun: ignore, done: ignore, broken: ignore };
+  #settle: { begun(): void; done(): void } = { begun: ignore, done: ignore };
 
   constructor(process: KeptProcess, options: KernelRunOptions) {
     this.#process = process;
@@ -97,11 +101,7 @@ export class KernelRun {
     const fenced = Promise.all([this.#stdout.until(mark), this.#stderr.until(mark)]);
     const begun = new Promise<"begun">((resolve) => (this.#settle.begun = () => resolve("begun")));
     const done = new Promise<"done">((resolve) => (this.#settle.done = () => resolve("done")));
-    const broken = new Promise<"silent">((resolve) => (this.#settle.broken = () => resolve("silent")));
-    const lines = new KernelLines(
-      (message, bytes) => this.#take(message, bytes),
-      () => this.#settle.broken(),
-    );
+    const lines = new KernelLines({ take: (message, size) => this.#take(message, size), skip: () => (this.#more += 1) });
     // A pipe may be quicker than the channel, so what comes before "started" counts: it is of this run, but for what a lost one left.
     this.#stdout.onOutput = this.#stderr.onOutput = this.#options.onOutput;
     stdout.on("data", (chunk: Buffer) => this.#stdout.push(chunk));
@@ -112,8 +112,8 @@ export class KernelRun {
     ended.catch(ignore);
     channel.write(request);
     // A caller that gives up is heard once the code runs: an interrupt before it would be lost.
-    if ((await this.#begins(Promise.race([begun, ended, broken]))) === "late") return this.#answer("silent", false);
-    const end = Promise.race([done, ended, broken]);
+    if ((await this.#begins(Promise.race([begun, ended]))) === "late") return this.#answer("silent", false);
+    const end = Promise.race([done, ended]);
     const { state, interrupted } = await this.#wait(end);
     if (state === "done") await settleWithin(Promise.race([fenced, ended]), { timeoutMs: FENCE_MS });
     return this.#answer(state, interrupted);
@@ -124,6 +124,7 @@ export class KernelRun {
     for (let waited = 0; waited < BEGIN_MS; waited += STALE_MS) {
       const state = await settleWithin(first, { timeoutMs: STALE_MS });
       if (state !== "late") return state;
+      await this.#options.wake();
       if (!this.#options.isFresh) this.#process.kill(SIGINT);
     }
     return "late";
@@ -137,7 +138,9 @@ export class KernelRun {
   }
 
   async #interrupt(end: Promise<KernelAnswer["state"]>): Promise<KernelAnswer["state"]> {
-    const { interrupts } = this.#options;
+    const { interrupts, wake } = this.#options;
+    // What is paused cannot stop, and its time does not run.
+    await wake();
     for (let count = 0; count < interrupts; count++) {
       this.#process.kill(SIGINT);
       const state = await settleWithin(end, { timeoutMs: INTERRUPT_MS / interrupts });
@@ -161,7 +164,7 @@ export class KernelRun {
     };
   }
 
-  #take(message: KernelMessage, bytes: number): void {
+  #take(message: KernelMessage, size: number): void {
     if (message.type === "started") return message.run === this.#options.token ? this.#begin() : undefined;
     if (!this.#hasBegun) return;
     switch (message.type) {
@@ -171,9 +174,9 @@ export class KernelRun {
         return this.#stderr.insert(Buffer.from(message.text));
       case "display":
       case "result":
-        return this.#keep({ type: message.type, data: message.data }, bytes);
+        return this.#keep({ type: message.type, data: message.data }, size);
       case "error":
-        this.#error = { name: message.name, message: message.message, traceback: message.traceback };
+        this.#error = { name: cut(message.name), message: cut(message.message), traceback: cut(message.traceback) };
         return;
       case "exit":
         this.#exitCode = message.code;
@@ -191,14 +194,20 @@ export class KernelRun {
     this.#settle.begun();
   }
 
-  #keep(value: ShownValue, bytes: number): void {
-    if (this.#values.length >= VALUES_MAX || this.#valuesBytes + bytes > VALUES_MAX_BYTES) {
+  #keep(value: ShownValue, size: number): void {
+    if (this.#values.length >= VALUES_MAX || this.#valuesBytes + size > VALUES_MAX_BYTES) {
       this.#more += 1;
       return;
     }
-    this.#valuesBytes += bytes;
+    this.#valuesBytes += size;
     this.#values.push(value);
   }
+}
+
+/** Both ends: a traceback ends with what went wrong. */
+function cut(text: string): string {
+  const half = ERROR_MAX_CHARACTERS / 2;
+  return text.length <= ERROR_MAX_CHARACTERS ? text : `${text.slice(0, half)}\n[...]\n${text.slice(-half)}`;
 }
 
 function ignore(): void {}

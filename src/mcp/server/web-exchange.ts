@@ -44,6 +44,8 @@ function toHeaders(given: IncomingMessage["headers"]): Headers {
 async function send(answer: Response, response: ServerResponse, complete: WebExchange["complete"]): Promise<void> {
   const headers = Object.fromEntries(answer.headers);
   if (answer.body && !headers["content-type"]?.startsWith("application/json")) {
+    // A pipe into a closed response would wait for the stream, which may be silent.
+    if (response.destroyed) return answer.body.cancel();
     response.writeHead(answer.status, headers);
     // The client has gone, or the SDK has ended the stream: there is nobody left to tell.
     return pipeline(answer.body, response).catch(() => undefined);

@@ -24,6 +24,8 @@ const PATH_OPERATIONS = new Map<number, (request: FileRequest) => Promise<void>>
 const OPERATIONS = new Map<number, Serve>([
   [OPERATION.PING, (_sandbox, peer) => peer.reply()],
   [OPERATION.EXEC, serveExec],
+  [OPERATION.ATTACH, refuseAttach],
+  [OPERATION.LIST_KEPT, (_sandbox, peer) => peer.reply()],
   [OPERATION.DIAL, (_sandbox, peer, fields) => serveDial(peer, fields)],
   [OPERATION.ACCEPT, serveAccept],
   [OPERATION.LISTEN, (sandbox, peer, fields) => sandbox.listens.listen(peer, fields)],
@@ -46,6 +48,11 @@ export async function serveOperation(sandbox: FakeSandbox, peer: Peer, { operati
   } catch (error) {
     peer.fail(error);
   }
+}
+
+/** It keeps no commands (`serveExec`), so there is none. */
+function refuseAttach(_sandbox: FakeSandbox, peer: Peer): void {
+  peer.fail(new BelljarError("PROCESS_NOT_FOUND", "No kept command has this name"));
 }
 
 function serveAccept(sandbox: FakeSandbox, peer: Peer, fields: Fields): void {

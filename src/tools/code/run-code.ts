@@ -16,7 +16,7 @@ import { envArgument, HOUR_MS, timeoutArgument } from "../shell/command-argument
 import type { ShownOutput } from "../shown-output.ts";
 import { roomBelow, showOutput } from "../shown-output.ts";
 import type { ToolLimits } from "../tool-limits.ts";
-import { showError, showValues } from "./shown-values.ts";
+import { boundPictures, showValues } from "./shown-values.ts";
 
 /** What code for a context needs, whatever names its sandbox. */
 export const codeArguments = {
@@ -76,12 +76,12 @@ export function createRunCode(config: CodeOptions): Tool {
       const result = await runInContext(context, sandbox, args, config);
       const raw = args.raw ?? false;
       const output = await showOutput(context, result.windows, { sandbox, sandboxId: args.sandbox, maxBytes: args.max_bytes, raw });
-      const values = showValues(result.values, roomBelow(output, args.max_bytes), raw);
+      const error = result.lost === undefined ? result.error : undefined;
+      const values = showValues(result, { room: roomBelow(output, args.max_bytes), raw, error });
       const value = toCodeValue(result, output);
       const { execution_count, exit_code, duration_ms, timed_out, context_id } = value;
       const facts = { context_id, execution_count, exit_code, duration_ms, timed_out, truncated: output.truncated || values.truncated };
-      const error = value.error && result.lost === undefined ? showError(value.error) : "";
-      const text = `${printedText(output)}${values.text}${error}${factLine(facts, ...tellContext(result), ...output.rest)}`;
+      const text = `${printedText(output)}${values.text}${factLine(facts, ...tellContext(result), ...output.rest)}`;
       return { ...textResult(value, [{ type: "text", text }, ...values.pictures]), isError: value.error !== undefined };
     },
   });
@@ -109,7 +109,7 @@ export function toCodeValue(result: CodeResult, { stdout, stderr, truncated }: P
   return {
     stdout,
     stderr,
-    results: result.values.map(({ type, data }) => ({ type, data: { ...data } })),
+    results: boundPictures(result.values).map(({ type, data }) => ({ type, data: { ...data } })),
     ...(error && { error }),
     execution_count: result.executionCount ?? null,
     context_id: result.contextId,
@@ -131,12 +131,13 @@ function toError(result: CodeResult): z.output<typeof CodeValue>["error"] {
 /** What the caller must know of the context, in words for the last line. */
 export function tellContext({ lost, timedOut, isFresh, more }: CodeResult): readonly string[] {
   const notes = more > 0 ? [`${more} more values were left out`] : [];
-  if (lost) return [`the interpreter ${describeEnd(lost)}; it starts again without its variables`, ...notes];
+  if (lost) return [`the interpreter ${describeEnd(lost)}${lost.startsAgain ? "; it starts again without its variables" : ""}`, ...notes];
   if (timedOut) return ["interrupted at its time limit; its variables stay", ...notes];
   return isFresh ? ["a new context", ...notes] : notes;
 }
 
-function describeEnd({ exit, usedUp }: NonNullable<CodeResult["lost"]>): string {
+function describeEnd({ exit, usedUp, startsAgain }: NonNullable<CodeResult["lost"]>): string {
+  if (!startsAgain) return "was removed";
   const [why] = tellUsedUp(usedUp);
   if (why !== undefined) return `was ended: ${why}`;
   if (exit?.exitCode !== undefined) return `exited with code ${exit.exitCode}`;

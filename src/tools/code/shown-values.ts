@@ -11,6 +11,8 @@ const PICTURES_MAX = 8;
 const PICTURE_MAX_CHARACTERS = 5 * 1_048_576;
 /** A chart is shown as a picture; its numbers stand below it while they are few. */
 const CHART_MAX_CHARACTERS = 2_000;
+/** Below what the catalog takes as the value of a result. */
+const VALUE_MAX_CHARACTERS = 1_048_576;
 const CHART = "application/vnd.belljar.chart+json";
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /** What a model reads best comes first. */
@@ -25,22 +27,33 @@ export interface ShownValues {
   readonly truncated: boolean;
 }
 
+export interface ShowValuesOptions {
+  /** What of the result's size is left below the output. */
+  readonly room: Room;
+  readonly raw: boolean;
+  /** Shown last. */
+  readonly error?: CodeError | undefined;
+}
+
 /** Values as a model is given them: pictures as pictures, of everything else the text that says most, while there is room. */
-export function showValues(values: readonly ShownValue[], room: Room, raw: boolean): ShownValues {
+export function showValues({ values }: { readonly values: readonly ShownValue[] }, { room, raw, error }: ShowValuesOptions): ShownValues {
   const pictures: ToolContent[] = [];
   const parts: string[] = [];
   let [{ bytes, lines }, truncated] = [room, false];
+  const show = (whole: string): void => {
+    if (whole === "") return;
+    const all = closeLine(raw ? whole : plainText(whole, Buffer.byteLength(whole)).text);
+    const { text } = excerpt(all, { bytes, lines });
+    truncated ||= text !== all;
+    [bytes, lines] = [Math.max(0, bytes - Buffer.byteLength(text)), Math.max(0, lines - countLines(text))];
+    parts.push(closeLine(text));
+  };
   for (const value of values) {
     const picture = toPicture(value);
     if (picture && pictures.length < PICTURES_MAX) pictures.push(picture);
-    const whole = picture ? textBesidePicture(value, pictures.includes(picture)) : textOf(value);
-    if (whole === "") continue;
-    const plain = raw ? whole : plainText(whole, Buffer.byteLength(whole)).text;
-    const { text } = excerpt(closeLine(plain), { bytes, lines });
-    truncated ||= text !== closeLine(plain);
-    [bytes, lines] = [Math.max(0, bytes - Buffer.byteLength(text)), Math.max(0, lines - countLines(text))];
-    parts.push(closeLine(text));
+    show(picture ? textBesidePicture(value, pictures.includes(picture)) : textOf(value));
   }
+  if (error) show(errorText(error));
   return { text: parts.join(""), pictures, truncated };
 }
 
@@ -72,13 +85,23 @@ function asText(value: unknown): string {
 }
 
 /** A traceback ends with its name and message. */
-export function showError({ name, message, traceback }: CodeError): string {
-  return closeLine(traceback === "" ? `${name}: ${message}` : traceback);
+function errorText({ name, message, traceback }: CodeError): string {
+  return traceback === "" ? `${name}: ${message}` : traceback;
 }
 
-/** Values as data, in which a model meets a note in the place of each picture. */
+/** Values as data, in which a note stands in the place of each picture. */
 export function withoutPictures(values: readonly ShownValue[]): readonly ShownValue[] {
   return values.map(({ type, data }) => ({ type, data: Object.fromEntries(Object.entries(data).map(toNote)) }));
+}
+
+/** With their pictures, if a value of the catalog has room for them. They are shown beside it anyway. */
+export function boundPictures(values: readonly ShownValue[]): readonly ShownValue[] {
+  const characters = values.flatMap(({ data }) => Object.values(data)).reduce<number>((sum, value) => sum + lengthOf(value), 0);
+  return characters > VALUE_MAX_CHARACTERS ? withoutPictures(values) : values;
+}
+
+function lengthOf(value: unknown): number {
+  return typeof value === "string" ? value.length : 0;
 }
 
 function toNote([mimeType, value]: readonly [string, unknown]): readonly [string, unknown] {

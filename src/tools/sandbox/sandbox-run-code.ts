@@ -27,7 +27,7 @@ export function createSandboxRunCode(config: CodeOptions): Tool {
       const result = await runInContext(context, sandbox, args, config);
       const value = toCodeValue(result, await showOutput(context, result.windows, { sandbox, sandboxId: args.id }));
       const shown = dataResult({ ...value, results: withoutPictures(value.results) });
-      const { pictures } = showValues(result.values, NO_ROOM, false);
+      const { pictures } = showValues(result, { room: NO_ROOM, raw: false });
       return { ...shown, value, content: [...shown.content, ...pictures] };
     },
   });

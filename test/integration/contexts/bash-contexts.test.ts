@@ -116,6 +116,13 @@ describe("a bash context", () => {
     await expect(run("true", { contextId: id })).rejects.toMatchObject({ code: "CONTEXT_NOT_FOUND" });
   });
 
+  it("is removed also while code runs there, for good", async () => {
+    const { id } = await createContext(sandbox, { language: "bash" });
+    const gone = await run("echo begun; while :; do :; done", { contextId: id, onOutput: () => void removeContext(sandbox, id, soon()) });
+    expect(gone.lost).toMatchObject({ startsAgain: false });
+    expect((await listContexts(sandbox, soon())).map((one) => one.id)).not.toContain(id);
+  });
+
   it("that ended between two runs starts again, and the next run knows", async () => {
     const { id } = await createContext(sandbox, { language: "bash" });
     const pid = (await listContexts(sandbox, soon())).find((one) => one.id === id)?.pid ?? 0;

@@ -53,6 +53,14 @@ it("brings pictures as pictures, and of long values a part", async () => {
   expect(data.content.map(({ type }) => type)).toEqual(["text", "image"]);
 });
 
+it("shows a large picture, and bounds the text of an error", async () => {
+  const large = "class P:\n  def _repr_png_(self): return b'\\x89PNG\\r\\n\\x1a\\n' + b'x' * 2_000_000\nP()";
+  expect((await call("run_code", { code: large })).content.map(({ type }) => type)).toEqual(["text", "image"]);
+  const failed = await call("run_code", { code: "raise Exception('\\x1b]0;x\\x07\\x1b[31m' + 'y' * 60000)", max_bytes: 1_000 });
+  expect(textOf(failed).length).toBeLessThan(1_500);
+  expect(textOf(failed)).not.toContain("\u001b");
+});
+
 it("tells that the time was up, that an interpreter ended, and what there is", async () => {
   const late = await call("run_code", { code: "sleep 30", lang: "bash", timeout_ms: 300 });
   expect(textOf(late)).toMatch(/timed_out: true, interrupted at its time limit; its variables stay\]$/);

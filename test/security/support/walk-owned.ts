@@ -13,7 +13,7 @@ const OWNED = ["sandbox", "id", "snapshot_id", "context_id", "process_id", "uri"
 /** Nothing of these is in a sandbox, or can be made yet, so no id of one leads anywhere. */
 const ELSEWHERE: Readonly<Record<string, RegExp>> = {
   snapshot_id: /^NOT_SUPPORTED/,
-  context_id: /^SANDBOX_NOT_FOUND|^NOT_SUPPORTED/,
+  context_id: /^SANDBOX_NOT_FOUND|^CONTEXT_NOT_FOUND/,
   process_id: /^PROCESS_NOT_FOUND/,
   uri: /^(RESULT|RESOURCE)_NOT_FOUND/,
 };

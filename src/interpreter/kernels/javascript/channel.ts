@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { writeSync } from "node:fs";
 
-const MESSAGE_BYTES = 16 * 1024 * 1024;
+const MESSAGE_BYTES = 7 * 1024 * 1024;
 const TEXT_CHARACTERS = 16 * 1024;
 const HELD_CHARACTERS = 64 * 1024;
 const FULL_WAIT_MS = 2;

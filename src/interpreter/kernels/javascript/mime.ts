@@ -5,7 +5,7 @@ import type { MimeData } from "./channel.ts";
 import { isPlainData } from "./plain-data.ts";
 
 const TEXT_CHARACTERS = 1024 * 1024;
-const IMAGE_BYTES = 11 * 1024 * 1024;
+const IMAGE_BYTES = 5 * 1024 * 1024;
 const BINARY = /^(?:image\/(?!svg)|audio\/|video\/|application\/(?:pdf|octet-stream)$)/;
 const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)$/;
 const MIME = /^[\w.-]+\/[\w.+-]+$/;

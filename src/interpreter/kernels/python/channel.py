@@ -6,7 +6,7 @@ from _thread import allocate_lock, get_ident
 
 FD = 3
 LONGEST_IN = 32 << 20
-LONGEST_OUT = 16 << 20
+LONGEST_OUT = 7 << 20
 READ_SIZE = 1 << 18
 
 
