@@ -4,13 +4,15 @@ import { findLanguage } from "../language.ts";
 import { BASH_KERNEL } from "./bash-kernel.ts";
 import type { Kernel } from "./kernel.ts";
 
+// Of two threads one hears an interrupt. One that comes while they change over may be lost, which is seldom.
+const NODE_INTERRUPTS = 4;
 // Without the flag Node ends itself when an interrupt breaks a callback off.
 const NODE = ["node", "--no-force-async-hooks-checks", `${INSIDE.kernels}/javascript-kernel.mjs`];
 
 export const KERNELS: readonly Kernel[] = [
   { language: "python", argv: ["python3", `${INSIDE.kernels}/python-kernel.py`], env: { PYTHONUNBUFFERED: "1" }, ask: askInJson("python") },
-  { language: "javascript", argv: NODE, ask: askInJson("javascript") },
-  { language: "typescript", argv: NODE, ask: askInJson("typescript") },
+  { language: "javascript", argv: NODE, interrupts: NODE_INTERRUPTS, ask: askInJson("javascript") },
+  { language: "typescript", argv: NODE, interrupts: NODE_INTERRUPTS, ask: askInJson("typescript") },
   BASH_KERNEL,
 ];
 

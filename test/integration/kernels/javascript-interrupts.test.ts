@@ -54,6 +54,8 @@ it("lives through a second interrupt while the first is handled", async () => {
     expect((await run).at(-1)).toEqual(INTERRUPTED);
     context.child.kill("SIGINT");
   }
+  // The last signal may be on its way yet, and hit this run.
+  await context.run("0");
   expect(await context.value("3")).toBe("3");
 });
 

@@ -26,9 +26,12 @@ export interface RunOptions {
   readonly language?: "javascript" | "typescript";
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Sends SIGINT as soon as the code has printed `ready`. */
+  /** Sends SIGINT as soon as the code has printed `ready`, and again every 500 ms, as the host does, until the run is over. */
   readonly interrupt?: boolean;
 }
+
+/** `interrupts` of the row in `src/interpreter/lasting/kernels.ts`, in two seconds. */
+const INTERRUPT_AGAIN_MS = 500;
 
 /** A kernel as Belljar's guest starts it: a socket on descriptor 3, pipes for its output, nothing to read. */
 export class JavascriptContext implements AsyncDisposable {
@@ -80,11 +83,15 @@ export class JavascriptContext implements AsyncDisposable {
   async runWhole(code: string, { interrupt = false, ...fields }: RunOptions = {}): Promise<KernelMessage[]> {
     const run = randomBytes(16).toString("hex");
     const messages: KernelMessage[] = [];
+    let again: NodeJS.Timeout | undefined;
     const done = new Promise<KernelMessage[]>((settle) => {
       this.#hear = (message) => {
         if (messages.length === 0 && message.run !== run) return;
         messages.push(message);
-        if (interrupt && message.text?.includes("ready")) interrupt = !this.child.kill("SIGINT");
+        if (interrupt && message.text?.includes("ready")) {
+          interrupt = !this.child.kill("SIGINT");
+          again = setInterval(() => this.child.kill("SIGINT"), INTERRUPT_AGAIN_MS);
+        }
         if (message.type === "done") settle(messages);
       };
     });
@@ -92,7 +99,7 @@ export class JavascriptContext implements AsyncDisposable {
     const gone = this.#ended.then(() =>
       Promise.reject(new Error(`The kernel ended (${this.child.exitCode ?? this.child.signalCode}): ${this.#raw}`)),
     );
-    return Promise.race([done, gone]);
+    return Promise.race([done, gone]).finally(() => clearInterval(again));
   }
 
   /** The value of a run's last expression as a text, or its error's name and message. */
