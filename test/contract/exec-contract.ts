@@ -169,8 +169,8 @@ export function execContract(open: OpenRuntime, features: ContractFeatures): voi
     it("leaves processes behind that are listed and can be killed", async () => {
       const { stdout } = await run(guest(), "sleep 601 >/dev/null 2>&1 & echo $!");
       const pid = Number(stdout.toString());
-      const listed = (await guest().processes(soon())).find((row) => row.pid === pid);
-      expect(listed?.argv).toEqual(["sleep", "601"]);
+      // Until its program runs, it is a copy of the shell.
+      await expect.poll(async () => (await guest().processes(soon())).find((row) => row.pid === pid)?.argv).toEqual(["sleep", "601"]);
       await guest().signalProcess(pid, 9, { signal: soon() });
       await expectGone(pid);
       await expect(guest().signalProcess(pid, 9, { signal: soon() })).rejects.toMatchObject({ code: "PROCESS_NOT_FOUND" });
