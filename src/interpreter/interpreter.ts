@@ -3,7 +3,7 @@ import { BelljarError } from "../errors.ts";
 import { cutLimits, policyWithin } from "../sandbox/grants.ts";
 import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Build, Language } from "./language.ts";
-import { findLanguage, LANGUAGES } from "./language.ts";
+import { findLanguage, LANGUAGES, missingLanguage } from "./language.ts";
 import { findLeftFiles, stampFiles } from "./left-files.ts";
 import { collectFiles } from "./program-files.ts";
 import type { BuildOptions } from "./program-run.ts";
@@ -162,10 +162,8 @@ function toBuild(program: Program, { limits }: RunProgramOptions, settings: Sett
 async function explainMissing(cause: unknown, language: Language, sandbox: Sandbox, signal: AbortSignal): Promise<unknown> {
   if (!(cause instanceof BelljarError) || cause.code !== "COMMAND_NOT_FOUND") return cause;
   const names = await findAvailableLanguages(sandbox, signal);
-  const rest = names.length > 0 ? `it has ${names.join(", ")}` : "it has no language that Belljar knows";
-  const missing = `This template has no ${language.title} ("${language.command}")`;
-  const remedy = `install it on the machine that makes the template (Debian, Ubuntu: the package ${language.debianPackage})`;
-  return new BelljarError("LANGUAGE_UNAVAILABLE", `${missing}; ${rest}. To have it, ${remedy}`, { cause });
+  const has = names.length > 0 ? `it has ${names.join(", ")}` : "it has no language that Belljar knows";
+  return missingLanguage(language, { cause, has });
 }
 
 function withDefaults(options: RunProgramOptions, settings: Settings): BuildOptions {

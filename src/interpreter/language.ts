@@ -190,6 +190,13 @@ export function findLanguage(name: string): Language {
   throw new BelljarError("LANGUAGE_UNAVAILABLE", `Unknown language "${name.slice(0, 40)}"; expected one of ${known}`);
 }
 
+/** `has`: what else the template has, as a part of the sentence. */
+export function missingLanguage(language: Language, { cause, has }: { readonly cause: unknown; readonly has?: string }): BelljarError {
+  const missing = `This template has no ${language.title} ("${language.command}")${has === undefined ? "" : `; ${has}`}`;
+  const remedy = `install it on the machine that makes the template (Debian, Ubuntu: the package ${language.debianPackage})`;
+  return new BelljarError("LANGUAGE_UNAVAILABLE", `${missing}. To have it, ${remedy}`, { cause });
+}
+
 /** Returns the language of a file by its extension, or undefined if the extension is unknown. */
 export function languageOfFile(name: string): Language | undefined {
   return LANGUAGES.find((language) => hasExtension(name, language.extensions));

@@ -1,3 +1,6 @@
+import { afterAll, beforeAll } from "vitest";
+import type { CodeResult, RunCode } from "../../src/interpreter/lasting/contexts.ts";
+import { runCode } from "../../src/interpreter/lasting/contexts.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { CreateOptions, Sandbox, Sandboxes } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
@@ -29,4 +32,40 @@ export async function openContextLab(): Promise<ContextLab> {
       await home[Symbol.asyncDispose]();
     },
   };
+}
+
+/** One sandbox for a test file, and the runs in its default context of a language. */
+export interface SharedContexts {
+  sandbox(): Sandbox;
+  /** The same sandbox, as another process of Belljar has it. */
+  beside(): Promise<Sandbox>;
+  readonly run: (code: string, options?: Partial<RunCode>, inside?: Sandbox) => Promise<CodeResult>;
+}
+
+export function shareContexts(language: string): SharedContexts {
+  let shared: { readonly lab: ContextLab; readonly sandbox: Sandbox } | undefined;
+  beforeAll(async () => {
+    const lab = await openContextLab();
+    shared = { lab, sandbox: await lab.sandbox() };
+  }, 60_000);
+  afterAll(() => shared?.lab[Symbol.asyncDispose](), 60_000);
+  const get = () => {
+    if (!shared) throw new Error("the shared sandbox could not be made");
+    return shared;
+  };
+  return {
+    sandbox: () => get().sandbox,
+    beside: () => get().lab.again(get().sandbox),
+    run: (code, options = {}, inside = get().sandbox) =>
+      runCode(inside, { code, language, timeoutMs: 40_000, signal: soon(), maxOutputBytes: 100_000, ...options }),
+  };
+}
+
+export function soon(): AbortSignal {
+  return AbortSignal.timeout(50_000);
+}
+
+/** What a run printed, to stdout and stderr. */
+export function streamsOf({ windows }: CodeResult): readonly [string, string] {
+  return [windows.stdout.text(), windows.stderr.text()];
 }

@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -62,6 +63,8 @@ export class PythonKernel implements AsyncDisposable {
   constructor(child: ChildProcess) {
     this.#child = child;
     this.#changes.setMaxListeners(0);
+    // A test that runs out of time disposes nothing.
+    onTestFinished(() => this[Symbol.asyncDispose]());
     this.ended = once(child, "close").then(([code]) => code as number | null);
     void this.ended.then(() => this.#changes.emit("change"));
     this.#channel.setEncoding("utf8").on("data", (text: string) => this.#take(text));
@@ -152,7 +155,8 @@ export class PythonKernel implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.pid !== undefined && this.#child.exitCode === null) process.kill(-this.#child.pid, "SIGKILL");
+    const hasEnded = this.#child.exitCode !== null || this.#child.signalCode !== null;
+    if (this.#child.pid !== undefined && !hasEnded) process.kill(-this.#child.pid, "SIGKILL");
     await this.ended;
   }
 }

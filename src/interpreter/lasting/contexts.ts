@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { settleWithin } from "../../async/settle-within.ts";
-import type { ErrorCode } from "../../errors.ts";
 import { BelljarError } from "../../errors.ts";
 import type { ExecExit, KeptProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { UsedUp } from "../../sandbox/used-up.ts";
 import { watchUsedUp } from "../../sandbox/used-up.ts";
 import type { KernelAnswer } from "./kernel-run.ts";
 import { KernelRun } from "./kernel-run.ts";
-import { findLanguage } from "../language.ts";
-import type { Kernel } from "./kernel.ts";
+import type { NamedContext, Patience } from "./context-process.ts";
+import { attach, CONTEXT_PREFIX, signalGroup, start, takeExit, unless, wake } from "./context-process.ts";
 import { findKernel } from "./kernels.ts";
 
 /** An interpreter in a sandbox that keeps its variables between runs. It lives in its sandbox alone, as a kept command. */
@@ -37,13 +36,13 @@ export interface RunCode {
   readonly onOutput?: ((chunk: Buffer) => void) | undefined;
 }
 
-export interface CodeResult extends Omit<KernelAnswer, "state" | "hasBegun"> {
+export interface CodeResult extends Omit<KernelAnswer, "state" | "hasBegun" | "interrupted"> {
   readonly contextId: string;
   readonly language: string;
   /** The run had no earlier variables: its context is new, or had ended. */
   readonly isFresh: boolean;
   readonly timedOut: boolean;
-  /** The context ended with this run and was started again: its variables are gone. */
+  /** The context ended with this run: its variables are gone. */
   readonly lost: LostContext | undefined;
   readonly durationMs: number;
 }
@@ -52,14 +51,13 @@ export interface LostContext {
   /** Undefined: it did not stop when it was interrupted, and was killed. */
   readonly exit: ExecExit | undefined;
   readonly usedUp: UsedUp | undefined;
-  /** False: somebody removed it while the code ran. */
+  /** The next run finds it started anew. False: somebody removed it while the code ran. */
   readonly startsAgain: boolean;
 }
 
-const PREFIX = "context-";
 const Id = /^(python|javascript|typescript|bash)(-[0-9a-f]{8})?$/;
 const [SIGINT, SIGKILL] = [2, 9];
-/** Ends a context for good: a real-time signal, which no program sends by chance. Whoever runs code there sees it, and starts it not again. */
+/** Ends a context for good: a real-time signal, which no program sends by chance. A run that goes on there sees it, and does not start the context again. */
 const REMOVAL = 50;
 const KILL_MS = 5_000;
 /** More than one: a context may end, or another run may start it, between two looks. */
@@ -78,7 +76,7 @@ export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResul
     const findUsedUp = await watchUsedUp(sandbox);
     const { process, isFresh } = await take(sandbox, named, { signal: run.signal, waitMs: run.timeoutMs });
     const startedAt = performance.now();
-    const { state, hasBegun, ...answer } = await new KernelRun(process, {
+    const { state, hasBegun, interrupted, ...answer } = await new KernelRun(process, {
       ...run,
       isFresh,
       wake: () => wake(sandbox),
@@ -98,7 +96,7 @@ export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResul
       contextId: named.id,
       language: named.kernel.language,
       isFresh: isNew,
-      timedOut: answer.interrupted,
+      timedOut: interrupted,
       lost,
       durationMs,
     };
@@ -121,7 +119,7 @@ export async function createContext(
 export async function listContexts(sandbox: Sandbox, signal: AbortSignal): Promise<readonly ContextInfo[]> {
   const kept = await sandbox.guest.listKept(signal);
   return kept.flatMap(({ name, pid }) => {
-    const id = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : "";
+    const id = name.startsWith(CONTEXT_PREFIX) ? name.slice(CONTEXT_PREFIX.length) : "";
     const [, language, suffix] = Id.exec(id) ?? [];
     return language === undefined ? [] : [{ id, language, isDefault: suffix === undefined, pid }];
   });
@@ -163,12 +161,7 @@ function notFound(id: string): BelljarError {
   );
 }
 
-interface Named {
-  readonly id: string;
-  readonly kernel: Kernel;
-}
-
-async function findContext(sandbox: Sandbox, { contextId, language, signal }: RunCode): Promise<Named> {
+async function findContext(sandbox: Sandbox, { contextId, language, signal }: RunCode): Promise<NamedContext> {
   if (contextId === undefined) {
     const kernel = findKernel(language ?? "python");
     return { id: kernel.language, kernel };
@@ -185,7 +178,7 @@ async function findContext(sandbox: Sandbox, { contextId, language, signal }: Ru
 /** Attaches to the context, or starts it. Waits while other runs have it. */
 async function take(
   sandbox: Sandbox,
-  named: Named,
+  named: NamedContext,
   patience: Patience,
 ): Promise<{ readonly process: KeptProcess; readonly isFresh: boolean }> {
   for (let turn = 0; turn < TAKES_MAX; turn++) {
@@ -198,59 +191,13 @@ async function take(
   throw endsAgain(named.id);
 }
 
-interface Patience {
-  readonly signal: AbortSignal;
-  /** The longest wait for the runs before. */
-  readonly waitMs: number;
-}
-
-/** The caller may give up while it waits in line. Later its code is interrupted, and the stream is not cut. */
-async function attach(sandbox: Sandbox, id: string, { signal, waitMs }: Patience): Promise<KeptProcess> {
-  const waiting = new AbortController();
-  const giveUp = (): void => waiting.abort(signal.reason);
-  const tooLong = new BelljarError("EXEC_TIMEOUT", `The context "${id}" was busy for ${waitMs} ms; interrupt it, or use another one`);
-  const timer = setTimeout(() => waiting.abort(tooLong), waitMs);
-  signal.addEventListener("abort", giveUp, { once: true });
-  if (signal.aborted) giveUp();
-  try {
-    return await sandbox.guest.attach(`${PREFIX}${id}`, waiting.signal);
-  } catch (error) {
-    if (waiting.signal.reason === tooLong) throw tooLong;
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
-  }
-}
-
-async function start(sandbox: Sandbox, { id, kernel }: Named, { cwd }: { readonly cwd?: string | undefined }): Promise<KeptProcess> {
-  const { argv, env, opening } = kernel;
-  const signal = new AbortController().signal;
-  try {
-    const process = await sandbox.guest.keep(`${PREFIX}${id}`, {
-      argv,
-      channels: 1,
-      signal,
-      ...(env && { env }),
-      ...(cwd !== undefined && { cwd }),
-    });
-    if (opening !== undefined) process.channels[0]?.write(opening);
-    return process;
-  } catch (cause) {
-    if (!isCode(cause, "COMMAND_NOT_FOUND")) throw cause;
-    const { title, debianPackage } = findLanguage(kernel.language);
-    const remedy = `install it on the machine that makes the template (Debian, Ubuntu: the package ${debianPackage})`;
-    throw new BelljarError("LANGUAGE_UNAVAILABLE", `This template has no ${title} ("${argv[0]}"). To have it, ${remedy}`, { cause });
-  }
-}
-
 interface Failed {
   readonly process: KeptProcess;
   readonly findUsedUp: (end: ExecExit) => Promise<UsedUp | undefined>;
 }
 
 /** Ends what is left of a context, and starts it again, so that the next run finds it. */
-async function replace(sandbox: Sandbox, named: Named, { process, findUsedUp }: Failed): Promise<LostContext> {
+async function replace(sandbox: Sandbox, named: NamedContext, { process, findUsedUp }: Failed): Promise<LostContext> {
   process.kill(SIGKILL);
   const exit = await settleWithin(process.exited, { timeoutMs: KILL_MS });
   await process[Symbol.asyncDispose]();
@@ -264,45 +211,6 @@ async function replace(sandbox: Sandbox, named: Named, { process, findUsedUp }: 
   });
   again?.detach();
   return { exit: known, usedUp, startsAgain };
-}
-
-async function takeExit(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
-  const process = await unless("PROCESS_NOT_FOUND", attach(sandbox, id, { signal, waitMs: KILL_MS }));
-  if (!process) return;
-  for (const stream of [process.stdout, process.stderr, ...process.channels]) stream.resume();
-  process.kill(SIGKILL);
-  await settleWithin(process.exited, { timeoutMs: KILL_MS, signal });
-  await process[Symbol.asyncDispose]();
-}
-
-/** A guest that does not answer ends the wait by the host's own deadline. */
-async function wake(sandbox: Sandbox): Promise<void> {
-  try {
-    await sandbox.guest.ping(new AbortController().signal);
-  } catch (error) {
-    if (!(error instanceof BelljarError)) throw error;
-  }
-}
-
-async function signalGroup(
-  sandbox: Sandbox,
-  { pid, signalNumber, signal }: { readonly pid: number; readonly signalNumber: number; readonly signal: AbortSignal },
-): Promise<void> {
-  await unless("PROCESS_NOT_FOUND", sandbox.guest.signalProcess(pid, signalNumber, { group: true, signal }));
-}
-
-/** Undefined instead of an error of that code. */
-async function unless<T>(code: ErrorCode, promise: Promise<T>): Promise<T | undefined> {
-  try {
-    return await promise;
-  } catch (error) {
-    if (isCode(error, code)) return undefined;
-    throw error;
-  }
-}
-
-function isCode(error: unknown, code: ErrorCode): boolean {
-  return error instanceof BelljarError && error.code === code;
 }
 
 function endsAgain(id: string): BelljarError {

@@ -101,7 +101,7 @@ export class KernelRun {
     const fenced = Promise.all([this.#stdout.until(mark), this.#stderr.until(mark)]);
     const begun = new Promise<"begun">((resolve) => (this.#settle.begun = () => resolve("begun")));
     const done = new Promise<"done">((resolve) => (this.#settle.done = () => resolve("done")));
-    const lines = new KernelLines({ take: (message, size) => this.#take(message, size), skip: () => (this.#more += 1) });
+    const lines = new KernelLines({ take: (message, size) => this.#take(message, size), skip: () => this.#skip() });
     // A pipe may be quicker than the channel, so what comes before "started" counts: it is of this run, but for what a lost one left.
     this.#stdout.onOutput = this.#stderr.onOutput = this.#options.onOutput;
     stdout.on("data", (chunk: Buffer) => this.#stdout.push(chunk));
@@ -192,6 +192,10 @@ export class KernelRun {
   #begin(): void {
     this.#hasBegun = true;
     this.#settle.begun();
+  }
+
+  #skip(): void {
+    if (this.#hasBegun) this.#more += 1;
   }
 
   #keep(value: ShownValue, size: number): void {

@@ -124,7 +124,7 @@ export function toCodeValue(result: CodeResult, { stdout, stderr, truncated }: P
 /** An interpreter that ended, or code that was interrupted without a word of its own. */
 function toError(result: CodeResult): z.output<typeof CodeValue>["error"] {
   const [message] = tellContext(result);
-  if (!result.lost && !(result.timedOut && result.error === undefined)) return undefined;
+  if (!result.lost && !result.timedOut) return undefined;
   return { name: result.lost ? "ContextEnded" : "Interrupted", message: message ?? "it was interrupted at its time limit", traceback: "" };
 }
 

@@ -1,33 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CodeResult, RunCode } from "../../../src/interpreter/lasting/contexts.ts";
-import {
-  createContext,
-  interruptContext,
-  listContexts,
-  removeContext,
-  restartContext,
-  runCode,
-} from "../../../src/interpreter/lasting/contexts.ts";
-import type { Sandbox } from "../../../src/sandbox/sandbox.ts";
-import { openContextLab, type ContextLab } from "../../support/context-lab.ts";
+import { describe, expect, it } from "vitest";
+import type { CodeResult } from "../../../src/interpreter/lasting/contexts.ts";
+import { createContext, interruptContext, listContexts, removeContext, restartContext } from "../../../src/interpreter/lasting/contexts.ts";
+import { shareContexts, soon, streamsOf } from "../../support/context-lab.ts";
 
-let lab: ContextLab;
-let sandbox: Sandbox;
-beforeAll(async () => {
-  lab = await openContextLab();
-  sandbox = await lab.sandbox();
-}, 60_000);
-afterAll(() => lab[Symbol.asyncDispose](), 60_000);
-
-const soon = (): AbortSignal => AbortSignal.timeout(30_000);
-
-function run(code: string, options: Partial<RunCode> = {}, inside = sandbox): Promise<CodeResult> {
-  return runCode(inside, { code, language: "bash", timeoutMs: 20_000, signal: soon(), maxOutputBytes: 100_000, ...options });
-}
-
-function printed({ windows }: CodeResult): string {
-  return windows.stdout.text();
-}
+const contexts = shareContexts("bash");
+const { run } = contexts;
+const printed = (result: CodeResult): string => streamsOf(result)[0];
 
 describe("a bash context", () => {
   it("keeps variables, functions and its folder between runs, and gives the exit code of the last command", async () => {
@@ -75,7 +53,7 @@ describe("a bash context", () => {
   });
 
   it("runs one code at a time, in order, beside other contexts", async () => {
-    const other = await createContext(sandbox, { language: "bash", cwd: "/usr" });
+    const other = await createContext(contexts.sandbox(), { language: "bash", cwd: "/usr" });
     const slow = run("sleep 0.5; echo slow; n=1");
     const after = run('echo "after $n"');
     expect(printed(await run("pwd", { contextId: other.id }))).toBe("/usr\n");
@@ -89,44 +67,47 @@ describe("a bash context", () => {
   });
 
   it("is the same for every process of Belljar, also when the one before is cut off in the middle of a run", async () => {
-    const beside = await lab.again(sandbox);
+    const beside = await contexts.beside();
     await run("shared=5");
     expect(printed(await run('echo "$shared"', {}, beside))).toBe("5\n");
-    const cut = await sandbox.guest.attach("context-bash", soon());
+    const cut = await contexts.sandbox().guest.attach("context-bash", soon());
     cut.channels[0]?.write("\n__belljar_take 0123456789abcdef0123456789abcdef echo\\\\0040 half");
     await cut[Symbol.asyncDispose]();
     expect(printed(await run('echo "$shared"', {}, beside))).toBe("5\n");
   });
 
   it("is listed, interrupted, restarted and removed", async () => {
-    const { id } = await createContext(sandbox, { language: "bash" });
+    const { id } = await createContext(contexts.sandbox(), { language: "bash" });
     await run("q=1", { contextId: id });
-    const before = (await listContexts(sandbox, soon())).find((one) => one.id === id);
+    const before = (await listContexts(contexts.sandbox(), soon())).find((one) => one.id === id);
     expect(before).toMatchObject({ language: "bash", isDefault: false, pid: expect.any(Number) });
     const running = run("sleep 60 & echo begun; wait $!; echo never", {
       contextId: id,
-      onOutput: () => void interruptContext(sandbox, id, soon()),
+      onOutput: () => void interruptContext(contexts.sandbox(), id, soon()),
     });
     expect(printed(await running)).toBe("begun\n");
     expect(printed(await run('echo "$q"', { contextId: id }))).toBe("1\n");
-    await restartContext(sandbox, id, soon());
+    await restartContext(contexts.sandbox(), id, soon());
     expect(printed(await run('echo "${q-gone}"', { contextId: id }))).toBe("gone\n");
-    await removeContext(sandbox, id, soon());
-    expect((await listContexts(sandbox, soon())).map((one) => one.id)).not.toContain(id);
+    await removeContext(contexts.sandbox(), id, soon());
+    expect((await listContexts(contexts.sandbox(), soon())).map((one) => one.id)).not.toContain(id);
     await expect(run("true", { contextId: id })).rejects.toMatchObject({ code: "CONTEXT_NOT_FOUND" });
   });
 
   it("is removed also while code runs there, for good", async () => {
-    const { id } = await createContext(sandbox, { language: "bash" });
-    const gone = await run("echo begun; while :; do :; done", { contextId: id, onOutput: () => void removeContext(sandbox, id, soon()) });
+    const { id } = await createContext(contexts.sandbox(), { language: "bash" });
+    const gone = await run("echo begun; while :; do :; done", {
+      contextId: id,
+      onOutput: () => void removeContext(contexts.sandbox(), id, soon()),
+    });
     expect(gone.lost).toMatchObject({ startsAgain: false });
-    expect((await listContexts(sandbox, soon())).map((one) => one.id)).not.toContain(id);
+    expect((await listContexts(contexts.sandbox(), soon())).map((one) => one.id)).not.toContain(id);
   });
 
   it("that ended between two runs starts again, and the next run knows", async () => {
-    const { id } = await createContext(sandbox, { language: "bash" });
-    const pid = (await listContexts(sandbox, soon())).find((one) => one.id === id)?.pid ?? 0;
-    await sandbox.guest.signalProcess(pid, 9, { signal: soon() });
+    const { id } = await createContext(contexts.sandbox(), { language: "bash" });
+    const pid = (await listContexts(contexts.sandbox(), soon())).find((one) => one.id === id)?.pid ?? 0;
+    await contexts.sandbox().guest.signalProcess(pid, 9, { signal: soon() });
     expect(await run("true", { contextId: id })).toMatchObject({ isFresh: true, exitCode: 0 });
   });
 

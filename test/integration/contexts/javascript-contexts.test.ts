@@ -1,31 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CodeResult, RunCode } from "../../../src/interpreter/lasting/contexts.ts";
-import { runCode } from "../../../src/interpreter/lasting/contexts.ts";
-import type { Sandbox } from "../../../src/sandbox/sandbox.ts";
-import { openContextLab, type ContextLab } from "../../support/context-lab.ts";
+import { describe, expect, it } from "vitest";
+import { shareContexts, soon, streamsOf } from "../../support/context-lab.ts";
 
-let lab: ContextLab;
-let sandbox: Sandbox;
-beforeAll(async () => {
-  lab = await openContextLab();
-  sandbox = await lab.sandbox();
-}, 60_000);
-afterAll(() => lab[Symbol.asyncDispose](), 60_000);
-
-const soon = (): AbortSignal => AbortSignal.timeout(50_000);
-
-function run(code: string, options: Partial<RunCode> = {}, inside = sandbox): Promise<CodeResult> {
-  return runCode(inside, { code, language: "javascript", timeoutMs: 40_000, signal: soon(), maxOutputBytes: 100_000, ...options });
-}
-
-const streams = ({ windows }: CodeResult) => [windows.stdout.text(), windows.stderr.text()];
+const contexts = shareContexts("javascript");
+const { run } = contexts;
 
 describe("a JavaScript context", () => {
   it("keeps variables, functions and its folder, and gives the last value", async () => {
     const first = await run("const x = 40; let y = 1; class A { b() { return x } }\nprocess.chdir('/tmp'); console.log('hej')");
     expect(first).toMatchObject({ isFresh: true, executionCount: 1, contextId: "javascript", error: undefined });
     const next = await run("const x = await Promise.resolve(41); console.error(process.cwd()); ({ sum: x + y, old: new A().b() })");
-    expect(streams(next)).toEqual(["", "/tmp\n"]);
+    expect(streamsOf(next)).toEqual(["", "/tmp\n"]);
     expect(next.values[0]?.data["text/plain"]).toBe("{ sum: 42, old: 41 }");
   });
 
@@ -39,7 +23,7 @@ describe("a JavaScript context", () => {
     for (const code of ["for (;;);", "await new Promise(() => setTimeout(() => {}, 1e6))"]) {
       const late = await run(code, { timeoutMs: 300 });
       expect([late.timedOut, late.lost, late.error?.name]).toEqual([true, undefined, "KeyboardInterrupt"]);
-      expect((await run("y", {}, await lab.again(sandbox))).values[0]?.data["text/plain"]).toBe("1");
+      expect((await run("y", {}, await contexts.beside())).values[0]?.data["text/plain"]).toBe("1");
     }
   });
 
@@ -50,7 +34,7 @@ describe("a JavaScript context", () => {
 
   it("goes on after a stream that was cut in the middle", async () => {
     await run("var kept = 7");
-    const cut = await sandbox.guest.attach("context-javascript", soon());
+    const cut = await contexts.sandbox().guest.attach("context-javascript", soon());
     cut.channels[0]?.write(
       `\n${JSON.stringify({ run: "0".repeat(32), code: "for (;;);", language: "javascript", env: {} })}\n{"run": "half`,
     );

@@ -1,24 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CodeResult, RunCode } from "../../../src/interpreter/lasting/contexts.ts";
-import { listContexts, runCode } from "../../../src/interpreter/lasting/contexts.ts";
-import type { Sandbox } from "../../../src/sandbox/sandbox.ts";
-import { openContextLab, type ContextLab } from "../../support/context-lab.ts";
+import { describe, expect, it } from "vitest";
+import { listContexts } from "../../../src/interpreter/lasting/contexts.ts";
+import { shareContexts, soon, streamsOf } from "../../support/context-lab.ts";
 
-let lab: ContextLab;
-let sandbox: Sandbox;
-beforeAll(async () => {
-  lab = await openContextLab();
-  sandbox = await lab.sandbox();
-}, 60_000);
-afterAll(() => lab[Symbol.asyncDispose](), 60_000);
-
-const soon = (): AbortSignal => AbortSignal.timeout(50_000);
-
-function run(code: string, options: Partial<RunCode> = {}, inside = sandbox): Promise<CodeResult> {
-  return runCode(inside, { code, timeoutMs: 40_000, signal: soon(), maxOutputBytes: 100_000, ...options });
-}
-
-const streams = ({ windows }: CodeResult) => [windows.stdout.text(), windows.stderr.text()];
+const contexts = shareContexts("python");
+const { run } = contexts;
 
 describe("a Python context", () => {
   it("keeps variables, imports and its folder, and gives the last value", async () => {
@@ -29,7 +14,7 @@ describe("a Python context", () => {
     });
     const next = await run("import sys\nprint(os.getcwd()); print('e', file=sys.stderr)\nx + math.floor(2.5)");
     expect(next).toMatchObject({ isFresh: false, contextId: "python", executionCount: 2, error: undefined });
-    expect(streams(next)).toEqual(["/tmp\n", "e\n"]);
+    expect(streamsOf(next)).toEqual(["/tmp\n", "e\n"]);
     expect(next.values).toEqual([{ type: "result", data: expect.objectContaining({ "text/plain": "42" }) }]);
   });
 
@@ -50,11 +35,11 @@ describe("a Python context", () => {
       onOutput: () => caller.abort(new Error("gone")),
     });
     await expect(cancelled).rejects.toThrow("gone");
-    expect((await run("kept", {}, await lab.again(sandbox))).values[0]?.data["text/plain"]).toBe("1");
+    expect((await run("kept", {}, await contexts.beside())).values[0]?.data["text/plain"]).toBe("1");
   });
 
   it("goes on after a stream that was cut in the middle of a request and of an answer", async () => {
-    const cut = await sandbox.guest.attach("context-python", soon());
+    const cut = await contexts.sandbox().guest.attach("context-python", soon());
     cut.channels[0]?.write(`\n${JSON.stringify({ run: "0".repeat(32), code: "print('x' * 1000000)", env: {} })}\n{"run": "half`);
     await cut[Symbol.asyncDispose]();
     expect((await run("kept")).values[0]?.data["text/plain"]).toBe("1");
@@ -62,7 +47,7 @@ describe("a Python context", () => {
 
   it("has the output of its children in order of the streams, and all of it", async () => {
     const result = await run("import subprocess\nsubprocess.run(['sh', '-c', 'echo child; echo err >&2'])\nprint('after')");
-    expect(streams(result)).toEqual(["child\nafter\n", "err\n"]);
+    expect(streamsOf(result)).toEqual(["child\nafter\n", "err\n"]);
   });
 
   it("says how it ended, and starts again", async () => {
@@ -75,7 +60,7 @@ describe("a Python context", () => {
 describe("a hostile Python context", () => {
   it("that writes garbage on its channel is heard no more than its own words", async () => {
     const garbage = "import os\nos.write(3, b'{\"type\":\\n' + os.urandom(1000) + b'\\n[[[[\\n')\nprint('still')";
-    expect(streams(await run(garbage))[0]).toBe("still\n");
+    expect(streamsOf(await run(garbage))[0]).toBe("still\n");
   });
 
   it("that floods its channel is bounded, and interrupted if a line has no end", async () => {
@@ -85,6 +70,8 @@ describe("a hostile Python context", () => {
     );
     expect(many.values.length).toBeLessThanOrEqual(256);
     expect(many.more).toBeGreaterThan(100);
+    const tooLong = await run("import os\ndata = b'x' * 9_000_000 + b'\\n'\nwhile data: data = data[os.write(3, data):]\n'kept'");
+    expect([tooLong.more, tooLong.values.length, tooLong.lost]).toEqual([1, 1, undefined]);
     const endless = await run("import os\nwhile True: os.write(3, b'x' * 65536)", { timeoutMs: 1_000 });
     expect(endless.timedOut).toBe(true);
     expect((await run("1 + 1")).values[0]?.data["text/plain"]).toBe("2");
@@ -110,7 +97,7 @@ describe("a hostile Python context", () => {
       "import os\npid = os.fork()\nif pid == 0:\n  print('child', flush=True)\n  os._exit(0)\nos.waitpid(pid, 0)\nprint('parent')\n'both'",
     );
     expect(result.values.length).toBe(1);
-    expect(streams(result)[0]).toContain("parent\n");
+    expect(streamsOf(result)[0]).toContain("parent\n");
     expect((await run("1 + 1")).values[0]?.data["text/plain"]).toBe("2");
   });
 
@@ -121,6 +108,6 @@ describe("a hostile Python context", () => {
   });
 
   it("is one of many, each apart", async () => {
-    expect((await listContexts(sandbox, soon())).map(({ id }) => id)).toEqual(["python"]);
+    expect((await listContexts(contexts.sandbox(), soon())).map(({ id }) => id)).toEqual(["python"]);
   });
 });

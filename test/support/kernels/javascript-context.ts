@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -53,6 +54,8 @@ export class JavascriptContext implements AsyncDisposable {
     this.folder = folder;
     this.child = spawn(process.execPath, ARGUMENTS, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe", "pipe"] });
     this.channel = this.child.stdio[3] as Socket;
+    // A test that runs out of time disposes nothing, and code without end would go on.
+    onTestFinished(() => void this.child.kill("SIGKILL"));
     this.#ended = once(this.child, "exit");
     this.#pipes = [this.child.stdout, this.child.stderr].filter((pipe) => pipe !== null);
     for (const pipe of this.#pipes) pipe.on("data", (chunk: Buffer) => (this.#raw += chunk.toString()));
