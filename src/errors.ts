@@ -29,6 +29,10 @@ export const ERRORS = {
   SANDBOX_FILES_LOST: { status: 410, retryable: false },
   SANDBOX_PAUSED: { status: 409, retryable: true },
   SANDBOX_UNRESPONSIVE: { status: 504, retryable: true },
+  SANDBOX_ROLLED_BACK: { status: 409, retryable: true },
+  SNAPSHOT_NOT_FOUND: { status: 404, retryable: false },
+  SNAPSHOT_NAME_TAKEN: { status: 409, retryable: false },
+  CHECKPOINT_NOT_FOUND: { status: 404, retryable: false },
   QUOTA_EXCEEDED: { status: 429, retryable: true },
 
   GUEST_PROTOCOL: { status: 502, retryable: false },

@@ -29,8 +29,86 @@ export interface LayerStore {
   templates(): Promise<readonly TemplateInfo[]>;
   /** What a sandbox on this base shows inside that has no workspace. Rejects with `TEMPLATE_NOT_FOUND`, and `NOT_SUPPORTED` for a kind of base that it does not have. */
   describe(base: Base): Promise<Inside>;
-  /** Removes all that a sandbox wrote. Its last run has ended. Removing it again is no error. */
+  /** Removes all that a sandbox wrote, and lets go of the layers below. Its last run has ended. Removing it again is no error. */
   remove(lastRun: Run): Promise<void>;
+  /** Absent where `Isolation.states` is `none`. */
+  readonly states?: StateStore;
+}
+
+/**
+ * Frozen states of what sandboxes wrote. A state is a list of layers, the topmost first. Layers never change, and states share them. A layer
+ * stays as long as it has a user: a name of 1 to 64 characters of a-z, 0-9 and `-` that says whose it is.
+ */
+export interface StateStore {
+  /**
+   * Freezes what a sandbox has written until now as one layer, on top of those that it lies on. Where that takes longer than a moment, its
+   * programs stand still meanwhile, whether it runs or is paused. `user` uses all layers of the state. On rejection or abort nothing is left. Rejects with `DISK_FULL`,
+   * `SANDBOX_FILES_LOST`, `SANDBOX_UNRESPONSIVE` for programs that do not stand still, and `RUNTIME_FAILED`.
+   */
+  freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState>;
+  /** One more user of layers. Rejects with `SANDBOX_FILES_LOST` when one of them is gone. Doing it again is no error. */
+  hold(layers: readonly string[], user: string): Promise<void>;
+  /** The user needs these no more. Layers that nobody uses are removed. Doing it again is no error. */
+  letGo(layers: readonly string[], user: string): Promise<void>;
+  /**
+   * Puts a sandbox back to a state between two runs: what it wrote since is gone, and its next run starts with that state. It has had a run,
+   * and none lives. If this process dies in the middle, the next run starts with the state all the same. Rejects with `SANDBOX_FILES_LOST`.
+   */
+  rewind(run: Run, layers: readonly string[]): Promise<void>;
+  /** Removes what a process that died has left: users that are none, and layers that nobody uses. Layers that are being made stay. */
+  sweep(isUser: (user: string) => Promise<boolean>): Promise<void>;
+  /**
+   * What differs between two states of sandboxes that started from the same template, path by path. A folder comes before what is in it. Reads
+   * names, attributes and contents, and follows no link. A live sandbox may change meanwhile.
+   */
+  compare(from: StateView, to: StateView, signal: AbortSignal): AsyncIterable<StateChange>;
+  /** The content of a regular file. Rejects with `FILE_NOT_FOUND`, and with `FILE_TOO_LARGE` past `maxBytes`. */
+  read(view: StateView, path: Buffer, options: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Buffer>;
+}
+
+export interface FreezeRequest {
+  /** The sandbox's present run, or its last one. */
+  readonly run: RecordedRun;
+  /** The run lives. */
+  readonly isRunning: boolean;
+  /** The state must be on the disk, whole, before the answer, so that a power cut loses none of it. */
+  readonly durable: boolean;
+  readonly user: string;
+}
+
+export interface FrozenState {
+  readonly layers: readonly string[];
+  readonly way: "clone" | "copy";
+  /** How long the programs stood still, in milliseconds. */
+  readonly stillMs: number;
+}
+
+/** A sandbox at one of its states, or as it is now. */
+export interface StateView {
+  readonly sandbox: Pick<SandboxSpec, "id" | "generation" | "folder" | "inside" | "workspace"> & { readonly template: string };
+  /** Absent: as it is now. */
+  readonly layers?: readonly string[];
+}
+
+/** One path that differs. Absent `before`: it was added. Absent `after`: it was removed. */
+export interface StateChange {
+  /** Absolute, inside. Bytes: names may be any. */
+  readonly path: Buffer;
+  readonly before?: StateEntry;
+  readonly after?: StateEntry;
+}
+
+export interface StateEntry {
+  readonly type: "file" | "directory" | "link" | "other";
+  /** Permission bits. */
+  readonly mode: number;
+  /** Ids inside. */
+  readonly uid: number;
+  readonly gid: number;
+  readonly size: number;
+  readonly mtimeNs: bigint;
+  /** The text of a symbolic link. */
+  readonly target?: Buffer;
 }
 
 /** What is told of a template. */
@@ -43,12 +121,11 @@ export interface TemplateInfo {
 export const DEFAULT_BASE = { template: "base" } as const;
 
 /** What a sandbox starts from. */
-export type Base =
-  | { readonly template: string }
-  /** A snapshot by its id. */
-  | { readonly snapshot: string }
-  /** Read-only layers of the store by their names, the topmost first, on a template. */
-  | { readonly layers: readonly string[]; readonly template: string };
+export interface Base {
+  readonly template: string;
+  /** A state of a sandbox that started from this template. Only the first run looks at it. The sandbox becomes a user of the layers. */
+  readonly layers?: readonly string[];
+}
 
 /** One run of a sandbox. A sandbox is an id; it may be stopped and started again, and each start is a run. */
 export interface Run {
@@ -206,6 +283,8 @@ export interface Isolation {
   readonly pause: boolean;
   /** A sandbox can be stopped and started again. */
   readonly stop: boolean;
+  /** How most sandboxes are frozen: in constant time, by a copy of what they wrote, or not at all. */
+  readonly states: "clone" | "copy" | "none";
 }
 
 export interface IsolationCheck {

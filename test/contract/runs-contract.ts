@@ -176,7 +176,7 @@ export function runsContract(open: OpenRuntime, features: ContractFeatures): voi
 
     it("is refused: a base of a kind that it does not have", async () => {
       const { layers } = await open();
-      await expect(layers.describe({ snapshot: "none" })).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+      await expect(layers.describe({ template: "base", layers: ["none"] })).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
     });
   });
 

@@ -12,6 +12,7 @@ const isolation = (more: Partial<Isolation>): Isolation => ({
   terminals: true,
   pause: true,
   stop: true,
+  states: "none",
   ...more,
 });
 

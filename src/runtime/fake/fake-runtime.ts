@@ -51,7 +51,7 @@ function findRun(host: FakeHost, { id, generation }: Run): FakeSandbox | undefin
 }
 
 function assertTemplate(base: Base): void {
-  if (!("template" in base) || "layers" in base) throw new BelljarError("NOT_SUPPORTED", "The fake runtime has templates alone");
+  if (base.layers) throw new BelljarError("NOT_SUPPORTED", "The fake runtime has templates alone");
   if (base.template === DEFAULT_BASE.template) return;
   throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; the fake runtime has "${DEFAULT_BASE.template}"`);
 }
@@ -73,6 +73,7 @@ function isolation(limits: readonly (keyof Limits)[]): Isolation {
     terminals: false,
     pause: true,
     stop: true,
+    states: "none",
   };
 }
 

@@ -246,8 +246,7 @@ class NamespaceRuntime implements Runtime {
   }
 
   async #need(base: Base): Promise<Template> {
-    if (!("template" in base) || "layers" in base)
-      throw new BelljarError("NOT_SUPPORTED", "The namespace runtime starts sandboxes from templates alone");
+    if (base.layers) throw new BelljarError("NOT_SUPPORTED", "The namespace runtime starts sandboxes from templates alone");
     if (base.template !== DEFAULT_BASE.template)
       throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; there is "${DEFAULT_BASE.template}"`);
     const { home, kernels, binary, onProgress } = this.#host.options;

@@ -37,6 +37,7 @@ const isolationSchema = schemaOf<Isolation>()({
   terminals: z.boolean(),
   pause: z.boolean(),
   stop: z.boolean(),
+  states: z.enum(["clone", "copy", "none"]).describe("How most sandboxes are frozen"),
 });
 
 export const hostIsolationSchema = isolationSchema.extend({

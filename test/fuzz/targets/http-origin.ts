@@ -15,6 +15,7 @@ const ISOLATION: Isolation = {
   terminals: true,
   pause: false,
   stop: false,
+  states: "none" as const,
 };
 const HOST = "Host: 127.0.0.1\r\n";
 const JSON_HEAD = `${HOST}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\n`;

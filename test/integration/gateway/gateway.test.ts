@@ -18,6 +18,7 @@ const ISOLATION: Isolation = {
   terminals: true,
   pause: false,
   stop: false,
+  states: "none",
 };
 const ERAS = ["auto", "legacy"] as const;
 
