@@ -98,9 +98,11 @@ static void copy_file(struct tree_copy *copy, struct at source, struct at target
   note_link(copy, target, &status);
 }
 
-static void set_link_attributes(struct at target, const struct stat *like) {
+/* Of what is never opened. */
+static void make_alike_by_name(struct at target, const struct stat *like) {
   const struct timespec times[2] = {like->st_atim, like->st_mtim};
   if (fchownat(target.folder, target.name, like->st_uid, like->st_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+      (!S_ISLNK(like->st_mode) && fchmodat(target.folder, target.name, like->st_mode & 07777, 0) < 0) ||
       utimensat(target.folder, target.name, times, AT_SYMLINK_NOFOLLOW) < 0)
     fail_job("set the attributes of", target.name);
 }
@@ -111,7 +113,7 @@ static void copy_link(struct at source, struct at target, const struct stat *sta
   if (length < 0) fail_job("read the link", source.name);
   text[length] = 0;
   if (symlinkat(text, target.folder, target.name) < 0) fail_job("make the link", target.name);
-  set_link_attributes(target, status);
+  make_alike_by_name(target, status);
 }
 
 /* Whiteouts, FIFOs, and sockets, which nobody listens on any more. Other devices cannot be there. */
@@ -119,10 +121,7 @@ static void copy_special(struct at source, struct at target, const struct stat *
   bool is_whiteout = S_ISCHR(status->st_mode) && status->st_rdev == 0;
   if (!is_whiteout && !S_ISFIFO(status->st_mode) && !S_ISSOCK(status->st_mode)) refuse("what the sandbox wrote has a device in it");
   if (mknodat(target.folder, target.name, status->st_mode & (S_IFMT | 07777), 0) < 0) fail_job("make", source.name);
-  if (is_whiteout) return;
-  if (fchownat(target.folder, target.name, status->st_uid, status->st_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
-      fchmodat(target.folder, target.name, status->st_mode & 07777, 0) < 0)
-    fail_job("set the attributes of", target.name);
+  if (!is_whiteout) make_alike_by_name(target, status);
 }
 
 static void copy_folder(struct tree_copy *copy, struct at source, struct at target, unsigned level);

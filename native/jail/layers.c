@@ -69,6 +69,7 @@ static int copy_as_owner(const struct spec *spec) {
 
 static int copy_job(const struct spec *spec) {
   lock_frozen(spec);
+  if (spec->keeper_is_gone) lock_runs(spec); /* no run starts while the files are read */
   open_trees.written = open_written(spec);
   if (mkdir(spec->frozen, 0700) < 0) fail_job("make", spec->frozen);
   if (spec->id_map == ID_MAP_SLOT && chown(spec->frozen, CANONICAL_FIRST_ID, CANONICAL_FIRST_ID) < 0) fail_job("set the owner of", spec->frozen);
@@ -77,6 +78,7 @@ static int copy_job(const struct spec *spec) {
   return run_as_owner(spec, copy_as_owner);
 }
 
+/* Of one moment, also while programs write. */
 static int clone_job(const struct spec *spec) {
   lock_frozen(spec);
   if (!clone_subvolume(spec->layers, spec->frozen, true)) fail_job("freeze", "what the sandbox wrote");

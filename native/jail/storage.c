@@ -119,7 +119,8 @@ bool settle_layers(const struct spec *spec) {
   for (unsigned i = 0; i < spec->step_count && settled; i++) {
     if (spec->steps[i].kind != SETUP_OVERLAY) continue;
     int layer = openat(layers, spec->steps[i].name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    settled = layer >= 0 && remove_tree(layer, "work");
+    /* What a sandbox wrote before it was put back is not there any more. */
+    settled = layer >= 0 ? remove_tree(layer, "work") : errno == ENOENT;
     if (layer >= 0) close(layer);
   }
   close(layers);
