@@ -8,6 +8,7 @@ import { lifecycleContract } from "./lifecycle-contract.ts";
 import { runsContract } from "./runs-contract.ts";
 import { socketContract } from "./socket-contract.ts";
 import { listenContract } from "./listen-contract.ts";
+import { stillContract } from "./still-contract.ts";
 import { streamContract } from "./stream-contract.ts";
 import { sudoContract } from "./sudo-contract.ts";
 import { watchContract } from "./watch-contract.ts";
@@ -17,6 +18,7 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
   describe(`the ${features.name} runtime`, () => {
     execContract(open, features);
     keptContract(open, features);
+    stillContract(open, features);
     streamContract(open, features);
     fileContract(open, features);
     watchContract(open);
