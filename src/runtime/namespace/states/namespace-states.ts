@@ -80,15 +80,15 @@ export class NamespaceStates implements StateStore {
   /** A sandbox that is paused stands still already. If it is woken meanwhile, the copy may be of several moments. */
   async #whileStill(run: RecordedRun, freeze: () => Promise<readonly string[]>, signal: AbortSignal) {
     const running = this.#options.open(run);
-    const sinceMs = performance.now();
     try {
       if ((await running.usage()).phase === "paused") {
         const overlays = await freeze();
         if ((await running.usage()).phase === "paused") return { overlays, stillMs: 0 };
         throw new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${run.id} was woken while it was frozen: try again`);
       }
-      //STILL
-      return { overlays: await freeze(), stillMs: performance.now() - sinceMs };
+      await using still = await createGuest((one) => running.connect(one), { ended: running.ended }).still(signal);
+      const overlays = await freeze();
+      return { overlays, stillMs: await still.end() };
     } finally {
       await running.release();
     }
