@@ -389,5 +389,6 @@ int holder_main(const char *path);
 int spawner_main(void);
 int clear_main(void);
 int pool_main(const char *image, const char *folder);
+int compare_main(void);
 
 #endif

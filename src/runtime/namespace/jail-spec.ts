@@ -9,12 +9,12 @@ import type { Template } from "./template/template.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 
 /** Numbers of `native/jail/jail.h`. */
-const SETUP = { OVERLAY: 1, BIND: 2, PROC: 3, DEVICES: 4, HELD: 5, READ_ONLY: 6, VIEW: 7, FOLDER: 8, LINK: 9 } as const;
-const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
+export const SETUP = { OVERLAY: 1, BIND: 2, PROC: 3, DEVICES: 4, HELD: 5, READ_ONLY: 6, VIEW: 7, FOLDER: 8, LINK: 9 } as const;
+export const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
 const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
 const EPHEMERAL = 1;
 const NESTED_FILTERS = 8;
-const HAS_LAYERS = 16;
+export const HAS_LAYERS = 16;
 const REMOVE_LAYERS = 32;
 const NO_ROOT = 64;
 const CLEAR_FLAGS: Readonly<Record<Keeper, number>> = { unknown: 0, gone: 2, silent: 4 };
@@ -103,7 +103,7 @@ function layersFlag({ generation }: JailPaths): number {
   return generation > 1 ? HAS_LAYERS : 0;
 }
 
-function placeFields(place: JailPaths): Field[] {
+export function placeFields(place: JailPaths): Field[] {
   return [
     ["ID", place.id],
     ["RUN", place.generation],
@@ -221,7 +221,7 @@ function workspaceSteps({ workspace, inside }: SandboxSpec): readonly Step[] {
 }
 
 /** Sandboxes of earlier versions have their workspace as their home. */
-function layerName({ home, workspace }: Inside): string {
+export function layerName({ home, workspace }: Pick<Inside, "home" | "workspace">): string {
   return workspace === home ? "home" : "workspace";
 }
 
