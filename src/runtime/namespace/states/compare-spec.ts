@@ -83,10 +83,5 @@ function encodeState({ place, isPresent, overlays, mounts }: ComparedState): Buf
 }
 
 function encodeOverlay({ target, name, layers }: ComparedOverlay): Buffer {
-  return encodeFields([
-    ["KIND", SETUP.OVERLAY],
-    ["TARGET", target],
-    ["NAME", name],
-    ...layers.map((layer): Field => ["LOWER", layer]),
-  ]);
+  return encodeFields([["KIND", SETUP.OVERLAY], ["TARGET", target], ["NAME", name], ...layers.map((layer): Field => ["LOWER", layer])]);
 }
