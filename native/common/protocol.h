@@ -146,6 +146,7 @@ enum tag {
   TAG_NEWUIDMAP = 150,
   TAG_NEWGIDMAP = 151,
   TAG_RUN = 152,
+  TAG_SEED = 153,
   TAG_BEFORE = 160,
   TAG_AFTER = 161,
 };

@@ -13,6 +13,7 @@
 
 #include "compare.h"
 #include "io.h"
+#include "layers.h"
 
 static struct compare_request request;
 static int written[SIDE_COUNT] = {-1, -1};
@@ -30,13 +31,8 @@ static void read_request(void) {
 
 /* The flag says that the state is the present one: what the sandbox wrote lies on top. */
 static void open_written_layers(void) {
-  for (unsigned side = 0; side < SIDE_COUNT; side++) {
-    const struct spec *spec = &request.specs[side];
-    if (!spec->has_layers) continue;
-    if (spec->storage == STORAGE_TMPFS) refuse("what lies in memory cannot be compared yet");
-    written[side] = open(spec->layers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (written[side] < 0) die("open what the sandbox wrote");
-  }
+  for (unsigned side = 0; side < SIDE_COUNT; side++)
+    if (request.specs[side].has_layers) written[side] = open_written(&request.specs[side]);
 }
 
 /* Layers and their folders are open at once. */

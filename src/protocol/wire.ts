@@ -152,6 +152,7 @@ export const TAG = {
   NEWUIDMAP: { id: 150, width: 0 },
   NEWGIDMAP: { id: 151, width: 0 },
   RUN: { id: 152, width: 4 },
+  SEED: { id: 153, width: 0 },
   // Only between the host and `compare`. The values are fields.
   BEFORE: { id: 160, width: 0 },
   AFTER: { id: 161, width: 0 },

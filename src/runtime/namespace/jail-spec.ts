@@ -10,7 +10,7 @@ import { INSIDE } from "../../protocol/inside.ts";
 
 /** Numbers of `native/jail/jail.h`. */
 export const SETUP = { OVERLAY: 1, BIND: 2, PROC: 3, DEVICES: 4, HELD: 5, READ_ONLY: 6, VIEW: 7, FOLDER: 8, LINK: 9 } as const;
-export const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
+const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
 const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
 const EPHEMERAL = 1;
 const NESTED_FILTERS = 8;
@@ -22,6 +22,7 @@ const CLEAR_FLAGS: Readonly<Record<Keeper, number>> = { unknown: 0, gone: 2, sil
 /** What is known of the keeper of a folder that is to be cleared: nothing, that it is gone, or that it says nothing and must end. */
 export type Keeper = "unknown" | "gone" | "silent";
 const WRITABLE = 1;
+const RENAMES = 2;
 
 const SLOTS = 32_768;
 const MIB = 1024 * 1024;
@@ -54,8 +55,16 @@ export interface JailRequest {
   /** What the control groups can hold here: of a v2 group that is delegated in part, the jail must not write the rest. */
   readonly groupLimits: readonly (keyof SandboxSpec["limits"])[];
   readonly bootId: string;
+  /** The frozen layers that the sandbox lies on, and the subvolume that it begins with. */
+  readonly base: JailBase;
   /** Who owns the workspace on the host. */
   readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
+}
+
+export interface JailBase {
+  /** The folders of the layers, the topmost first, with the names of the overlays that each has files of. */
+  readonly below: readonly { readonly files: string; readonly overlays: readonly string[] }[];
+  readonly seed?: string | undefined;
 }
 
 function wishFlags({ ephemeral, nestedFilters, root }: SandboxSpec): number {
@@ -72,6 +81,7 @@ export function encodeJailSpec(request: JailRequest): Buffer {
     ["VALUE", request.bootId],
     ...deadlineFields(spec.deadline, spec.deadlineAction),
     ["FLAGS", wishFlags(spec) | layersFlag(request.place)],
+    ["SEED", request.base.seed],
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
     ...limitFields(request),
@@ -145,10 +155,10 @@ function memoryOf({ limits }: SandboxSpec): number {
 
 type Step = readonly Field[];
 
-function steps({ spec, template }: JailRequest): readonly Step[] {
+function steps({ spec, template, base }: JailRequest): readonly Step[] {
   return [
-    overlay("/", "root", { layers: template.rootLayers.map((path) => lower(IDS.LAYER, path)), owner: INSIDE.rootId }),
-    overlay("/usr", "usr", { layers: usrLayers(template), owner: INSIDE.rootId }),
+    overlay("/", "root", { base, layers: rootLayers(template), owner: INSIDE.rootId }),
+    overlay("/usr", "usr", { base, layers: usrLayers(template), owner: INSIDE.rootId }),
     [
       ["KIND", SETUP.DEVICES],
       ["TARGET", "/dev"],
@@ -170,7 +180,7 @@ function steps({ spec, template }: JailRequest): readonly Step[] {
       ["KIND", SETUP.READ_ONLY],
       ["TARGET", INSIDE.programs],
     ],
-    ...workspaceSteps(spec),
+    ...workspaceSteps(spec, base),
     ...template.binds.map(({ from, to }): Step => [
       ["KIND", SETUP.VIEW],
       ["TARGET", to],
@@ -180,8 +190,23 @@ function steps({ spec, template }: JailRequest): readonly Step[] {
   ];
 }
 
+export function rootLayers({ rootLayers: layers }: Template): readonly string[] {
+  return layers.map((path) => lower(IDS.LAYER, path));
+}
+
+export function workspaceLayer(path: string): string {
+  return lower(IDS.WORKSPACE, path);
+}
+
+/** Those that have files of an overlay. */
+export function frozenLayers(below: JailBase["below"], overlayName: string): readonly string[] {
+  return below
+    .filter(({ overlays }) => overlays.includes(overlayName))
+    .map(({ files }) => lower(IDS.LAYER, `${files}/${overlayName}/upper`));
+}
+
 /** The last layer of `/usr` is the host's own. */
-function usrLayers({ usrLayers: layers }: Template): readonly string[] {
+export function usrLayers({ usrLayers: layers }: Template): readonly string[] {
   return layers.map((path, i) => lower(i === layers.length - 1 ? IDS.HOST : IDS.LAYER, path));
 }
 
@@ -189,24 +214,33 @@ function lower(ids: number, path: string): string {
   return `${ids}${path}`;
 }
 
-function overlay(target: string, name: string, { layers, owner }: { readonly layers: readonly string[]; readonly owner: number }): Step {
+interface OverlayParts {
+  readonly base: JailBase;
+  /** Of the template, or the workspace. */
+  readonly layers: readonly string[];
+  readonly owner: number;
+}
+
+function overlay(target: string, name: string, { base, layers, owner }: OverlayParts): Step {
+  const own = frozenLayers(base.below, name);
   return [
     ["KIND", SETUP.OVERLAY],
     ["TARGET", target],
     ["NAME", name],
     ["MODE", 0o755],
     ["UID", owner],
-    ...layers.map((layer): Field => ["LOWER", layer]),
+    ["FLAGS", own.length > 0 ? RENAMES : undefined],
+    ...[...own, ...layers].map((layer): Field => ["LOWER", layer]),
   ];
 }
 
-function workspaceSteps({ workspace, inside }: SandboxSpec): readonly Step[] {
+function workspaceSteps({ workspace, inside }: SandboxSpec, base: JailBase): readonly Step[] {
   if (!workspace) return [];
   const { path, mode } = workspace;
   if (mode === "copy")
     return [
       ...places(inside),
-      overlay(inside.workspace, layerName(inside), { layers: [lower(IDS.WORKSPACE, path)], owner: INSIDE.userId }),
+      overlay(inside.workspace, layerName(inside), { base, layers: [workspaceLayer(path)], owner: INSIDE.userId }),
     ];
   return [
     ...places(inside),

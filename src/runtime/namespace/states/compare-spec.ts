@@ -2,7 +2,18 @@ import { encodeFields, type Field } from "../../../protocol/fields.ts";
 import { encodeHead } from "../../../protocol/head.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
 import type { StateView } from "../../runtime.ts";
-import { HAS_LAYERS, IDS, type JailPaths, layerName, placeFields, SETUP } from "../jail-spec.ts";
+import {
+  frozenLayers,
+  HAS_LAYERS,
+  type JailBase,
+  type JailPaths,
+  layerName,
+  placeFields,
+  rootLayers,
+  SETUP,
+  usrLayers,
+  workspaceLayer,
+} from "../jail-spec.ts";
 import type { Template } from "../template/template.ts";
 
 /** A state as `compare` reads it: where its sandbox lies, and the layers of each overlay. */
@@ -23,30 +34,27 @@ export interface ComparedOverlay {
   readonly layers: readonly string[];
 }
 
-export interface StateParts {
-  readonly place: JailPaths;
+export interface StateParts extends Pick<ComparedState, "place" | "isPresent"> {
   readonly template: Template;
-  /** What the sandbox's present run lies on; of a frozen state all of its layers. The topmost first, as folders. */
-  readonly layers: readonly string[];
+  /** The frozen layers of the state, the topmost first. */
+  readonly below: JailBase["below"];
 }
 
-/** The stacks of a view. They are as the jail mounts them. */
-export function comparedState({ sandbox, layers }: StateView, parts: StateParts): ComparedState {
-  const { place, template } = parts;
+/** The stacks of a state, as the jail mounts them. */
+export function comparedState({ workspace, inside }: StateView["sandbox"], parts: StateParts): ComparedState {
+  const { template, below, ...state } = parts;
   const overlay = (target: string, name: string, lower: readonly string[]): ComparedOverlay => ({
     target,
     name,
-    layers: [...parts.layers.map((folder) => `${IDS.LAYER}${folder}/${name}/upper`), ...lower],
+    layers: [...frozenLayers(below, name), ...lower],
   });
-  const { workspace, inside } = sandbox;
   const isCopied = workspace?.mode === "copy";
   return {
-    place,
-    isPresent: layers === undefined,
+    ...state,
     overlays: [
-      overlay("/", "root", template.rootLayers.map((path) => `${IDS.LAYER}${path}`)), // prettier-ignore
-      overlay("/usr", "usr", template.usrLayers.map((path, i) => `${i === template.usrLayers.length - 1 ? IDS.HOST : IDS.LAYER}${path}`)), // prettier-ignore
-      ...(isCopied ? [overlay(inside.workspace, layerName(inside), [`${IDS.WORKSPACE}${workspace.path}`])] : []),
+      overlay("/", "root", rootLayers(template)),
+      overlay("/usr", "usr", usrLayers(template)),
+      ...(isCopied ? [overlay(inside.workspace, layerName(inside), [workspaceLayer(workspace.path)])] : []),
     ],
     mounts: ["/dev", "/proc", ...template.binds.map(({ to }) => to), ...(workspace && !isCopied ? [inside.workspace] : [])],
   };

@@ -9,6 +9,8 @@ import { parseStateChange, parseStateEntry } from "./state-changes.ts";
 
 /** All that a sandbox wrote may have to be read. */
 const COMPARE_MS = 120_000;
+/** Of `native/jail/layers.h`. */
+const EXIT_LOST = 6;
 const SAID_MAX = 1_000;
 
 interface Frame {
@@ -82,6 +84,11 @@ async function* ask(binary: string, request: Buffer, signal: AbortSignal): Async
       yield* frames.splice(0);
     }
     const [code] = (await closed) as [number | null];
+    if (code === EXIT_LOST)
+      throw new BelljarError(
+        "SANDBOX_FILES_LOST",
+        "What the sandbox wrote is gone, so its states cannot be compared: go on from an earlier snapshot",
+      );
     if (code !== 0) throw failed(said.trim() || "the process that compares has ended");
   } catch (cause) {
     if (signal.aborted) throw new BelljarError("CANCELLED", "The states were not compared: the caller cancelled", { cause: signal.reason });
