@@ -3,23 +3,12 @@ import { INSIDE } from "../../../protocol/inside.ts";
 import type { StateView } from "../../../runtime/runtime.ts";
 import { toKey } from "../../workspace/entry.ts";
 
-/**
- * What programs keep for a while, and what Belljar puts there itself. It changes with nearly every command, and is nobody's work: it counts
- * only where it is named.
- */
-const PASSING = [
-  "/tmp",
-  "/var/tmp",
-  "/run",
-  "/dev",
-  "/proc",
-  "/sys",
-  "/var/cache",
-  "/var/log",
-  "/home/user/.cache",
-  "/root/.cache",
-  INSIDE.programs,
-];
+/** What programs keep for a while. It changes with nearly every command, and is nobody's work. */
+const PASSING = ["/tmp", "/var/tmp", "/run", "/var/cache", "/var/log", "/home/user/.cache", "/root/.cache"];
+/** What Belljar and the kernel put there. The name in `hosts` and the certificates are each sandbox's own. */
+const OWN = ["/dev", "/proc", "/sys", INSIDE.programs, "/etc/hosts", "/etc/ssl/certs", "/etc/ca-certificates/update.d/belljar"];
+/** Both count only where they are named. */
+const UNASKED = [...PASSING, ...OWN];
 
 /** By the key of an absolute path. */
 export type IsSelected = (key: string) => boolean;
@@ -27,7 +16,7 @@ export type IsSelected = (key: string) => boolean;
 /** Throws `PATH_INVALID` for what is no absolute path. */
 export function selectStatePaths(paths: readonly string[] | undefined, { inside }: StateView["sandbox"]): IsSelected {
   const asked = (paths ?? ["/"]).map((path) => followPlaces(normalise(path), inside));
-  const closed = PASSING.filter((folder) => !asked.some((path) => isWithin(path, folder)));
+  const closed = UNASKED.filter((folder) => !asked.some((path) => isWithin(path, folder)));
   return (key) => asked.some((path) => isWithin(key, path)) && !closed.some((folder) => isWithin(key, folder));
 }
 
