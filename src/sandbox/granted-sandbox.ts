@@ -29,6 +29,7 @@ function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes)
     id: sandbox.id,
     inside: sandbox.inside,
     guest: sandbox.guest,
+    timeLine: sandbox.timeLine,
     ...(sandbox.ended && { ended: sandbox.ended }),
     connect: (signal) => sandbox.connect(signal),
     info: () => sandbox.info(),

@@ -14,7 +14,8 @@ import type { Runtimes } from "./runtimes.ts";
 import type { Life } from "./sandbox-info.ts";
 import { toSandboxInfo } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { SandboxInfo } from "./sandbox.ts";
+import type { SandboxInfo, TimeLine } from "./sandbox.ts";
+import { refusedTimeLine } from "./state/refused-states.ts";
 import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
 import type { BaseTaker } from "./workspace/base/base-taker.ts";
 
@@ -157,6 +158,10 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
 
   base({ id }: SandboxRecord): WorkspaceBase {
     return this.#bases.open(id);
+  }
+
+  timeLine(_record: SandboxRecord): TimeLine {
+    return refusedTimeLine(() => Promise.reject(new BelljarError("NOT_SUPPORTED", "This Belljar keeps no states of sandboxes yet")));
   }
 
   async noteAction({ record, generation }: HeldRun, action: DeadlineAction): Promise<void> {

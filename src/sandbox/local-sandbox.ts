@@ -17,7 +17,7 @@ import { changePolicy } from "./network/change-policy.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { OwnSandbox } from "./granted-sandbox.ts";
 import { ended } from "./refusals.ts";
-import type { InsideFolders, Principal, RefusalWatch, SandboxInfo, SandboxPorts } from "./sandbox.ts";
+import type { InsideFolders, Principal, RefusalWatch, SandboxInfo, SandboxPorts, TimeLine } from "./sandbox.ts";
 import { tellRefusals } from "./tell-refusals.ts";
 import type { BaseAnswer, WorkspaceBase } from "./workspace/base/base-entry.ts";
 
@@ -39,6 +39,7 @@ export interface SandboxKeeping {
   announce(record: SandboxRecord): void;
   deleteStopped(record: SandboxRecord): Promise<void>;
   base(record: SandboxRecord): WorkspaceBase;
+  timeLine(record: SandboxRecord): TimeLine;
   /** Starts the next run of a stopped sandbox. It counts against the quota of `principal`. Default: the record's owner, without a token. */
   startAgain(record: SandboxRecord, signal: AbortSignal, principal?: Principal): Promise<LocalSandbox>;
   /** Writes down what happens at the deadline, for later runs. */
@@ -97,6 +98,10 @@ export class LocalSandbox implements OwnSandbox {
 
   get inside(): InsideFolders {
     return this.record.inside;
+  }
+
+  get timeLine(): TimeLine {
+    return this.#keeping.timeLine(this.record);
   }
 
   get generation(): number {

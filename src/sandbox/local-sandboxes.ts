@@ -1,3 +1,4 @@
+import { BelljarError } from "../errors.ts";
 import type { RunningSandbox, TemplateInfo } from "../runtime/runtime.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
@@ -33,6 +34,7 @@ import type {
 } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
+import { refusedSnapshots } from "./state/refused-states.ts";
 import { startAgain } from "./start-again.ts";
 import { stoppedSandbox } from "./stopped-sandbox.ts";
 import { sweepHome } from "./sweep.ts";
@@ -61,6 +63,10 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #bases: BaseTaker;
   #sweptAtMs = Date.now();
   #sweeping: Promise<void> = Promise.resolve();
+
+  readonly snapshots = refusedSnapshots(() =>
+    Promise.reject(new BelljarError("NOT_SUPPORTED", "This Belljar keeps no states of sandboxes yet")),
+  );
 
   constructor(options: LocalSandboxesOptions) {
     this.#options = options;

@@ -14,6 +14,7 @@ export function stoppedSandbox(record: SandboxRecord, live: LiveSandboxes): OwnS
     id: record.id,
     inside: record.inside,
     record,
+    timeLine: live.timeLine(record),
     networkState: async () => (await live.networks.read(record)).state,
     info: () => live.info(record),
     usage: () => Promise.reject(refusal),
