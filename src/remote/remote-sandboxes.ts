@@ -12,6 +12,7 @@ import {
   usageSchema,
 } from "../sandbox/wire/answer-schemas.ts";
 import { sandboxSchema } from "../sandbox/wire/sandbox-schema.ts";
+import { refusedSnapshots, refusedTimeLine } from "../sandbox/state/refused-states.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { openLease } from "./lease.ts";
 import { remoteWorkspaceBase } from "./remote-workspace-base.ts";
@@ -28,6 +29,7 @@ import type { ServerAddress } from "./server-connection.ts";
 export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
   const info = (id: string): Promise<SandboxInfo> => getInfo(address, id);
   return {
+    snapshots: refusedSnapshots(notYet),
     async create(_principal, options, signal) {
       if (options.ephemeral) return createLeased(address, options, signal);
       const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
@@ -55,6 +57,10 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
   };
 }
 
+function notYet(): Promise<never> {
+  return Promise.reject(new BelljarError("NOT_SUPPORTED", "Belljar asks a server for no snapshots and checkpoints yet"));
+}
+
 /** What the server's host enforces. */
 export async function fetchIsolation(address: ServerAddress): Promise<HostIsolation> {
   return parseAnswer(hostIsolationSchema, await askServer(address, { method: "GET", path: "/v1/doctor" }));
@@ -69,6 +75,7 @@ function createRemoteSandbox(address: ServerAddress, { id, inside }: SandboxInfo
   return {
     id,
     inside,
+    timeLine: refusedTimeLine(notYet),
     guest: createGuest(connect, { env: environment, findEnd: () => findEnd(address, id) }),
     connect,
     info: () => getInfo(address, id),
