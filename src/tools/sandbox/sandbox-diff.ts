@@ -2,8 +2,7 @@ import * as z from "zod";
 import type { ToolContext } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
-import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { lastCheckpoint } from "../../sandbox/state/last-checkpoint.ts";
 import type { PointChange, PointDiff } from "../../sandbox/wire/state-schemas.ts";
 import { pointChangeSchema } from "../../sandbox/wire/state-schemas.ts";
 import { SHOWN_BYTES, SHOWN_LINES } from "../max-bytes.ts";
@@ -54,12 +53,6 @@ export const sandboxDiff = defineTool({
     return textResult({ from: start, to: to ?? null, changes, omitted }, toText(context, diff, { from: start, to: to ?? "now" }));
   },
 });
-
-async function lastCheckpoint({ timeLine }: Sandbox): Promise<string> {
-  const { head } = await timeLine.list();
-  if (head !== undefined) return head;
-  throw new BelljarError("CHECKPOINT_NOT_FOUND", "This sandbox has no checkpoint to compare with: sandbox_checkpoint takes one");
-}
 
 function toText({ results }: ToolContext, { changes, omitted }: PointDiff, points: { readonly from: string; readonly to: string }): string {
   const patches = changes.flatMap(({ patch }) => (patch === undefined ? [] : ["", ...patch.trimEnd().split("\n")]));
