@@ -146,6 +146,7 @@ static const struct tag_shape TAGS[256] = {
     [TAG_NEWUIDMAP] = {TEXT, false},
     [TAG_NEWGIDMAP] = {TEXT, false},
     [TAG_RUN] = {U32, false},
+    [TAG_SEED] = {TEXT, false},
 };
 
 static size_t width_of(enum shape shape) {

@@ -145,6 +145,7 @@ enum tag {
   TAG_NEWUIDMAP = 150,
   TAG_NEWGIDMAP = 151,
   TAG_RUN = 152,
+  TAG_SEED = 153,
 };
 
 enum flag {

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "copy-data.h"
 #include "paths.h"
 #include "work.h"
 
 #define DEPTH_MAX 200u
-#define CHUNK_BYTES (16u << 20)
 
 /* The source or the target: a name in an open folder. */
 struct end {
@@ -34,36 +34,11 @@ static void copy_bytes(struct work *work, int from, int to, const char *name) {
   }
 }
 
-/* Copies one stretch of data. The kernel copies it, and shares blocks, where the file system supports that. */
-static void copy_stretch(struct work *work, int from, int to, off_t start, off_t end, const char *name) {
-  off_t in = start;
-  off_t out = start;
-  while (in < end) {
-    size_t left = end - in < (off_t)CHUNK_BYTES ? (size_t)(end - in) : CHUNK_BYTES;
-    ssize_t count = copy_file_range(from, &in, to, &out, left, 0);
-    if (count < 0 && (errno == EXDEV || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS)) {
-      count = pread(from, work->payload, left < sizeof work->payload ? left : sizeof work->payload, in);
-      if (count > 0 && (lseek(to, out, SEEK_SET) < 0 || !write_whole(to, work->payload, (size_t)count))) count = -1;
-      in += count > 0 ? count : 0;
-      out = in;
-    }
-    if (count < 0) work_fail(work, "copy", name);
-    if (count == 0) return;
-    work_go_on(work);
-  }
-}
+static void go_on(void *work) { work_go_on(work); }
 
 static void copy_sparse(struct work *work, int from, int to, off_t size, const char *name) {
-  for (off_t at = 0; at < size;) {
-    off_t data = lseek(from, at, SEEK_DATA);
-    if (data < 0 && errno == ENXIO) break;
-    if (data < 0) data = at;
-    off_t hole = lseek(from, data, SEEK_HOLE);
-    if (hole < 0) hole = size;
-    copy_stretch(work, from, to, data, hole, name);
-    at = hole;
-  }
-  if (ftruncate(to, size) != 0) work_fail(work, "set the size of", name);
+  struct data_copy copy = {.from = from, .to = to, .room = work->payload, .room_bytes = sizeof work->payload, .go_on = go_on, .context = work};
+  if (!copy_data(&copy, size)) work_fail(work, "copy", name);
 }
 
 static void copy_file(struct work *work, struct end source, struct end target, int follow) {

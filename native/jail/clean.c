@@ -93,20 +93,20 @@ bool clean_kernel_objects(const struct spec *spec) {
 }
 
 /* With a sub-id map the files belong to sub-ids. Only a process in a namespace with the same map may change them. */
-static _Noreturn void work_in_namespace(const struct spec *spec, bool (*work)(const struct spec *), int parent) {
+static _Noreturn void work_in_namespace(const struct spec *spec, int (*work)(const struct spec *), int parent) {
   char byte = 0;
   if (unshare(CLONE_NEWUSER) < 0 || !write_whole(parent, &byte, 1) || !read_whole(parent, &byte, 1)) _exit(EXIT_FAILURE);
-  if (setresuid(0, 0, 0) < 0) _exit(EXIT_FAILURE);
-  _exit(work(spec) ? EXIT_SUCCESS : EXIT_FAILURE);
+  if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0) _exit(EXIT_FAILURE);
+  _exit(work(spec));
 }
 
-static bool work_as_owner(const struct spec *spec, bool (*work)(const struct spec *)) {
+int run_as_owner(const struct spec *spec, int (*work)(const struct spec *)) {
   int pair[2], status;
   char byte = 0;
   if (spec->id_map != ID_MAP_SUBIDS) return work(spec);
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) return false;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) return EXIT_FAILURE;
   pid_t child = fork();
-  if (child < 0) return false;
+  if (child < 0) return EXIT_FAILURE;
   if (child == 0) {
     close(pair[0]); /* otherwise, after a kill of the parent, the child would wait for ever and hold the folder's lock */
     work_in_namespace(spec, work, pair[1]);
@@ -117,12 +117,18 @@ static bool work_as_owner(const struct spec *spec, bool (*work)(const struct spe
     write_whole(pair[0], &byte, 1);
   }
   close(pair[0]);
-  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
 
-bool remove_layers_as_owner(const struct spec *spec) { return spec->storage == STORAGE_TMPFS ? drop_held_layers(spec) : work_as_owner(spec, remove_layers); }
+static int remove_own(const struct spec *spec) { return remove_layers(spec) ? EXIT_SUCCESS : EXIT_FAILURE; }
 
-bool settle_layers_as_owner(const struct spec *spec) { return work_as_owner(spec, settle_layers); }
+static int settle_own(const struct spec *spec) { return settle_layers(spec) ? EXIT_SUCCESS : EXIT_FAILURE; }
+
+bool remove_layers_as_owner(const struct spec *spec) {
+  return spec->storage == STORAGE_TMPFS ? drop_held_layers(spec) : run_as_owner(spec, remove_own) == EXIT_SUCCESS;
+}
+
+bool settle_layers_as_owner(const struct spec *spec) { return run_as_owner(spec, settle_own) == EXIT_SUCCESS; }
 
 bool take_lock(int folder) {
   if (flock(folder, LOCK_EX | LOCK_NB) == 0) return true;

@@ -78,10 +78,16 @@ static bool spare_room(const char *path) {
   return mount(NULL, path, NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, options) == 0;
 }
 
+int view_held(const struct held *held) {
+  char path[ID_LENGTH + 2];
+  path_of(held->id, path);
+  return (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+}
+
 int open_held(const struct held *held) {
   char path[ID_LENGTH + 2];
   path_of(held->id, path);
-  return spare_room(path) ? (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) : -1;
+  return spare_room(path) ? view_held(held) : -1;
 }
 
 static bool make_room(void) {

@@ -71,6 +71,16 @@ static bool tell(int connection, enum hold_operation operation, const struct spe
   return is_done;
 }
 
+bool ask_for_view(int connection, const struct spec *spec, int *layers) {
+  int fds[HOLD_FDS_MAX];
+  unsigned count = 0;
+  if (!send_request(connection, HOLD_VIEW, spec, NULL, 0) || !receive_answer(connection, fds, &count)) return false;
+  *layers = count == 1 ? fds[--count] : -1;
+  while (count > 0) close(fds[--count]);
+  if (*layers < 0) errno = EPROTO;
+  return *layers >= 0;
+}
+
 static int need_connection(const struct spec *spec) {
   int connection = connect_holder(spec);
   if (connection >= 0) return connection;

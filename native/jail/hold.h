@@ -22,6 +22,7 @@ enum hold_operation {
   HOLD_KEEP = 3, /* the connection's file system stays when the connection closes */
   HOLD_DROP = 4, /* removes the file system, if there is one */
   HOLD_JOIN = 5, /* names no file system. Answers with the user namespace alone. An older holder closes the connection */
+  HOLD_VIEW = 6, /* a file system, whoever uses it. Answers with one more mount of the layers alone. An older holder closes the connection */
 };
 
 struct hold_request {
@@ -53,6 +54,9 @@ struct hold_answer {
 void holder_path(const struct spec *spec, char path[HOLDER_PATH_MAX]);
 /* -1 with errno ENOENT or ECONNREFUSED: there is no holder. */
 int connect_holder(const struct spec *spec);
+
+/* Another mount of the layers, while a run may use them. False with errno set: ENOENT, the holder does not have them. */
+bool ask_for_view(int connection, const struct spec *spec, int *layers);
 
 /* For the start, newuidmap may ask a server of names. */
 #define HOLDER_PATIENCE_S 20

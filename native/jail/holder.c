@@ -141,6 +141,14 @@ static void serve_layers(struct waited *client, const struct hold_request *reque
   reply(client, error, NULL, 0);
 }
 
+static void serve_view(struct waited *client, const struct hold_request *request) {
+  struct held *held = find_held(request->id);
+  errno = ENOENT;
+  int layers = held == NULL ? -1 : view_held(held);
+  reply(client, layers < 0 ? errno : 0, &layers, layers < 0 ? 0u : 1u);
+  if (layers >= 0) close(layers);
+}
+
 static void serve_name(struct waited *client, const struct hold_request *request) {
   struct held *held = find_held(request->id);
   bool is_drop = request->operation == HOLD_DROP, is_join = request->operation == HOLD_JOIN, is_own = held != NULL && client->held == held;
@@ -161,6 +169,7 @@ static bool serve(struct waited *client) {
   bool has_folder = is_request && request.operation <= HOLD_OPEN;
   is_request = is_request && count == (has_folder ? 2u : 0u);
   if (is_request && has_folder) serve_layers(client, &request, fds[0]);
+  else if (is_request && request.operation == HOLD_VIEW) serve_view(client, &request);
   else if (is_request) serve_name(client, &request);
   if (is_request && has_folder) keep_leash(fds[--count]);
   while (count > 0) close(fds[--count]);

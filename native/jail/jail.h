@@ -64,6 +64,10 @@ enum cgroup_kind { CGROUP_MEMORY = 1, CGROUP_PIDS = 2, CGROUP_CPU = 3, CGROUP_CP
 /* For `clear`: the sandbox is deleted, and what it wrote with it. */
 #define JAIL_REMOVE_LAYERS 32u
 #define JAIL_NO_ROOT 64u
+/* For a job on layers: what it makes is on the disk before it ends. */
+#define JAIL_DURABLE 128u
+/* Of an overlay: its folders are renamed although they lie in a lower layer. */
+#define SETUP_RENAMES 2u
 #define SETUP_WRITABLE 1u
 /* PIDS_MAX is the kernel's own bound. BYTES_MAX keeps sums of bytes from wrapping. */
 #define PIDS_MAX (4u * 1024 * 1024)
@@ -102,6 +106,7 @@ struct step {
   const char *target, *name, *link;
   uint64_t size;
   uint32_t mode, owner;
+  bool renames; /* of an overlay: layers of the sandbox's own lie below it, or a folder of the host */
   /* Its part of spec.sources; the lowest index is the topmost layer. */
   unsigned first_source, source_count;
 };
@@ -109,6 +114,9 @@ struct step {
 /* The texts lie in the buffer that was parsed. */
 struct spec {
   const char *id, *hostname, *folder, *sockets, *layers, *slots, *newuidmap, *newgidmap, *boot_id;
+  const char *seed;   /* a frozen subvolume that the first run begins with, or NULL */
+  const char *layer, *frozen; /* only of a job on layers (layers.h) */
+  uint32_t job;
   uint32_t slot_hint, subuid, subgid, workspace_uid, workspace_gid;
   enum id_map id_map;
   enum storage storage;
@@ -116,7 +124,7 @@ struct spec {
   uint32_t cpu_milli, pids, files;
   uint32_t run; /* counts the sandbox's runs, from 1 */
   enum deadline_action action;
-  bool ephemeral, keeper_is_gone, end_keeper, nested_filters, has_layers, remove_layers, no_root;
+  bool ephemeral, keeper_is_gone, end_keeper, nested_filters, has_layers, remove_layers, no_root, durable;
   struct cgroup cgroups[CGROUPS_MAX];
   struct step steps[STEPS_MAX];
   struct source sources[SOURCES_MAX];
@@ -148,6 +156,8 @@ void parse_spec(struct spec_bytes raw, struct spec *spec);
 void parse_pattern(struct spec_bytes raw, struct spec *spec);
 /* Absolute, below the root, and made of names alone. */
 bool is_plain_path(const char *path);
+/* Of the writable layer of an overlay: one name. */
+bool is_layer_name(const char *name);
 
 /* idmap.c */
 uint32_t claim_slot(const struct spec *spec, int *lock_fd);
@@ -295,6 +305,10 @@ void make_layers(const struct spec *spec);
 void limit_layers(const struct spec *spec);
 /* Takes away what forbids another mount of the layers. No earlier run may live. */
 bool settle_layers(const struct spec *spec);
+/* Makes a snapshot of a subvolume. False with errno set. */
+bool clone_subvolume(const char *from, const char *to, bool read_only);
+/* True: it is gone. */
+bool remove_subvolume(const char *path);
 bool remove_layers(const struct spec *spec);
 bool remove_tree(int parent, const char *name);
 
@@ -325,6 +339,8 @@ void reserve_end(int folder);
 bool write_end(int folder, const char *reason, bool kept);
 /* False: a control group could not be removed. The record then stays. */
 bool clean_kernel_objects(const struct spec *spec);
+/* Runs the work as the owner of the files of layers, and returns its result, or EXIT_FAILURE. */
+int run_as_owner(const struct spec *spec, int (*work)(const struct spec *));
 /* The layers' files may belong to other ids than this process's. */
 bool remove_layers_as_owner(const struct spec *spec);
 bool settle_layers_as_owner(const struct spec *spec);
@@ -389,5 +405,6 @@ int holder_main(const char *path);
 int spawner_main(void);
 int clear_main(void);
 int pool_main(const char *image, const char *folder);
+int layers_main(void);
 
 #endif

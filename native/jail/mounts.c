@@ -294,5 +294,5 @@ void find_copied_folders(const struct spec *spec, struct copied_folders *copied)
   struct stat status;
   copied->since = time(NULL);
   for (unsigned i = 0; i < spec->step_count; i++)
-    if (find_copied_source(spec, &spec->steps[i]) >= 0 && stat(spec->steps[i].target, &status) == 0) copied->devices[copied->count++] = status.st_dev;
+    if ((spec->steps[i].renames || find_copied_source(spec, &spec->steps[i]) >= 0) && stat(spec->steps[i].target, &status) == 0) copied->devices[copied->count++] = status.st_dev;
 }

@@ -31,7 +31,7 @@ static void add_source(struct spec *spec, struct step *step, struct source sourc
 }
 
 /* The name becomes a folder's name. */
-static bool is_layer_name(const char *text) {
+bool is_layer_name(const char *text) {
   size_t length = text == NULL ? 0 : strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
   return length > 0 && length <= LAYER_NAME_MAX && text[length] == 0;
 }
@@ -86,7 +86,10 @@ static void parse_step(struct spec *spec, const struct field *setup) {
       case TAG_MODE: step->mode = (uint32_t)field.number; break;
       case TAG_PATH: bind.path = field.text; break;
       case TAG_IDS: bind.ids = (enum ids)field.number; break;
-      case TAG_FLAGS: bind.writable = (field.number & SETUP_WRITABLE) != 0; break;
+      case TAG_FLAGS:
+        bind.writable = (field.number & SETUP_WRITABLE) != 0;
+        step->renames = (field.number & SETUP_RENAMES) != 0;
+        break;
       case TAG_LOWER: add_source(spec, step, lower_source(field.text)); break;
       default: refuse("a step has a field that it cannot have");
     }
@@ -139,6 +142,10 @@ static void parse_field(struct spec *spec, const struct field *field) {
     case TAG_ACTION: spec->action = (enum deadline_action)field->number; break;
     case TAG_RUN: spec->run = (uint32_t)field->number; break;
     case TAG_VALUE: spec->boot_id = field->text; break;
+    case TAG_SEED: spec->seed = field->text; break;
+    case TAG_PATH: spec->layer = field->text; break;
+    case TAG_TARGET: spec->frozen = field->text; break;
+    case TAG_KIND: spec->job = (uint32_t)field->number; break;
     case TAG_FLAGS:
       spec->ephemeral = (field->number & JAIL_EPHEMERAL) != 0;
       spec->keeper_is_gone = (field->number & JAIL_KEEPER_IS_GONE) != 0;
@@ -147,6 +154,7 @@ static void parse_field(struct spec *spec, const struct field *field) {
       spec->has_layers = (field->number & JAIL_HAS_LAYERS) != 0;
       spec->remove_layers = (field->number & JAIL_REMOVE_LAYERS) != 0;
       spec->no_root = (field->number & JAIL_NO_ROOT) != 0;
+      spec->durable = (field->number & JAIL_DURABLE) != 0;
       break;
     case TAG_CGROUP: parse_cgroup(spec, field); break;
     case TAG_SETUP: parse_step(spec, field); break;
@@ -198,4 +206,5 @@ void parse_spec(struct spec_bytes raw, struct spec *spec) {
   check_limits(spec);
   check_action(spec);
   if (spec->storage < STORAGE_FOLDER || spec->storage > STORAGE_BTRFS) refuse("the specification has no storage");
+  if (spec->seed != NULL && spec->storage != STORAGE_BTRFS) refuse("only a subvolume can be made from another one");
 }

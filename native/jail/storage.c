@@ -20,6 +20,7 @@ struct location {
 };
 
 static bool open_location(const char *path, struct location *location) {
+  location->parent = -1;
   char parent[PATH_MAX], last[PATH_MAX];
   if (snprintf(parent, sizeof parent, "%s", path) >= (int)sizeof parent) return false;
   memcpy(last, parent, sizeof last);
@@ -35,6 +36,36 @@ static void make_subvolume(const struct spec *spec) {
   memcpy(args.name, location.name, strlen(location.name) + 1);
   if (ioctl(location.parent, BTRFS_IOC_SUBVOL_CREATE, &args) < 0) die("make the sandbox's subvolume");
   close(location.parent);
+}
+
+bool clone_subvolume(const char *from, const char *to, bool read_only) {
+  struct location location;
+  struct btrfs_ioctl_vol_args_v2 args = {.flags = read_only ? BTRFS_SUBVOL_RDONLY : 0};
+  int source = open(from, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (source < 0) return false;
+  args.fd = source;
+  bool made = open_location(to, &location);
+  if (made) {
+    memcpy(args.name, location.name, strlen(location.name) + 1);
+    made = ioctl(location.parent, BTRFS_IOC_SNAP_CREATE_V2, &args) == 0;
+  }
+  int error = errno;
+  if (location.parent >= 0) close(location.parent);
+  close(source);
+  errno = error;
+  return made;
+}
+
+bool remove_subvolume(const char *path) {
+  struct location location;
+  struct btrfs_ioctl_vol_args args = {.fd = 0};
+  if (!open_location(path, &location)) return errno == ENOENT;
+  memcpy(args.name, location.name, strlen(location.name) + 1);
+  bool removed = ioctl(location.parent, BTRFS_IOC_SNAP_DESTROY, &args) == 0 || errno == ENOENT;
+  int error = errno;
+  close(location.parent);
+  errno = error;
+  return removed;
 }
 
 /* Nobody but Belljar writes into the folder above, so what lies there are the sandbox's layers. */
@@ -66,6 +97,11 @@ void make_layers(const struct spec *spec) {
     reuse_layers(spec);
     return;
   }
+  if (spec->seed != NULL) {
+    if (!clone_subvolume(spec->seed, spec->layers, false)) die("make the sandbox's subvolume from a frozen one");
+    reuse_layers(spec);
+    return;
+  }
   if (spec->storage == STORAGE_BTRFS) make_subvolume(spec);
   else if (mkdir(spec->layers, 0700) < 0) die("make the folder of the writable layers");
   if (spec->id_map == ID_MAP_SLOT && chown(spec->layers, CANONICAL_FIRST_ID, CANONICAL_FIRST_ID) < 0) die("set the owner of the writable layers");
@@ -83,7 +119,8 @@ bool settle_layers(const struct spec *spec) {
   for (unsigned i = 0; i < spec->step_count && settled; i++) {
     if (spec->steps[i].kind != SETUP_OVERLAY) continue;
     int layer = openat(layers, spec->steps[i].name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    settled = layer >= 0 && remove_tree(layer, "work");
+    /* What a sandbox wrote before it was put back is not there any more. */
+    settled = layer >= 0 ? remove_tree(layer, "work") : errno == ENOENT;
     if (layer >= 0) close(layer);
   }
   close(layers);
@@ -91,16 +128,10 @@ bool settle_layers(const struct spec *spec) {
 }
 
 bool remove_layers(const struct spec *spec) {
+  if (spec->storage == STORAGE_BTRFS) return remove_subvolume(spec->layers);
   struct location location;
   if (!open_location(spec->layers, &location)) return errno == ENOENT;
-  bool removed;
-  if (spec->storage == STORAGE_BTRFS) {
-    struct btrfs_ioctl_vol_args args = {.fd = 0};
-    memcpy(args.name, location.name, strlen(location.name) + 1);
-    removed = ioctl(location.parent, BTRFS_IOC_SNAP_DESTROY, &args) == 0 || errno == ENOENT;
-  } else {
-    removed = remove_tree(location.parent, location.name);
-  }
+  bool removed = remove_tree(location.parent, location.name);
   close(location.parent);
   return removed;
 }

@@ -150,6 +150,7 @@ export const TAG = {
   NEWUIDMAP: { id: 150, width: 0 },
   NEWGIDMAP: { id: 151, width: 0 },
   RUN: { id: 152, width: 4 },
+  SEED: { id: 153, width: 0 },
 } as const satisfies Record<string, { id: number; width: 0 | 1 | 2 | 4 | 8; many?: true }>;
 export type TagName = keyof typeof TAG;
 

@@ -2,7 +2,7 @@ import type { LiveSandboxes } from "./live-sandboxes.ts";
 import { isOpenLink } from "../network/ports/port-link.ts";
 import { removeLink } from "./network/port-links.ts";
 import { lockedSandbox } from "./locked-sandbox.ts";
-import type { OwnSandbox } from "./granted-sandbox.ts";
+import type { OwnSandbox } from "./own-sandbox.ts";
 import { stopped } from "./refusals.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 

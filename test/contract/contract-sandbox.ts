@@ -19,6 +19,8 @@ export interface ContractFeatures {
   readonly pause: boolean;
   /** What a sandbox wrote outlives its run. */
   readonly stop: boolean;
+  /** What a sandbox wrote can be frozen. */
+  readonly states: boolean;
   /** EXIT frames carry CPU time and peak memory. */
   readonly resourceUsage: boolean;
   /** Commands see the sandbox's own files at the sandbox's own paths, and its own processes alone. */

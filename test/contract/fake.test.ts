@@ -7,6 +7,7 @@ runtimeContract(async () => fakeRuntime(), {
   keeps: false,
   pause: true,
   stop: true,
+  states: false,
   resourceUsage: false,
   isolation: false,
   twoUsers: false,

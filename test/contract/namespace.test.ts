@@ -10,6 +10,7 @@ import { outside } from "../security/support/outside.ts";
 import type { ContractFeatures, OpenRuntime } from "./contract-sandbox.ts";
 import { runsContract } from "./runs-contract.ts";
 import { runtimeContract } from "./runtime-contract.ts";
+import { statesContract } from "./states-contract.ts";
 
 const isRoot = process.getuid?.() === 0;
 const BUILD = join(import.meta.dirname, "../../native/build");
@@ -58,6 +59,7 @@ for (const { idMap, storage, binary, runsAlone } of SETUPS.filter((setup) => fin
     keeps: true,
     pause: isRoot,
     stop: true,
+    states: true,
     resourceUsage: true,
     isolation: true,
     twoUsers: idMap !== "single",
@@ -69,5 +71,6 @@ for (const { idMap, storage, binary, runsAlone } of SETUPS.filter((setup) => fin
 function runsAloneContract(open: OpenRuntime, features: ContractFeatures): void {
   describe(`the ${features.name} runtime`, () => {
     runsContract(open, features);
+    statesContract(open, features);
   });
 }

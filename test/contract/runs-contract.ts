@@ -173,11 +173,6 @@ export function runsContract(open: OpenRuntime, features: ContractFeatures): voi
       await expect(createSandbox(open, { deadlineAction: "pause" })).rejects.toMatchObject(refused);
       expect((await run(sandbox.guest, "exit 5")).exitCode).toBe(5);
     });
-
-    it("is refused: a base of a kind that it does not have", async () => {
-      const { layers } = await open();
-      await expect(layers.describe({ template: "base", layers: ["none"] })).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
-    });
   });
 
   it("a sandbox shows the folders that its base describes", async () => {

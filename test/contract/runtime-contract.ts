@@ -6,6 +6,7 @@ import { insideContract } from "./inside-contract.ts";
 import { keptContract } from "./kept-contract.ts";
 import { lifecycleContract } from "./lifecycle-contract.ts";
 import { runsContract } from "./runs-contract.ts";
+import { statesContract } from "./states-contract.ts";
 import { socketContract } from "./socket-contract.ts";
 import { listenContract } from "./listen-contract.ts";
 import { streamContract } from "./stream-contract.ts";
@@ -26,5 +27,6 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
     insideContract(open, features);
     sudoContract(open, features);
     runsContract(open, features);
+    statesContract(open, features);
   });
 }

@@ -66,7 +66,18 @@ const REASONS: Record<SandboxEnd["reason"], string> = {
   create_failed: "it could not be created",
 };
 
-export function sandboxEnded(end: SandboxEnd): BelljarError {
+/** How a run ended, for whoever has streams of it. */
+export interface RunEnd extends SandboxEnd {
+  /** It ended because the sandbox is put back to an earlier state, and runs again after that. */
+  readonly isRolledBack?: boolean;
+}
+
+export function sandboxEnded(end: RunEnd): BelljarError {
+  if (end.isRolledBack)
+    return new BelljarError(
+      "SANDBOX_ROLLED_BACK",
+      "The sandbox was rolled back, and its programs ended: look at its files, and call again",
+    );
   if (end.kept)
     return new BelljarError("SANDBOX_STOPPED", `The sandbox is stopped (${end.reason}): ${REASONS[end.reason]}. Start it again`);
   return new BelljarError(

@@ -2,9 +2,8 @@ import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { OPERATION } from "../../protocol/wire.ts";
-import type { SandboxEnd } from "../runtime.ts";
 import { call } from "./call.ts";
-import { cancelled, connectionLost, sandboxEnded } from "./guest-errors.ts";
+import { cancelled, connectionLost, type RunEnd, sandboxEnded } from "./guest-errors.ts";
 import { ANSWER_MS } from "./patience.ts";
 import type { SandboxLink } from "./sandbox-link.ts";
 
@@ -26,12 +25,12 @@ export interface LinkOptions {
   readonly secret?: string;
   /** Variables for every exec, which its own variables override. A function is called before each exec. If it rejects, the exec fails. */
   readonly env?: Environment | (() => Environment | Promise<Environment>);
-  readonly ended?: Promise<SandboxEnd>;
+  readonly ended?: Promise<RunEnd>;
   /**
    * Called when a stream broke and `ended` did not tell why. If it rejects with a `BelljarError`, as for a caller who is refused now, the
    * operation fails with that.
    */
-  readonly findEnd?: () => Promise<SandboxEnd | undefined>;
+  readonly findEnd?: () => Promise<RunEnd | undefined>;
   /** Maximum silence of the other side while it owes an answer. Default: more than an honest guest ever needs. */
   readonly answerMs?: number;
   /** Returns true if the sandbox is frozen on purpose. Its silence is then no failure. */
@@ -62,8 +61,8 @@ export class Link implements SandboxLink {
   readonly #connect: Connect;
   readonly #watchesEnd: boolean;
   readonly #findEnd: LinkOptions["findEnd"];
-  readonly #waiting = new Set<(end: SandboxEnd) => void>();
-  #end: SandboxEnd | undefined;
+  readonly #waiting = new Set<(end: RunEnd) => void>();
+  #end: RunEnd | undefined;
   #life: Promise<void> | undefined;
   #isSilent = false;
 
@@ -78,13 +77,13 @@ export class Link implements SandboxLink {
     void options.ended?.then((end) => this.#sandboxEnded(end));
   }
 
-  #sandboxEnded(end: SandboxEnd): void {
+  #sandboxEnded(end: RunEnd): void {
     this.#end = end;
     for (const tell of this.#waiting) tell(end);
     this.#waiting.clear();
   }
 
-  onEnd(tell: (end: SandboxEnd) => void): () => void {
+  onEnd(tell: (end: RunEnd) => void): () => void {
     this.#waiting.add(tell);
     return () => void this.#waiting.delete(tell);
   }
@@ -148,7 +147,7 @@ export class Link implements SandboxLink {
     }
   }
 
-  #endSoon(): Promise<SandboxEnd | undefined> {
+  #endSoon(): Promise<RunEnd | undefined> {
     if (this.#end || !this.#watchesEnd) return Promise.resolve(this.#end);
     return new Promise((resolve) => {
       const stop = this.onEnd((end) => {

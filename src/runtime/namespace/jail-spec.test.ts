@@ -30,6 +30,7 @@ const REQUEST: JailRequest = {
   place: PLACE,
   spec: SPEC,
   template: { ...TEMPLATE, binds: [{ from: "/host/node", to: "/opt/belljar/node", readOnly: true }] },
+  base: { below: [] },
   cgroups: [],
   groupLimits: ["memoryBytes", "cpus"],
   bootId: "boot",

@@ -22,6 +22,7 @@ const CLEAR_FLAGS: Readonly<Record<Keeper, number>> = { unknown: 0, gone: 2, sil
 /** What is known of the keeper of a folder that is to be cleared: nothing, that it is gone, or that it says nothing and must end. */
 export type Keeper = "unknown" | "gone" | "silent";
 const WRITABLE = 1;
+const RENAMES = 2;
 
 const SLOTS = 32_768;
 const MIB = 1024 * 1024;
@@ -54,8 +55,16 @@ export interface JailRequest {
   /** What the control groups can hold here: of a v2 group that is delegated in part, the jail must not write the rest. */
   readonly groupLimits: readonly (keyof SandboxSpec["limits"])[];
   readonly bootId: string;
+  /** The frozen layers that the sandbox lies on, and the subvolume that it begins with. */
+  readonly base: JailBase;
   /** Who owns the workspace on the host. */
   readonly workspaceOwner?: { readonly uid: number; readonly gid: number };
+}
+
+export interface JailBase {
+  /** The folders of the layers, the topmost first, with the names of the overlays that each has files of. */
+  readonly below: readonly { readonly files: string; readonly overlays: readonly string[] }[];
+  readonly seed?: string | undefined;
 }
 
 function wishFlags({ ephemeral, nestedFilters, root }: SandboxSpec): number {
@@ -72,6 +81,7 @@ export function encodeJailSpec(request: JailRequest): Buffer {
     ["VALUE", request.bootId],
     ...deadlineFields(spec.deadline, spec.deadlineAction),
     ["FLAGS", wishFlags(spec) | layersFlag(request.place)],
+    ["SEED", request.base.seed],
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
     ...limitFields(request),
@@ -103,7 +113,7 @@ function layersFlag({ generation }: JailPaths): number {
   return generation > 1 ? HAS_LAYERS : 0;
 }
 
-function placeFields(place: JailPaths): Field[] {
+export function placeFields(place: JailPaths): Field[] {
   return [
     ["ID", place.id],
     ["RUN", place.generation],
@@ -145,10 +155,10 @@ function memoryOf({ limits }: SandboxSpec): number {
 
 type Step = readonly Field[];
 
-function steps({ spec, template }: JailRequest): readonly Step[] {
+function steps({ spec, template, base }: JailRequest): readonly Step[] {
   return [
-    overlay("/", "root", { layers: template.rootLayers.map((path) => lower(IDS.LAYER, path)), owner: INSIDE.rootId }),
-    overlay("/usr", "usr", { layers: usrLayers(template), owner: INSIDE.rootId }),
+    overlay("/", "root", { base, layers: template.rootLayers.map((path) => lower(IDS.LAYER, path)), owner: INSIDE.rootId }),
+    overlay("/usr", "usr", { base, layers: usrLayers(template), owner: INSIDE.rootId }),
     [
       ["KIND", SETUP.DEVICES],
       ["TARGET", "/dev"],
@@ -170,7 +180,7 @@ function steps({ spec, template }: JailRequest): readonly Step[] {
       ["KIND", SETUP.READ_ONLY],
       ["TARGET", INSIDE.programs],
     ],
-    ...workspaceSteps(spec),
+    ...workspaceSteps(spec, base),
     ...template.binds.map(({ from, to }): Step => [
       ["KIND", SETUP.VIEW],
       ["TARGET", to],
@@ -189,24 +199,33 @@ function lower(ids: number, path: string): string {
   return `${ids}${path}`;
 }
 
-function overlay(target: string, name: string, { layers, owner }: { readonly layers: readonly string[]; readonly owner: number }): Step {
+interface OverlayParts {
+  readonly base: JailBase;
+  /** Of the template, or the workspace. */
+  readonly layers: readonly string[];
+  readonly owner: number;
+}
+
+function overlay(target: string, name: string, { base, layers, owner }: OverlayParts): Step {
+  const own = base.below.filter(({ overlays }) => overlays.includes(name)).map(({ files }) => lower(IDS.LAYER, `${files}/${name}/upper`));
   return [
     ["KIND", SETUP.OVERLAY],
     ["TARGET", target],
     ["NAME", name],
     ["MODE", 0o755],
     ["UID", owner],
-    ...layers.map((layer): Field => ["LOWER", layer]),
+    ["FLAGS", own.length > 0 ? RENAMES : undefined],
+    ...[...own, ...layers].map((layer): Field => ["LOWER", layer]),
   ];
 }
 
-function workspaceSteps({ workspace, inside }: SandboxSpec): readonly Step[] {
+function workspaceSteps({ workspace, inside }: SandboxSpec, base: JailBase): readonly Step[] {
   if (!workspace) return [];
   const { path, mode } = workspace;
   if (mode === "copy")
     return [
       ...places(inside),
-      overlay(inside.workspace, layerName(inside), { layers: [lower(IDS.WORKSPACE, path)], owner: INSIDE.userId }),
+      overlay(inside.workspace, layerName(inside), { base, layers: [lower(IDS.WORKSPACE, path)], owner: INSIDE.userId }),
     ];
   return [
     ...places(inside),

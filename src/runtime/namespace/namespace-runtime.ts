@@ -18,6 +18,7 @@ import type {
   SandboxSpec,
 } from "../runtime.ts";
 import { DEFAULT_BASE } from "../runtime.ts";
+import { poolOf } from "./btrfs-pool.ts";
 import { findCgroups } from "./cgroups.ts";
 import { findIdMap, ID_MAP_KIND } from "./id-map.ts";
 import type { NamespaceHost, NamespaceRuntimeOptions } from "./namespace-host.ts";
@@ -27,6 +28,7 @@ import { type ClearRequest, encodeClearSpec, encodeJailSpec, type JailPaths } fr
 import { claimRunFolder, makeRunFolder, noteStorage, notedStorage, readEnd, runFolder, runName, unwrittenEnd } from "./run-paths.ts";
 import { NamespaceSandbox } from "./running-sandbox.ts";
 import { Spawner, unavailable } from "./spawner.ts";
+import { NamespaceStates, type RunBase } from "./states/namespace-states.ts";
 import { openStorage, parseKind, type StorageKind } from "./storage.ts";
 import { openBaseTemplate } from "./template/base-template.ts";
 import type { Template } from "./template/template.ts";
@@ -74,18 +76,30 @@ const TEMPLATES = [
 
 class NamespaceRuntime implements Runtime {
   readonly name = "namespace";
-  readonly layers: LayerStore = {
-    templates: async () => TEMPLATES,
-    describe: (base) => this.#describe(base),
-    remove: (lastRun) => this.#remove(lastRun),
-  };
+  readonly layers: LayerStore;
   readonly #host: NamespaceHost;
+  readonly #states: NamespaceStates;
   readonly #spawner: Spawner;
   #template: Promise<Template> | undefined;
   #isolation: Promise<Isolation> | undefined;
 
   constructor(host: NamespaceHost) {
     this.#host = host;
+    const { home, binary } = host.options;
+    this.#states = new NamespaceStates({
+      home,
+      pool: poolOf(home),
+      binary,
+      place: (run) => this.#place(run),
+      open: (run) => this.#running(run, { isUp: false }),
+      reach: (kind) => host.storage.reach(kind),
+    });
+    this.layers = {
+      templates: async () => TEMPLATES,
+      describe: (base) => this.#describe(base),
+      remove: (lastRun) => this.#remove(lastRun),
+      states: this.#states,
+    };
     this.#spawner = new Spawner(host.options.binary);
   }
 
@@ -98,31 +112,50 @@ class NamespaceRuntime implements Runtime {
     this.#needAction(spec);
     if (signal.aborted) throw cancelled(signal);
     const template = await this.#need(spec.base);
-    const { cgroups, bootId } = this.#host;
     claimRunFolder(spec);
     if (spec.generation === 1) this.#noteStorage(spec);
     else await this.#prepareAgain(spec);
-    const request = encodeJailSpec({
+    const base = await this.#baseOf(spec);
+    await this.#start(spec, this.#request(spec, { template, base }));
+    if (base.seed !== undefined) await this.#states.begun(spec, base);
+    const sandbox = this.#running(spec, { isUp: true });
+    if (!signal.aborted) return sandbox;
+    await (spec.generation === 1 ? sandbox.kill("killed") : sandbox.stop());
+    throw cancelled(signal);
+  }
+
+  #request(spec: SandboxSpec, { template, base }: { readonly template: Template; readonly base: RunBase }): Buffer {
+    const { cgroups, bootId } = this.#host;
+    return encodeJailSpec({
       place: this.#place(spec),
       spec,
       template,
+      base: { seed: base.seed, below: base.below.map((layer) => ({ ...layer, files: this.#states.folders.files(layer) })) },
       cgroups: cgroups.bases,
       groupLimits: cgroups.limits,
       bootId,
       ...(spec.workspace && { workspaceOwner: statSync(spec.workspace.path) }),
     });
+  }
+
+  async #start(spec: SandboxSpec, request: Buffer): Promise<void> {
     try {
       await this.#spawner.start(spec, request);
     } catch (cause) {
       const isLate = cause instanceof BelljarError && cause.code === "SANDBOX_UNRESPONSIVE";
-      // What cannot be cleared now is cleared by whoever asks for the run's end. The reason of the failed start is told.
-      await this.#clear(spec, { keeper: isLate ? "silent" : "gone", removesLayers: spec.generation === 1 }).catch(() => undefined);
+      const isFirst = spec.generation === 1;
+      // What cannot be cleared now is cleared by whoever asks for the run's end, or swept. The reason of the failed start is told.
+      await this.#clear(spec, { keeper: isLate ? "silent" : "gone", removesLayers: isFirst }).catch(() => undefined);
+      if (isFirst) await this.#states.forget(spec).catch(() => undefined);
       throw cause;
     }
-    const sandbox = this.#running(spec, { isUp: true });
-    if (!signal.aborted) return sandbox;
-    await (spec.generation === 1 ? sandbox.kill("killed") : sandbox.stop());
-    throw cancelled(signal);
+  }
+
+  /** Most sandboxes start from the template alone, and have no file that says so. */
+  async #baseOf(spec: SandboxSpec): Promise<RunBase> {
+    if (spec.generation > 1) return this.#states.resume(spec);
+    const { layers = [] } = spec.base;
+    return layers.length === 0 ? { below: [] } : this.#states.begin(spec, layers, this.#place(spec).storage);
   }
 
   async open(run: RecordedRun): Promise<RunningSandbox | undefined> {
@@ -151,6 +184,7 @@ class NamespaceRuntime implements Runtime {
     const isRemoved = !mayExist || (await this.#clear(lastRun, { keeper: "unknown", removesLayers: true })) !== undefined;
     if (!(isRemoved && (await this.#clearRuns(lastRun, lastRun.generation))))
       throw new BelljarError("RUNTIME_FAILED", `Sandbox ${lastRun.id} lives: what it wrote is removed after its end`);
+    await this.#states.forget(lastRun);
   }
 
   /**
@@ -246,7 +280,6 @@ class NamespaceRuntime implements Runtime {
   }
 
   async #need(base: Base): Promise<Template> {
-    if (base.layers) throw new BelljarError("NOT_SUPPORTED", "The namespace runtime starts sandboxes from templates alone");
     if (base.template !== DEFAULT_BASE.template)
       throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; there is "${DEFAULT_BASE.template}"`);
     const { home, kernels, binary, onProgress } = this.#host.options;

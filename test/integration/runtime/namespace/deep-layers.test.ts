@@ -50,7 +50,7 @@ async function openStack(idMap: IdMap): Promise<Stack> {
         storage: "tmpfs",
       };
       const spec = { ...run, base: { template: "base" }, hostname: "deep", limits: { diskBytes: 1 << 24 }, required: [], ephemeral: true };
-      const request = { place, spec, cgroups: [], groupLimits: [], bootId: "" };
+      const request = { place, spec, base: { below: [] }, cgroups: [], groupLimits: [], bootId: "" };
       await new Spawner(binary).start(
         run,
         encodeJailSpec({ ...request, template: { ...template, rootLayers: [...layers, ...template.rootLayers] } }),

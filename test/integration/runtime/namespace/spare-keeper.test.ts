@@ -202,7 +202,7 @@ it.runIf(isRoot)("a specification of another pattern gets another keeper (for ro
       required: [],
       ephemeral: true,
     };
-    await spawner.start(made, encodeJailSpec({ place, spec, template, cgroups: [], groupLimits: [], bootId: "" }));
+    await spawner.start(made, encodeJailSpec({ place, spec, template, base: { below: [] }, cgroups: [], groupLimits: [], bootId: "" }));
     await using _sandbox = new NamespaceSandbox({ run: made, sockets, countsUsage: false, isUp: true, clear: async () => undefined });
     await spareBeside(made.folder);
     return descriptors(keeperOf(made.folder)).filter((path) => path.startsWith(`${root}/slots-`));

@@ -1,0 +1,179 @@
+#include "layers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io.h"
+
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+/* Beside the layers of a sandbox, while they are removed. */
+#define GONE ".gone-"
+#define GONE_MAX 4096u
+
+/* One in each process: what the job works on, opened before it becomes the owner of the files. */
+static struct {
+  int written, frozen;
+} open_trees = {.written = -1, .frozen = -1};
+
+void fail_job(const char *action, const char *target) {
+  int error = errno;
+  dprintf(STDERR_FILENO, "%s %.200s: %s\n", action, target, strerror(error));
+  _exit(error == ENOSPC || error == EDQUOT ? EXIT_FULL : error == ENOENT ? EXIT_LOST : EXIT_FAILURE);
+}
+
+/* ---- locks ---- */
+
+/* Whoever has the lock makes or removes the layer. */
+static int lock_frozen(const struct spec *spec) {
+  int folder = open(spec->layer, FOLDER_FLAGS);
+  if (folder < 0) fail_job("open", spec->layer);
+  if (!take_lock(folder)) _exit(EXIT_ALIVE);
+  return folder;
+}
+
+static int lock_runs(const struct spec *spec) {
+  int runs = open_runs(spec);
+  if (!take_lock_soon(runs)) _exit(EXIT_ALIVE);
+  return runs;
+}
+
+/* ---- freezing ---- */
+
+/* The overlays that have something in them, a line each. */
+static void print_overlays(int layers) {
+  int fd = openat(layers, ".", FOLDER_FLAGS);
+  DIR *list = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+  if (list == NULL) fail_job("open", "a frozen layer");
+  while ((entry = readdir(list)) != NULL) {
+    int upper = open_overlay(layers, entry->d_name);
+    if (upper < 0) continue;
+    dprintf(STDOUT_FILENO, "%s\n", entry->d_name);
+    close(upper);
+  }
+  closedir(list);
+}
+
+static int copy_as_owner(const struct spec *spec) {
+  copy_layers(open_trees.written, open_trees.frozen);
+  print_overlays(open_trees.frozen);
+  if (spec->durable && syncfs(open_trees.frozen) < 0) fail_job("write to the disk", spec->frozen);
+  return EXIT_SUCCESS;
+}
+
+static int copy_job(const struct spec *spec) {
+  lock_frozen(spec);
+  if (spec->keeper_is_gone) lock_runs(spec); /* no run starts while the files are read */
+  open_trees.written = open_written(spec);
+  if (mkdir(spec->frozen, 0700) < 0) fail_job("make", spec->frozen);
+  if (spec->id_map == ID_MAP_SLOT && chown(spec->frozen, CANONICAL_FIRST_ID, CANONICAL_FIRST_ID) < 0) fail_job("set the owner of", spec->frozen);
+  open_trees.frozen = open(spec->frozen, FOLDER_FLAGS);
+  if (open_trees.frozen < 0) fail_job("open", spec->frozen);
+  return run_as_owner(spec, copy_as_owner);
+}
+
+/* Of one moment, also while programs write. */
+static int clone_job(const struct spec *spec) {
+  lock_frozen(spec);
+  if (!clone_subvolume(spec->layers, spec->frozen, true)) fail_job("freeze", "what the sandbox wrote");
+  int frozen = open(spec->frozen, FOLDER_FLAGS);
+  if (frozen < 0) fail_job("open", spec->frozen);
+  print_overlays(frozen);
+  if (spec->durable && syncfs(frozen) < 0) fail_job("write to the disk", spec->frozen);
+  return EXIT_SUCCESS;
+}
+
+/* ---- putting back ---- */
+
+static void make_gone(char name[32]) {
+  for (unsigned i = 0; i < GONE_MAX; i++) {
+    snprintf(name, 32, GONE "%u", i);
+    if (mkdirat(open_trees.written, name, 0700) == 0) return;
+    if (errno != EEXIST) break;
+  }
+  fail_job("make room for", "what the sandbox wrote");
+}
+
+/* A rename for each overlay, however much the sandbox wrote. */
+static int set_aside(const struct spec *spec) {
+  char gone[32];
+  (void)spec;
+  make_gone(gone);
+  int to = openat(open_trees.written, gone, FOLDER_FLAGS), fd = openat(open_trees.written, ".", FOLDER_FLAGS);
+  DIR *list = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+  if (to < 0 || list == NULL) fail_job("open", "what the sandbox wrote");
+  while ((entry = readdir(list)) != NULL)
+    if (is_layer_name(entry->d_name) && renameat(open_trees.written, entry->d_name, to, entry->d_name) < 0) fail_job("set aside", entry->d_name);
+  closedir(list);
+  close(to);
+  return EXIT_SUCCESS;
+}
+
+static int remove_gone(const struct spec *spec) {
+  char name[32];
+  (void)spec;
+  for (unsigned i = 0; i < GONE_MAX; i++) {
+    struct stat status;
+    snprintf(name, sizeof name, GONE "%u", i);
+    if (fstatat(open_trees.written, name, &status, AT_SYMLINK_NOFOLLOW) < 0) break;
+    if (!remove_tree(open_trees.written, name)) return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
+
+/* The answer comes before the files are removed, which may take long. What is left is removed with the next job, or with the sandbox. */
+static int empty_job(const struct spec *spec) {
+  int runs = lock_runs(spec);
+  open_trees.written = open_written(spec);
+  int result = run_as_owner(spec, set_aside);
+  if (result != EXIT_SUCCESS) return result;
+  close(runs);
+  dprintf(STDOUT_FILENO, "done\n");
+  return run_as_owner(spec, remove_gone);
+}
+
+/* A process that is killed before the last step leaves the old layers, or none. The same job again then makes them. */
+static int seed_job(const struct spec *spec) {
+  char fresh[PATH_MAX];
+  lock_runs(spec);
+  if (snprintf(fresh, sizeof fresh, "%s.new", spec->layers) >= (int)sizeof fresh) refuse("the path of the layers is too long");
+  if (!remove_subvolume(fresh) || !clone_subvolume(spec->frozen, fresh, false)) fail_job("make a copy of", spec->frozen);
+  if (!remove_subvolume(spec->layers) || rename(fresh, spec->layers) < 0) fail_job("put back", "what the sandbox wrote");
+  dprintf(STDOUT_FILENO, "done\n");
+  return EXIT_SUCCESS;
+}
+
+/* ---- removing ---- */
+
+static int remove_as_owner(const struct spec *spec) {
+  (void)spec;
+  return remove_tree(open_trees.frozen, FROZEN_TREE) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int remove_job(const struct spec *spec) {
+  open_trees.frozen = lock_frozen(spec);
+  if (spec->storage == STORAGE_BTRFS) return remove_subvolume(spec->frozen) ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_as_owner(spec, remove_as_owner);
+}
+
+int layers_main(void) {
+  static struct spec spec;
+  parse_spec(read_spec(STDIN_FILENO), &spec);
+  bool has_frozen = spec.frozen != NULL && spec.frozen[0] == '/' && spec.layer != NULL && spec.layer[0] == '/';
+  if (!has_frozen && spec.job != LAYER_EMPTY) refuse("the job on layers lacks a path");
+  switch ((enum layer_job)spec.job) {
+    case LAYER_COPY: return copy_job(&spec);
+    case LAYER_CLONE: return clone_job(&spec);
+    case LAYER_EMPTY: return empty_job(&spec);
+    case LAYER_SEED: return seed_job(&spec);
+    case LAYER_REMOVE: return remove_job(&spec);
+  }
+  refuse("a job on layers of an unknown kind");
+}

@@ -1,0 +1,35 @@
+/* Work on layers that no run does: they are frozen, and a sandbox is put back to a frozen state. One process a job (layers.c). */
+#ifndef BELLJAR_LAYERS_H
+#define BELLJAR_LAYERS_H
+
+#include "jail.h"
+
+/*
+ * A frozen layer has a folder of its own, which is locked while a job makes or removes it. FROZEN is what it holds: a subvolume of the pool, or
+ * the folder FROZEN_TREE in that folder. It has the shape of what a sandbox writes: a folder `upper` for each overlay.
+ */
+#define FROZEN_TREE "tree"
+enum layer_job {
+  LAYER_COPY = 1,  /* makes FROZEN from what the sandbox wrote */
+  LAYER_CLONE = 2, /* the same, as a read-only snapshot of its subvolume */
+  LAYER_EMPTY = 3, /* removes what the sandbox wrote. No run of it may live */
+  LAYER_SEED = 4,  /* the same, and a snapshot of FROZEN takes its place */
+  LAYER_REMOVE = 5, /* removes FROZEN */
+};
+
+#define EXIT_FULL 5 /* no space is left */
+#define EXIT_LOST 6 /* what the sandbox wrote, or FROZEN, is not there */
+
+/* Prints the step, with errno's text, and ends the job. */
+_Noreturn void fail_job(const char *action, const char *target);
+
+/* written.c: what the sandbox wrote, in every storage, also while it runs. */
+int open_written(const struct spec *spec);
+
+/* copy-layer.c */
+/* The writable layer of an overlay. -1: there is none of that name, or nothing in it. */
+int open_overlay(int layers, const char *name);
+/* Copies the overlays that have something in them. */
+void copy_layers(int from, int to);
+
+#endif

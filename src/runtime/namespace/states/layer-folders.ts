@@ -1,0 +1,169 @@
+import { randomInt } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, rmdir, stat, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BelljarError } from "../../../errors.ts";
+import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
+import { parseJson } from "../../../files/parse-json.ts";
+import { createFile } from "../../../files/replace-file.ts";
+
+const FACTS = "layer.json";
+const USERS = "users";
+/** What `FROZEN_TREE` of `native/jail/layers.h` says. */
+const TREE = "tree";
+const REMEMBERED_MAX = 10_000;
+
+/** A frozen layer, as its folder says. It never changes. */
+export interface LayerFacts {
+  readonly id: string;
+  /** Where its files are: in its folder, or in a subvolume of the pool. */
+  readonly kind: "home" | "btrfs";
+  /** The overlays that have files in it. */
+  readonly overlays: readonly string[];
+}
+
+/**
+ * The frozen layers of a home: `layers/<id>/` with `layer.json`, which is written last, `users/` with an empty file for each user, and the
+ * files, unless they lie in the pool. A user is added and removed by one system call, and `users/` can only be removed when it is empty. So
+ * a layer is removed once, by whoever takes the last user away, and nobody becomes a user of a layer that is being removed.
+ */
+export class LayerFolders {
+  readonly #folder: string;
+  readonly #pool: string;
+  readonly #known = new Map<string, LayerFacts>();
+
+  /** `pool`: where the home's pool is mounted, if it has one. */
+  constructor(home: string, pool: string) {
+    this.#folder = join(home, "layers");
+    this.#pool = join(pool, "layers");
+  }
+
+  folder(id: string): string {
+    return join(this.#folder, id);
+  }
+
+  /** Where the layer's files are, or will be. */
+  files({ id, kind }: Pick<LayerFacts, "id" | "kind">): string {
+    return kind === "btrfs" ? join(this.#pool, id) : join(this.folder(id), TREE);
+  }
+
+  /** Makes the folder of a new layer, with its first user. */
+  async begin(kind: LayerFacts["kind"], user: string): Promise<Pick<LayerFacts, "id" | "kind">> {
+    const id = createLayerId();
+    try {
+      await mkdir(join(this.folder(id), USERS), { recursive: true, mode: 0o700 });
+      if (kind === "btrfs") await mkdir(this.#pool, { recursive: true, mode: 0o700 });
+      await this.#addUser(id, user);
+    } catch (cause) {
+      throw fileError(this.folder(id), cause);
+    }
+    return { id, kind };
+  }
+
+  async finish(layer: LayerFacts, { flush }: { readonly flush: boolean }): Promise<void> {
+    const path = join(this.folder(layer.id), FACTS);
+    try {
+      await createFile(path, JSON.stringify({ version: 1, ...layer }), { flush });
+    } catch (cause) {
+      throw fileError(path, cause);
+    }
+  }
+
+  /** Rejects with `SANDBOX_FILES_LOST` for a layer that is gone, or was never finished. */
+  async facts(id: string): Promise<LayerFacts> {
+    const known = this.#known.get(id);
+    if (known) return known;
+    const path = join(this.folder(id), FACTS);
+    const text = await ifPresent(path, readFile(path, "utf8"));
+    const facts = text === undefined ? undefined : parseFacts(id, text);
+    if (!facts) throw lost(id);
+    if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
+    this.#known.set(id, facts);
+    return facts;
+  }
+
+  /** Rejects with `SANDBOX_FILES_LOST`. */
+  async addUser(id: string, user: string): Promise<void> {
+    try {
+      await this.#addUser(id, user);
+    } catch (cause) {
+      throw errnoOf(cause) === "ENOENT" ? lost(id) : fileError(this.folder(id), cause);
+    }
+  }
+
+  async #addUser(id: string, user: string): Promise<void> {
+    await writeFile(join(this.folder(id), USERS, user), "", { mode: 0o600 });
+  }
+
+  /** True: it was the last user, and the layer's files are the caller's to remove. */
+  async removeUser(id: string, user: string): Promise<boolean> {
+    const path = join(this.folder(id), USERS, user);
+    await ifPresent(path, unlink(path));
+    return this.#retire(id);
+  }
+
+  /** False: somebody uses it, or it is gone. */
+  async #retire(id: string): Promise<boolean> {
+    const path = join(this.folder(id), USERS);
+    try {
+      await rmdir(path);
+    } catch (cause) {
+      const code = errnoOf(cause);
+      if (code === "ENOTEMPTY" || code === "EEXIST" || code === "ENOENT") return false;
+      throw fileError(path, cause);
+    }
+    this.#known.delete(id);
+    return true;
+  }
+
+  /** After its files: nothing of it is left. */
+  async forget(id: string): Promise<void> {
+    try {
+      await rm(this.folder(id), { recursive: true, force: true });
+    } catch (cause) {
+      throw fileError(this.folder(id), cause);
+    }
+  }
+
+  async ids(): Promise<readonly string[]> {
+    return ((await ifPresent(this.#folder, readdir(this.#folder))) ?? []).filter(isLayerId);
+  }
+
+  /** Empty when nobody uses it; undefined when it is being removed, or was. */
+  async users(id: string): Promise<readonly string[] | undefined> {
+    const path = join(this.folder(id), USERS);
+    return ifPresent(path, readdir(path));
+  }
+
+  /** When somebody last became its user, or let go of it. */
+  async changedAt(id: string): Promise<Date | undefined> {
+    const path = join(this.folder(id), USERS);
+    return (await ifPresent(path, stat(path)))?.mtime;
+  }
+
+  /** What a layer that was never finished, or whose end was not, has left in one of the two places. */
+  async leftKind(id: string): Promise<LayerFacts["kind"]> {
+    return existsSync(this.files({ id, kind: "btrfs" })) ? "btrfs" : "home";
+  }
+}
+
+function isLayerId(text: string): boolean {
+  return /^[a-z0-9]{20}$/.test(text);
+}
+
+function createLayerId(): string {
+  return Array.from({ length: 20 }, () => randomInt(36).toString(36)).join("");
+}
+
+function parseFacts(id: string, text: string): LayerFacts | undefined {
+  const found = parseJson(text);
+  if (typeof found !== "object" || found === null) return undefined;
+  const { version, kind, overlays } = found as Record<string, unknown>;
+  const isWhole = version === 1 && (kind === "home" || kind === "btrfs") && Array.isArray(overlays);
+  if (!isWhole || !overlays.every((name): name is string => typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name))) return undefined;
+  return { id, kind, overlays };
+}
+
+function lost(id: string): BelljarError {
+  return new BelljarError("SANDBOX_FILES_LOST", `The frozen layer ${id} is not in this home any more: use another snapshot or checkpoint`);
+}

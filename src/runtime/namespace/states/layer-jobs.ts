@@ -1,0 +1,84 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { BelljarError } from "../../../errors.ts";
+import { encodeHead } from "../../../protocol/head.ts";
+import { OPERATION } from "../../../protocol/wire.ts";
+import { type JailPaths, placeFields } from "../jail-spec.ts";
+import { unavailable } from "../spawner.ts";
+
+/** Numbers of `native/jail/layers.h`. */
+const JOB = { copy: 1, clone: 2, empty: 3, seed: 4, remove: 5 } as const;
+const EXIT = { ALIVE: 3, FULL: 5, LOST: 6 } as const;
+/** Of the specification: what it makes is on the disk before it ends; no run may live meanwhile. */
+const DURABLE = 128;
+const NO_RUN = 2;
+const HAS_LAYERS = 16;
+/** A job that takes longer is killed, with an error. Copying and removing millions of files takes minutes. */
+const JOB_MS = 15 * 60_000;
+const LINE_MAX = 64;
+const LINES_MAX = 64;
+/** The line after which the caller need not wait. */
+const DONE = "done";
+
+export interface LayerJob {
+  readonly kind: keyof typeof JOB;
+  /** The sandbox whose layers it works on. For `remove`, a place that names the layer alone. */
+  readonly place: JailPaths;
+  /** The layer's own folder, and where its files are. */
+  readonly layer?: { readonly folder: string; readonly files: string };
+  readonly isDurable?: boolean;
+  /** Of `copy`: the sandbox does not run, and must not start meanwhile. */
+  readonly isStopped?: boolean;
+}
+
+/**
+ * Does work on layers in a process of the native binary. Resolves with the lines that it printed once the work is done as far as a caller
+ * must wait; the process may go on to remove files, and ends by itself. Aborting ends it; then what it made is in part. Rejects with
+ * `DISK_FULL`, `SANDBOX_FILES_LOST`, `RUNTIME_UNAVAILABLE` while a run or another job uses the layers, `RUNTIME_FAILED` or `CANCELLED`.
+ */
+export function runLayerJob(binary: string, job: LayerJob, signal?: AbortSignal): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(binary, ["layers"], {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: {},
+      cwd: "/",
+      timeout: JOB_MS,
+      killSignal: "SIGKILL",
+      ...(signal && { signal }),
+    });
+    const lines: string[] = [];
+    let text = "";
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (line === DONE) resolve(lines);
+      else if (line.length <= LINE_MAX && lines.length < LINES_MAX) lines.push(line);
+    });
+    child.stderr.on("data", (chunk: Buffer) => void (text = (text + chunk.toString()).slice(0, 1_000)));
+    child.stdin.on("error", () => {}).end(encodeJob(job));
+    child.once("error", (cause) => reject(signal?.aborted ? cancelled(signal) : unavailable(cause)));
+    child.once("close", (code) => (code === 0 ? resolve(lines) : reject(failed(code, text.trim()))));
+  });
+}
+
+function encodeJob({ kind, place, layer, isDurable, isStopped }: LayerJob): Buffer {
+  const flags = HAS_LAYERS | (isDurable ? DURABLE : 0) | (isStopped ? NO_RUN : 0);
+  return encodeHead(OPERATION.JAIL, [
+    ...placeFields(place),
+    ["KIND", JOB[kind]],
+    ["PATH", layer?.folder],
+    ["TARGET", layer?.files],
+    ["FLAGS", flags],
+  ]);
+}
+
+function failed(code: number | null, text: string): BelljarError {
+  if (code === EXIT.FULL)
+    return new BelljarError("DISK_FULL", `No space is left for a frozen state (${text}): remove snapshots and checkpoints, or free some`);
+  if (code === EXIT.LOST) return new BelljarError("SANDBOX_FILES_LOST", `What the sandbox wrote is gone (${text})`);
+  if (code === EXIT.ALIVE) return new BelljarError("RUNTIME_UNAVAILABLE", "Another run or job uses the files of the sandbox: try again");
+  const reason = text || (code === null ? "it was killed, or took too long" : `exit code ${code}`);
+  return new BelljarError("RUNTIME_FAILED", `The layers of the sandbox could not be worked on: ${reason}`);
+}
+
+function cancelled(signal: AbortSignal): BelljarError {
+  return new BelljarError("CANCELLED", "The state was not frozen: its caller cancelled", { cause: signal.reason });
+}

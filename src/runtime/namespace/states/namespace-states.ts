@@ -1,0 +1,223 @@
+import { mapLimit } from "../../../async/map-limit.ts";
+import { BelljarError } from "../../../errors.ts";
+import { createGuest } from "../../guest/create-guest.ts";
+import type { FreezeRequest, FrozenState, RecordedRun, Run, RunningSandbox, StateChange, StateStore, StateView } from "../../runtime.ts";
+import type { JailPaths } from "../jail-spec.ts";
+import type { StorageKind } from "../storage.ts";
+import { type LayerFacts, LayerFolders } from "./layer-folders.ts";
+import { type LayerJob, runLayerJob } from "./layer-jobs.ts";
+import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts";
+
+const PARALLEL = 8;
+/** Between the first step of a freeze and the moment at which whoever asked for it has written down its user. Much less is enough. */
+const YOUNG_MS = 600_000;
+
+export interface NamespaceStatesOptions {
+  readonly home: string;
+  /** Where the home's pool is mounted, if it has one. */
+  readonly pool: string;
+  readonly binary: string;
+  readonly place: (run: Run) => JailPaths;
+  readonly open: (run: RecordedRun) => RunningSandbox;
+  /** As `Storage.reach`. */
+  readonly reach: (kind: StorageKind) => Promise<boolean>;
+}
+
+/** What a run is built on. */
+export interface RunBase {
+  /** The topmost first. */
+  readonly below: readonly LayerFacts[];
+  /** The subvolume that its writable layers begin with. */
+  readonly seed?: string;
+}
+
+/** Frozen layers of namespace sandboxes: on btrfs snapshots of their subvolumes, elsewhere copies of what they wrote. */
+export class NamespaceStates implements StateStore {
+  readonly #options: NamespaceStatesOptions;
+  readonly folders: LayerFolders;
+
+  constructor(options: NamespaceStatesOptions) {
+    this.#options = options;
+    this.folders = new LayerFolders(options.home, options.pool);
+  }
+
+  async freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState> {
+    const { run, user } = request;
+    const { below } = request.isRunning ? await readStack(run) : await this.#settled(run);
+    const isClone = this.#options.place(run).storage === "btrfs";
+    const layer = await this.folders.begin(isClone ? "btrfs" : "home", user);
+    const layers = [layer.id, ...below];
+    try {
+      await this.hold(below, user);
+      const { overlays, stillMs } = await this.#make(layer, request, signal);
+      await this.folders.finish({ ...layer, overlays }, { flush: request.durable });
+      return { layers, way: isClone ? "clone" : "copy", stillMs };
+    } catch (cause) {
+      await this.letGo(layers, user);
+      throw cause;
+    }
+  }
+
+  async #make(
+    layer: Pick<LayerFacts, "id" | "kind">,
+    { run, isRunning, durable: isDurable }: FreezeRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly overlays: readonly string[]; readonly stillMs: number }> {
+    const job: LayerJob = {
+      kind: layer.kind === "btrfs" ? "clone" : "copy",
+      place: this.#options.place(run),
+      layer: this.#paths(layer),
+      isDurable,
+      isStopped: !isRunning,
+    };
+    const freeze = (): Promise<readonly string[]> => runLayerJob(this.#options.binary, job, signal);
+    if (!isRunning || job.kind === "clone") return { overlays: await freeze(), stillMs: 0 };
+    return this.#whileStill(run, freeze, signal);
+  }
+
+  /** A sandbox that is paused stands still already. If it is woken meanwhile, the copy may be of several moments. */
+  async #whileStill(run: RecordedRun, freeze: () => Promise<readonly string[]>, signal: AbortSignal) {
+    const running = this.#options.open(run);
+    const sinceMs = performance.now();
+    try {
+      if ((await running.usage()).phase === "paused") {
+        const overlays = await freeze();
+        if ((await running.usage()).phase === "paused") return { overlays, stillMs: 0 };
+        throw new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${run.id} was woken while it was frozen: try again`);
+      }
+      //STILL
+      return { overlays: await freeze(), stillMs: performance.now() - sinceMs };
+    } finally {
+      await running.release();
+    }
+  }
+
+  async hold(layers: readonly string[], user: string): Promise<void> {
+    await mapLimit(layers, PARALLEL, (id) => this.folders.addUser(id, user));
+  }
+
+  async letGo(layers: readonly string[], user: string): Promise<void> {
+    await mapLimit(layers, PARALLEL, async (id) => {
+      if (await this.folders.removeUser(id, user)) await this.#remove(id);
+    });
+  }
+
+  async #remove(id: string): Promise<void> {
+    const kind = await this.folders.leftKind(id);
+    await this.#reach([kind]);
+    const layer = this.#paths({ id, kind });
+    await runLayerJob(this.#options.binary, { kind: "remove", place: { ...this.#nowhere(id), storage: kind }, layer });
+    await this.folders.forget(id);
+  }
+
+  async rewind(run: Run, layers: readonly string[]): Promise<void> {
+    const before = await this.#settled(run);
+    await this.hold(layers, userOf(run));
+    await writeStack(run, { ...before, rewindsTo: layers });
+    await this.#settled(run);
+  }
+
+  /** Finishes a rewind that has begun. Doing it again does no harm, so it may be interrupted anywhere. */
+  async #settled(run: Run): Promise<Stack> {
+    const { below, rewindsTo } = await readStack(run);
+    if (!rewindsTo) return { below };
+    const place = this.#options.place(run);
+    const base = await this.#split(rewindsTo, place.storage);
+    const { binary } = this.#options;
+    if (base.top) await runLayerJob(binary, { kind: "seed", place, layer: this.#paths(base.top) });
+    else await runLayerJob(binary, { kind: "empty", place });
+    await writeStack(run, { below: base.below.map(({ id }) => id) });
+    await this.letGo(
+      [...below, ...rewindsTo].filter((id) => !base.below.some((one) => one.id === id)),
+      userOf(run),
+    );
+    return { below: base.below.map(({ id }) => id) };
+  }
+
+  /** What the first run of a sandbox on these layers is built on. It becomes their user. */
+  async begin(run: Run, layers: readonly string[], storage: StorageKind): Promise<RunBase> {
+    await this.hold(layers, userOf(run));
+    const { top, below } = await this.#split(layers, storage);
+    await writeStack(run, { below: layers });
+    return { below, ...(top && { seed: this.folders.files(top) }) };
+  }
+
+  /** Once the first run has what it needs of a subvolume that it began with. */
+  async begun(run: Run, { below, seed }: RunBase): Promise<void> {
+    if (seed === undefined) return;
+    const { below: held } = await readStack(run);
+    const kept = below.map(({ id }) => id);
+    await writeStack(run, { below: kept });
+    await this.letGo(
+      held.filter((id) => !kept.includes(id)),
+      userOf(run),
+    );
+  }
+
+  /** What a later run is built on. */
+  async resume(run: Run): Promise<RunBase> {
+    const { below } = await this.#settled(run);
+    return { below: await this.#facts(below) };
+  }
+
+  /** The sandbox and all that it wrote are gone. */
+  async forget(run: Run): Promise<void> {
+    const { below, rewindsTo = [] } = await readStack(run);
+    await removeStack(run);
+    await this.letGo([...below, ...rewindsTo], userOf(run));
+  }
+
+  /** On the pool the topmost layer becomes the sandbox's own, by a snapshot: nothing is then below it that must be copied to be changed. */
+  async #split(
+    layers: readonly string[],
+    storage: StorageKind,
+  ): Promise<{ readonly top?: LayerFacts; readonly below: readonly LayerFacts[] }> {
+    const facts = await this.#facts(layers);
+    const [top, ...below] = facts;
+    return storage === "btrfs" && top?.kind === "btrfs" ? { top, below } : { below: facts };
+  }
+
+  async #facts(layers: readonly string[]): Promise<readonly LayerFacts[]> {
+    const facts = await mapLimit(layers, PARALLEL, (id) => this.folders.facts(id));
+    await this.#reach([...new Set(facts.map(({ kind }) => kind))]);
+    return facts;
+  }
+
+  async #reach(kinds: readonly LayerFacts["kind"][]): Promise<void> {
+    for (const kind of kinds)
+      if (!(await this.#options.reach(kind)))
+        throw new BelljarError("RUNTIME_UNAVAILABLE", "The storage pool with frozen layers is gone: bring back its image");
+  }
+
+  async sweep(isUser: (user: string) => Promise<boolean>): Promise<void> {
+    const before = Date.now() - YOUNG_MS;
+    await mapLimit(await this.folders.ids(), PARALLEL, async (id) => {
+      const [users, changedAt] = [await this.folders.users(id), await this.folders.changedAt(id)];
+      if (!users || !changedAt) return this.#remove(id);
+      if (changedAt.getTime() > before) return;
+      const gone = (await mapLimit(users, PARALLEL, async (user) => ((await isUser(user)) ? [] : [user]))).flat();
+      for (const user of users.length === 0 ? [""] : gone) await this.letGo([id], user);
+    });
+  }
+
+  compare(_from: StateView, _to: StateView, _signal: AbortSignal): AsyncIterable<StateChange> {
+    throw new BelljarError("NOT_SUPPORTED", "States cannot be compared yet");
+  }
+
+  read(): Promise<Buffer> {
+    throw new BelljarError("NOT_SUPPORTED", "States cannot be read yet");
+  }
+
+  #paths(layer: Pick<LayerFacts, "id" | "kind">): NonNullable<LayerJob["layer"]> {
+    return { folder: this.folders.folder(layer.id), files: this.folders.files(layer) };
+  }
+
+  /** A job that removes a layer works on no sandbox. */
+  #nowhere(id: string): JailPaths {
+    return this.#options.place({ id, generation: 1, folder: this.folders.folder(id) });
+  }
+}
+
+function userOf({ id }: Run): string {
+  return `sandbox-${id}`;
+}

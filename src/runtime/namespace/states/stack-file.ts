@@ -1,0 +1,69 @@
+import { readFile, unlink } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { BelljarError } from "../../../errors.ts";
+import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
+import { parseJson } from "../../../files/parse-json.ts";
+import { replaceFile } from "../../../files/replace-file.ts";
+import type { Run } from "../../runtime.ts";
+
+/** What lies below the writable layers of a sandbox. */
+export interface Stack {
+  /** Frozen layers, the topmost first. */
+  readonly below: readonly string[];
+  /** The sandbox is being put back to this state: its next run starts with it. */
+  readonly rewindsTo?: readonly string[];
+}
+
+const NOTHING: Stack = { below: [] };
+
+/** The stack of a sandbox that started from a state, or was put back to one: `runs/stack.json`. There is none of any other. */
+export async function readStack(run: Run): Promise<Stack> {
+  const path = stackFile(run);
+  const text = await ifPresent(path, readFile(path, "utf8"));
+  return text === undefined ? NOTHING : (parseStack(text) ?? refuse(path));
+}
+
+export function readStackSync(run: Run): Stack {
+  const path = stackFile(run);
+  try {
+    return parseStack(readFileSync(path, "utf8")) ?? refuse(path);
+  } catch (cause) {
+    if (errnoOf(cause) === "ENOENT") return NOTHING;
+    throw cause instanceof BelljarError ? cause : fileError(path, cause);
+  }
+}
+
+export async function writeStack(run: Run, stack: Stack): Promise<void> {
+  const path = stackFile(run);
+  try {
+    await replaceFile(path, JSON.stringify({ version: 1, ...stack }));
+  } catch (cause) {
+    throw fileError(path, cause);
+  }
+}
+
+export async function removeStack(run: Run): Promise<void> {
+  const path = stackFile(run);
+  await ifPresent(path, unlink(path));
+}
+
+function stackFile({ folder }: Run): string {
+  return join(folder, "runs", "stack.json");
+}
+
+function parseStack(text: string): Stack | undefined {
+  const found = parseJson(text) as { version?: unknown; below?: unknown; rewindsTo?: unknown } | undefined | null;
+  if (found?.version !== 1 || !isList(found.below)) return undefined;
+  if (found.rewindsTo !== undefined && !isList(found.rewindsTo)) return undefined;
+  return { below: found.below, ...(found.rewindsTo && { rewindsTo: found.rewindsTo }) };
+}
+
+function isList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === "string" && /^[a-z0-9]{20}$/.test(one));
+}
+
+/** With another stack the sandbox would show other files. */
+function refuse(path: string): never {
+  throw new BelljarError("FILE_IO", `${path} is damaged, so the sandbox is left alone: restore it from a backup`);
+}
