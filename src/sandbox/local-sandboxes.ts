@@ -265,10 +265,12 @@ class HomeSandboxes implements LocalSandboxes {
     const first = firstRun(record);
     try {
       await assertNameFree(this.#records, record);
+      await this.#states.holdOrigin(record);
       const spec = toSpec(this.#live.states.runOf(record, first), record, { deadline: record.deadline, deadlineAction: first.action });
       return await this.#runtimes.need(record).create(spec, signal);
     } catch (cause) {
       await this.#journal.remove(record.id);
+      await this.#states.letGoOfOrigin(record);
       throw signal.aborted ? cancelled(signal) : (asMissing(record, cause) ?? cause);
     }
   }

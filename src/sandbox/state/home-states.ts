@@ -11,7 +11,8 @@ import { checkpointUser, HomeTimeLine, type TimeLineParts } from "./home-time-li
 import { SnapshotFiles } from "./snapshot-files.ts";
 import { SnapshotRoom } from "./snapshot-room.ts";
 import type { StateParts } from "./state-parts.ts";
-import { StateUsers } from "./state-users.ts";
+import { needStates } from "./state-errors.ts";
+import { originUser, StateUsers } from "./state-users.ts";
 import { WorkLock } from "./work-lock.ts";
 
 export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtimes" | "report"> {
@@ -62,6 +63,20 @@ export class HomeStates implements StartGuard {
     return work?.kind === "rollback";
   }
 
+  /**
+   * A sandbox that begins with a state uses that as long as it lives, whatever its runtime needs of it: the state is what a merge compares
+   * with. Rejects with `SANDBOX_FILES_LOST` for a state that was removed meanwhile.
+   */
+  async holdOrigin(record: SandboxRecord): Promise<void> {
+    const layers = record.lineage?.[0]?.layers;
+    if (layers) await needStates(this.#parts.runtimes.need(record)).hold(layers, originUser(record));
+  }
+
+  async letGoOfOrigin(record: SandboxRecord): Promise<void> {
+    const layers = record.lineage?.[0]?.layers;
+    if (layers) await this.#parts.runtimes.need(record).layers.states?.letGo(layers, originUser(record));
+  }
+
   /** Checkpoints go with their sandbox. What cannot be let go of is swept later, for then the sandbox has ended. */
   async forget(record: SandboxRecord): Promise<void> {
     const { runtimes, checkpoints } = this.#parts;
@@ -69,6 +84,7 @@ export class HomeStates implements StartGuard {
     if (!states) return;
     for (const { id, layers } of await checkpoints.list(record.id)) await states.letGo(layers, checkpointUser(record, id));
     await checkpoints.removeAll(record.id);
+    await this.letGoOfOrigin(record);
   }
 
   /** Removes what dead processes have left of states. What cannot be removed is reported, and tried again by the next sweep. */

@@ -31,6 +31,10 @@ export interface SnapshotClaim {
   readonly name?: string | undefined;
 }
 
+interface KnownClaim extends SnapshotClaim {
+  readonly isMaking: boolean;
+}
+
 /**
  * `snapshots/<id>/`: `snapshot.json`, written once, and before that `making.json`, which says who makes it. The layers have the snapshot
  * as their user as long as one of the two is there, and its maker lives. A state that only forks are made from stays in the making.
@@ -112,10 +116,12 @@ export class SnapshotFiles {
   }
 
   /** All that are there or in the making, of whichever owner. */
-  async claims(): Promise<readonly SnapshotClaim[]> {
+  async claims(): Promise<readonly KnownClaim[]> {
     const found = await mapLimit(await this.#ids(), PARALLEL, async (id) => {
       const making = await this.#making(id);
-      return (await this.read(id)) ?? (making && { id, owner: making.owner, name: making.name });
+      const record = await this.read(id);
+      if (record) return { id, owner: record.owner, name: record.name, isMaking: false };
+      return making && { id, owner: making.owner, name: making.name, isMaking: true };
     });
     return found.filter((claim) => claim !== undefined);
   }

@@ -9,7 +9,7 @@ import { snapshotNameTaken } from "./state-errors.ts";
 
 /**
  * How many snapshots an owner has, and their names, whichever process makes them. Whoever makes a snapshot writes its claim, takes a
- * ticket, and counts all claims but those with a later ticket. So of two that come at once the later one sees the earlier one.
+ * ticket, and counts all claims that had a ticket before. So of two that come at once the later one sees the earlier one.
  */
 export class SnapshotRoom {
   readonly #files: SnapshotFiles;
@@ -26,7 +26,6 @@ export class SnapshotRoom {
   async claim(principal: Principal, claim: SnapshotClaim): Promise<void> {
     await this.#files.begin(claim);
     const { snapshots: most } = quotasOf(principal, this.#standard);
-    if (claim.name === undefined && most === undefined) return;
     try {
       await this.#assertRoom(claim, most);
     } catch (cause) {
@@ -38,8 +37,9 @@ export class SnapshotRoom {
   async #assertRoom({ id, owner, name }: SnapshotClaim, most: number | undefined): Promise<void> {
     const number = await this.#tickets.take(owner, { id, creator: CREATOR, createdAt: new Date(), memoryBytes: 0 });
     const claims = (await this.#files.claims()).filter((claim) => claim.owner === owner && claim.id !== id);
-    const later = new Set((await this.#tickets.list(owner)).filter((ticket) => ticket.number > number).map((ticket) => ticket.id));
-    const earlier = claims.filter((claim) => !later.has(claim.id));
+    const numbers = new Map((await this.#tickets.list(owner)).map((ticket) => [ticket.id, ticket.number]));
+    // One in the making without a ticket takes its ticket now. A snapshot without one had it long ago.
+    const earlier = claims.filter((claim) => (numbers.get(claim.id) ?? (claim.isMaking ? Infinity : 0)) < number);
     const ids = new Set([id, ...claims.map((claim) => claim.id)]);
     await this.#tickets.forget(owner, (ticket) => ids.has(ticket.id));
     const namesake = name === undefined ? undefined : earlier.find((claim) => claim.name === name);

@@ -1,5 +1,6 @@
 import type { Journal } from "../journal.ts";
 import type { RunStates } from "../run-states.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
 import type { CheckpointFiles } from "./checkpoint-files.ts";
 import type { SnapshotFiles } from "./snapshot-files.ts";
 import type { WorkLock } from "./work-lock.ts";
@@ -7,7 +8,13 @@ import type { WorkLock } from "./work-lock.ts";
 const SNAPSHOT = /^snapshot-([a-z0-9]{20})$/;
 const CHECKPOINT = /^checkpoint-([a-z0-9]{20})-([a-z0-9]{8})$/;
 const ROLLBACK = /^rollback-([a-z0-9]{20})$/;
+const ORIGIN = /^origin-([a-z0-9]{20})$/;
 const SANDBOX = /^(?:sandbox-)?([a-z0-9]{20})$/;
+
+/** The user of the layers that a sandbox began with. */
+export function originUser({ id }: Pick<SandboxRecord, "id">): string {
+  return `origin-${id}`;
+}
 
 export interface StateUsersOptions {
   readonly journal: Journal;
@@ -32,6 +39,8 @@ export class StateUsers {
     if (sandbox !== undefined && checkpoint !== undefined) return this.#isCheckpoint(user, sandbox, checkpoint);
     const [, rolledBack] = ROLLBACK.exec(user) ?? [];
     if (rolledBack !== undefined) return this.#isRollback(user, rolledBack);
+    const [, begun] = ORIGIN.exec(user) ?? [];
+    if (begun !== undefined) return this.#lives(begun);
     const [, own] = SANDBOX.exec(user) ?? [];
     return own === undefined || this.#isSandbox(own);
   }
