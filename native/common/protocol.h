@@ -48,6 +48,7 @@ enum operation_number {
   OPERATION_KEEPER_WAIT = 69,
   OPERATION_KEEPER_STOP = 70,
   OPERATION_JAIL = 96,
+  OPERATION_COMPARE = 97,
 };
 
 enum frame {
@@ -146,6 +147,8 @@ enum tag {
   TAG_NEWGIDMAP = 151,
   TAG_RUN = 152,
   TAG_SEED = 153,
+  TAG_BEFORE = 160,
+  TAG_AFTER = 161,
 };
 
 enum flag {

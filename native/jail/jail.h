@@ -406,5 +406,6 @@ int spawner_main(void);
 int clear_main(void);
 int pool_main(const char *image, const char *folder);
 int layers_main(void);
+int compare_main(void);
 
 #endif

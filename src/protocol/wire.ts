@@ -50,6 +50,8 @@ export const OPERATION = {
   KEEPER_STOP: 70,
   /** Never sent over a stream. It starts the specification that the jail reads from its standard input. */
   JAIL: 96,
+  /** The same, of two states that are compared. */
+  COMPARE: 97,
 } as const;
 
 export const FRAME = {
@@ -151,6 +153,9 @@ export const TAG = {
   NEWGIDMAP: { id: 151, width: 0 },
   RUN: { id: 152, width: 4 },
   SEED: { id: 153, width: 0 },
+  // Only between the host and `compare`. The values are fields.
+  BEFORE: { id: 160, width: 0 },
+  AFTER: { id: 161, width: 0 },
 } as const satisfies Record<string, { id: number; width: 0 | 1 | 2 | 4 | 8; many?: true }>;
 export type TagName = keyof typeof TAG;
 

@@ -1,9 +1,22 @@
 import { mapLimit } from "../../../async/map-limit.ts";
 import { BelljarError } from "../../../errors.ts";
 import { createGuest } from "../../guest/create-guest.ts";
-import type { FreezeRequest, FrozenState, RecordedRun, Run, RunningSandbox, StateChange, StateStore, StateView } from "../../runtime.ts";
+import type {
+  Base,
+  FreezeRequest,
+  FrozenState,
+  RecordedRun,
+  Run,
+  RunningSandbox,
+  StateChange,
+  StateStore,
+  StateView,
+} from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import type { StorageKind } from "../storage.ts";
+import type { Template } from "../template/template.ts";
+import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
+import { compareStates, readState } from "./compare.ts";
 import { type LayerFacts, LayerFolders } from "./layer-folders.ts";
 import { type LayerJob, runLayerJob } from "./layer-jobs.ts";
 import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts";
@@ -19,6 +32,7 @@ export interface NamespaceStatesOptions {
   readonly binary: string;
   readonly place: (run: Run) => JailPaths;
   readonly open: (run: RecordedRun) => RunningSandbox;
+  readonly template: (base: Base) => Promise<Template>;
   /** As `Storage.reach`. */
   readonly reach: (kind: StorageKind) => Promise<boolean>;
 }
@@ -200,12 +214,28 @@ export class NamespaceStates implements StateStore {
     });
   }
 
-  compare(_from: StateView, _to: StateView, _signal: AbortSignal): AsyncIterable<StateChange> {
-    throw new BelljarError("NOT_SUPPORTED", "States cannot be compared yet");
+  async *compare(from: StateView, to: StateView, signal: AbortSignal): AsyncGenerator<StateChange> {
+    const [before, after] = [await this.#compared(from), await this.#compared(to)];
+    yield* compareStates(this.#options.binary, encodeComparison(before, after), signal);
   }
 
-  read(): Promise<Buffer> {
-    throw new BelljarError("NOT_SUPPORTED", "States cannot be read yet");
+  async read(view: StateView, path: Buffer, bounds: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Buffer> {
+    const request = encodeReading(await this.#compared(view), path, bounds.maxBytes);
+    return readState(this.#options.binary, request, { path, ...bounds });
+  }
+
+  /** A sandbox whose rewind was cut off is as its next run will begin. */
+  async #compared(view: StateView): Promise<ComparedState> {
+    const { sandbox } = view;
+    const { below, rewindsTo } = await readStack(sandbox);
+    const layers = view.layers ?? rewindsTo;
+    const facts = await this.#facts(layers ?? below);
+    return comparedState(sandbox, {
+      place: this.#options.place(sandbox),
+      template: await this.#options.template(sandbox),
+      isPresent: layers === undefined,
+      below: facts.map((layer) => ({ files: this.folders.files(layer), overlays: layer.overlays })),
+    });
   }
 
   #paths(layer: Pick<LayerFacts, "id" | "kind">): NonNullable<LayerJob["layer"]> {
