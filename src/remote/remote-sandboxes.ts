@@ -12,12 +12,12 @@ import {
   usageSchema,
 } from "../sandbox/wire/answer-schemas.ts";
 import { sandboxSchema } from "../sandbox/wire/sandbox-schema.ts";
-import { refusedSnapshots, refusedTimeLine } from "../sandbox/state/refused-states.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { openLease } from "./lease.ts";
 import { remoteWorkspaceBase } from "./remote-workspace-base.ts";
 import { readRemoteEvents } from "./remote-events.ts";
 import { remotePorts } from "./remote-ports.ts";
+import { remoteSnapshots, remoteTimeLine } from "./remote-states.ts";
 import type { Lease } from "./lease.ts";
 import { askServer, openGuestStream } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
@@ -29,7 +29,7 @@ import type { ServerAddress } from "./server-connection.ts";
 export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
   const info = (id: string): Promise<SandboxInfo> => getInfo(address, id);
   return {
-    snapshots: refusedSnapshots(notYet),
+    snapshots: remoteSnapshots(address, (made) => createRemoteSandbox(address, made)),
     async create(_principal, options, signal) {
       if (options.ephemeral) return createLeased(address, options, signal);
       const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
@@ -57,16 +57,13 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
   };
 }
 
-function notYet(): Promise<never> {
-  return Promise.reject(new BelljarError("NOT_SUPPORTED", "Belljar asks a server for no snapshots and checkpoints yet"));
-}
-
 /** What the server's host enforces. */
 export async function fetchIsolation(address: ServerAddress): Promise<HostIsolation> {
   return parseAnswer(hostIsolationSchema, await askServer(address, { method: "GET", path: "/v1/doctor" }));
 }
 
-function createRemoteSandbox(address: ServerAddress, { id, inside }: SandboxInfo): Sandbox {
+function createRemoteSandbox(address: ServerAddress, info: SandboxInfo): Sandbox {
+  const { id, inside } = info;
   const path = sandboxPath(id);
   const connect = (signal: AbortSignal) => openGuestStream(address, id, signal);
   const environment = async () =>
@@ -75,7 +72,7 @@ function createRemoteSandbox(address: ServerAddress, { id, inside }: SandboxInfo
   return {
     id,
     inside,
-    timeLine: refusedTimeLine(notYet),
+    timeLine: remoteTimeLine(address, path, () => createRemoteSandbox(address, info)),
     guest: createGuest(connect, { env: environment, findEnd: () => findEnd(address, id) }),
     connect,
     info: () => getInfo(address, id),

@@ -38,7 +38,7 @@ import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
 import { HomeStates } from "./state/home-states.ts";
 import { toForkOptions } from "./state/inherited-options.ts";
-import { NO_COMPARISON } from "./state/comparison.ts";
+import { lateComparison } from "./state/comparison.ts";
 import type { StartRun } from "./state/rollback.ts";
 import { noSnapshot } from "./state/state-errors.ts";
 import { startAgain } from "./start-again.ts";
@@ -109,7 +109,7 @@ class HomeSandboxes implements LocalSandboxes {
       records: this.#records,
       report: this.#report,
       ...(standard && { quotas: standard }),
-      comparison: NO_COMPARISON,
+      comparison: lateComparison(options.texts),
       make: async (principal, source, wishes, signal) => {
         const sandbox = await this.#make(principal, toForkOptions(source, wishes), { forkOf: source, signal });
         return grantedSandbox(sandbox, principal, this.#runtimes);

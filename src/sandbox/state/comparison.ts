@@ -1,6 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import type { Guest } from "../../runtime/guest/guest.ts";
 import type { StateStore, StateView } from "../../runtime/runtime.ts";
+import type { Texts } from "../../text/texts.ts";
 import type { ChangedPaths, PointDiff } from "../wire/state-schemas.ts";
 
 interface Asked {
@@ -40,9 +41,17 @@ export interface Comparison {
   merge(request: MergeRequest): Promise<ChangedPaths>;
 }
 
-/** Until states can be compared. */
-export const NO_COMPARISON: Comparison = { diff: refuse, undo: refuse, merge: refuse };
-
-function refuse(): Promise<never> {
-  return Promise.reject(new BelljarError("NOT_SUPPORTED", "This Belljar cannot compare states of sandboxes yet: roll back as a whole"));
+/** Loads what compares with the first request: most processes never compare. Without `texts` everything is refused. */
+export function lateComparison(texts: Texts | undefined): Comparison {
+  const load = async (): Promise<Comparison> => {
+    if (!texts)
+      throw new BelljarError("NOT_SUPPORTED", "These sandboxes were opened without `texts`, which compare files: roll back as a whole");
+    const { createComparison } = await import("./compare/create-comparison.ts");
+    return createComparison(texts);
+  };
+  return {
+    diff: async (request) => (await load()).diff(request),
+    undo: async (request) => (await load()).undo(request),
+    merge: async (request) => (await load()).merge(request),
+  };
 }
