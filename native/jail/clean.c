@@ -124,6 +124,8 @@ bool remove_layers_as_owner(const struct spec *spec) { return spec->storage == S
 
 bool settle_layers_as_owner(const struct spec *spec) { return work_as_owner(spec, settle_layers); }
 
+bool count_layers_as_owner(const struct spec *spec) { return work_as_owner(spec, count_layers); }
+
 bool take_lock(int folder) {
   if (flock(folder, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno != EWOULDBLOCK) die("lock the sandbox's folder");

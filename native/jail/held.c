@@ -84,6 +84,12 @@ int open_held(const struct held *held) {
   return spare_room(path) ? (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) : -1;
 }
 
+int look_at_held(const struct held *held) {
+  char path[ID_LENGTH + 2];
+  path_of(held->id, path);
+  return (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLOEXEC);
+}
+
 static bool make_room(void) {
   if (all.count < all.room) return true;
   size_t room = all.room == 0 ? 16 : all.room * 2;

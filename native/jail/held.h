@@ -31,6 +31,8 @@ bool has_held(void);
 bool watch_runs(struct held *held, int runs);
 /* Returns a detached mount with room for a run's own files. -1 with errno set. */
 int open_held(const struct held *held);
+/* Returns a descriptor without rights, for fstatfs. -1 with errno set. */
+int look_at_held(const struct held *held);
 /* Drops the layers of folders that were deleted. True: something happened to `other`, a watch that is not of layers, or may have. */
 bool read_watches(int other);
 void unmount_held(const char *id);

@@ -22,6 +22,7 @@ enum hold_operation {
   HOLD_KEEP = 3, /* the connection's file system stays when the connection closes */
   HOLD_DROP = 4, /* removes the file system, if there is one */
   HOLD_JOIN = 5, /* names no file system. Answers with the user namespace alone. An older holder closes the connection */
+  HOLD_LOOK = 6, /* how full the file system is: answers with a descriptor that serves no other use. An older holder closes the connection */
 };
 
 struct hold_request {

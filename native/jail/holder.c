@@ -149,6 +149,14 @@ static void serve_name(struct waited *client, const struct hold_request *request
   reply(client, is_drop || is_join || is_own ? 0 : ENOENT, &holder.user_namespace, is_join && holder.user_namespace >= 0 ? 1u : 0u);
 }
 
+/* Whoever looks does not use the layers: it takes them from nobody. */
+static void serve_look(struct waited *client, const struct hold_request *request) {
+  struct held *held = find_held(request->id);
+  int layers = held == NULL ? -1 : look_at_held(held);
+  reply(client, held == NULL ? ENOENT : layers < 0 ? errno : 0, &layers, layers < 0 ? 0u : 1u);
+  if (layers >= 0) close(layers);
+}
+
 /* False: the client has gone, or has sent what is no request. */
 static bool serve(struct waited *client) {
   struct hold_request request;
@@ -161,6 +169,7 @@ static bool serve(struct waited *client) {
   bool has_folder = is_request && request.operation <= HOLD_OPEN;
   is_request = is_request && count == (has_folder ? 2u : 0u);
   if (is_request && has_folder) serve_layers(client, &request, fds[0]);
+  else if (is_request && request.operation == HOLD_LOOK) serve_look(client, &request);
   else if (is_request) serve_name(client, &request);
   if (is_request && has_folder) keep_leash(fds[--count]);
   while (count > 0) close(fds[--count]);

@@ -8,6 +8,8 @@ const { signal } = new AbortController();
 const OTHER: Principal = { id: "token:ci", name: "ci" };
 const client = (id: string) => ({ client: { id } as CallClient });
 
+const refuse = () => Promise.reject(new Error("not asked"));
+
 /** A home whose default sandbox a test names, with what else is told of it. */
 function open(more: Partial<CallerSandboxesOptions> = {}) {
   const now = { id: "first", more: {} as { readonly earlier?: string; readonly unmet?: readonly string[] } };
@@ -15,6 +17,8 @@ function open(more: Partial<CallerSandboxesOptions> = {}) {
   const sandboxes = new CallerSandboxes({
     sandboxes: {
       default: async () => ({ sandbox: { id: now.id } as Sandbox, created: false, ...now.more }),
+      get: refuse,
+      getStarted: refuse,
       info: async (_principal, id) => infos.get(id) ?? Promise.reject(new Error("forgotten")),
     },
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),

@@ -30,6 +30,8 @@ function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes)
     inside: sandbox.inside,
     guest: sandbox.guest,
     ...(sandbox.ended && { ended: sandbox.ended }),
+    ...(sandbox.generation !== undefined && { generation: sandbox.generation }),
+    ...(sandbox.lastStop && { lastStop: () => sandbox.lastStop?.() ?? Promise.resolve(undefined) }),
     connect: (signal) => sandbox.connect(signal),
     info: () => sandbox.info(),
     usage: () => sandbox.usage(),

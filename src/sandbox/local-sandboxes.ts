@@ -1,10 +1,11 @@
-import type { RunningSandbox, TemplateInfo } from "../runtime/runtime.ts";
+import type { RunningSandbox, Runtime, TemplateInfo } from "../runtime/runtime.ts";
 import { parseCreateOptions } from "./create-request.ts";
 import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
 import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
-import { type DefaultRequest, DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
+import { type DefaultRequest, DefaultSandboxes, type FoundDefault, type KeptDefault } from "./default-sandboxes.ts";
 import { assertNameFree, findEntry, type Records } from "./find-entry.ts";
 import { HomeEvents } from "./events/home-events.ts";
+import { KeptSandboxes, type KeptTotals } from "./keeping/kept-sandboxes.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
@@ -30,8 +31,9 @@ import type {
   SandboxEvent,
   SandboxInfo,
   SandboxPage,
+  StartedSandbox,
 } from "./sandbox.ts";
-import { cancelled, ended, notReady, unknown } from "./refusals.ts";
+import { cancelled, ended, notReady, unknown, unlessLost, unlessRefused } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
 import { startAgain } from "./start-again.ts";
 import { stoppedSandbox } from "./stopped-sandbox.ts";
@@ -58,6 +60,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #events: HomeEvents;
   readonly #defaults: DefaultSandboxes;
   readonly #quota: LiveQuota;
+  readonly #kept: KeptSandboxes;
   readonly #bases: BaseTaker;
   #sweptAtMs = Date.now();
   #sweeping: Promise<void> = Promise.resolve();
@@ -79,7 +82,9 @@ class HomeSandboxes implements LocalSandboxes {
       bases: this.#bases,
       report: this.#report,
       startAgain: (...request) => this.#startAgain(...request),
+      kept: { facts: (id, end) => this.#kept.facts(id, end), noteStopped: (record) => this.#kept.noteStopped(record) },
     });
+    this.#kept = this.#openKept();
     this.#records = { journal: this.#journal, live: this.#live };
     this.#events = new HomeEvents({ journal: this.#journal, report: this.#report, follow: (record) => this.#live.follow(record) });
     const { quotas: standard } = options;
@@ -88,7 +93,22 @@ class HomeSandboxes implements LocalSandboxes {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
       find: (request, id) => this.#findLive(request, id),
       findRunning: (principal, id) => this.#findRunning(principal, id),
+      takeOver: (sandbox) => this.#takeOver(sandbox),
       isBuried: (id) => this.#journal.isBuried(id),
+    });
+  }
+
+  #openKept(): KeptSandboxes {
+    const { home, config } = this.#options;
+    const { states, ends } = this.#live;
+    return new KeptSandboxes({
+      home,
+      limits: config.sandbox,
+      journal: this.#journal,
+      states,
+      measure: async (record, run) => this.#runtimes.of(record)?.layers.measure(run),
+      remove: async (record, because) => this.#live.isOurs(record) && ends.removeKept(record, because),
+      report: this.#report,
     });
   }
 
@@ -98,6 +118,14 @@ class HomeSandboxes implements LocalSandboxes {
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
     return grantedSandbox(await this.#open(await findEntry(this.#records, principal, id)), principal, this.#runtimes);
+  }
+
+  async getStarted(principal: Principal, id: string, signal: AbortSignal): Promise<StartedSandbox> {
+    const sandbox = await this.get(principal, id);
+    if (sandbox.ended) return { sandbox };
+    const started = await sandbox.start(signal);
+    const stopped = await started.lastStop?.();
+    return { sandbox: started, ...(stopped && { stopped }) };
   }
 
   async getLinked(id: string): Promise<Sandbox> {
@@ -117,13 +145,14 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   /** A run counts against the quota of whoever starts it, as a new sandbox does. */
-  #startAgain(record: SandboxRecord, signal: AbortSignal, principal?: Principal): Promise<LocalSandbox> {
+  async #startAgain(record: SandboxRecord, signal: AbortSignal, principal?: Principal): Promise<LocalSandbox> {
     const runtime = this.#runtimes.need(record);
     const starter = principal ?? { id: record.owner, name: record.owner };
     const required = requiredByGrant(starter);
-    return this.#quota.admitStart(starter, record, () =>
-      this.#live.whileStarting(record, () => startAgain(this.#live, { record, runtime, required, signal })),
-    );
+    const start = () => this.#live.whileStarting(record, () => startAgain(this.#live, { record, runtime, required, signal }));
+    const sandbox = await this.#quota.admitStart(starter, record, start);
+    this.#kept.noteStarted(record.id);
+    return sandbox;
   }
 
   async info(principal: Principal, id: string): Promise<SandboxInfo> {
@@ -153,7 +182,8 @@ class HomeSandboxes implements LocalSandboxes {
   sweep(): Promise<void> {
     this.#sweptAtMs = Date.now();
     const { tombstoneRetentionMs: retentionMs } = this.#options.config;
-    this.#sweeping = sweepHome({ journal: this.#journal, live: this.#live, report: this.#report, retentionMs, now: this.#sweptAtMs });
+    const sweep = { journal: this.#journal, live: this.#live, report: this.#report, retentionMs, now: this.#sweptAtMs };
+    this.#sweeping = sweepHome(sweep).then(() => this.#kept.sweep());
     return this.#sweeping;
   }
 
@@ -172,6 +202,10 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#runtimes.templates(principal);
   }
 
+  kept(): KeptTotals {
+    return this.#kept.totals();
+  }
+
   liveCount(): number {
     return this.#live.count;
   }
@@ -184,7 +218,7 @@ class HomeSandboxes implements LocalSandboxes {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled([this.#sweeping, this.#events[Symbol.asyncDispose](), this.#bases[Symbol.asyncDispose]()]);
-    await this.#networks[Symbol.asyncDispose]();
+    await Promise.all([this.#kept[Symbol.asyncDispose](), this.#networks[Symbol.asyncDispose]()]);
     await this.#live[Symbol.asyncDispose]();
   }
 
@@ -200,7 +234,8 @@ class HomeSandboxes implements LocalSandboxes {
     if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
     const { network: standard = "none", quotas } = this.#options;
     const limits = cutLimits(this.#options.config.sandbox, principal, quotas);
-    const request = parseCreateOptions(options, limits);
+    const onDeadline = options.onDeadline ?? (defaultName !== undefined && (await this.#keepsDefaults(runtime)) ? "stop" : undefined);
+    const request = parseCreateOptions({ ...options, ...(onDeadline && { onDeadline }) }, limits);
     const network = await prepareNetwork(principal, options, { networks: this.#networks, standard });
     const { workspace } = options;
     if (workspace) {
@@ -247,13 +282,28 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   /** A stopped one is started again. Undefined once it has ended; as long as that is not known no other one takes its place. */
-  async #findLive({ principal, signal }: Pick<DefaultRequest, "principal" | "signal">, id: string): Promise<LocalSandbox | undefined> {
+  async #findLive({ principal, signal }: Pick<DefaultRequest, "principal" | "signal">, id: string): Promise<FoundDefault | undefined> {
     const entry = await this.#journal.read(id);
     if (!entry || entry.end || !mayReach(principal, entry.record)) return undefined;
     const sandbox = await this.#live.open(entry.record);
-    if (sandbox) return sandbox;
+    if (sandbox) return { sandbox };
     const end = await this.#live.ends.settle(entry.record);
     if (!end) throw notReady(entry.record);
-    return end.kept ? this.#startAgain(entry.record, signal, principal) : undefined;
+    if (!end.kept) return undefined;
+    const started = await unlessLost(this.#startAgain(entry.record, signal, principal));
+    if (started) return { sandbox: started, started: true };
+    await this.#live.ends.removeKept(entry.record, "files_lost");
+    return undefined;
+  }
+
+  async #keepsDefaults(runtime: Runtime): Promise<boolean> {
+    return this.#options.config.sandbox.keep !== 0 && (await runtime.probe()).stop;
+  }
+
+  /** A default sandbox that an earlier Belljar made is kept after its deadline as well, unless its files could not be. */
+  async #takeOver(sandbox: LocalSandbox): Promise<void> {
+    if (sandbox.record.onDeadline !== undefined || !(await this.#keepsDefaults(this.#runtimes.need(sandbox.record)))) return;
+    const { deadline, deadlineAction } = await sandbox.usage();
+    if (deadlineAction === "kill" && deadline) await unlessRefused(sandbox.extend(Math.max(1, deadline.getTime() - Date.now()), "stop"));
   }
 }

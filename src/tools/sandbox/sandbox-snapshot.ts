@@ -12,7 +12,7 @@ export const sandboxSnapshot = defineDataTool({
   input: z.strictObject({ id: idArgument(), description: z.string().max(1_000).optional() }),
   output: z.object({ snapshot_id: z.string(), zfs_snapshot: z.string(), created_at: z.string() }),
   async run(context, { id }) {
-    await context.sandbox(id);
+    await context.sandbox(id, { asIs: true });
     throw new BelljarError("NOT_SUPPORTED", "Snapshots are not available yet: save files with `tar`, or copy them out");
   },
 });
