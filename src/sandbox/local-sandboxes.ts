@@ -2,9 +2,10 @@ import type { RunningSandbox, Runtime, TemplateInfo } from "../runtime/runtime.t
 import { parseCreateOptions } from "./create-request.ts";
 import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
 import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
-import { type DefaultRequest, DefaultSandboxes, type FoundDefault, type KeptDefault } from "./default-sandboxes.ts";
+import { DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
 import { assertNameFree, findEntry, type Records } from "./find-entry.ts";
 import { HomeEvents } from "./events/home-events.ts";
+import { type DefaultHome, findDefault, keepAfterDeadline } from "./keeping/find-default.ts";
 import { KeptSandboxes, type KeptTotals } from "./keeping/kept-sandboxes.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import type { JournalEntry } from "./journal.ts";
@@ -33,7 +34,7 @@ import type {
   SandboxPage,
   StartedSandbox,
 } from "./sandbox.ts";
-import { cancelled, ended, notReady, unknown, unlessLost, unlessRefused } from "./refusals.ts";
+import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
 import { startAgain } from "./start-again.ts";
 import { stoppedSandbox } from "./stopped-sandbox.ts";
@@ -56,7 +57,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #networks: HomeNetworks;
   readonly #runtimes: Runtimes;
   readonly #live: LiveSandboxes;
-  readonly #records: Records;
+  readonly #records: Records & DefaultHome;
   readonly #events: HomeEvents;
   readonly #defaults: DefaultSandboxes;
   readonly #quota: LiveQuota;
@@ -91,7 +92,7 @@ class HomeSandboxes implements LocalSandboxes {
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
-      find: (request, id) => this.#findLive(request, id),
+      find: (request, id) => findDefault(this.#records, request, id),
       findRunning: (principal, id) => this.#findRunning(principal, id),
       takeOver: (sandbox) => this.#takeOver(sandbox),
       isBuried: (id) => this.#journal.isBuried(id),
@@ -281,29 +282,12 @@ class HomeSandboxes implements LocalSandboxes {
     return entry && !entry.end && mayReach(principal, entry.record) ? this.#live.open(entry.record) : undefined;
   }
 
-  /** A stopped one is started again. Undefined once it has ended; as long as that is not known no other one takes its place. */
-  async #findLive({ principal, signal }: Pick<DefaultRequest, "principal" | "signal">, id: string): Promise<FoundDefault | undefined> {
-    const entry = await this.#journal.read(id);
-    if (!entry || entry.end || !mayReach(principal, entry.record)) return undefined;
-    const sandbox = await this.#live.open(entry.record);
-    if (sandbox) return { sandbox };
-    const end = await this.#live.ends.settle(entry.record);
-    if (!end) throw notReady(entry.record);
-    if (!end.kept) return undefined;
-    const started = await unlessLost(this.#startAgain(entry.record, signal, principal));
-    if (started) return { sandbox: started, started: true };
-    await this.#live.ends.removeKept(entry.record, "files_lost");
-    return undefined;
-  }
-
   async #keepsDefaults(runtime: Runtime): Promise<boolean> {
     return this.#options.config.sandbox.keep !== 0 && (await runtime.probe()).stop;
   }
 
-  /** A default sandbox that an earlier Belljar made is kept after its deadline as well, unless its files could not be. */
   async #takeOver(sandbox: LocalSandbox): Promise<void> {
-    if (sandbox.record.onDeadline !== undefined || !(await this.#keepsDefaults(this.#runtimes.need(sandbox.record)))) return;
-    const { deadline, deadlineAction } = await sandbox.usage();
-    if (deadlineAction === "kill" && deadline) await unlessRefused(sandbox.extend(Math.max(1, deadline.getTime() - Date.now()), "stop"));
+    const { record } = sandbox;
+    if (record.onDeadline === undefined && (await this.#keepsDefaults(this.#runtimes.need(record)))) await keepAfterDeadline(sandbox);
   }
 }

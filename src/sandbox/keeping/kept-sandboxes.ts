@@ -72,8 +72,7 @@ export class KeptSandboxes implements AsyncDisposable {
   }
 
   totals(): KeptTotals {
-    const entries = [...this.#index.entries().values()];
-    return { unasked: sumOf(entries.filter(({ isAsked }) => !isAsked)), asked: sumOf(entries.filter(({ isAsked }) => isAsked)) };
+    return totalsOf(this.#index);
   }
 
   /** Measures what it holds, and makes room if there is too little. */
@@ -174,6 +173,16 @@ export class KeptSandboxes implements AsyncDisposable {
       this.#options.report(`Stopped sandboxes cannot be looked after: ${String(cause)}`);
     }
   }
+}
+
+/** Without opening the home. */
+export function readKeptTotals(home: string): KeptTotals {
+  return totalsOf(new KeptIndex(home));
+}
+
+function totalsOf(index: KeptIndex): KeptTotals {
+  const entries = [...index.entries().values()];
+  return { unasked: sumOf(entries.filter(({ isAsked }) => !isAsked)), asked: sumOf(entries.filter(({ isAsked }) => isAsked)) };
 }
 
 function isOf(entry: KeptEntry | undefined, state: RunState | undefined): boolean {
