@@ -151,6 +151,7 @@ it("those stopped first make room for later ones, at each stop, and what they ho
     "stopped deadline",
     "stopped deadline",
   ]);
+  await sandboxes.sweep(); // after the last stop was looked at
   expect(sandboxes.kept().unasked).toMatchObject({ count: 2, memoryBytes: 0 });
   expect((await sandboxes.info(LOCAL, ids[3] ?? "")).keptBytes).toBeGreaterThanOrEqual(1_000_000);
   await sandboxes.default(LOCAL, "d", {}, signal);
