@@ -40,6 +40,19 @@ function sandboxSchema(hostCpus: number) {
       timeoutMs: time(1, 3650 * DAY_MS)
         .default(HOUR_MS)
         .describe("Lifetime of a sandbox that nobody extends"),
+      keep: time(0, 3650 * DAY_MS)
+        .default(7 * DAY_MS)
+        .describe(
+          "Time for which a sandbox is kept that its deadline stopped, or that ended unasked. Then it is removed with its files. Default sandboxes are stopped at their deadline; with 0 they are deleted at once. A sandbox that somebody stopped by a command or a call is kept until somebody deletes it",
+        ),
+      keepBytes: size(0)
+        .default(20 * GIB)
+        .describe(
+          "Maximum size of the files on disk of all sandboxes that are kept so. Beyond it those that were stopped first are removed early",
+        ),
+      keepMemoryBytes: size(0)
+        .default(4 * GIB)
+        .describe("The same for files in memory"),
       memoryBytes: sizeLimit(16 * MIB)
         .default(2 * GIB)
         .describe("Maximum memory of a sandbox"),

@@ -1,11 +1,13 @@
 import { BelljarError } from "../errors.ts";
-import type { RunningSandbox, TemplateInfo } from "../runtime/runtime.ts";
+import type { RunningSandbox, Runtime, TemplateInfo } from "../runtime/runtime.ts";
 import { grantedSandbox } from "./granted-sandbox.ts";
 import { requiredByGrant } from "./grants.ts";
 import { makeRecord, type MakeRecordParts } from "./make-record.ts";
-import { type DefaultRequest, DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
+import { DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
 import { assertNameFree, findEntry, type Records } from "./find-entry.ts";
 import { HomeEvents } from "./events/home-events.ts";
+import { type DefaultHome, findDefault, keepAfterDeadline } from "./keeping/find-default.ts";
+import { KeptSandboxes, type KeptTotals } from "./keeping/kept-sandboxes.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
@@ -33,6 +35,7 @@ import type {
   SandboxInfo,
   SandboxPage,
   Snapshots,
+  StartedSandbox,
 } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
@@ -68,10 +71,11 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #networks: HomeNetworks;
   readonly #runtimes: Runtimes;
   readonly #live: LiveSandboxes;
-  readonly #records: Records;
+  readonly #records: Records & DefaultHome;
   readonly #events: HomeEvents;
   readonly #defaults: DefaultSandboxes;
   readonly #quota: LiveQuota;
+  readonly #kept: KeptSandboxes;
   readonly #bases: BaseTaker;
   readonly #states: HomeStates;
   #sweptAtMs = Date.now();
@@ -97,7 +101,9 @@ class HomeSandboxes implements LocalSandboxes {
       timeLine: (record) => this.#states.timeLine(record),
       isRolledBack: (record) => this.#states.isRolledBack(record),
       forgetStates: (record) => this.#states.forget(record),
+      kept: { facts: (id, end) => this.#kept.facts(id, end), noteStopped: (record) => this.#kept.noteStopped(record) },
     });
+    this.#kept = this.#openKept();
     this.#records = { journal: this.#journal, live: this.#live };
     this.#events = new HomeEvents({ journal: this.#journal, report: this.#report, follow: (record) => this.#live.follow(record) });
     const { quotas: standard } = options;
@@ -119,9 +125,24 @@ class HomeSandboxes implements LocalSandboxes {
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
-      find: (request, id) => this.#findLive(request, id),
+      find: (request, id) => findDefault(this.#records, request, id),
       findRunning: (principal, id) => this.#findRunning(principal, id),
+      takeOver: (sandbox) => this.#takeOver(sandbox),
       isBuried: (id) => this.#journal.isBuried(id),
+    });
+  }
+
+  #openKept(): KeptSandboxes {
+    const { home, config } = this.#options;
+    const { states, ends } = this.#live;
+    return new KeptSandboxes({
+      home,
+      limits: config.sandbox,
+      journal: this.#journal,
+      states,
+      measure: async (record, run) => this.#runtimes.of(record)?.layers.measure(run),
+      remove: async (record, because) => this.#live.isOurs(record) && ends.removeKept(record, because),
+      report: this.#report,
     });
   }
 
@@ -131,6 +152,14 @@ class HomeSandboxes implements LocalSandboxes {
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
     return grantedSandbox(await this.#open(await findEntry(this.#records, principal, id)), principal, this.#runtimes);
+  }
+
+  async getStarted(principal: Principal, id: string, signal: AbortSignal): Promise<StartedSandbox> {
+    const sandbox = await this.get(principal, id);
+    if (sandbox.ended) return { sandbox };
+    const started = await sandbox.start(signal);
+    const stopped = await started.lastStop?.();
+    return { sandbox: started, ...(stopped && { stopped }) };
   }
 
   async getLinked(id: string): Promise<Sandbox> {
@@ -150,13 +179,15 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   /** A run counts against the quota of whoever starts it, as a new sandbox does. */
-  #startAgain(record: SandboxRecord, { signal, principal, prepare }: Starting): Promise<LocalSandbox> {
+  async #startAgain(record: SandboxRecord, { signal, principal, prepare }: Starting): Promise<LocalSandbox> {
     const runtime = this.#runtimes.need(record);
     const starter = principal ?? { id: record.owner, name: record.owner };
     const request = { record, runtime, required: requiredByGrant(starter), signal, work: this.#states };
-    return this.#quota.admitStart(starter, record, () =>
+    const sandbox = await this.#quota.admitStart(starter, record, () =>
       this.#live.whileStarting(record, async () => startAgain(this.#live, { ...request, wishes: await prepare?.() })),
     );
+    this.#kept.noteStarted(record.id);
+    return sandbox;
   }
 
   get snapshots(): Snapshots {
@@ -190,14 +221,15 @@ class HomeSandboxes implements LocalSandboxes {
   sweep(): Promise<void> {
     this.#sweptAtMs = Date.now();
     const { tombstoneRetentionMs: retentionMs } = this.#options.config;
-    this.#sweeping = sweepHome({
+    const sweep = {
       journal: this.#journal,
       live: this.#live,
       states: this.#states,
       report: this.#report,
       retentionMs,
       now: this.#sweptAtMs,
-    });
+    };
+    this.#sweeping = sweepHome(sweep).then(() => this.#kept.sweep());
     return this.#sweeping;
   }
 
@@ -216,6 +248,10 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#runtimes.templates(principal);
   }
 
+  kept(): KeptTotals {
+    return this.#kept.totals();
+  }
+
   liveCount(): number {
     return this.#live.count;
   }
@@ -228,7 +264,7 @@ class HomeSandboxes implements LocalSandboxes {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled([this.#sweeping, this.#events[Symbol.asyncDispose](), this.#bases[Symbol.asyncDispose]()]);
-    await this.#networks[Symbol.asyncDispose]();
+    await Promise.all([this.#kept[Symbol.asyncDispose](), this.#networks[Symbol.asyncDispose]()]);
     await this.#live[Symbol.asyncDispose]();
   }
 
@@ -242,7 +278,8 @@ class HomeSandboxes implements LocalSandboxes {
   #parts(): MakeRecordParts {
     const { home, config, network: standardNetwork = "none", quotas } = this.#options;
     const findSnapshot = this.#states.snapshots.findTemplate.bind(this.#states.snapshots);
-    return { home, quotas, standardNetwork, findSnapshot, runtimes: this.#runtimes, networks: this.#networks, defaults: config.sandbox };
+    const given = { home, runtimes: this.#runtimes, networks: this.#networks, defaults: config.sandbox };
+    return { ...given, quotas, standardNetwork, findSnapshot, keepsDefaults: (runtime) => this.#keepsDefaults(runtime) };
   }
 
   async #build(record: SandboxRecord, signal: AbortSignal): Promise<LocalSandbox> {
@@ -280,15 +317,13 @@ class HomeSandboxes implements LocalSandboxes {
     return entry && !entry.end && mayReach(principal, entry.record) ? this.#live.open(entry.record) : undefined;
   }
 
-  /** A stopped one is started again. Undefined once it has ended; as long as that is not known no other one takes its place. */
-  async #findLive({ principal, signal }: Pick<DefaultRequest, "principal" | "signal">, id: string): Promise<LocalSandbox | undefined> {
-    const entry = await this.#journal.read(id);
-    if (!entry || entry.end || !mayReach(principal, entry.record)) return undefined;
-    const sandbox = await this.#live.open(entry.record);
-    if (sandbox) return sandbox;
-    const end = await this.#live.ends.settle(entry.record);
-    if (!end) throw notReady(entry.record);
-    return end.kept ? this.#startAgain(entry.record, { signal, principal }) : undefined;
+  async #keepsDefaults(runtime: Runtime): Promise<boolean> {
+    return this.#options.config.sandbox.keep !== 0 && (await runtime.probe()).stop;
+  }
+
+  async #takeOver(sandbox: LocalSandbox): Promise<void> {
+    const { record } = sandbox;
+    if (record.onDeadline === undefined && (await this.#keepsDefaults(this.#runtimes.need(record)))) await keepAfterDeadline(sandbox);
   }
 }
 

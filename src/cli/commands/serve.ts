@@ -51,6 +51,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     isolation: () => stack.isolation(),
     metrics,
     liveSandboxes: () => stack.liveSandboxes(),
+    keptBytes: () => stack.keptBytes(),
     assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),

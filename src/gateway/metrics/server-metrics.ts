@@ -23,6 +23,8 @@ export interface ObservedRequest {
 export interface WatchedState {
   readonly sandboxes: () => number;
   readonly sessions: () => number;
+  /** What stopped sandboxes hold. */
+  readonly keptBytes: () => Readonly<Record<"disk" | "memory", number>>;
 }
 
 const SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300];
@@ -64,6 +66,7 @@ export function createServerMetrics(): ServerMetrics {
     watch(state) {
       watchGauge(register, { name: "belljar_sandboxes", help: "Live sandboxes that this server holds" }, state.sandboxes);
       watchGauge(register, { name: "belljar_mcp_sessions", help: "Sessions of MCP clients of the older revisions" }, state.sessions);
+      watchKept(register, state.keptBytes);
     },
     read: async () => ({ contentType: register.contentType, text: await register.metrics() }),
   };
@@ -105,6 +108,19 @@ function watchGauge(register: Registry, about: { readonly name: string; readonly
     registers: [],
     collect() {
       this.set(read());
+    },
+  });
+  register.registerMetric(gauge);
+}
+
+function watchKept(register: Registry, read: WatchedState["keptBytes"]): void {
+  const gauge = new Gauge({
+    name: "belljar_kept_bytes",
+    help: "What the files of the home's stopped sandboxes hold, as far as it was measured",
+    labelNames: ["place"],
+    registers: [],
+    collect() {
+      for (const [place, bytes] of Object.entries(read())) this.set({ place }, bytes);
     },
   });
   register.registerMetric(gauge);
