@@ -5,6 +5,7 @@ import type { Runtime, TemplateInfo } from "../runtime/runtime.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
 import type { SandboxDefaults } from "./create-request.ts";
 import type { KeptDefault } from "./default-sandboxes.ts";
+import type { PoolCounts, PoolOptions } from "./pool/pool-options.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
 import type { DefaultOptions, Principal, Quotas, Sandboxes } from "./sandbox.ts";
 
@@ -29,6 +30,8 @@ export interface LocalSandboxesOptions {
   readonly refusals?: RefusalLog;
   /** For a principal whose token names none. Default: nothing is counted. */
   readonly quotas?: Quotas;
+  /** Sandboxes that wait for their owners. Default: none waits, and none is taken. */
+  readonly pool?: PoolOptions;
   /** Without it no sandbox can use secrets. */
   readonly secrets?: SecretStore;
   /** Told, in one sentence, what a person should know though no call fails: a corrupt record, a folder that cannot be cleared. */
@@ -52,4 +55,8 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   keepDefault(principal: Principal, name: string, options: DefaultOptions): Promise<KeptDefault | undefined>;
   /** Live sandboxes that this process holds: all of the home once it serves their networks. */
   liveCount(): number;
+  /** Begins to make the sandboxes that are to wait from the start on. */
+  beginPool(): void;
+  /** What waits, as this process has it. */
+  poolCounts(): readonly PoolCounts[];
 }

@@ -16,6 +16,10 @@ import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-n
 import { newRecord } from "./new-record.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
 import { mayReach } from "./reach.ts";
+import { PoolFiles } from "./pool/pool-files.ts";
+import type { PoolCounts, PoolKind } from "./pool/pool-options.ts";
+import { SandboxPool } from "./pool/sandbox-pool.ts";
+import type { TakenSandbox } from "./pool/taken-sandbox.ts";
 import { isSandboxId } from "./sandbox-id.ts";
 import type { HostIsolation } from "./runtimes.ts";
 import { Runtimes } from "./runtimes.ts";
@@ -31,6 +35,7 @@ import type {
   SandboxInfo,
   SandboxPage,
 } from "./sandbox.ts";
+import { LOCAL } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
 import { startAgain } from "./start-again.ts";
@@ -59,6 +64,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #defaults: DefaultSandboxes;
   readonly #quota: LiveQuota;
   readonly #bases: BaseTaker;
+  readonly #pool: SandboxPool | undefined;
   #sweptAtMs = Date.now();
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -84,6 +90,9 @@ class HomeSandboxes implements LocalSandboxes {
     this.#events = new HomeEvents({ journal: this.#journal, report: this.#report, follow: (record) => this.#live.follow(record) });
     const { quotas: standard } = options;
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
+    const { pool } = options;
+    const parts = { home, journal: this.#journal, runtimes: this.#runtimes, ends: this.#live.ends, report: this.#report };
+    this.#pool = pool && new SandboxPool({ ...parts, pool, plan: (made) => this.#plan(made) });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
       find: (request, id) => this.#findLive(request, id),
@@ -153,7 +162,8 @@ class HomeSandboxes implements LocalSandboxes {
   sweep(): Promise<void> {
     this.#sweptAtMs = Date.now();
     const { tombstoneRetentionMs: retentionMs } = this.#options.config;
-    this.#sweeping = sweepHome({ journal: this.#journal, live: this.#live, report: this.#report, retentionMs, now: this.#sweptAtMs });
+    const [waiting, now] = [new PoolFiles(this.#options.home), this.#sweptAtMs];
+    this.#sweeping = sweepHome({ journal: this.#journal, live: this.#live, waiting, report: this.#report, retentionMs, now });
     return this.#sweeping;
   }
 
@@ -176,6 +186,14 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#live.count;
   }
 
+  beginPool(): void {
+    this.#pool?.begin();
+  }
+
+  poolCounts(): readonly PoolCounts[] {
+    return this.#pool?.counts() ?? [];
+  }
+
   /** A server that runs for weeks forgets old tombstones too. */
   #sweepIfDue(): void {
     if (Date.now() - this.#sweptAtMs < SWEEP_EVERY_MS) return;
@@ -184,6 +202,7 @@ class HomeSandboxes implements LocalSandboxes {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled([this.#sweeping, this.#events[Symbol.asyncDispose](), this.#bases[Symbol.asyncDispose]()]);
+    await this.#pool?.[Symbol.asyncDispose]();
     await this.#networks[Symbol.asyncDispose]();
     await this.#live[Symbol.asyncDispose]();
   }
@@ -210,16 +229,30 @@ class HomeSandboxes implements LocalSandboxes {
     const inside = withWorkspace(await runtime.layers.describe({ template: request.template }), principal, workspace);
     const required = [...new Set([...request.required, ...requiredByGrant(principal)])];
     const record = newRecord(principal, { ...request, ...network, runtime: runtime.name, inside, required }, defaultName);
-    return this.#quota.admit(principal, record, () => this.#live.whileStarting(record, () => this.#build(record, signal)));
+    const make = (made: SandboxRecord, taken?: TakenSandbox): Promise<LocalSandbox> =>
+      this.#quota.admit(principal, made, () => this.#live.whileStarting(made, () => this.#build(made, signal, taken)));
+    return this.#pool ? this.#pool.create(record, make) : make(record);
   }
 
-  async #build(record: SandboxRecord, signal: AbortSignal): Promise<LocalSandbox> {
-    this.#journal.write(record);
+  /** The record of a sandbox that nobody has asked for yet, as a create of the local user would write it. */
+  async #plan(options: PoolKind["options"]): Promise<SandboxRecord> {
+    const runtime = this.#runtimes.choose(LOCAL, undefined);
+    const { config, quotas } = this.#options;
+    const request = parseCreateOptions({ ...options, bestEffort: true }, cutLimits(config.sandbox, LOCAL, quotas));
+    const inside = await runtime.layers.describe({ template: request.template });
+    return newRecord(LOCAL, { ...request, network: "none", runtime: runtime.name, inside });
+  }
+
+  /** `taken`: a sandbox that waited, which is this one from now on. */
+  async #build(record: SandboxRecord, signal: AbortSignal, taken?: TakenSandbox): Promise<LocalSandbox> {
+    if (taken) await taken.claim(record);
+    else this.#journal.write(record);
     this.#sweepIfDue();
     const first = await beginNetwork(record);
-    const sandbox = await this.#live.hold(record, await this.#start(record, signal), first);
+    const sandbox = await this.#live.hold(record, await this.#start(record, signal, taken), first);
     try {
       await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first);
+      await taken?.handOver(sandbox);
       this.#bases.begin(record);
     } catch (cause) {
       await sandbox.kill();
@@ -229,14 +262,15 @@ class HomeSandboxes implements LocalSandboxes {
     return sandbox;
   }
 
-  async #start(record: SandboxRecord, signal: AbortSignal): Promise<RunningSandbox> {
+  async #start(record: SandboxRecord, signal: AbortSignal, taken?: TakenSandbox): Promise<RunningSandbox> {
     const first = firstRun(record);
     try {
       await assertNameFree(this.#records, record);
+      if (taken) return await taken.start(record, this.#runtimes.need(record));
       const spec = toSpec(this.#live.states.runOf(record, first), record, { deadline: record.deadline, deadlineAction: first.action });
       return await this.#runtimes.need(record).create(spec, signal);
     } catch (cause) {
-      await this.#journal.remove(record.id);
+      if (!taken || (await taken.discard())) await this.#journal.remove(record.id);
       throw signal.aborted ? cancelled(signal) : cause;
     }
   }
