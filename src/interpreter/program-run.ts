@@ -10,7 +10,8 @@ import { fitsWarm } from "./warm/fits-warm.ts";
 import type { WarmProgram } from "./warm/warm-program.ts";
 
 /** The options with all defaults. */
-export type BuildOptions = RunProgramOptions & Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">> & {
+export type BuildOptions = RunProgramOptions &
+  Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">> & {
     /** An interpreter that waits in the sandbox. It belongs to this run. */
     readonly warm?: WarmProgram | undefined;
   };

@@ -58,7 +58,8 @@ export async function openPoolLab(): Promise<PoolLab> {
     },
     async hasWaiting(count) {
       for (const end = Date.now() + 30_000; waiting().length !== count; await new Promise((resolve) => setImmediate(resolve)))
-        if (Date.now() > end) throw new Error(`${waiting().length} wait, not ${count}: ${processes.flatMap(({ problems }) => problems).join("; ")}`);
+        if (Date.now() > end)
+          throw new Error(`${waiting().length} wait, not ${count}: ${processes.flatMap(({ problems }) => problems).join("; ")}`);
       return waiting();
     },
     async [Symbol.asyncDispose]() {
@@ -71,7 +72,10 @@ export async function openPoolLab(): Promise<PoolLab> {
   };
 }
 
-async function openProcess(home: Home, { sandboxes: size = 0, programs = 0, version = "1", quotas }: PoolProcessOptions): Promise<PoolProcess> {
+async function openProcess(
+  home: Home,
+  { sandboxes: size = 0, programs = 0, version = "1", quotas }: PoolProcessOptions,
+): Promise<PoolProcess> {
   const problems: string[] = [];
   const warm = new WarmPrograms(["json", "random"]);
   const kinds: readonly PoolKind[] = [

@@ -25,6 +25,8 @@ import { namedLifetime, namedLimits } from "../limit-options.ts";
 import { configuredPolicy } from "./configured-policy.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
+import { openPool, type PoolUse } from "./open-pool.ts";
+import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import { homeWithKeyring } from "./home-with-keyring.ts";
 import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
@@ -92,18 +94,22 @@ export interface LocalStack extends Stack {
   readonly sandboxes: LocalSandboxes;
   /** Number of live sandboxes that this process holds. */
   liveSandboxes(): number;
+  /** The interpreters that wait for one-shot programs. Absent where none waits. */
+  readonly warmPrograms?: () => Promise<WarmPrograms>;
 }
 
 export interface LocalStackOptions {
   /** Wraps the audit, to count its lines. */
   readonly counted?: (audit: AuditLog) => AuditLog;
+  /** For whom sandboxes wait. Default: nobody. */
+  readonly pool?: PoolUse;
 }
 
 /** Opens the home, even if BELLJAR_URL is set. */
 export async function openLocalStack(
   config: Config,
   { stderr }: Pick<CommandContext, "stderr">,
-  { counted }: LocalStackOptions = {},
+  { counted, pool: use = "none" }: LocalStackOptions = {},
 ): Promise<LocalStack> {
   const network = await configuredPolicy(config, "sandbox");
   const [runtimes, { createLocalSandboxes }, { openHomeSecretStore }] = await Promise.all([
@@ -121,14 +127,19 @@ export async function openLocalStack(
   };
   const egress = openOnce(() => openHomeEgress(config, { record, report }));
   const secrets = openHomeSecretStore(config);
-  const parts = { runtimes, config, network, egress, secrets, refusals };
+  const pool = openPool(config, use);
+  const parts = { runtimes, config, network, egress, secrets, refusals, pool: pool.options };
   const sandboxes = createLocalSandboxes({ home: config.home, ...parts, quotas: config.quotas, report });
-  const upkeep = () => Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
+  const upkeep = async (): Promise<void> => {
+    await Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
+    sandboxes.beginPool();
+  };
   return {
     config,
     sandboxes,
     audit,
     liveSandboxes: () => sandboxes.liveCount(),
+    ...(pool.programs && { warmPrograms: pool.programs }),
     isolation: async () => withNetworkChecks(await sandboxes.isolation()),
     startUpkeep: () => void upkeep().catch((cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`)),
     async [Symbol.asyncDispose]() {
@@ -199,11 +210,13 @@ async function openRemoteStack(config: Config, server: ServerAddress): Promise<S
 }
 
 /** Opens the interpreter, with the limits of the configuration. */
-export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">): Promise<Interpreter> {
+export async function openInterpreter(stack: Pick<Stack, "config" | "sandboxes"> & Pick<LocalStack, "warmPrograms">): Promise<Interpreter> {
+  const { config, sandboxes } = stack;
   const { createInterpreter } = await import("../../interpreter/interpreter.ts");
   const { timeoutMs, network: _network, ...limits } = config.program;
   const network = await configuredPolicy(config, "program");
-  return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes });
+  const warm = await stack.warmPrograms?.();
+  return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes, ...(warm && { warm }) });
 }
 
 /** Opens the worker processes for edits, patches and diffs. Disposing it ends them. */

@@ -32,7 +32,9 @@ export function warmContexts({ languages, imports }: { readonly languages: reado
 export async function handOverContexts({ guest }: WithGuest, env: Variables): Promise<void> {
   if (Object.keys(env).length === 0) return;
   const signal = AbortSignal.timeout(READY_MS);
-  const kept = (await guest.listKept(signal)).flatMap(({ name }) => (name.startsWith(CONTEXT_PREFIX) ? [name.slice(CONTEXT_PREFIX.length)] : []));
+  const kept = (await guest.listKept(signal)).flatMap(({ name }) =>
+    name.startsWith(CONTEXT_PREFIX) ? [name.slice(CONTEXT_PREFIX.length)] : [],
+  );
   await Promise.all(kept.map((language) => handOver({ guest }, findKernel(language), { env, signal })));
 }
 

@@ -136,7 +136,7 @@ export class SandboxPool implements AsyncDisposable {
       return made;
     } catch (cause) {
       // A create that was refused before it claimed leaves the sandbox to the next one.
-      if (taken.isWaiting && shelf && "running" in one) await this.#put(shelf, one);
+      if (taken.isWaiting && shelf && "running" in one) shelf.ready = [one, ...shelf.ready];
       if (!taken.isGone) throw cause;
       if ("running" in one) await one.running.release();
       return "gone";

@@ -25,7 +25,10 @@ it("a program that runs in a Python that waited sees what it sees in a new one",
   await using lab = await openPoolLab();
   const [warm, cold] = [await lab.open({ programs: 1 }), await lab.open({})];
   await lab.hasWaiting(1);
-  const seen = [await run(warm, python(LOOK)), await run(cold, python(LOOK))].map(({ stdout, stderr }) => [JSON.parse(stdout) as unknown, stderr]);
+  const seen = [await run(warm, python(LOOK)), await run(cold, python(LOOK))].map(({ stdout, stderr }) => [
+    JSON.parse(stdout) as unknown,
+    stderr,
+  ]);
   expect(taken(warm)).toBe(1);
   expect(seen[0]).toEqual(seen[1]);
 });
@@ -35,7 +38,11 @@ it.each([
   ["a chosen exit", "import sys\nprint('out')\nsys.exit(7)", 7],
   ["a text as the exit", "raise SystemExit('so it ends')", 1],
   ["an error of syntax", "print(1\n", 1],
-  ["what is registered for the end", "import atexit, threading\natexit.register(print, 'last')\nthreading.Thread(target=print, args=('t',)).start()", 0],
+  [
+    "what is registered for the end",
+    "import atexit, threading\natexit.register(print, 'last')\nthreading.Thread(target=print, args=('t',)).start()",
+    0,
+  ],
 ])("%s ends it as it ends a new one", async (_what, code, exitCode) => {
   await using lab = await openPoolLab();
   const [warm, cold] = [await lab.open({ programs: 1 }), await lab.open({})];
@@ -65,7 +72,10 @@ it("two programs have seeds of their own", async () => {
   const seen = new Set<string>();
   for (let turn = 0; turn < 3; turn++) {
     await lab.hasWaiting(1);
-    const { stdout } = await run(warm, python("import random, uuid, os, ssl\nprint(hash('a'), random.random(), uuid.uuid4(), ssl.RAND_bytes(8))"));
+    const { stdout } = await run(
+      warm,
+      python("import random, uuid, os, ssl\nprint(hash('a'), random.random(), uuid.uuid4(), ssl.RAND_bytes(8))"),
+    );
     for (const text of stdout.trim().split(" ")) seen.add(text);
   }
   expect(taken(warm)).toBe(3);
@@ -76,7 +86,9 @@ it("a program of another language, or with modules of its own, starts its interp
   await using lab = await openPoolLab();
   const warm = await lab.open({ programs: 1 });
   await lab.hasWaiting(1);
-  expect((await run(warm, { language: "bash", code: "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'python[3] main'; echo done" })).stdout).toBe("0\ndone\n");
+  expect(
+    (await run(warm, { language: "bash", code: "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'python[3] main'; echo done" })).stdout,
+  ).toBe("0\ndone\n");
   await lab.hasWaiting(1);
   const own = python("import random\nprint(random.mine)", { files: [{ name: "random.py", content: "mine = 'yes'" }] });
   expect((await run(warm, own)).stdout).toBe("yes\n");
