@@ -92,7 +92,7 @@ async function openProcess(
     home: home.path,
     runtimes: byName(await home.open("auto", "run", KERNELS)),
     config,
-    pool: { version, kinds, handOver: handOverContexts, canSpare: () => true },
+    pool: { version, kinds, handOver: handOverContexts, room: () => "free" },
     ...(quotas && { quotas }),
     report: (problem) => problems.push(problem),
   });

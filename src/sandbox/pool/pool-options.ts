@@ -1,6 +1,7 @@
 import type { Guest } from "../../runtime/guest/guest.ts";
 import type { SandboxEnd } from "../../runtime/runtime.ts";
 import type { CreateOptions } from "../sandbox.ts";
+import type { HostRoom } from "./spare-host.ts";
 
 /** The sandboxes that a process keeps ready, and what it does with those that wait. */
 export interface PoolOptions {
@@ -13,8 +14,8 @@ export interface PoolOptions {
    * then. Runs before anybody learns the id. A rejection ends the sandbox.
    */
   readonly handOver: (sandbox: WaitingSandbox, env: Readonly<Record<string, string>>) => Promise<void>;
-  /** Whether the host has CPU and memory to spare for one more now. Default: by its load and its free memory. */
-  readonly canSpare?: () => boolean;
+  /** While the host is busy, one is made a second; while it is full, none. Default: by its load and its free memory. */
+  readonly room?: () => HostRoom;
 }
 
 /** One kind of sandboxes to keep ready. */

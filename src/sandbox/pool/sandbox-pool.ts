@@ -4,7 +4,7 @@ import { PoolFiles } from "./pool-files.ts";
 import { poolKey } from "./pool-key.ts";
 import { type MadeSandbox, PoolMaker, type PoolMakerOptions, WAITING_MS } from "./pool-maker.ts";
 import type { PoolCounts, PoolKind, PoolOptions } from "./pool-options.ts";
-import { canHostSpare } from "./spare-host.ts";
+import { roomOfHost } from "./spare-host.ts";
 import { TakenSandbox } from "./taken-sandbox.ts";
 
 /** A create is followed by calls, which go first. */
@@ -47,6 +47,7 @@ export class SandboxPool implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined;
   #making: Promise<void> | undefined;
   #isFailing = false;
+  #madeAtMs = -BUSY_MS;
 
   constructor(options: SandboxPoolOptions) {
     const { home, pool } = options;
@@ -156,8 +157,10 @@ export class SandboxPool implements AsyncDisposable {
     const isShort = ({ isWanted, ready, kind }: Shelf): boolean => isWanted && ready.length < kind.size;
     const [shelf] = this.#shelves.filter(isShort).toSorted((one, other) => one.ready.length - other.ready.length);
     if (!shelf || this.#making || this.#closing.signal.aborted) return;
-    const canSpare = this.#options.pool.canSpare ?? canHostSpare;
-    if (!canSpare()) return this.#refillAfter(BUSY_MS);
+    const room = (this.#options.pool.room ?? roomOfHost)();
+    const waitMs = room === "free" ? 0 : room === "busy" ? this.#madeAtMs + BUSY_MS - performance.now() : BUSY_MS;
+    if (waitMs > 0) return this.#refillAfter(waitMs);
+    this.#madeAtMs = performance.now();
     this.#making = this.#fill(shelf).then((nextMs) => {
       this.#making = undefined;
       this.#refillAfter(nextMs);
