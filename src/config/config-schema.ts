@@ -81,6 +81,24 @@ function sandboxSchema(hostCpus: number) {
     .prefault({});
 }
 
+function poolSchema() {
+  const count = () => integer(0, 64).optional();
+  return z
+    .strictObject({
+      sandboxes: count().describe(
+        "Number of sandboxes with the limits of `sandbox` that wait ready for their owners. Default: 2 for `serve`, 0 for `mcp`",
+      ),
+      programs: count().describe("Number of sandboxes that wait ready for one-shot programs. Default: 2 for `serve`, 1 for `mcp`"),
+      languages: names()
+        .default(["python"])
+        .describe("Languages whose contexts are started in sandboxes that wait: python, javascript. A JavaScript context takes 45 MB"),
+      imports: names()
+        .default(["collections", "csv", "datetime", "hashlib", "io", "itertools", "json", "math", "pathlib", "random", "re", "statistics"])
+        .describe("Modules that a Python that waits has imported, where the template has them"),
+    })
+    .prefault({});
+}
+
 function networkSchema() {
   return z
     .strictObject({
@@ -248,6 +266,7 @@ function groups(host: ConfigDefaults) {
   return {
     program: programSchema(),
     sandbox: sandboxSchema(host.cpus),
+    pool: poolSchema(),
     network: networkSchema(),
     audit: auditSchema(),
     quotas: quotasSchema(),

@@ -20,6 +20,7 @@ import { facadeSurface } from "./facade-surface.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable, isLoopback } from "./loopback.ts";
 import { mcpSurface } from "./mcp-surface.ts";
+import type { PoolCounts } from "../sandbox/pool/pool-options.ts";
 import type { ServerMetrics, WatchedState } from "./metrics/server-metrics.ts";
 import { portsSurface } from "./ports-surface.ts";
 import { restSurface } from "./rest-surface.ts";
@@ -51,6 +52,8 @@ export interface GatewayOptions {
   /** For the metrics. */
   readonly liveSandboxes?: () => number;
   readonly keptBytes?: WatchedState["keptBytes"];
+  /** The same. */
+  readonly poolCounts?: () => readonly PoolCounts[];
   /** Throws while calls would fail, as when the audit cannot be written. */
   readonly assertReady?: () => void;
   /** Who knows the holders of tokens. Without any only this machine is served. */
@@ -79,8 +82,8 @@ const GRACE_MS = 500;
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log } = options;
   const mcp = openMcp(options);
-  const { liveSandboxes = () => 0, keptBytes = () => ({ disk: 0, memory: 0 }) } = options;
-  options.metrics?.watch({ sandboxes: liveSandboxes, keptBytes, sessions: () => mcp.sessionCount() });
+  const { liveSandboxes: sandboxes = () => 0, keptBytes = () => ({ disk: 0, memory: 0 }), poolCounts: pool = () => [] } = options;
+  options.metrics?.watch({ sandboxes, keptBytes, pool, sessions: () => mcp.sessionCount() });
   let isClosing = false;
   let claimed: ClaimedPort | undefined;
   const assertReady = (): void => {

@@ -8,6 +8,7 @@ import type { SandboxDefaults } from "./create-request.ts";
 import type { KeptDefault } from "./default-sandboxes.ts";
 import type { KeepLimits } from "./keeping/choose-removals.ts";
 import type { KeptTotals } from "./keeping/kept-sandboxes.ts";
+import type { PoolCounts, PoolOptions } from "./pool/pool-options.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
 import type { DefaultOptions, Principal, Quotas, Sandboxes } from "./sandbox.ts";
 
@@ -33,6 +34,8 @@ export interface LocalSandboxesOptions {
   readonly refusals?: RefusalLog;
   /** For a principal whose token names none. Default: nothing is counted. */
   readonly quotas?: Quotas;
+  /** Sandboxes that wait for their owners. Default: none waits, and none is taken. */
+  readonly pool?: PoolOptions;
   /** Without it no sandbox can use secrets. */
   readonly secrets?: SecretStore;
   /** Compares and merges files of states; it belongs to the caller. Without it states cannot be compared, and paths not undone or merged. */
@@ -63,4 +66,8 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   kept(): KeptTotals;
   /** Live sandboxes that this process holds: all of the home once it serves their networks. */
   liveCount(): number;
+  /** Begins to make the sandboxes that are to wait from the start on. */
+  beginPool(): void;
+  /** What waits, as this process has it. */
+  poolCounts(): readonly PoolCounts[];
 }

@@ -18,6 +18,10 @@ import { HomeNetworks } from "./network/home-networks.ts";
 import { beginNetwork, settleNetwork } from "./network/prepare-network.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
 import { mayReach } from "./reach.ts";
+import { PoolFiles } from "./pool/pool-files.ts";
+import type { PoolCounts, PoolKind } from "./pool/pool-options.ts";
+import { SandboxPool } from "./pool/sandbox-pool.ts";
+import type { TakenSandbox } from "./pool/taken-sandbox.ts";
 import { isSandboxId } from "./sandbox-id.ts";
 import type { HostIsolation } from "./runtimes.ts";
 import { Runtimes } from "./runtimes.ts";
@@ -37,6 +41,7 @@ import type {
   Snapshots,
   StartedSandbox,
 } from "./sandbox.ts";
+import { LOCAL } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
 import { HomeStates } from "./state/home-states.ts";
@@ -78,6 +83,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #kept: KeptSandboxes;
   readonly #bases: BaseTaker;
   readonly #states: HomeStates;
+  readonly #pool: SandboxPool | undefined;
   #sweptAtMs = Date.now();
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -123,6 +129,9 @@ class HomeSandboxes implements LocalSandboxes {
       startRun: (...request) => this.#startAgain(...request),
     });
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
+    const { pool } = options;
+    const parts = { home, journal: this.#journal, runtimes: this.#runtimes, ends: this.#live.ends, report: this.#report };
+    this.#pool = pool && new SandboxPool({ ...parts, pool, plan: (made) => this.#plan(made) });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
       find: (request, id) => findDefault(this.#records, request, id),
@@ -221,14 +230,8 @@ class HomeSandboxes implements LocalSandboxes {
   sweep(): Promise<void> {
     this.#sweptAtMs = Date.now();
     const { tombstoneRetentionMs: retentionMs } = this.#options.config;
-    const sweep = {
-      journal: this.#journal,
-      live: this.#live,
-      states: this.#states,
-      report: this.#report,
-      retentionMs,
-      now: this.#sweptAtMs,
-    };
+    const [waiting, now] = [new PoolFiles(this.#options.home), this.#sweptAtMs];
+    const sweep = { journal: this.#journal, live: this.#live, states: this.#states, waiting, report: this.#report, retentionMs, now };
     this.#sweeping = sweepHome(sweep).then(() => this.#kept.sweep());
     return this.#sweeping;
   }
@@ -256,6 +259,14 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#live.count;
   }
 
+  beginPool(): void {
+    this.#pool?.begin();
+  }
+
+  poolCounts(): readonly PoolCounts[] {
+    return this.#pool?.counts() ?? [];
+  }
+
   /** A server that runs for weeks forgets old tombstones too. */
   #sweepIfDue(): void {
     if (Date.now() - this.#sweptAtMs < SWEEP_EVERY_MS) return;
@@ -264,6 +275,7 @@ class HomeSandboxes implements LocalSandboxes {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled([this.#sweeping, this.#events[Symbol.asyncDispose](), this.#bases[Symbol.asyncDispose]()]);
+    await this.#pool?.[Symbol.asyncDispose]();
     await Promise.all([this.#kept[Symbol.asyncDispose](), this.#networks[Symbol.asyncDispose]()]);
     await this.#live[Symbol.asyncDispose]();
   }
@@ -272,7 +284,9 @@ class HomeSandboxes implements LocalSandboxes {
   async #make(principal: Principal, options: CreateOptions, { defaultName, forkOf, signal }: MakeMore): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
     const record = await makeRecord(this.#parts(), { principal, options, defaultName, forkOf });
-    return this.#quota.admit(principal, record, () => this.#live.whileStarting(record, () => this.#build(record, signal)));
+    const make = (made: SandboxRecord, taken?: TakenSandbox): Promise<LocalSandbox> =>
+      this.#quota.admit(principal, made, () => this.#live.whileStarting(made, () => this.#build(made, signal, taken)));
+    return this.#pool ? this.#pool.create(record, make) : make(record);
   }
 
   #parts(): MakeRecordParts {
@@ -282,13 +296,21 @@ class HomeSandboxes implements LocalSandboxes {
     return { ...given, quotas, standardNetwork, findSnapshot, keepsDefaults: (runtime) => this.#keepsDefaults(runtime) };
   }
 
-  async #build(record: SandboxRecord, signal: AbortSignal): Promise<LocalSandbox> {
-    this.#journal.write(record);
+  /** The record of a sandbox that nobody has asked for yet, as a create of the local user would write it. */
+  #plan(options: PoolKind["options"]): Promise<SandboxRecord> {
+    return makeRecord(this.#parts(), { principal: LOCAL, options: { ...options, bestEffort: true, network: "none" } });
+  }
+
+  /** `taken`: a sandbox that waited, which is this one from now on. */
+  async #build(record: SandboxRecord, signal: AbortSignal, taken?: TakenSandbox): Promise<LocalSandbox> {
+    if (taken) await taken.claim(record);
+    else this.#journal.write(record);
     this.#sweepIfDue();
     const first = await beginNetwork(record);
-    const sandbox = await this.#live.hold(record, await this.#start(record, signal), first);
+    const sandbox = await this.#live.hold(record, await this.#start(record, signal, taken), first);
     try {
       await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first);
+      await taken?.handOver(sandbox);
       this.#bases.begin(record);
     } catch (cause) {
       await sandbox.kill();
@@ -298,15 +320,16 @@ class HomeSandboxes implements LocalSandboxes {
     return sandbox;
   }
 
-  async #start(record: SandboxRecord, signal: AbortSignal): Promise<RunningSandbox> {
+  async #start(record: SandboxRecord, signal: AbortSignal, taken?: TakenSandbox): Promise<RunningSandbox> {
     const first = firstRun(record);
     try {
       await assertNameFree(this.#records, record);
       await this.#states.holdOrigin(record);
+      if (taken) return await taken.start(record, this.#runtimes.need(record));
       const spec = toSpec(this.#live.states.runOf(record, first), record, { deadline: record.deadline, deadlineAction: first.action });
       return await this.#runtimes.need(record).create(spec, signal);
     } catch (cause) {
-      await this.#journal.remove(record.id);
+      if (!taken || (await taken.discard())) await this.#journal.remove(record.id);
       await this.#states.letGoOfOrigin(record);
       throw signal.aborted ? cancelled(signal) : (asMissing(record, cause) ?? cause);
     }

@@ -27,6 +27,8 @@ import { configuredPolicy } from "./configured-policy.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { withKeptCheck } from "../doctor/kept-check.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
+import { openPool, type PoolUse } from "./open-pool.ts";
+import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import { homeWithKeyring } from "./home-with-keyring.ts";
 import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
@@ -98,18 +100,22 @@ export interface LocalStack extends Stack {
   liveSandboxes(): number;
   /** What the files of the home's stopped sandboxes hold. */
   keptBytes(): Readonly<Record<"disk" | "memory", number>>;
+  /** The interpreters that wait for one-shot programs. Absent where none waits. */
+  readonly warmPrograms?: () => Promise<WarmPrograms>;
 }
 
 export interface LocalStackOptions {
   /** Wraps the audit, to count its lines. */
   readonly counted?: (audit: AuditLog) => AuditLog;
+  /** For whom sandboxes wait. Default: nobody. */
+  readonly pool?: PoolUse;
 }
 
 /** Opens the home, even if BELLJAR_URL is set. */
 export async function openLocalStack(
   config: Config,
   { stderr }: Pick<CommandContext, "stderr">,
-  { counted }: LocalStackOptions = {},
+  { counted, pool: use = "none" }: LocalStackOptions = {},
 ): Promise<LocalStack> {
   const network = await configuredPolicy(config, "sandbox");
   const [runtimes, { createLocalSandboxes }, { openHomeSecretStore }] = await Promise.all([
@@ -128,9 +134,13 @@ export async function openLocalStack(
   const egress = openOnce(() => openHomeEgress(config, { record, report }));
   const secrets = openHomeSecretStore(config);
   const texts = openTexts();
-  const parts = { runtimes, config, network, egress, secrets, refusals, texts };
+  const pool = openPool(config, use);
+  const parts = { runtimes, config, network, egress, secrets, refusals, texts, pool: pool.options };
   const sandboxes = createLocalSandboxes({ home: config.home, ...parts, quotas: config.quotas, report });
-  const upkeep = () => Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
+  const upkeep = async (): Promise<void> => {
+    await Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
+    sandboxes.beginPool();
+  };
   const failed = (cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`);
   let sweeps: AsyncDisposable | undefined;
   return {
@@ -138,6 +148,7 @@ export async function openLocalStack(
     sandboxes,
     audit,
     liveSandboxes: () => sandboxes.liveCount(),
+    ...(pool.programs && { warmPrograms: pool.programs }),
     keptBytes() {
       const { asked, unasked } = sandboxes.kept();
       return { disk: asked.diskBytes + unasked.diskBytes, memory: asked.memoryBytes + unasked.memoryBytes };
@@ -226,11 +237,13 @@ async function openRemoteStack(config: Config, server: ServerAddress): Promise<S
 }
 
 /** Opens the interpreter, with the limits of the configuration. */
-export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">): Promise<Interpreter> {
+export async function openInterpreter(stack: Pick<Stack, "config" | "sandboxes"> & Pick<LocalStack, "warmPrograms">): Promise<Interpreter> {
+  const { config, sandboxes } = stack;
   const { createInterpreter } = await import("../../interpreter/interpreter.ts");
   const { timeoutMs, network: _network, ...limits } = config.program;
   const network = await configuredPolicy(config, "program");
-  return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes });
+  const warm = await stack.warmPrograms?.();
+  return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes, ...(warm && { warm }) });
 }
 
 /** Opens the worker processes for edits, patches and diffs. Disposing it ends them. */

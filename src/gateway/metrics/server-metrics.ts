@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { AuditLog } from "../../audit/audit-log.ts";
+import type { PoolCounts } from "../../sandbox/pool/pool-options.ts";
 import type { AuditedCall } from "../../audit/audit.ts";
 
 /** What is counted of one server, as Prometheus reads it. Nothing in it names a caller, a sandbox or a host. */
@@ -25,6 +26,8 @@ export interface WatchedState {
   readonly sessions: () => number;
   /** What stopped sandboxes hold. */
   readonly keptBytes: () => Readonly<Record<"disk" | "memory", number>>;
+  /** The sandboxes that wait for their owners. */
+  readonly pool: () => readonly PoolCounts[];
 }
 
 const SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300];
@@ -67,6 +70,7 @@ export function createServerMetrics(): ServerMetrics {
       watchGauge(register, { name: "belljar_sandboxes", help: "Live sandboxes that this server holds" }, state.sandboxes);
       watchGauge(register, { name: "belljar_mcp_sessions", help: "Sessions of MCP clients of the older revisions" }, state.sessions);
       watchKept(register, state.keptBytes);
+      watchPool(register, state.pool);
     },
     read: async () => ({ contentType: register.contentType, text: await register.metrics() }),
   };
@@ -124,6 +128,33 @@ function watchKept(register: Registry, read: WatchedState["keptBytes"]): void {
     },
   });
   register.registerMetric(gauge);
+}
+
+function watchPool(register: Registry, read: WatchedState["pool"]): void {
+  const gauge = new Gauge({
+    name: "belljar_pool_ready",
+    help: "Sandboxes that wait for their owners",
+    labelNames: ["kind"],
+    registers: [],
+    collect() {
+      for (const { kind, ready } of read()) this.set({ kind }, ready);
+    },
+  });
+  const creates = new Counter({
+    name: "belljar_pool_creates_total",
+    help: "Sandboxes that were created of a kind that waits: taken, or missed while none was ready",
+    labelNames: ["kind", "outcome"],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const { kind, taken, missed } of read()) {
+        this.inc({ kind, outcome: "taken" }, taken);
+        this.inc({ kind, outcome: "missed" }, missed);
+      }
+    },
+  });
+  register.registerMetric(gauge);
+  register.registerMetric(creates);
 }
 
 function toBytes(value: unknown): number {
