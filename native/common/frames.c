@@ -147,6 +147,9 @@ static const struct tag_shape TAGS[256] = {
     [TAG_NEWGIDMAP] = {TEXT, false},
     [TAG_RUN] = {U32, false},
     [TAG_SEED] = {TEXT, false},
+    /* Between the host and `compare` alone. The values are field lists. */
+    [TAG_BEFORE] = {BYTES, false},
+    [TAG_AFTER] = {BYTES, false},
 };
 
 static size_t width_of(enum shape shape) {

@@ -41,6 +41,7 @@ export const OPERATION = {
   LISTEN: 24,
   ATTACH: 25,
   LIST_KEPT: 26,
+  STILL: 27,
   KEEPER_STATUS: 64,
   KEEPER_EXTEND: 65,
   KEEPER_KILL: 66,
@@ -50,6 +51,8 @@ export const OPERATION = {
   KEEPER_STOP: 70,
   /** Never sent over a stream. It starts the specification that the jail reads from its standard input. */
   JAIL: 96,
+  /** The same, of two states that are compared. */
+  COMPARE: 97,
 } as const;
 
 export const FRAME = {
@@ -151,6 +154,9 @@ export const TAG = {
   NEWGIDMAP: { id: 151, width: 0 },
   RUN: { id: 152, width: 4 },
   SEED: { id: 153, width: 0 },
+  // Only between the host and `compare`. The values are fields.
+  BEFORE: { id: 160, width: 0 },
+  AFTER: { id: 161, width: 0 },
 } as const satisfies Record<string, { id: number; width: 0 | 1 | 2 | 4 | 8; many?: true }>;
 export type TagName = keyof typeof TAG;
 
@@ -201,4 +207,5 @@ export const GUEST_ERROR = {
   UNAUTHORIZED: 20,
   ADDRESS_IN_USE: 21,
   CONNECTION_RESET: 22,
+  NOT_STILL: 23,
 } as const;

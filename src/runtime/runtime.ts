@@ -96,6 +96,8 @@ export interface StateChange {
   readonly path: Buffer;
   readonly before?: StateEntry;
   readonly after?: StateEntry;
+  /** A folder that lies so deep that nobody looked into it. What lies in it may differ. */
+  readonly isUnseen?: true;
 }
 
 export interface StateEntry {

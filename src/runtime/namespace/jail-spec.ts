@@ -9,12 +9,12 @@ import type { Template } from "./template/template.ts";
 import { INSIDE } from "../../protocol/inside.ts";
 
 /** Numbers of `native/jail/jail.h`. */
-const SETUP = { OVERLAY: 1, BIND: 2, PROC: 3, DEVICES: 4, HELD: 5, READ_ONLY: 6, VIEW: 7, FOLDER: 8, LINK: 9 } as const;
+export const SETUP = { OVERLAY: 1, BIND: 2, PROC: 3, DEVICES: 4, HELD: 5, READ_ONLY: 6, VIEW: 7, FOLDER: 8, LINK: 9 } as const;
 const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
 const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
 const EPHEMERAL = 1;
 const NESTED_FILTERS = 8;
-const HAS_LAYERS = 16;
+export const HAS_LAYERS = 16;
 const REMOVE_LAYERS = 32;
 const NO_ROOT = 64;
 const CLEAR_FLAGS: Readonly<Record<Keeper, number>> = { unknown: 0, gone: 2, silent: 4 };
@@ -157,7 +157,7 @@ type Step = readonly Field[];
 
 function steps({ spec, template, base }: JailRequest): readonly Step[] {
   return [
-    overlay("/", "root", { base, layers: template.rootLayers.map((path) => lower(IDS.LAYER, path)), owner: INSIDE.rootId }),
+    overlay("/", "root", { base, layers: rootLayers(template), owner: INSIDE.rootId }),
     overlay("/usr", "usr", { base, layers: usrLayers(template), owner: INSIDE.rootId }),
     [
       ["KIND", SETUP.DEVICES],
@@ -190,8 +190,23 @@ function steps({ spec, template, base }: JailRequest): readonly Step[] {
   ];
 }
 
+export function rootLayers({ rootLayers: layers }: Template): readonly string[] {
+  return layers.map((path) => lower(IDS.LAYER, path));
+}
+
+export function workspaceLayer(path: string): string {
+  return lower(IDS.WORKSPACE, path);
+}
+
+/** Those that have files of an overlay. */
+export function frozenLayers(below: JailBase["below"], overlayName: string): readonly string[] {
+  return below
+    .filter(({ overlays }) => overlays.includes(overlayName))
+    .map(({ files }) => lower(IDS.LAYER, `${files}/${overlayName}/upper`));
+}
+
 /** The last layer of `/usr` is the host's own. */
-function usrLayers({ usrLayers: layers }: Template): readonly string[] {
+export function usrLayers({ usrLayers: layers }: Template): readonly string[] {
   return layers.map((path, i) => lower(i === layers.length - 1 ? IDS.HOST : IDS.LAYER, path));
 }
 
@@ -207,7 +222,7 @@ interface OverlayParts {
 }
 
 function overlay(target: string, name: string, { base, layers, owner }: OverlayParts): Step {
-  const own = base.below.filter(({ overlays }) => overlays.includes(name)).map(({ files }) => lower(IDS.LAYER, `${files}/${name}/upper`));
+  const own = frozenLayers(base.below, name);
   return [
     ["KIND", SETUP.OVERLAY],
     ["TARGET", target],
@@ -225,7 +240,7 @@ function workspaceSteps({ workspace, inside }: SandboxSpec, base: JailBase): rea
   if (mode === "copy")
     return [
       ...places(inside),
-      overlay(inside.workspace, layerName(inside), { base, layers: [lower(IDS.WORKSPACE, path)], owner: INSIDE.userId }),
+      overlay(inside.workspace, layerName(inside), { base, layers: [workspaceLayer(path)], owner: INSIDE.userId }),
     ];
   return [
     ...places(inside),
@@ -240,7 +255,7 @@ function workspaceSteps({ workspace, inside }: SandboxSpec, base: JailBase): rea
 }
 
 /** Sandboxes of earlier versions have their workspace as their home. */
-function layerName({ home, workspace }: Inside): string {
+export function layerName({ home, workspace }: Pick<Inside, "home" | "workspace">): string {
   return workspace === home ? "home" : "workspace";
 }
 

@@ -92,6 +92,7 @@ class NamespaceRuntime implements Runtime {
       binary,
       place: (run) => this.#place(run),
       open: (run) => this.#running(run, { isUp: false }),
+      template: (base) => this.#need(base),
       reach: (kind) => host.storage.reach(kind),
     });
     this.layers = {

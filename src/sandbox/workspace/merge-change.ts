@@ -1,6 +1,6 @@
-import { BelljarError } from "../../errors.ts";
 import type { Texts } from "../../text/texts.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { mergeModes, mergeSides } from "../text-sides.ts";
 import type { BaseState } from "./base/base-states.ts";
 import { hashOf } from "./compare-content.ts";
 import type { Entry, HostEntry } from "./entry.ts";
@@ -28,7 +28,7 @@ export async function mergeChange(
   base: BaseState & { readonly began: Entry },
 ): Promise<WorkspaceChange | { readonly reason: string } | undefined> {
   const { guest, host } = change;
-  const mode = mergeModes(base.began.mode, host.mode, guest.mode);
+  const mode = mergeModes({ base: base.began.mode, ours: host.mode, theirs: guest.mode });
   if (mode === undefined) return { reason: "its mode was changed inside and outside" };
   if (Math.max(guest.size, host.size, base.began.size) > MAX_FILE_BYTES)
     return { reason: "changed inside and outside, and too large to merge" };
@@ -37,16 +37,11 @@ export async function mergeChange(
   const [theirs, ours] = await Promise.all([readGuestFile(sources, change), readHostFile(sources, change)]);
   if (theirs.equals(began)) return mode === host.mode ? undefined : { ...change, kind: "mode_changed", guest: { ...guest, mode } };
   if ([began, theirs, ours].some((text) => text.includes(0))) return { reason: "changed inside and outside, and no text" };
-  const merged = await merge(sources, { base: began, ours, theirs });
+  const merged = await mergeSides(sources.texts, { base: began, ours, theirs }, { owner: sources.sandbox.id, signal: sources.signal });
   if (!merged) return { reason: "the same lines were changed inside and outside" };
   if (merged.equals(ours)) return mode === host.mode ? undefined : { ...change, kind: "mode_changed", guest: { ...guest, mode } };
   const entry = { ...guest, mode, size: merged.length, mtimeNs: BigInt(Date.now()) * 1_000_000n };
   return { ...change, guest: entry, merged, unmerged: guest, sha256: hashOf(theirs) };
-}
-
-function mergeModes(base: number, host: number, guest: number): number | undefined {
-  if (host === guest || base === guest) return host;
-  return base === host ? guest : undefined;
 }
 
 /** Undefined where it is not known. Git's text is taken only if it is as long as the file was: git may keep another text than it writes. */
@@ -59,18 +54,4 @@ async function readBase(
     blob === undefined ? undefined : hostGit(["cat-file", "blob", blob], { folder: folder.root, maxBytes: MAX_FILE_BYTES, signal });
   const found = text ?? (await read) ?? (await sandbox.workspaceBaseText(key));
   return found?.length === began.size ? found : undefined;
-}
-
-/** Undefined for a conflict, and for texts that are too much work. */
-async function merge(
-  { sandbox, texts, signal }: MergeSources,
-  sides: { readonly base: Buffer; readonly ours: Buffer; readonly theirs: Buffer },
-): Promise<Buffer | undefined> {
-  try {
-    const { merged } = await texts.run("merge", sides, { owner: sandbox.id, signal });
-    return merged && Buffer.from(merged);
-  } catch (error) {
-    if (error instanceof BelljarError && error.code === "FILE_TOO_LARGE") return undefined;
-    throw error;
-  }
 }

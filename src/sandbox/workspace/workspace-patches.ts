@@ -1,7 +1,6 @@
-import { isUtf8 } from "node:buffer";
-import { BelljarError } from "../../errors.ts";
 import type { Texts } from "../../text/texts.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { diffSides, isText } from "../text-sides.ts";
 import { hashOf } from "./compare-content.ts";
 import type { Entry } from "./entry.ts";
 import { fromKey, showPath } from "./entry.ts";
@@ -51,26 +50,8 @@ async function addPatch(sources: PatchSources, change: WorkspaceChange): Promise
   if (change.sha256 !== undefined && change.sha256 !== sha256.sha256) throw changesInside(change);
   const after = change.merged ?? inside;
   if (!isText(before) || !isText(after)) return { ...change, ...sha256, isBinary: true };
-  const patch = await diff(sources, change, { before, after });
+  const name = showPath(fromKey(change.key));
+  const call = { owner: sources.sandbox.id, signal: sources.signal };
+  const patch = await diffSides(sources.texts, { from: `a/${name}`, to: `b/${name}`, before, after }, call);
   return { ...change, ...sha256, ...(patch !== undefined && patch !== "" && { patch }) };
-}
-
-/** Undefined for a change that is too large to show. */
-async function diff(
-  { sandbox, texts, signal }: PatchSources,
-  { key }: WorkspaceChange,
-  content: { readonly before: Buffer; readonly after: Buffer },
-): Promise<string | undefined> {
-  const name = showPath(fromKey(key));
-  try {
-    const request = { from: `a/${name}`, to: `b/${name}`, ...content };
-    return (await texts.run("diff", request, { owner: sandbox.id, signal })).diff;
-  } catch (error) {
-    if (error instanceof BelljarError && error.code === "FILE_TOO_LARGE") return undefined;
-    throw error;
-  }
-}
-
-function isText(bytes: Buffer): boolean {
-  return !bytes.includes(0) && isUtf8(bytes);
 }

@@ -1,14 +1,29 @@
 import { mapLimit } from "../../../async/map-limit.ts";
 import { BelljarError } from "../../../errors.ts";
 import { createGuest } from "../../guest/create-guest.ts";
-import type { FreezeRequest, FrozenState, RecordedRun, Run, RunningSandbox, StateChange, StateStore, StateView } from "../../runtime.ts";
+import type {
+  Base,
+  FreezeRequest,
+  FrozenState,
+  RecordedRun,
+  Run,
+  RunningSandbox,
+  StateChange,
+  StateStore,
+  StateView,
+} from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import type { StorageKind } from "../storage.ts";
+import type { Template } from "../template/template.ts";
+import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
+import { compareStates, readState } from "./compare.ts";
 import { type LayerFacts, LayerFolders } from "./layer-folders.ts";
 import { type LayerJob, runLayerJob } from "./layer-jobs.ts";
 import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts";
 
 const PARALLEL = 8;
+/** A mount of so many layers takes no longer than one of few. */
+const STACK_HIGH = 16;
 /** Between the first step of a freeze and the moment at which whoever asked for it has written down its user. Much less is enough. */
 const YOUNG_MS = 600_000;
 
@@ -19,6 +34,7 @@ export interface NamespaceStatesOptions {
   readonly binary: string;
   readonly place: (run: Run) => JailPaths;
   readonly open: (run: RecordedRun) => RunningSandbox;
+  readonly template: (base: Base) => Promise<Template>;
   /** As `Storage.reach`. */
   readonly reach: (kind: StorageKind) => Promise<boolean>;
 }
@@ -78,15 +94,15 @@ export class NamespaceStates implements StateStore {
   /** A sandbox that is paused stands still already. If it is woken meanwhile, the copy may be of several moments. */
   async #whileStill(run: RecordedRun, freeze: () => Promise<readonly string[]>, signal: AbortSignal) {
     const running = this.#options.open(run);
-    const sinceMs = performance.now();
     try {
       if ((await running.usage()).phase === "paused") {
         const overlays = await freeze();
         if ((await running.usage()).phase === "paused") return { overlays, stillMs: 0 };
         throw new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${run.id} was woken while it was frozen: try again`);
       }
-      //STILL
-      return { overlays: await freeze(), stillMs: performance.now() - sinceMs };
+      await using still = await createGuest((one) => running.connect(one), { ended: running.ended }).still(signal);
+      const overlays = await freeze();
+      return { overlays, stillMs: await still.end() };
     } finally {
       await running.release();
     }
@@ -167,14 +183,17 @@ export class NamespaceStates implements StateStore {
     await this.letGo([...below, ...rewindsTo], userOf(run));
   }
 
-  /** On the pool the topmost layer becomes the sandbox's own, by a snapshot: nothing is then below it that must be copied to be changed. */
+  /**
+   * A state lies below the writable layers, which costs nothing, however large it is. On the pool, a high stack does not grow: its topmost layer
+   * becomes the sandbox's own by a snapshot, which takes some milliseconds more.
+   */
   async #split(
     layers: readonly string[],
     storage: StorageKind,
   ): Promise<{ readonly top?: LayerFacts; readonly below: readonly LayerFacts[] }> {
     const facts = await this.#facts(layers);
     const [top, ...below] = facts;
-    return storage === "btrfs" && top?.kind === "btrfs" ? { top, below } : { below: facts };
+    return storage === "btrfs" && top?.kind === "btrfs" && layers.length > STACK_HIGH ? { top, below } : { below: facts };
   }
 
   async #facts(layers: readonly string[]): Promise<readonly LayerFacts[]> {
@@ -200,12 +219,28 @@ export class NamespaceStates implements StateStore {
     });
   }
 
-  compare(_from: StateView, _to: StateView, _signal: AbortSignal): AsyncIterable<StateChange> {
-    throw new BelljarError("NOT_SUPPORTED", "States cannot be compared yet");
+  async *compare(from: StateView, to: StateView, signal: AbortSignal): AsyncGenerator<StateChange> {
+    const [before, after] = [await this.#compared(from), await this.#compared(to)];
+    yield* compareStates(this.#options.binary, encodeComparison(before, after), signal);
   }
 
-  read(): Promise<Buffer> {
-    throw new BelljarError("NOT_SUPPORTED", "States cannot be read yet");
+  async read(view: StateView, path: Buffer, bounds: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Buffer> {
+    const request = encodeReading(await this.#compared(view), path, bounds.maxBytes);
+    return readState(this.#options.binary, request, { path, ...bounds });
+  }
+
+  /** A sandbox whose rewind was cut off is as its next run will begin. */
+  async #compared(view: StateView): Promise<ComparedState> {
+    const { sandbox } = view;
+    const { below, rewindsTo } = await readStack(sandbox);
+    const layers = view.layers ?? rewindsTo;
+    const facts = await this.#facts(layers ?? below);
+    return comparedState(sandbox, {
+      place: this.#options.place(sandbox),
+      template: await this.#options.template(sandbox),
+      isPresent: layers === undefined,
+      below: facts.map((layer) => ({ files: this.folders.files(layer), overlays: layer.overlays })),
+    });
   }
 
   #paths(layer: Pick<LayerFacts, "id" | "kind">): NonNullable<LayerJob["layer"]> {

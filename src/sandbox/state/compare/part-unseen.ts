@@ -1,0 +1,16 @@
+import type { StateChange } from "../../../runtime/runtime.ts";
+import { fromKey, showPath } from "../../workspace/entry.ts";
+import type { ChangedPaths } from "../../wire/state-schemas.ts";
+
+/** Nobody has looked into such a folder: it is named, and left as it is with all that lies above it and would go. */
+export function partUnseen<Write extends { readonly key: string; readonly wanted?: unknown }>(
+  changes: Iterable<readonly [string, StateChange]>,
+  writes: readonly Write[],
+): { readonly unseen: ChangedPaths["conflicts"]; readonly rest: readonly Write[] } {
+  const deep = [...changes].flatMap(([key, { isUnseen }]) => (isUnseen ? [key] : []));
+  const holds = ({ key, wanted }: Write): boolean => deep.some((one) => one === key || (wanted === undefined && one.startsWith(`${key}/`)));
+  return {
+    unseen: deep.map((key) => ({ path: showPath(fromKey(key)), reason: "it lies too deep to look at what is in it: change it by hand" })),
+    rest: deep.length === 0 ? writes : writes.filter((write) => !holds(write)),
+  };
+}

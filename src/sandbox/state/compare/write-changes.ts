@@ -1,0 +1,123 @@
+import { BelljarError } from "../../../errors.ts";
+import type { Guest } from "../../../runtime/guest/guest.ts";
+import type { StateEntry, StateStore, StateView } from "../../../runtime/runtime.ts";
+import { fromKey, parentKey, showPath } from "../../workspace/entry.ts";
+import type { ChangedPaths } from "../../wire/state-schemas.ts";
+import { GuestHand } from "./guest-hand.ts";
+
+/** A file is held in this process's memory on its way. */
+const FILE_MAX_BYTES = 64 * 1024 * 1024;
+/** A folder can be written into until all that lies in it is there. */
+const OWNER_MAY_ALL = 0o700;
+
+/** What a path of a live sandbox becomes, by the key of its path. */
+export interface PathWrite {
+  readonly key: string;
+  /** What it is now. */
+  readonly now?: StateEntry | undefined;
+  /** What it becomes; absent: it is removed. */
+  readonly wanted?: StateEntry | undefined;
+  /** In place of what the file holds in the state. */
+  readonly content?: Buffer;
+}
+
+export interface WriteSources {
+  readonly states: StateStore;
+  /** Where the contents come from. */
+  readonly from: StateView;
+  readonly guest: Guest;
+  readonly signal: AbortSignal;
+}
+
+type Conflict = ChangedPaths["conflicts"][number];
+
+/** Writes paths of a live sandbox, ordered by path: nothing else is touched. What cannot be written is named, and the rest goes on. */
+export async function writeChanges(sources: WriteSources, writes: readonly PathWrite[]): Promise<ChangedPaths> {
+  return new Writing(sources).all(writes);
+}
+
+class Writing {
+  readonly #sources: WriteSources;
+  readonly #hand: GuestHand;
+  readonly #conflicts = new Map<string, Conflict>();
+  readonly #changed = new Set<string>();
+
+  constructor(sources: WriteSources) {
+    this.#sources = sources;
+    this.#hand = new GuestHand(sources.guest, sources.signal);
+  }
+
+  /** First what goes, from the bottom up; then what comes, from the top down; last the modes of folders, which may forbid to write there. */
+  async all(writes: readonly PathWrite[]): Promise<ChangedPaths> {
+    const upwards = writes.toReversed();
+    for (const write of upwards) if (isGone(write)) await this.#try(write, () => this.#remove(write));
+    for (const write of writes) if (write.wanted && !this.#isBlocked(write.key)) await this.#try(write, () => this.#make(write));
+    for (const write of upwards) if (this.#changed.has(write.key)) await this.#try(write, () => this.#finish(write));
+    const show = (key: string): string => showPath(fromKey(key));
+    return { changed: [...this.#changed].toSorted().map(show), conflicts: [...this.#conflicts].toSorted(byKey).map(([, one]) => one) };
+  }
+
+  async #try(write: PathWrite, work: () => Promise<void>): Promise<void> {
+    if (this.#conflicts.has(write.key)) return;
+    try {
+      await work();
+      this.#changed.add(write.key);
+    } catch (cause) {
+      if (!(cause instanceof BelljarError) || !cause.code.match(OF_ONE_PATH)) throw cause;
+      this.#changed.delete(write.key);
+      this.#conflicts.set(write.key, { path: showPath(fromKey(write.key)), reason: cause.message });
+    }
+  }
+
+  async #remove({ key, now }: PathWrite): Promise<void> {
+    const isFolder = now?.type === "directory";
+    if (isFolder && this.#keepsSomething(key)) throw new BelljarError("DIRECTORY_NOT_EMPTY", "something in it could not be removed");
+    await this.#hand.remove(fromKey(key));
+  }
+
+  #keepsSomething(folder: string): boolean {
+    return [...this.#conflicts.keys()].some((key) => key.startsWith(`${folder}/`));
+  }
+
+  /** What should hold it could not be made. */
+  #isBlocked(key: string): boolean {
+    for (let above = parentKey(key); above !== ""; above = parentKey(above)) if (this.#conflicts.has(above)) return true;
+    return false;
+  }
+
+  async #make({ key, now, wanted, content }: PathWrite): Promise<void> {
+    if (!wanted) return;
+    const path = fromKey(key);
+    if (wanted.type === "directory") {
+      if (now?.type !== "directory") await this.#hand.makeDirectory(path, { wanted, mode: wanted.mode | OWNER_MAY_ALL });
+    } else if (wanted.type === "file") {
+      await this.#hand.write(path, { wanted, content: content ?? (await this.#read(path, wanted)) });
+    } else if (wanted.type === "link" && wanted.target) {
+      if (now?.type === "link") await this.#hand.remove(path);
+      await this.#hand.symlink(path, { wanted, target: wanted.target });
+    } else throw new BelljarError("NOT_SUPPORTED", "a socket, a pipe or a device cannot be brought back: start the program that makes it");
+  }
+
+  async #read(path: Buffer, { size }: StateEntry): Promise<Buffer> {
+    if (size > FILE_MAX_BYTES)
+      throw new BelljarError("FILE_TOO_LARGE", `it has more than ${FILE_MAX_BYTES} bytes: copy it by hand, or roll back as a whole`);
+    if (size === 0) return Buffer.alloc(0);
+    return this.#sources.states.read(this.#sources.from, path, { maxBytes: FILE_MAX_BYTES, signal: this.#sources.signal });
+  }
+
+  async #finish({ key, wanted }: PathWrite): Promise<void> {
+    if (wanted) await this.#hand.finish(fromKey(key), wanted);
+  }
+}
+
+/** What concerns one path, and no other. */
+const OF_ONE_PATH = /^(?:FILE_|DIRECTORY_|PATH_INVALID|NOT_SUPPORTED)/;
+
+/** A folder that becomes a file is removed first. A file is replaced in one step by another one. */
+function isGone({ now, wanted }: PathWrite): boolean {
+  return now !== undefined && now.type !== wanted?.type;
+}
+
+function byKey([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
+}

@@ -1,0 +1,88 @@
+import { expect, it } from "vitest";
+import { soon } from "../../../contract/contract-sandbox.ts";
+import { openStateLab, type StateLab, type StateSandbox } from "../../../support/state-lab.ts";
+
+const LINES = "for i in 1 2 3 4 5 6 7 8 9; do echo $i; done";
+const LOOK = "cd work && find . -printf '%P %y %m %u %l\\n' | LC_ALL=C sort";
+
+interface Forked {
+  readonly ours: StateSandbox;
+  merge(): Promise<{ readonly changed: readonly string[]; readonly conflicts: Readonly<Record<string, string>> }>;
+}
+
+/** Both begin with what `base` makes in `work`. */
+async function forked(lab: StateLab, scripts: { readonly base: string; readonly theirs: string; readonly ours: string }): Promise<Forked> {
+  const ours = await lab.sandbox();
+  await ours.sh(`mkdir work; cd work; ${scripts.base}`, "user");
+  const base = await ours.freeze();
+  const theirs = await lab.sandbox({ layers: base.layers });
+  await theirs.sh(`cd work; ${scripts.theirs}`, "user");
+  await ours.sh(`cd work; ${scripts.ours}`, "user");
+  return {
+    ours,
+    async merge() {
+      const { changed, conflicts } = await lab.comparison.merge({ states: lab.states, base, ours: ours.now, theirs: theirs.now, guest: ours.guest, signal: soon() }); // prettier-ignore
+      const short = (path: string): string => path.replace("/home/user/work/", "");
+      return { changed: changed.map(short), conflicts: Object.fromEntries(conflicts.map(({ path, reason }) => [short(path), reason])) };
+    },
+  };
+}
+
+it("a merge brings a fork's changes, and merges texts that both changed", async () => {
+  await using lab = await openStateLab("home");
+  const { ours, merge } = await forked(lab, {
+    base: `${LINES} > text; echo gone > gone; echo same > same; mkdir folder; echo in > folder/in; ln -s a link; echo s > script; echo t > becomes`,
+    theirs: `sed -i s/2/two/ text; rm gone; echo SAME > same; rm -r folder; ln -sfn b link; chmod 755 script; rm becomes; mkdir becomes; echo i > becomes/i; echo n > new; mkdir -p x/y; echo z > x/y/z`,
+    ours: `sed -i s/8/eight/ text; echo SAME > same; echo mine > mine`,
+  });
+  const { changed, conflicts } = await merge();
+  expect(conflicts).toEqual({});
+  expect(changed).toEqual(["becomes", "becomes/i", "folder", "folder/in", "gone", "link", "new", "script", "text", "x", "x/y", "x/y/z"]);
+  expect(await ours.sh("cat work/text")).toBe("1\ntwo\n3\n4\n5\n6\n7\neight\n9\n");
+  expect(await ours.sh("cat work/same work/mine work/x/y/z work/becomes/i; readlink work/link; stat -c '%a %U' work/script")).toBe(
+    "SAME\nmine\nz\ni\nb\n755 user\n",
+  );
+  expect((await merge()).changed).toEqual([]);
+});
+
+it("a merge leaves alone what both changed otherwise, and says why", async () => {
+  await using lab = await openStateLab("home");
+  const { ours, merge } = await forked(lab, {
+    base: `${LINES} > text; printf 'a\\0b' > binary; echo r > removed; echo c > changed; ln -s a link; echo m > mode; mkdir one two three; echo f > one/f; echo f > two/f; echo f > three/f; head -c 1100000 /dev/zero > large`,
+    theirs: `sed -i s/5/FIVE/ text; printf 'x\\0b' > binary; rm removed; echo C > changed; ln -sfn theirs link; chmod 700 mode; echo theirs > added; rm -r one; rm -r two; echo file > two; echo new > three/new; echo T >> large`,
+    ours: `sed -i s/5/five/ text; printf 'y\\0b' > binary; echo R > removed; rm changed; ln -sfn ours link; chmod 755 mode; echo ours > added; echo g > one/g; echo g > two/g; rm -r three; echo O >> large`,
+  });
+  const before = await ours.sh(LOOK);
+  const { changed, conflicts } = await merge();
+  expect(conflicts).toEqual({
+    added: "both added it, with other contents",
+    binary: "both changed it, and it is no text",
+    changed: "they changed it, and it was removed here",
+    large: "both changed it, and it is too large to merge",
+    link: "both changed where the link leads",
+    mode: "both changed its mode",
+    one: "they removed or replaced the folder, and something in it was changed here",
+    removed: "they removed it, and it was changed here",
+    text: "both changed the same lines",
+    "three/new": "the folder that holds it was removed or replaced here",
+    two: "they removed or replaced the folder, and something in it was changed here",
+  });
+  expect(changed).toEqual(["one/f"]);
+  expect(await ours.sh(LOOK)).toBe(before.replace(/^one\/f .*\n/m, ""));
+});
+
+it("a merge takes files of every name, sparse ones, and both names of a file", async () => {
+  await using lab = await openStateLab("home");
+  const long = "n".repeat(255);
+  const { ours, merge } = await forked(lab, {
+    base: "echo old > a; ln a b",
+    theirs: `echo new > a; ln -f a b; echo x > ${long}; echo y > "$(printf 'line\\nbreak')"; printf z > "$(printf 'b\\377d')"; truncate -s 1M hole; ln -s ../../../etc/passwd out`,
+    ours: "true",
+  });
+  const { conflicts, changed } = await merge();
+  expect(conflicts).toEqual({});
+  expect(changed).toEqual(expect.arrayContaining(["a", "b", "hole", long, "out"]));
+  expect(
+    await ours.sh(`cd work; cat a b ${long}; cat "$(printf 'line\\nbreak')"; cat "$(printf 'b\\377d')"; stat -c %s hole; readlink out`),
+  ).toBe("new\nnew\nx\ny\nz1048576\n../../../etc/passwd\n");
+});

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { soon } from "../../../contract/contract-sandbox.ts";
+import { openStateLab } from "../../../support/state-lab.ts";
+
+const LOOK = "cd work && find . -printf '%P %y %m %u:%g %l\\n' | LC_ALL=C sort && find . -type f -exec sha256sum {} + | LC_ALL=C sort";
+
+it("an undo gives paths what they held, with modes and owners, and touches no other", async () => {
+  await using lab = await openStateLab("home");
+  const { sh, freeze, now, guest } = await lab.sandbox();
+  await sh("mkdir -p work/a/deep work/closed; echo one > work/a/one; echo two > work/a/deep/two; ln -s one work/a/link; echo script > work/a/script; chmod 750 work/a/script; echo other > work/other; echo c > work/closed/c; chmod 555 work/closed", "user"); // prettier-ignore
+  await sh("echo root > work/a/root; chmod 640 work/a/root; echo daemon > work/a/daemon; chown 1:1 work/a/daemon 2>/dev/null || true");
+  const before = await sh(LOOK);
+  const point = await freeze();
+  await sh("cd work; chmod 755 closed; rm -r closed a/deep a/root a/daemon; echo ONE > a/one; rm a/link; mkdir a/link; echo in > a/link/in; echo new > a/new; mkdir a/more; echo m > a/more/m; chmod 600 a/script"); // prettier-ignore
+  await sh("echo changed > work/other", "user");
+  const undone = await lab.comparison.undo({ states: lab.states, to: point, now, guest, paths: ["/home/user/work/a", "/workspace/work/closed"], signal: soon() }); // prettier-ignore
+  expect(undone.conflicts).toEqual([]);
+  expect(undone.changed).toContain("/home/user/work/a/more/m");
+  const other = /other$/m;
+  const after = await sh(LOOK);
+  expect(after.split("\n").filter((line) => !other.test(line))).toEqual(before.split("\n").filter((line) => !other.test(line)));
+  expect(await sh("cat work/other")).toBe("changed\n");
+});
+
+it("an undo names what it cannot bring back, and goes on", async () => {
+  await using lab = await openStateLab("home");
+  const { sh, freeze, now, guest } = await lab.sandbox({ root: false });
+  await sh("mkdir work; mkfifo work/pipe; echo a > work/a", "user");
+  const point = await freeze();
+  await sh("rm work/pipe work/a", "user");
+  const undone = await lab.comparison.undo({ states: lab.states, to: point, now, guest, paths: ["/home/user"], signal: soon() });
+  expect(undone.changed).toEqual(["/home/user/work/a"]);
+  expect(undone.conflicts).toEqual([{ path: "/home/user/work/pipe", reason: expect.stringContaining("cannot be brought back") }]);
+  await expect(lab.comparison.undo({ states: lab.states, to: point, now, guest, paths: ["work"], signal: soon() })).rejects.toMatchObject({ code: "PATH_INVALID" }); // prettier-ignore
+});
