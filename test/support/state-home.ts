@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../src/errors.ts";
 import { openRuntime } from "../../src/runtime/registry.ts";
@@ -27,6 +27,8 @@ export interface StateHome extends AsyncDisposable {
   readonly problems: string[];
   /** One more process on the home. */
   open(more?: Partial<LocalSandboxesOptions>): Promise<LocalSandboxes>;
+  /** Sweeps as if all that was frozen had been frozen long ago. */
+  sweepOld(): Promise<void>;
   /** The frozen layers that are left in the home. */
   layers(): Promise<readonly string[]>;
 }
@@ -52,6 +54,11 @@ export async function openStateHome(
       const one = createLocalSandboxes({ ...first, runtimes: byName(await openRuntime("namespace", crash)), ...other });
       opened.push(one);
       return one;
+    },
+    sweepOld: async () => {
+      for (const id of await namesIn(join(crash.home, "layers")))
+        await utimes(join(crash.home, "layers", id, "users"), 0, 0).catch(() => undefined);
+      await sandboxes.sweep();
     },
     layers: () => namesIn(join(crash.home, "layers")),
     async [Symbol.asyncDispose]() {
