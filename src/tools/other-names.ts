@@ -35,6 +35,14 @@ export const acceptFilePattern = otherNames({
 });
 export const acceptProcess = otherNames({ id: "process_id", input: "text" });
 
+/** In a tool of the sandbox's own the id is `id`; in all others the argument is called `sandbox`. */
+const SANDBOX_NAMES = { sandbox: "id", sandbox_id: "id" };
+export const acceptSandbox = otherNames(SANDBOX_NAMES);
+export const acceptCheckpoint = otherNames({ ...SANDBOX_NAMES, checkpoint: "checkpoint_id", point: "checkpoint_id", to: "checkpoint_id" });
+export const acceptPoints = otherNames({ ...SANDBOX_NAMES, from_id: "from", checkpoint_id: "from", to_id: "to" });
+export const acceptSnapshot = otherNames({ ...SANDBOX_NAMES, snapshot: "snapshot_id" });
+export const acceptMerge = otherNames({ ...SANDBOX_NAMES, from: "from_id", fork_id: "from_id" });
+
 /** One edit may stand flat beside the path. A missing `new_string` stays missing: the schema refuses it, where "" would delete the text. */
 export const acceptEdit: Accept = (args) => {
   const { old_string: before, new_string: after, replace_all: all, ...rest } = EDIT_NAMES(args);

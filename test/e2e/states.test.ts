@@ -41,6 +41,29 @@ describe("the time line", () => {
     expect(JSON.parse(await belljar("log", id, "--json"))).toMatchObject({ head: second, checkpoints: [{ id: first }, { id: second }] });
   });
 
+  it("shows what changed with diffs, and undoes a part of it", async () => {
+    await using cli = await openCliHome();
+    const { id, belljar } = await openSandbox(cli);
+    await belljar("exec", id, "--", "sh", "-c", "echo one > a; echo goes > b");
+    const point = await belljar("checkpoint", id);
+    await belljar("exec", id, "--", "sh", "-c", "echo two > a; rm b; mkdir d; echo new > d/c");
+    expect((await belljar("changes", id)).split("\n").slice(0, 9)).toEqual([
+      "changed  /home/user/a",
+      "removed  /home/user/b",
+      "added    /home/user/d/",
+      "added    /home/user/d/c",
+      ...["", "--- a/home/user/a", "+++ b/home/user/a", "@@ -1,1 +1,1 @@", "-one"],
+    ]);
+    expect(await belljar("changes", id, point, "--path", "d", "--name-only")).toBe("/home/user/d\n/home/user/d/c");
+    expect(await belljar("undo", id, point, "b", "d")).toContain("/home/user/b");
+    expect(await belljar("exec", id, "--", "sh", "-c", "cat a b; ls")).toBe("two\ngoes\na\nb");
+    expect(JSON.parse(await belljar("changes", id, "--json"))).toMatchObject({
+      from: point,
+      omitted: 0,
+      changes: [{ path: "/home/user/a" }],
+    });
+  });
+
   it("says what ended, keeps the id, and starts a stopped sandbox", async () => {
     await using cli = await openCliHome();
     const { id, belljar } = await openSandbox(cli);
@@ -107,6 +130,19 @@ describe("belljar snapshot and fork", () => {
   });
 });
 
+it("merges a fork's changes, and names conflicts", async () => {
+  await using cli = await openCliHome();
+  const { id, belljar } = await openSandbox(cli);
+  await belljar("exec", id, "--", "sh", "-c", String.raw`printf '1\n2\n3\n4\n5\n' > list; echo base > both`);
+  const fork = await belljar("fork", id);
+  await belljar("exec", fork, "--", "sh", "-c", "sed -i s/1/one/ list; echo theirs > both");
+  await belljar("exec", id, "--", "sh", "-c", "sed -i s/5/five/ list; echo ours > both");
+  const merged = await cli.run(["merge", id, fork]);
+  expect(merged).toEqual({ code: 1, stdout: "/home/user/list\n", stderr: expect.stringMatching(/^Conflict: \/home\/user\/both, .+\n$/) });
+  expect(await belljar("exec", id, "--", "cat", "list", "both")).toBe("one\n2\n3\n4\nfive\nours");
+  expect(JSON.parse(await belljar("merge", id, fork, "list", "--json"))).toEqual({ changed: [], conflicts: [] });
+});
+
 it("works on a server as on a home", async () => {
   await using cli = await openCliHome();
   await using server = cli.start(["serve", "--port", "0"]);
@@ -123,9 +159,14 @@ it("works on a server as on a home", async () => {
   await remote("rollback", id, point);
   expect(await remote("exec", id, "--", "cat", "a")).toBe("one");
   expect(await remote("log", id)).toContain("first");
+  await remote("exec", id, "--", "sh", "-c", "echo three > a; echo new > b");
+  expect(await remote("changes", id, "--name-only")).toBe("/home/user/a\n/home/user/b");
+  expect(await remote("undo", id, point, "a")).toBe("/home/user/a");
   const snapshot = await remote("snapshot", "create", id);
   const fork = await remote("fork", snapshot);
   expect(await remote("exec", fork, "--", "cat", "a")).toBe("one");
+  await remote("exec", fork, "--", "sh", "-c", "echo fork > f");
+  expect(await remote("merge", id, fork, "f")).toBe("/home/user/f");
   await remote("snapshot", "remove", snapshot);
   expect(await remote("snapshot", "list", "--quiet")).toBe("");
   const context = await remote("context", "create", id, "--lang", "bash");

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { checkpointOptionsSchema } from "../../sandbox/wire/state-schemas.ts";
+import { acceptSandbox } from "../other-names.ts";
 import { ownIdArgument } from "./sandbox-results.ts";
 import { ShownCheckpoint, toShownCheckpoint } from "./state-results.ts";
 
@@ -16,6 +17,7 @@ export const sandboxCheckpoint = defineDataTool({
   ].join("\n"),
   toolset: "sandbox",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  accept: acceptSandbox,
   input: z.strictObject({ id: ownIdArgument(), label: label.describe('A few words, as "before the upgrade"') }),
   output: ShownCheckpoint,
   async run(context, { id, label: words }) {

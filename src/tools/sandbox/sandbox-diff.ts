@@ -5,6 +5,7 @@ import { textResult } from "../../catalog/tool-result.ts";
 import { lastCheckpoint } from "../../sandbox/state/last-checkpoint.ts";
 import type { PointChange, PointDiff } from "../../sandbox/wire/state-schemas.ts";
 import { pointChangeSchema } from "../../sandbox/wire/state-schemas.ts";
+import { acceptPoints } from "../other-names.ts";
 import { SHOWN_BYTES, SHOWN_LINES } from "../max-bytes.ts";
 import { factLine } from "../output-text.ts";
 import { toAbsolute } from "../sandbox-path.ts";
@@ -37,6 +38,7 @@ export const sandboxDiff = defineTool({
     "Lists the files of your sandbox that were added, changed, removed or renamed since a checkpoint, or between two, with diffs of texts.",
   toolset: "sandbox",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  accept: acceptPoints,
   input: Input,
   value: Value,
   async run(context, { id, from, to, paths }) {

@@ -4,6 +4,7 @@ import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import type { ForkSource, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import { labelsSchema } from "../../sandbox/wire/texts-schema.ts";
+import { acceptSnapshot } from "../other-names.ts";
 import { pairsArgument } from "../shell/command-argument.ts";
 import { Created, idArgument, limitArguments, toLimits } from "./sandbox-results.ts";
 
@@ -39,6 +40,7 @@ export function createSandboxFork({ snapshots }: Pick<Sandboxes, "snapshots">): 
     ].join("\n"),
     toolset: "sandbox",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    accept: acceptSnapshot,
     input: Input,
     output: Output,
     async run(context, { id, snapshot_id: snapshot, count, timeout_s: timeoutS, metadata, ...limits }) {

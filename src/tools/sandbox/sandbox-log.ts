@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
+import { acceptSandbox } from "../other-names.ts";
 import { ownIdArgument } from "./sandbox-results.ts";
 import { ShownCheckpoint, fitShown, toShownCheckpoint } from "./state-results.ts";
 
@@ -16,6 +17,7 @@ export const sandboxLog = defineDataTool({
   description: "Lists the checkpoints of a sandbox, the newest first, and which of them its files come from now.",
   toolset: "sandbox",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  accept: acceptSandbox,
   input: z.strictObject({ id: ownIdArgument() }),
   output: Output,
   async run(context, { id }) {

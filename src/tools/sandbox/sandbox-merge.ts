@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
+import { acceptMerge } from "../other-names.ts";
 import { toAbsolute } from "../sandbox-path.ts";
 import { idArgument, ownIdArgument } from "./sandbox-results.ts";
 import { pathsArgument, ShownPaths, toShownPaths } from "./state-results.ts";
@@ -14,6 +15,7 @@ export const sandboxMerge = defineDataTool({
   ].join("\n"),
   toolset: "sandbox",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  accept: acceptMerge,
   input: z.strictObject({
     id: ownIdArgument(),
     from_id: idArgument().describe("Id or name of the sandbox whose changes are wanted"),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
+import { acceptCheckpoint } from "../other-names.ts";
 import { toAbsolute } from "../sandbox-path.ts";
 import { ownIdArgument } from "./sandbox-results.ts";
 import { fitShown, pathsArgument, ShownPaths, toShownPaths } from "./state-results.ts";
@@ -27,6 +28,7 @@ export const sandboxRollback = defineDataTool({
   ].join("\n"),
   toolset: "sandbox",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  accept: acceptCheckpoint,
   input: Input,
   output: Output,
   async run(context, { id, checkpoint_id: point, paths }) {

@@ -4,6 +4,7 @@ import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import { snapshotOptionsSchema } from "../../sandbox/wire/state-schemas.ts";
+import { acceptSandbox } from "../other-names.ts";
 import { ownIdArgument } from "./sandbox-results.ts";
 import { ShownSnapshot, toShownSnapshot } from "./state-results.ts";
 
@@ -26,6 +27,7 @@ export function createSandboxSnapshot({ snapshots }: Pick<Sandboxes, "snapshots"
     ].join("\n"),
     toolset: "sandbox",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    accept: acceptSandbox,
     input: Input,
     output: ShownSnapshot,
     async run(context, { id, ...options }) {

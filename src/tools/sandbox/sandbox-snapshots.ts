@@ -4,6 +4,7 @@ import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { acceptSnapshot } from "../other-names.ts";
 import { ShownSnapshot, fitShown, toShownSnapshot } from "./state-results.ts";
 
 const Input = z.strictObject({
@@ -25,6 +26,7 @@ export function createSandboxSnapshots({ snapshots }: Pick<Sandboxes, "snapshots
     toolset: "sandbox",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     listsOrEnds: true,
+    accept: acceptSnapshot,
     input: Input,
     output: Output,
     async run({ principal }, { action, snapshot_id: id }) {

@@ -134,6 +134,15 @@ it("forks the default sandbox as it is now, and merges the fork's changes back",
   expect([await read(caller, "a.txt"), await read(caller, "b.txt")]).toEqual(["theirs\n", "mine\n"]);
 });
 
+it("takes the names that models use of other tools", async () => {
+  await using caller = await openCaller();
+  const { id } = (await caller.call("sandbox_create", {})).value;
+  const point = idOf(await caller.call("sandbox_checkpoint", { sandbox: id }), "checkpoint_id");
+  expect((await caller.call("sandbox_log", { sandbox_id: id })).value).toMatchObject({ head_id: point });
+  expect((await caller.call("sandbox_diff", { sandbox: id, checkpoint_id: point })).value).toMatchObject({ from: point, changes: [] });
+  expect((await caller.call("sandbox_rollback", { sandbox: id, checkpoint: point })).value).toMatchObject({ checkpoint_id: point });
+});
+
 it.each([
   ["sandbox_rollback", {}, /^ARGUMENTS_INVALID: [^]*checkpoint_id: missing/],
   ["sandbox_rollback", { checkpoint_id: "nope" }, /^CHECKPOINT_NOT_FOUND/],
