@@ -6,6 +6,7 @@ import { PROGRAMS } from "./command-specs/programs.ts";
 import { SANDBOX } from "./command-specs/sandbox.ts";
 import { SECRET } from "./command-specs/secret.ts";
 import { SERVING } from "./command-specs/serving.ts";
+import { STATE } from "./command-specs/state.ts";
 import { TOKEN } from "./command-specs/token.ts";
 
 /** Options of every command. */
@@ -18,4 +19,14 @@ export const GLOBAL_OPTIONS = {
 } as const satisfies Record<string, OptionSpec>;
 
 /** Every command, in the order of the help. */
-export const COMMANDS: readonly CommandSpec[] = [...SERVING, ...PROGRAMS, ...SANDBOX, ...AROUND, ...AUDIT, ...TOKEN, ...SECRET, ...MACHINE];
+export const COMMANDS: readonly CommandSpec[] = [
+  ...SERVING,
+  ...PROGRAMS,
+  ...SANDBOX,
+  ...STATE,
+  ...AROUND,
+  ...AUDIT,
+  ...TOKEN,
+  ...SECRET,
+  ...MACHINE,
+];

@@ -82,7 +82,8 @@ async function withFreshFile<T>(
   }
 }
 
-async function flushFolder(folder: string): Promise<void> {
+/** The names in the folder then outlive a power cut. */
+export async function flushFolder(folder: string): Promise<void> {
   await using names = await open(folder);
   await names.sync();
 }

@@ -5,6 +5,7 @@ import type { ProtectedResource } from "./auth/oauth/protected-resource.ts";
 import { plainErrors } from "./error-answer.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import type { ServerMetrics } from "./metrics/server-metrics.ts";
+import { contextRoutes } from "./routes/contexts.ts";
 import { doctorRoute } from "./routes/doctor.ts";
 import { guestUpgrade } from "./routes/guest.ts";
 import { healthRoutes } from "./routes/health.ts";
@@ -15,6 +16,8 @@ import { portRoutes } from "./routes/ports.ts";
 import { protectedResourceRoutes } from "./routes/protected-resource.ts";
 import { sandboxEventsRoute } from "./routes/sandbox-events.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
+import { snapshotRoutes } from "./routes/snapshots.ts";
+import { timeLineRoutes } from "./routes/time-line.ts";
 import { workspaceBaseRoutes } from "./routes/workspace-base.ts";
 import { secretRoutes } from "./routes/secrets.ts";
 import type { OpenApiDocument } from "./surfaces/openapi.ts";
@@ -51,6 +54,9 @@ export function restSurface(options: RestSurfaceOptions): RoutedSurface {
       doctorRoute(options.isolation),
       ...sandboxRoutes(sandboxes, log),
       ...workspaceBaseRoutes(sandboxes),
+      ...snapshotRoutes(sandboxes),
+      ...timeLineRoutes(sandboxes),
+      ...contextRoutes(sandboxes),
       sandboxEventsRoute(sandboxes),
       ...networkRoutes(sandboxes),
       ...portRoutes(sandboxes),

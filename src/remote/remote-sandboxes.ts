@@ -17,6 +17,7 @@ import { openLease } from "./lease.ts";
 import { remoteWorkspaceBase } from "./remote-workspace-base.ts";
 import { readRemoteEvents } from "./remote-events.ts";
 import { remotePorts } from "./remote-ports.ts";
+import { remoteSnapshots, remoteTimeLine } from "./remote-states.ts";
 import type { Lease } from "./lease.ts";
 import { askServer, openGuestStream } from "./server-connection.ts";
 import type { ServerAddress } from "./server-connection.ts";
@@ -28,6 +29,7 @@ import type { ServerAddress } from "./server-connection.ts";
 export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
   const info = (id: string): Promise<SandboxInfo> => getInfo(address, id);
   return {
+    snapshots: remoteSnapshots(address, (made) => createRemoteSandbox(address, made)),
     async create(_principal, options, signal) {
       if (options.ephemeral) return createLeased(address, options, signal);
       const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
@@ -60,7 +62,8 @@ export async function fetchIsolation(address: ServerAddress): Promise<HostIsolat
   return parseAnswer(hostIsolationSchema, await askServer(address, { method: "GET", path: "/v1/doctor" }));
 }
 
-function createRemoteSandbox(address: ServerAddress, { id, inside }: SandboxInfo): Sandbox {
+function createRemoteSandbox(address: ServerAddress, info: SandboxInfo): Sandbox {
+  const { id, inside } = info;
   const path = sandboxPath(id);
   const connect = (signal: AbortSignal) => openGuestStream(address, id, signal);
   const environment = async () =>
@@ -69,6 +72,7 @@ function createRemoteSandbox(address: ServerAddress, { id, inside }: SandboxInfo
   return {
     id,
     inside,
+    timeLine: remoteTimeLine(address, path, () => createRemoteSandbox(address, info)),
     guest: createGuest(connect, { env: environment, findEnd: () => findEnd(address, id) }),
     connect,
     info: () => getInfo(address, id),

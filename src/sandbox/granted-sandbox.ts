@@ -1,17 +1,9 @@
+import type { BelljarError } from "../errors.ts";
 import { findUseRefusal } from "./grants.ts";
 import { lockedSandbox } from "./locked-sandbox.ts";
-import type { NetworkState } from "./network/network-state.ts";
+import type { OwnSandbox, OwnTimeLine } from "./own-sandbox.ts";
 import type { Runtimes } from "./runtimes.ts";
-import type { SandboxRecord } from "./sandbox-record.ts";
-import type { Principal, Sandbox } from "./sandbox.ts";
-
-/** A sandbox of this home, whoever its owner is. `principal`: whose wish it is; absent: one without grants. */
-export interface OwnSandbox extends Omit<Sandbox, "setNetwork" | "start"> {
-  readonly record: SandboxRecord;
-  networkState(): Promise<NetworkState>;
-  setNetwork(policy: NetworkState["policy"], options?: { readonly capped?: boolean; readonly principal?: Principal }): Promise<void>;
-  start(signal: AbortSignal, principal?: Principal): Promise<OwnSandbox>;
-}
+import type { Principal, Sandbox, TimeLine } from "./sandbox.ts";
 
 /**
  * A sandbox as a principal with grants has it: what it changes is held to them. One that reaches more than they allow, as another token
@@ -19,9 +11,18 @@ export interface OwnSandbox extends Omit<Sandbox, "setNetwork" | "start"> {
  */
 export async function grantedSandbox(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes): Promise<Sandbox> {
   if (principal.grants === undefined) return sandbox;
-  const { record } = sandbox;
-  const refusal = runtimes.findUseRefusal(principal, record) ?? (await findUseRefusal(principal, record, await sandbox.networkState()));
+  const refusal = await findRefusal({ record: sandbox.record, networkState: () => sandbox.networkState() }, principal, runtimes);
   return { ...delegate(sandbox, principal, runtimes), ...(refusal && lockedSandbox(refusal)) };
+}
+
+/** Why the principal may only look at this sandbox and end it. Undefined if it may use it. */
+export async function findRefusal(
+  { record, networkState }: Pick<OwnSandbox, "record" | "networkState">,
+  principal: Principal,
+  runtimes: Runtimes,
+): Promise<BelljarError | undefined> {
+  if (principal.grants === undefined) return undefined;
+  return runtimes.findUseRefusal(principal, record) ?? findUseRefusal(principal, record, await networkState());
 }
 
 function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes): Sandbox {
@@ -29,6 +30,7 @@ function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes)
     id: sandbox.id,
     inside: sandbox.inside,
     guest: sandbox.guest,
+    timeLine: grantedTimeLine(sandbox.timeLine, principal, runtimes),
     ...(sandbox.ended && { ended: sandbox.ended }),
     connect: (signal) => sandbox.connect(signal),
     info: () => sandbox.info(),
@@ -47,5 +49,20 @@ function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes)
     stop: () => sandbox.stop(),
     start: async (signal) => grantedSandbox(await sandbox.start(signal, principal), principal, runtimes),
     kill: () => sandbox.kill(),
+  };
+}
+
+function grantedTimeLine(timeLine: OwnTimeLine, principal: Principal, runtimes: Runtimes): TimeLine {
+  return {
+    list: () => timeLine.list(),
+    checkpoint: (options, signal) => timeLine.checkpoint(options, signal),
+    rollback: async (point, signal) => {
+      const { sandbox, ...result } = await timeLine.rollback(point, signal, principal);
+      return { ...result, sandbox: await grantedSandbox(sandbox, principal, runtimes) };
+    },
+    remove: (checkpoint) => timeLine.remove(checkpoint),
+    diff: (points, signal) => timeLine.diff(points, signal),
+    undo: (to, paths, signal) => timeLine.undo(to, paths, signal),
+    merge: (from, paths, signal) => timeLine.merge(from, paths, signal),
   };
 }

@@ -25,6 +25,10 @@ export interface LiveSandboxesOptions {
   readonly bases: BaseTaker;
   readonly report: (problem: string) => void;
   readonly startAgain: SandboxKeeping["startAgain"];
+  readonly timeLine: SandboxKeeping["timeLine"];
+  readonly isRolledBack: SandboxKeeping["isRolledBack"];
+  /** Lets go of the checkpoints of a sandbox whose files are removed. */
+  readonly forgetStates: (record: SandboxRecord) => Promise<void>;
 }
 
 /**
@@ -63,18 +67,23 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
   readonly #starting = new Set<{ readonly id: string }>();
   readonly ends: RunEnds;
   readonly startAgain: SandboxKeeping["startAgain"];
+  readonly timeLine: SandboxKeeping["timeLine"];
+  readonly isRolledBack: SandboxKeeping["isRolledBack"];
   #isReleased = false;
 
-  constructor({ runtimes, journal, networks, bases, report, startAgain }: LiveSandboxesOptions) {
+  constructor({ runtimes, journal, networks, bases, report, ...more }: LiveSandboxesOptions) {
     this.#runtimes = runtimes;
     this.#journal = journal;
     this.networks = networks;
     this.#bases = bases;
     this.states = new RunStates(journal);
     this.#report = report;
-    this.startAgain = startAgain;
+    this.startAgain = more.startAgain;
+    this.timeLine = more.timeLine;
+    this.isRolledBack = more.isRolledBack;
+    const { forgetStates } = more;
     const { states } = this;
-    this.ends = new RunEnds({ runtimes, journal, networks, states, report, holder: this });
+    this.ends = new RunEnds({ runtimes, journal, networks, states, report, forgetStates, holder: this });
   }
 
   /** One that this process holds and that is not known to have ended. */

@@ -15,7 +15,7 @@ import { registerLink, removeLink } from "./network/port-links.ts";
 import type { ServedNetwork } from "./network/served-network.ts";
 import { changePolicy } from "./network/change-policy.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { OwnSandbox } from "./granted-sandbox.ts";
+import type { OwnSandbox, OwnTimeLine } from "./own-sandbox.ts";
 import { ended } from "./refusals.ts";
 import type { InsideFolders, Principal, RefusalWatch, SandboxInfo, SandboxPorts } from "./sandbox.ts";
 import { tellRefusals } from "./tell-refusals.ts";
@@ -39,6 +39,9 @@ export interface SandboxKeeping {
   announce(record: SandboxRecord): void;
   deleteStopped(record: SandboxRecord): Promise<void>;
   base(record: SandboxRecord): WorkspaceBase;
+  timeLine(record: SandboxRecord): OwnTimeLine;
+  /** Whether a run that was stopped now was stopped for a rollback. Never rejects. */
+  isRolledBack(record: SandboxRecord): Promise<boolean>;
   /** Starts the next run of a stopped sandbox. It counts against the quota of `principal`. Default: the record's owner, without a token. */
   startAgain(record: SandboxRecord, signal: AbortSignal, principal?: Principal): Promise<LocalSandbox>;
   /** Writes down what happens at the deadline, for later runs. */
@@ -80,7 +83,8 @@ export class LocalSandbox implements OwnSandbox {
     this.#oomKills = network && 0;
     this.guest = createGuest((signal) => running.connect(signal), {
       env: () => this.environment(),
-      ended: running.ended,
+      // Streams learn why their run was stopped.
+      ended: running.ended.then(async (end) => ({ ...end, isRolledBack: end.kept === true && (await keeping.isRolledBack(record)) })),
       isPaused: async () => (await running.usage()).phase === "paused",
       wake: () => this.#wake(),
     });
@@ -97,6 +101,10 @@ export class LocalSandbox implements OwnSandbox {
 
   get inside(): InsideFolders {
     return this.record.inside;
+  }
+
+  get timeLine(): OwnTimeLine {
+    return this.#keeping.timeLine(this.record);
   }
 
   get generation(): number {

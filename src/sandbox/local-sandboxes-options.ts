@@ -3,6 +3,7 @@ import type { NetworkPolicy } from "../network/policy.ts";
 import type { RefusalLog } from "../network/refusal-log.ts";
 import type { Runtime, TemplateInfo } from "../runtime/runtime.ts";
 import type { SecretStore } from "../secrets/secret-store.ts";
+import type { Texts } from "../text/texts.ts";
 import type { SandboxDefaults } from "./create-request.ts";
 import type { KeptDefault } from "./default-sandboxes.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
@@ -31,6 +32,8 @@ export interface LocalSandboxesOptions {
   readonly quotas?: Quotas;
   /** Without it no sandbox can use secrets. */
   readonly secrets?: SecretStore;
+  /** Compares and merges files of states; it belongs to the caller. Without it states cannot be compared, and paths not undone or merged. */
+  readonly texts?: Texts;
   /** Told, in one sentence, what a person should know though no call fails: a corrupt record, a folder that cannot be cleared. */
   readonly report?: (problem: string) => void;
 }

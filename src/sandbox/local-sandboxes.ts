@@ -1,7 +1,8 @@
+import { BelljarError } from "../errors.ts";
 import type { RunningSandbox, TemplateInfo } from "../runtime/runtime.ts";
-import { parseCreateOptions } from "./create-request.ts";
-import { grantedSandbox, type OwnSandbox } from "./granted-sandbox.ts";
-import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
+import { grantedSandbox } from "./granted-sandbox.ts";
+import { requiredByGrant } from "./grants.ts";
+import { makeRecord, type MakeRecordParts } from "./make-record.ts";
 import { type DefaultRequest, DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
 import { assertNameFree, findEntry, type Records } from "./find-entry.ts";
 import { HomeEvents } from "./events/home-events.ts";
@@ -12,14 +13,15 @@ import { listSandboxes } from "./list-sandboxes.ts";
 import { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
 import { HomeNetworks } from "./network/home-networks.ts";
-import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-network.ts";
-import { newRecord } from "./new-record.ts";
+import { beginNetwork, settleNetwork } from "./network/prepare-network.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
 import { mayReach } from "./reach.ts";
 import { isSandboxId } from "./sandbox-id.ts";
 import type { HostIsolation } from "./runtimes.ts";
 import { Runtimes } from "./runtimes.ts";
+import type { OwnSandbox } from "./own-sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import type { SnapshotRecord } from "./state/snapshot-record.ts";
 import type {
   CreateOptions,
   DefaultOptions,
@@ -30,22 +32,34 @@ import type {
   SandboxEvent,
   SandboxInfo,
   SandboxPage,
+  Snapshots,
 } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
+import { HomeStates } from "./state/home-states.ts";
+import { toForkOptions } from "./state/inherited-options.ts";
+import { lateComparison } from "./state/comparison.ts";
+import type { StartRun } from "./state/rollback.ts";
+import { noSnapshot } from "./state/state-errors.ts";
 import { startAgain } from "./start-again.ts";
 import { stoppedSandbox } from "./stopped-sandbox.ts";
 import { sweepHome } from "./sweep.ts";
 import { toSpec } from "./to-spec.ts";
 import { BaseTaker } from "./workspace/base/base-taker.ts";
-import { checkWorkspace } from "./workspace/parse-workspace.ts";
-import { withWorkspace } from "./workspace/workspace-place.ts";
 
 const SWEEP_EVERY_MS = 3_600_000;
 
 export function createLocalSandboxes(options: LocalSandboxesOptions): LocalSandboxes {
   return new HomeSandboxes(options);
 }
+
+interface MakeMore {
+  readonly defaultName?: string;
+  readonly forkOf?: SnapshotRecord;
+  readonly signal: AbortSignal;
+}
+
+type Starting = Omit<Parameters<StartRun>[1], "prepare"> & Partial<Pick<Parameters<StartRun>[1], "prepare">>;
 
 class HomeSandboxes implements LocalSandboxes {
   readonly #options: LocalSandboxesOptions;
@@ -59,6 +73,7 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #defaults: DefaultSandboxes;
   readonly #quota: LiveQuota;
   readonly #bases: BaseTaker;
+  readonly #states: HomeStates;
   #sweptAtMs = Date.now();
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -78,11 +93,29 @@ class HomeSandboxes implements LocalSandboxes {
       networks: this.#networks,
       bases: this.#bases,
       report: this.#report,
-      startAgain: (...request) => this.#startAgain(...request),
+      startAgain: (record, signal, principal) => this.#startAgain(record, { signal, ...(principal && { principal }) }),
+      timeLine: (record) => this.#states.timeLine(record),
+      isRolledBack: (record) => this.#states.isRolledBack(record),
+      forgetStates: (record) => this.#states.forget(record),
     });
     this.#records = { journal: this.#journal, live: this.#live };
     this.#events = new HomeEvents({ journal: this.#journal, report: this.#report, follow: (record) => this.#live.follow(record) });
     const { quotas: standard } = options;
+    this.#states = new HomeStates({
+      home,
+      journal: this.#journal,
+      live: this.#live,
+      runtimes: this.#runtimes,
+      records: this.#records,
+      report: this.#report,
+      ...(standard && { quotas: standard }),
+      comparison: lateComparison(options.texts),
+      make: async (principal, source, wishes, signal) => {
+        const sandbox = await this.#make(principal, toForkOptions(source, wishes), { forkOf: source, signal });
+        return grantedSandbox(sandbox, principal, this.#runtimes);
+      },
+      startRun: (...request) => this.#startAgain(...request),
+    });
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
@@ -117,13 +150,17 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   /** A run counts against the quota of whoever starts it, as a new sandbox does. */
-  #startAgain(record: SandboxRecord, signal: AbortSignal, principal?: Principal): Promise<LocalSandbox> {
+  #startAgain(record: SandboxRecord, { signal, principal, prepare }: Starting): Promise<LocalSandbox> {
     const runtime = this.#runtimes.need(record);
     const starter = principal ?? { id: record.owner, name: record.owner };
-    const required = requiredByGrant(starter);
+    const request = { record, runtime, required: requiredByGrant(starter), signal, work: this.#states };
     return this.#quota.admitStart(starter, record, () =>
-      this.#live.whileStarting(record, () => startAgain(this.#live, { record, runtime, required, signal })),
+      this.#live.whileStarting(record, async () => startAgain(this.#live, { ...request, wishes: await prepare?.() })),
     );
+  }
+
+  get snapshots(): Snapshots {
+    return this.#states.snapshots;
   }
 
   async info(principal: Principal, id: string): Promise<SandboxInfo> {
@@ -153,7 +190,14 @@ class HomeSandboxes implements LocalSandboxes {
   sweep(): Promise<void> {
     this.#sweptAtMs = Date.now();
     const { tombstoneRetentionMs: retentionMs } = this.#options.config;
-    this.#sweeping = sweepHome({ journal: this.#journal, live: this.#live, report: this.#report, retentionMs, now: this.#sweptAtMs });
+    this.#sweeping = sweepHome({
+      journal: this.#journal,
+      live: this.#live,
+      states: this.#states,
+      report: this.#report,
+      retentionMs,
+      now: this.#sweptAtMs,
+    });
     return this.#sweeping;
   }
 
@@ -189,28 +233,16 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   /** The record is on disk before the runtime makes the first process, so that whatever is left of a killed maker is found. */
-  async #make(
-    principal: Principal,
-    options: CreateOptions,
-    { defaultName, signal }: { readonly defaultName?: string; readonly signal: AbortSignal },
-  ): Promise<LocalSandbox> {
+  async #make(principal: Principal, options: CreateOptions, { defaultName, forkOf, signal }: MakeMore): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
-    assertGranted(options.limits ?? {}, principal);
-    const runtime = this.#runtimes.choose(principal, options.runtime);
-    if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
-    const { network: standard = "none", quotas } = this.#options;
-    const limits = cutLimits(this.#options.config.sandbox, principal, quotas);
-    const request = parseCreateOptions(options, limits);
-    const network = await prepareNetwork(principal, options, { networks: this.#networks, standard });
-    const { workspace } = options;
-    if (workspace) {
-      assertWorkspaceGranted(workspace, principal);
-      await checkWorkspace(workspace, this.#options.home);
-    }
-    const inside = withWorkspace(await runtime.layers.describe({ template: request.template }), principal, workspace);
-    const required = [...new Set([...request.required, ...requiredByGrant(principal)])];
-    const record = newRecord(principal, { ...request, ...network, runtime: runtime.name, inside, required }, defaultName);
+    const record = await makeRecord(this.#parts(), { principal, options, defaultName, forkOf });
     return this.#quota.admit(principal, record, () => this.#live.whileStarting(record, () => this.#build(record, signal)));
+  }
+
+  #parts(): MakeRecordParts {
+    const { home, config, network: standardNetwork = "none", quotas } = this.#options;
+    const findSnapshot = this.#states.snapshots.findTemplate.bind(this.#states.snapshots);
+    return { home, quotas, standardNetwork, findSnapshot, runtimes: this.#runtimes, networks: this.#networks, defaults: config.sandbox };
   }
 
   async #build(record: SandboxRecord, signal: AbortSignal): Promise<LocalSandbox> {
@@ -233,11 +265,13 @@ class HomeSandboxes implements LocalSandboxes {
     const first = firstRun(record);
     try {
       await assertNameFree(this.#records, record);
+      await this.#states.holdOrigin(record);
       const spec = toSpec(this.#live.states.runOf(record, first), record, { deadline: record.deadline, deadlineAction: first.action });
       return await this.#runtimes.need(record).create(spec, signal);
     } catch (cause) {
       await this.#journal.remove(record.id);
-      throw signal.aborted ? cancelled(signal) : cause;
+      await this.#states.letGoOfOrigin(record);
+      throw signal.aborted ? cancelled(signal) : (asMissing(record, cause) ?? cause);
     }
   }
 
@@ -254,6 +288,12 @@ class HomeSandboxes implements LocalSandboxes {
     if (sandbox) return sandbox;
     const end = await this.#live.ends.settle(entry.record);
     if (!end) throw notReady(entry.record);
-    return end.kept ? this.#startAgain(entry.record, signal, principal) : undefined;
+    return end.kept ? this.#startAgain(entry.record, { signal, principal }) : undefined;
   }
+}
+
+/** A snapshot may be removed while a sandbox is made of it. */
+function asMissing({ lineage }: SandboxRecord, cause: unknown): BelljarError | undefined {
+  const isMissing = lineage !== undefined && cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST";
+  return isMissing ? noSnapshot(lineage[0]?.sandbox ?? "", cause) : undefined;
 }

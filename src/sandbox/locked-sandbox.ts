@@ -1,5 +1,6 @@
 import type { BelljarError } from "../errors.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { refusedTimeLine } from "./state/refused-states.ts";
 
 /** What a sandbox is that its caller may look at and end, and no more: everything else rejects with the refusal. */
 export function lockedSandbox(
@@ -12,6 +13,7 @@ export function lockedSandbox(
         throw refusal;
       },
     }),
+    timeLine: refusedTimeLine(refuse),
     connect: refuse,
     setNetwork: refuse,
     watchRefusals: refuse,

@@ -25,6 +25,8 @@ export interface RunEndsOptions {
   readonly networks: HomeNetworks;
   readonly states: RunStates;
   readonly report: (problem: string) => void;
+  /** Lets go of the checkpoints of a sandbox whose files are removed. */
+  readonly forgetStates: (record: SandboxRecord) => Promise<void>;
   readonly holder: RunHolder;
 }
 
@@ -44,16 +46,18 @@ export class RunEnds {
   readonly #networks: HomeNetworks;
   readonly #states: RunStates;
   readonly #report: (problem: string) => void;
+  readonly #forgetStates: RunEndsOptions["forgetStates"];
   readonly #holder: RunHolder;
   readonly #burying = new ShareByKey<void>();
   readonly #settling = new ShareByKey<SandboxEnd | undefined>();
 
-  constructor({ runtimes, journal, networks, states, report, holder }: RunEndsOptions) {
+  constructor({ runtimes, journal, networks, states, report, forgetStates, holder }: RunEndsOptions) {
     this.#runtimes = runtimes;
     this.#journal = journal;
     this.#networks = networks;
     this.#states = states;
     this.#report = report;
+    this.#forgetStates = forgetStates;
     this.#holder = holder;
   }
 
@@ -100,6 +104,7 @@ export class RunEnds {
 
   async #remove(record: SandboxRecord, run: RecordedRun, { reason, at }: SandboxEnd): Promise<SandboxEnd> {
     await this.#runtimes.need(record).layers.remove(run);
+    await this.#forgetStates(record);
     await this.#noteEnd(record, { reason, at, isCleared: true });
     await this.#holder.letGo(record.id);
     await this.#networks.remove(record.id);
@@ -132,6 +137,7 @@ export class RunEnds {
     // No run starts without layers, and none lives while they are removed.
     await this.#runtimes.need(record).layers.remove(this.#states.runOf(record, found));
     if (!(await ifFull(mark))) return found;
+    await this.#forgetStates(record);
     await this.#journal.remove(record.id);
     await this.#holder.letGo(record.id);
     await this.#networks.remove(record.id);

@@ -22,6 +22,8 @@ const stateSchema = z.object({
   action: z.enum(["kill", "pause", "stop"]),
   /** Why it was stopped, and when. */
   stopped: z.object({ reason: endReason, at: date }).optional(),
+  /** It is being put back to this point: its next run begins with these layers, whatever becomes of the process that does so. */
+  rewind: z.object({ point: z.string(), layers: z.array(z.string()).readonly() }).optional(),
 });
 
 /** What changes in a sandbox from run to run. */
@@ -48,13 +50,14 @@ export class RunStates {
   }
 
   /**
-   * Writes and resolves with the state that `change` returns. If `change` returns undefined, writes nothing. Changes of the phase outlive
-   * a power cut: otherwise a stopped sandbox could be taken for a first run that was lost, whose files are removed.
+   * Writes and resolves with the state that `change` returns. If `change` returns undefined, writes nothing. Changes of the phase and
+   * of a rewind outlive a power cut: otherwise a stopped sandbox could be taken for a first run that was lost, whose files are removed.
    */
   async change(record: SandboxRecord, change: (state: RunState) => RunState | undefined): Promise<RunState | undefined> {
     let wanted: RunState | undefined;
     const note = (state: RunState): RunState => (wanted = change(state)) ?? state;
-    await this.#file(record.id).change(firstRun(record), note, (before, after) => before.phase !== after.phase);
+    const flushes = (before: RunState, after: RunState): boolean => before.phase !== after.phase || before.rewind !== after.rewind;
+    await this.#file(record.id).change(firstRun(record), note, flushes);
     if (wanted) this.#journal.announce(record.id);
     return wanted;
   }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { parseJson } from "../files/parse-json.ts";
+import { lineageSchema } from "./lineage.ts";
 import { networkPolicySchema } from "./network-schema.ts";
 import { dateField, endReason, limitName, textsSchema } from "./wire/fields.ts";
 import { madeFields } from "./wire/sandbox-schema.ts";
@@ -26,6 +27,8 @@ const recordSchema = z.object({
   /** What its variables hold in place of the secrets' values. */
   placeholders: textsSchema.optional(),
   env: textsSchema,
+  /** The states that it comes from, the nearest first. Its first run begins with that one. Absent: it began with a template alone. */
+  lineage: lineageSchema.optional(),
   ephemeral: z.boolean(),
 });
 

@@ -2,10 +2,12 @@ import type { Duplex } from "node:stream";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { ListeningPort, PortLink } from "../network/ports/port-link.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
-import type { DeadlineAction, Inside, Limits, Usage, Workspace } from "../runtime/runtime.ts";
+import type { DeadlineAction, Inside, Limits, Usage } from "../runtime/runtime.ts";
+import type { Principal } from "./principal.ts";
 import type { CreateOptions } from "./wire/create-schema.ts";
 import type { SandboxEvent } from "./wire/event-schema.ts";
 import type { SANDBOX_STATES, SandboxInfo } from "./wire/sandbox-schema.ts";
+import type * as wire from "./wire/state-schemas.ts";
 import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
 
 /** What a sandbox's guest and ports say, for the rooms above, which know neither. */
@@ -15,69 +17,11 @@ export type { TemplateInfo } from "../runtime/runtime.ts";
 
 /** What every sandbox shows inside. */
 export { INSIDE } from "../protocol/inside.ts";
+export { type Area, type Grants, LOCAL, type Principal, type Project, type Quotas } from "./principal.ts";
 export type { CreateOptions } from "./wire/create-schema.ts";
 export type { SandboxEvent } from "./wire/event-schema.ts";
 export { SANDBOX_STATES } from "./wire/sandbox-schema.ts";
 export type { SandboxInfo } from "./wire/sandbox-schema.ts";
-
-/** Who calls. `id` is what ownership compares; `name` is for people. */
-export interface Principal {
-  readonly id: string;
-  readonly name: string;
-  /** What it is narrowed to; absent: all that the configuration allows. */
-  readonly grants?: Grants;
-  /** The project that it works for. Absent: none, and it sees all of its owner's sandboxes. */
-  readonly project?: Project;
-}
-
-/** A project of the host, for which an agent works. */
-export interface Project {
-  /** The folder of the host. The sandboxes that the agent makes belong to it. */
-  readonly folder: string;
-  /** `own`: it sees the sandboxes of its project and the default sandbox of `defaultName`; `all`: those of other projects too. */
-  readonly sees: "own" | "all";
-  readonly defaultName?: string;
-}
-
-/** Parts of a server that no toolset covers: the caller's secrets, its tool servers, and what the server counts. */
-export type Area = "secrets" | "settings" | "metrics";
-
-/** What a token's scopes leave of everything. An absent part is not narrowed. */
-export interface Grants {
-  /** The toolsets whose tools, resources and routes it may use. */
-  readonly toolsets?: readonly string[];
-  /** What it may use beside them once `toolsets` is set. */
-  readonly areas?: readonly Area[];
-  /** Only tools that change nothing. */
-  readonly readOnly?: boolean;
-  /** The folders of the host that it may show its sandboxes, with all below them, and the most that these may do there. Absent: none. */
-  readonly workspaces?: readonly Workspace[];
-  /** The runtimes that its sandboxes may have. Default: the standard one. */
-  readonly runtimes?: readonly string[];
-  /** The widest network that its sandboxes may have. Absent: `all`, and no place that is not of the public Internet. */
-  readonly network?: NetworkPolicy;
-  /** The most that one of its sandboxes may have. */
-  readonly limits?: Limits;
-  readonly quotas?: Quotas;
-}
-
-/** How much a principal may use; an absent one is not counted. */
-export interface Quotas {
-  /** Sandboxes that live at once. */
-  readonly sandboxes?: number;
-  /** Sandboxes that are kept stopped: with so many it can make no other one. A stop itself is never refused. */
-  readonly stoppedSandboxes?: number;
-  /** Memory of all its live sandboxes together, by their limits. */
-  readonly memoryBytes?: number;
-  /** CPU time that its live sandboxes have used, together. */
-  readonly cpuSeconds?: number;
-  readonly callsPerMinute?: number;
-  /** Text and data of results. */
-  readonly outputBytesPerMinute?: number;
-}
-
-/** The user of stdio, of the CLI on its own home, and of HTTP on loopback without a token. */
-export const LOCAL: Principal = { id: "local", name: "local" };
 
 /**
  * All sandboxes of a home, seen by one principal at a time. An id of another owner, or of another project for a principal that sees its
@@ -85,6 +29,8 @@ export const LOCAL: Principal = { id: "local", name: "local" };
  * Two implementations: on `$BELLJAR_HOME`, and over HTTP against a server.
  */
 export interface Sandboxes {
+  readonly snapshots: Snapshots;
+  /** `template` may also be the id or the name of a snapshot. The sandbox then begins with its files. */
   create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<Sandbox>;
   /**
    * Rejects with `SANDBOX_NOT_FOUND`, or `SANDBOX_ENDED` with the reason for one that is kept as a tombstone. `id` may be its name, or the
@@ -152,6 +98,7 @@ export interface Sandbox extends WorkspaceBase {
   /** Its folders. */
   readonly inside: InsideFolders;
   readonly guest: Guest;
+  readonly timeLine: TimeLine;
   /** Settles once its present run has ended; never rejects. Absent while it is stopped, and where only the server knows. */
   readonly ended?: Promise<unknown>;
   /** One raw stream of the guest protocol; the caller destroys it. */
@@ -202,6 +149,65 @@ export interface Sandbox extends WorkspaceBase {
    * Rejects with `RUNTIME_UNAVAILABLE` while another process starts it.
    */
   kill(): Promise<void>;
+}
+
+/**
+ * The time line of one sandbox: checkpoints that it can be put back to. Points are named by the ids of checkpoints, and of snapshots of this
+ * sandbox. All that takes a point rejects with `CHECKPOINT_NOT_FOUND`, and with `NOT_SUPPORTED` by runtimes that freeze nothing.
+ */
+export interface TimeLine {
+  list(): Promise<wire.TimeLineInfo>;
+  /** Freezes what the sandbox has written until now. A power cut may lose a checkpoint, and leaves none half there. */
+  checkpoint(options: wire.CheckpointOptions, signal: AbortSignal): Promise<wire.Checkpoint>;
+  /**
+   * Puts the sandbox back: its files are those of the point, its id and links stay, and all of its processes end. Open streams end with
+   * `SANDBOX_ROLLED_BACK`. Afterwards it runs, also if it was stopped.
+   */
+  rollback(point: string, signal: AbortSignal): Promise<RollbackResult>;
+  remove(checkpoint: string): Promise<void>;
+  /** What changed from one point to another, or to now. */
+  diff(points: wire.ComparedPoints, signal: AbortSignal): Promise<wire.PointDiff>;
+  /** Gives paths, and what is below them, the content that they had at a point. Other paths stay as they are. */
+  undo(to: string, paths: readonly string[], signal: AbortSignal): Promise<wire.ChangedPaths>;
+  /**
+   * Brings what another sandbox has changed since both had the same files into this one: a fork's changes into the sandbox that it was forked
+   * from, or into a sister. Texts that both changed are merged line by line. What cannot be merged is left alone and named.
+   */
+  merge(from: Sandbox, paths: readonly string[] | undefined, signal: AbortSignal): Promise<wire.ChangedPaths>;
+}
+
+export interface RollbackResult extends wire.RollbackInfo {
+  readonly sandbox: Sandbox;
+}
+
+/**
+ * The snapshots of a home, seen by one principal at a time: frozen files of sandboxes, which outlive them. A snapshot of another owner, or of
+ * another project for a principal that sees its own alone, answers exactly as an unknown one. Wherever a snapshot's id is asked, its name may stand.
+ */
+export interface Snapshots {
+  /**
+   * Freezes what a sandbox has written, while its programs run or between two runs. It is on disk before the answer. Rejects with
+   * `SANDBOX_NOT_FOUND`, `SANDBOX_ENDED`, `SNAPSHOT_NAME_TAKEN`, `DISK_FULL`, `QUOTA_EXCEEDED`, and `NOT_SUPPORTED` by runtimes that freeze nothing.
+   */
+  create(principal: Principal, sandbox: string, options: wire.SnapshotOptions, signal: AbortSignal): Promise<wire.SnapshotInfo>;
+  /** The newest first; `sandbox`: those of one sandbox, by its full id. */
+  list(principal: Principal, options?: { readonly sandbox?: string | undefined }): Promise<readonly wire.SnapshotInfo[]>;
+  /** Rejects with `SNAPSHOT_NOT_FOUND`. */
+  info(principal: Principal, id: string): Promise<wire.SnapshotInfo>;
+  /** Sandboxes that were made from it keep what they have of it. Rejects with `SNAPSHOT_NOT_FOUND`. */
+  remove(principal: Principal, id: string): Promise<void>;
+  /**
+   * Makes sandboxes from a snapshot, or from a sandbox as it is now, whose programs go on. The options of the original hold where these
+   * say nothing; name, network, secrets and links are not copied. All are made, or none. Rejects as `create` of both does.
+   */
+  fork(principal: Principal, from: ForkSource, options: ForkOptions, signal: AbortSignal): Promise<readonly Sandbox[]>;
+}
+
+export type ForkSource = { readonly snapshot: string } | { readonly sandbox: string };
+
+export interface ForkOptions extends Omit<CreateOptions, "template" | "runtime" | "workspace" | "ephemeral"> {
+  /** Default 1, at most 100. */
+  readonly count?: number;
 }
 
 export interface RefusalWatch extends Disposable {

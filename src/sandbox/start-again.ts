@@ -5,6 +5,7 @@ import { cancelled, ended, notReady } from "./refusals.ts";
 import type { RunState } from "./run-states.ts";
 import { nextRun } from "./run-states.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import { busy } from "./state/state-errors.ts";
 import { toSpec } from "./to-spec.ts";
 
 export interface StartRequest {
@@ -13,6 +14,22 @@ export interface StartRequest {
   /** Limits that the caller needs, in addition to those of every run. */
   readonly required: SandboxSpec["required"];
   readonly signal: AbortSignal;
+  readonly wishes?: StartWishes | undefined;
+  /** What is done to the states of the sandbox. No run may start meanwhile. */
+  readonly work: StartGuard;
+}
+
+export interface StartWishes {
+  /** Default: the full lifetime. */
+  readonly deadline?: Date | "none";
+  /** The caller has the lock of the work on the sandbox's states. */
+  readonly hasLock?: boolean;
+}
+
+export interface StartGuard {
+  /** Puts the sandbox back where a process died that was doing so. Rejects with `RUNTIME_UNAVAILABLE` while another one does. */
+  finish(record: SandboxRecord, signal: AbortSignal): Promise<void>;
+  isFree(record: SandboxRecord): Promise<boolean>;
 }
 
 /**
@@ -20,14 +37,19 @@ export interface StartRequest {
  * starts it. The others get its run if it is up, else `RUNTIME_UNAVAILABLE`. If the run cannot be started, the sandbox stays stopped.
  */
 export async function startAgain(live: LiveSandboxes, request: StartRequest): Promise<LocalSandbox> {
-  const { record, signal } = request;
+  const { record, signal, wishes, work } = request;
   if (signal.aborted) throw cancelled(signal);
+  if ((await live.states.read(record)).rewind) await work.finish(record, signal);
   let before: RunState["stopped"];
   const state = await live.states.change(record, (now) => {
     before = now.stopped;
-    return now.phase === "stopped" ? nextRun(now) : undefined;
+    return now.phase === "stopped" && !now.rewind ? nextRun(now) : undefined;
   });
   if (!state) return startedByOther(live, record);
+  if (!wishes?.hasLock && !(await work.isFree(record))) {
+    await live.states.change(record, (now) => giveBack(now, state, before));
+    throw busy(record);
+  }
   const sandbox = await live.hold(record, await createRun(live, request, { state, before }));
   await live.networks.touch(record);
   live.announce(record);
@@ -42,13 +64,14 @@ interface NextRun {
 /** If the run fails, the sandbox becomes stopped again once that run is dead: two runs must never share the layers. */
 async function createRun(
   live: LiveSandboxes,
-  { record, runtime, required, signal }: StartRequest,
+  { record, runtime, required, signal, wishes = {} }: StartRequest,
   { state, before }: NextRun,
 ): Promise<RunningSandbox> {
-  const deadline = new Date(Date.now() + record.timeoutMs);
+  const { deadline: wished = new Date(Date.now() + record.timeoutMs) } = wishes;
+  const deadline = wished === "none" ? {} : { deadline: wished };
   const run = live.states.runOf(record, state);
   try {
-    return await runtime.create(toSpec(run, record, { deadline, deadlineAction: state.action, required }), signal);
+    return await runtime.create(toSpec(run, record, { ...deadline, deadlineAction: state.action, required }), signal);
   } catch (cause) {
     const end = await runtime.clear(run).catch(() => undefined);
     if (end?.kept) await live.states.change(record, (now) => giveBack(now, state, before));

@@ -2,7 +2,7 @@ import type { LiveSandboxes } from "./live-sandboxes.ts";
 import { isOpenLink } from "../network/ports/port-link.ts";
 import { removeLink } from "./network/port-links.ts";
 import { lockedSandbox } from "./locked-sandbox.ts";
-import type { OwnSandbox } from "./granted-sandbox.ts";
+import type { OwnSandbox } from "./own-sandbox.ts";
 import { stopped } from "./refusals.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 
@@ -14,6 +14,7 @@ export function stoppedSandbox(record: SandboxRecord, live: LiveSandboxes): OwnS
     id: record.id,
     inside: record.inside,
     record,
+    timeLine: live.timeLine(record),
     networkState: async () => (await live.networks.read(record)).state,
     info: () => live.info(record),
     usage: () => Promise.reject(refusal),

@@ -1,4 +1,5 @@
 import type { Journal, JournalEntry } from "./journal.ts";
+import type { HomeStates } from "./state/home-states.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { SandboxEnd } from "../runtime/runtime.ts";
 import { mapLimit } from "../async/map-limit.ts";
@@ -10,6 +11,7 @@ const TOMBSTONES_MAX = 10_000;
 export interface Sweep {
   readonly journal: Journal;
   readonly live: LiveSandboxes;
+  readonly states: Pick<HomeStates, "sweep">;
   readonly report: (problem: string) => void;
   readonly retentionMs: number;
   readonly now: number;
@@ -27,6 +29,7 @@ export async function sweepHome(sweep: Sweep): Promise<void> {
   const kept = ends.flatMap((end) => end ?? []).toSorted((one, other) => other.at.getTime() - one.at.getTime());
   await mapLimit(kept.slice(TOMBSTONES_MAX), PARALLEL, ({ id }) => sweep.journal.remove(id));
   await mapLimit(await sweep.live.networks.ids(), PARALLEL, (id) => sweepNetwork(sweep, id));
+  await sweep.states.sweep();
 }
 
 /** A change that came as its sandbox ended, or whose remover was killed. */

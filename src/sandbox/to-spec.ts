@@ -6,10 +6,11 @@ export type RunWishes = Pick<SandboxSpec, "deadline" | "deadlineAction"> & Parti
 
 /** What the runtime is asked to start. `required` comes on top of the limits that every run of the sandbox must have. */
 export function toSpec(run: RecordedRun, record: SandboxRecord, { required = [], ...wishes }: RunWishes): SandboxSpec {
-  const { template, limits, ephemeral, workspace, nestedFilters, root } = record;
+  const { template, lineage, limits, ephemeral, workspace, nestedFilters, root } = record;
+  const layers = lineage?.[0]?.layers;
   return {
     ...run,
-    base: { template },
+    base: { template, ...(layers && { layers }) },
     hostname: run.id,
     limits,
     required: [...new Set([...record.required, ...required])],

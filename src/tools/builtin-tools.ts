@@ -27,7 +27,7 @@ import { webTools } from "./web/web-tools.ts";
 
 export interface BuiltinToolsOptions {
   readonly interpreter: Interpreter;
-  readonly sandboxes: Pick<Sandboxes, "create" | "list">;
+  readonly sandboxes: Pick<Sandboxes, "create" | "list" | "snapshots">;
   readonly shells: ShellSessions;
   /** Owns commands that ran out of time; whoever made it disposes it. */
   readonly late: LateCommands;

@@ -8,6 +8,7 @@ import { expect, it } from "vitest";
 import * as z from "zod";
 import { openProtectedResource } from "../../src/gateway/auth/oauth/protected-resource.ts";
 import { openGuestStream } from "../../src/remote/server-connection.ts";
+import { KERNELS, makeHome } from "../support/namespace-home.ts";
 import { createRecordedEgress } from "../support/recorded-egress.ts";
 import type { TeamLab } from "../support/team-lab.ts";
 import { openTeamLab } from "../support/team-lab.ts";
@@ -83,6 +84,7 @@ function stepsOf({ folder, toolServer }: Project, id: string): readonly Step[] {
     { ask: `POST ${at}/ports`, body: { port: 8000 }, status: 201, answer: { sandbox: id, port: 8000, access: "token" } },
     { ask: `GET ${at}/ports`, status: 200, answer: { links: [{ port: 8000 }] } },
     { ask: `DELETE ${at}/ports/8000`, status: 200, answer: { removed: true } },
+    ...stateSteps(at, id),
     { ask: `POST ${at}/extend`, body: { timeoutMs: 600_000, action: "stop" }, status: 204 },
     { ask: `GET ${at}/usage`, status: 200, answer: { deadlineAction: "stop" } },
     { ask: `POST ${at}/stop`, status: 204 },
@@ -106,6 +108,39 @@ function stepsOf({ folder, toolServer }: Project, id: string): readonly Step[] {
     { ask: "GET /v1/secrets", status: 200, answer: { secrets: [] } },
     ...facadeSteps("", toolServer, "success"),
     ...facadeSteps("/mcp", toolServer, "already_running"),
+  ];
+}
+
+/** Checkpoints and snapshots have ids that the memory counts. */
+function stateSteps(at: string, id: string): readonly Step[] {
+  const point = "sssssss1";
+  const fork = { sandboxes: [{ name: "fork", state: "running" }] };
+  return [
+    { ask: `POST ${at}/checkpoints`, body: { label: "first" }, status: 201, answer: { id: point, label: "first" } },
+    { ask: `POST ${at}/checkpoints`, body: {}, status: 201, answer: { parent: point } },
+    { ask: `GET ${at}/checkpoints`, status: 200, answer: { head: "sssssss2", checkpoints: [{ id: point }, { parent: point }] } },
+    { ask: `DELETE ${at}/checkpoints/sssssss2`, status: 204 },
+    { ask: `POST ${at}/rollback`, body: { to: point }, status: 200, answer: { checkpoint: point, lost: [] } },
+    { ask: `POST ${at}/diff`, body: { from: point }, status: 200, answer: { changes: [], omitted: 0 } },
+    { ask: `POST ${at}/undo`, body: { to: point, paths: ["/home/user/a"] }, status: 200, answer: { changed: [], conflicts: [] } },
+    { ask: `POST ${at}/snapshots`, body: { name: "kept" }, status: 201, answer: { name: "kept", sandbox: id } },
+    { ask: `GET /v1/snapshots?sandbox=${id}`, status: 200, answer: { snapshots: [{ name: "kept" }] } },
+    { ask: "GET /v1/snapshots/kept", status: 200, answer: { name: "kept" } },
+    { ask: "POST /v1/forks", body: { snapshot: "kept", name: "fork" }, status: 201, answer: fork },
+    { ask: `POST ${at}/merge`, body: { from: "fork" }, status: 200, answer: { changed: [], conflicts: [] } },
+    { ask: "DELETE /v1/snapshots/kept", status: 204 },
+    { ask: "GET /v1/snapshots", status: 200, answer: { snapshots: [] } },
+  ];
+}
+
+/** Of a context that was made. */
+function contextSteps(at: string, id: string): readonly Step[] {
+  return [
+    { ask: `GET ${at}`, status: 200, answer: { contexts: [{ id, language: "bash", isDefault: false }] } },
+    { ask: `POST ${at}/${id}/interrupt`, body: {}, status: 204 },
+    { ask: `POST ${at}/${id}/restart`, body: {}, status: 200, answer: { id, isRunning: true } },
+    { ask: `DELETE ${at}/${id}`, status: 204 },
+    { ask: `GET ${at}`, status: 200, answer: { contexts: [] } },
   ];
 }
 
@@ -218,7 +253,7 @@ function successes({ paths }: Document): readonly string[] {
 it("answers every route of REST and of the façade well, and as openapi.json describes it", async () => {
   await using project = await openProject();
   const oauth = openProtectedResource({ issuer: ISSUER, audience: "https://belljar.example.com/mcp" });
-  await using lab = await openTeamLab({ oauth, egress: createRecordedEgress() });
+  await using lab = await openTeamLab({ oauth, egress: createRecordedEgress(), states: true });
   const { token } = await lab.tokens.create("alice", ["workspaces"]);
   const document = (await (await fetch(`${lab.url}/openapi.json`)).json()) as Document;
   const made = { workspace: { path: project.folder, mode: "copy" }, env: { COLOUR: "red" } };
@@ -226,15 +261,33 @@ it("answers every route of REST and of the façade well, and as openapi.json des
   const { id } = created.value as { readonly id: string };
   const driven = new Set([`${UPGRADED} 101`]);
   (await openGuestStream({ url: lab.url, token }, id, AbortSignal.timeout(10_000))).destroy();
-  for (const step of stepsOf(project, id)) {
-    const answered = await send(lab, step, token);
+  const ask = async (to: TeamLab, step: Step, as: string): Promise<Answered> => {
+    const answered = await send(to, step, as);
     const operation = operationOf(document, step.ask);
     expect.soft(answered, step.ask).toMatchObject({ status: step.status, value: step.answer ?? "" });
     expect.soft(differences(describedAs(document, operation), answered), step.ask).toEqual([]);
     driven.add(`${operation} ${answered.status}`);
-  }
+    return answered;
+  };
+  for (const step of stepsOf(project, id)) await ask(lab, step, token);
+  await driveContexts(ask);
   expect(
     successes(document).filter((success) => !driven.has(success)),
     "answers that no step gets",
   ).toEqual([]);
-});
+}, 30_000);
+
+/** Contexts are kept commands, which the fake runtime does not have. */
+async function driveContexts(ask: (lab: TeamLab, step: Step, token: string) => Promise<Answered>): Promise<void> {
+  await using home = await makeHome();
+  await using lab = await openTeamLab({ runtime: await home.open("auto", "run", KERNELS) });
+  const { id } = await lab.sandboxes.create(lab.alice.principal, {}, AbortSignal.timeout(30_000));
+  const at = `/v1/sandboxes/${id}/contexts`;
+  const language = "bash";
+  const made = await ask(
+    lab,
+    { ask: `POST ${at}`, body: { language }, status: 201, answer: { language, isRunning: true } },
+    lab.alice.token,
+  );
+  for (const step of contextSteps(at, (made.value as { readonly id: string }).id)) await ask(lab, step, lab.alice.token);
+}

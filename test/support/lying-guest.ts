@@ -9,6 +9,7 @@ export function withFiles(sandbox: Sandbox, files: Partial<GuestFiles>): Sandbox
     id: sandbox.id,
     inside: sandbox.inside,
     guest,
+    timeLine: sandbox.timeLine,
     info: () => sandbox.info(),
     usage: () => sandbox.usage(),
     knownOomKills: () => sandbox.knownOomKills(),

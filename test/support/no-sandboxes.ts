@@ -1,4 +1,5 @@
 import { BelljarError } from "../../src/errors.ts";
+import { refusedSnapshots } from "../../src/sandbox/state/refused-states.ts";
 import type { Sandboxes } from "../../src/sandbox/sandbox.ts";
 
 /** A home without sandboxes, in which none can be made. */
@@ -8,6 +9,7 @@ export function createNoSandboxes(): Sandboxes {
   };
   async function* none(): AsyncGenerator<never> {}
   return {
+    snapshots: refusedSnapshots(refuse),
     events: none,
     create: refuse,
     get: refuse,

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
 import type { Sandbox, SandboxInfo, Sandboxes } from "../../src/sandbox/sandbox.ts";
+import { refusedTimeLine } from "../../src/sandbox/state/refused-states.ts";
 import { INSIDE } from "./run-of.ts";
 import { createNoSandboxes } from "./no-sandboxes.ts";
 
@@ -32,6 +33,7 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     id: SANDBOX_ID,
     inside: FOLDERS,
     guest: {} as Guest,
+    timeLine: refusedTimeLine(refuse),
     connect,
     info: async () => info,
     usage: refuse,

@@ -33,6 +33,7 @@ import { createShellSessions } from "../../src/interpreter/lasting/shell-session
 import { createTestTexts } from "./test-texts.ts";
 import { byName } from "./by-name.ts";
 import { listed } from "./listed.ts";
+import { withMemoryStates } from "./memory-states.ts";
 import { LateCommands } from "../../src/tools/shell/late-commands.ts";
 
 export interface Member {
@@ -74,17 +75,20 @@ export interface TeamLabOptions {
   readonly egress?: Egress;
   /** Whether the configuration allows root in sandboxes. Default: true. */
   readonly root?: boolean;
+  /** Whether its sandboxes have snapshots and time lines, in memory. */
+  readonly states?: boolean;
 }
 
 export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
   const home = await mkdtemp(join(tmpdir(), "bj-team-"));
   const config = { sandbox: { timeoutMs: 600_000, root: more.root ?? true }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
-  const sandboxes = createLocalSandboxes({
+  const local = createLocalSandboxes({
     home,
     runtimes: byName(more.runtime ?? fakeRuntime()),
     config,
     ...(more.egress && { egress: more.egress }),
   });
+  const sandboxes = more.states ? withMemoryStates(local) : local;
   const audit = createAuditLog({ home });
   const secrets = createSecretStore({ home });
   const limits = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };

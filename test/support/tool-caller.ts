@@ -10,6 +10,7 @@ import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import type { SearchPrograms } from "../../src/tools/search/search-programs.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { openFakeSandboxes } from "./fake-sandboxes.ts";
+import { withMemoryStates } from "./memory-states.ts";
 import { createTestTexts } from "./test-texts.ts";
 import { LateCommands } from "../../src/tools/shell/late-commands.ts";
 
@@ -21,6 +22,8 @@ export interface ToolCallerOptions {
   readonly home?: Partial<LocalSandboxesOptions>;
   /** Takes commands that run out of time; it is disposed with the caller. */
   readonly late?: LateCommands;
+  /** Whether its sandboxes have snapshots and time lines, in memory. */
+  readonly states?: boolean;
 }
 
 /** A result whose value the built-in tools made: an object, of a failure its code and message. */
@@ -41,14 +44,16 @@ export async function openToolCaller({
   programs = findPackagedPrograms(),
   home,
   late = new LateCommands(),
+  states = false,
 }: ToolCallerOptions = {}) {
   const place = await openFakeSandboxes(home);
+  const sandboxes = states ? withMemoryStates(place.sandboxes) : place.sandboxes;
   const config = { execTimeoutMs: 60_000, maxOutputBytes: 1_048_576, listMax: 1_000 };
-  const interpreter = createInterpreter({ sandboxes: place.sandboxes });
+  const interpreter = createInterpreter({ sandboxes });
   const shells = createShellSessions(config);
   const tools = builtinTools({
     interpreter,
-    sandboxes: place.sandboxes,
+    sandboxes,
     shells,
     late,
     texts,
@@ -58,13 +63,13 @@ export async function openToolCaller({
   });
   const catalog = createCatalog({
     sources: [fixedTools(tools)],
-    sandboxes: place.sandboxes,
+    sandboxes,
     defaultSandbox: (_principal, { defaultName = "default" }) => ({ name: defaultName, options: {} }),
   });
   return {
     catalog,
     late,
-    sandboxes: place.sandboxes,
+    sandboxes,
     call: (name: string, args: unknown, options: Partial<CallOptions> = {}): Promise<CalledResult> =>
       catalog.call(LOCAL, name, args, { signal: new AbortController().signal, ...options }).then(toCalled),
     async [Symbol.asyncDispose]() {

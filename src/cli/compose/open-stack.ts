@@ -121,7 +121,8 @@ export async function openLocalStack(
   };
   const egress = openOnce(() => openHomeEgress(config, { record, report }));
   const secrets = openHomeSecretStore(config);
-  const parts = { runtimes, config, network, egress, secrets, refusals };
+  const texts = openTexts();
+  const parts = { runtimes, config, network, egress, secrets, refusals, texts };
   const sandboxes = createLocalSandboxes({ home: config.home, ...parts, quotas: config.quotas, report });
   const upkeep = () => Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
   return {
@@ -133,6 +134,7 @@ export async function openLocalStack(
     startUpkeep: () => void upkeep().catch((cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`)),
     async [Symbol.asyncDispose]() {
       await sandboxes[Symbol.asyncDispose]();
+      texts[Symbol.dispose]();
       await (await egress.current())?.[Symbol.asyncDispose]();
       await closeAudit(audit, report);
     },

@@ -1,9 +1,9 @@
-import { BelljarError } from "../../errors.ts";
-import type { CreateOptions, Principal, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import { defaultSandboxSchema, sandboxPageSchema, usageSchema } from "../../sandbox/wire/answer-schemas.ts";
 import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { GatewayLog } from "../gateway-log.ts";
+import { assertMayShow } from "./may-show.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
 import { infoOrEnd, leaseSandbox } from "./sandbox-lease.ts";
@@ -125,11 +125,4 @@ function endingRoutes(sandboxes: Sandboxes): readonly Route[] {
       handle: async (asked) => (await (await reachSandbox(sandboxes, asked)).start(asked.signal)).info(),
     }),
   ];
-}
-
-/** Every user of this machine reaches a port on loopback, and a workspace shows a folder with this process's rights. */
-function assertMayShow<Options extends CreateOptions>({ grants }: Principal, options: Options): Options {
-  if (!options.workspace || grants) return options;
-  const advice = `name the workspace when the server starts (belljar serve --workspace DIR), or use a token with the scope workspace:${options.workspace.path}`;
-  throw new BelljarError("FORBIDDEN", `A caller without a token may show its sandboxes no folder of the host: ${advice}`);
 }

@@ -28,6 +28,10 @@ const ROWS: Record<keyof typeof GUEST_ERROR, Row> = {
   TOO_MANY: { code: "PROCESS_LIMIT", hint: "End processes in the sandbox, or make one with a higher limit" },
   ADDRESS_IN_USE: { code: "PORT_TAKEN", hint: "End the program inside that listens there" },
   CONNECTION_RESET: { code: "NETWORK_FAILED", hint: "The bytes that it had not read are lost" },
+  NOT_STILL: {
+    code: "SANDBOX_UNRESPONSIVE",
+    hint: "Try again when less goes on in the sandbox; pause or stop it before, if that fails too",
+  },
   UNAUTHORIZED: { code: "GUEST_UNAUTHORIZED", hint: "The sandbox has another secret; open it again" },
 };
 
@@ -66,7 +70,18 @@ const REASONS: Record<SandboxEnd["reason"], string> = {
   create_failed: "it could not be created",
 };
 
-export function sandboxEnded(end: SandboxEnd): BelljarError {
+/** How a run ended, for whoever has streams of it. */
+export interface RunEnd extends SandboxEnd {
+  /** It ended because the sandbox is put back to an earlier state, and runs again after that. */
+  readonly isRolledBack?: boolean;
+}
+
+export function sandboxEnded(end: RunEnd): BelljarError {
+  if (end.isRolledBack)
+    return new BelljarError(
+      "SANDBOX_ROLLED_BACK",
+      "The sandbox was rolled back, and its programs ended: look at its files, and call again",
+    );
   if (end.kept)
     return new BelljarError("SANDBOX_STOPPED", `The sandbox is stopped (${end.reason}): ${REASONS[end.reason]}. Start it again`);
   return new BelljarError(

@@ -1,19 +1,24 @@
 import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
+import { setTimeout as after } from "node:timers/promises";
 import { BelljarError } from "../../errors.ts";
+import type { Fields } from "../../protocol/fields.ts";
 import { OPERATION } from "../../protocol/wire.ts";
-import type { SandboxEnd } from "../runtime.ts";
 import { call } from "./call.ts";
-import { cancelled, connectionLost, sandboxEnded } from "./guest-errors.ts";
+import { cancelled, connectionLost, type RunEnd, sandboxEnded } from "./guest-errors.ts";
 import { ANSWER_MS } from "./patience.ts";
 import type { SandboxLink } from "./sandbox-link.ts";
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
-/** Operations that do not wake a paused sandbox: the streams that wait for its programs, and the question whether it lives. */
-const SLEEPS_ON: ReadonlySet<number> = new Set([OPERATION.LISTEN, OPERATION.ACCEPT, OPERATION.PING]);
+/** Operations that do not wake a paused sandbox: the streams that wait for its programs, the question whether it lives, and STILL. */
+const SLEEPS_ON: ReadonlySet<number> = new Set([OPERATION.LISTEN, OPERATION.ACCEPT, OPERATION.PING, OPERATION.STILL]);
 
 const SILENT_ANSWER_MS = 3_000;
+/** Maximum time for the answer of a guest that was asked whether everything stands still. */
+const STILL_ANSWER_MS = 1_000;
+/** The PHASE in the answer of a PING, as a keeper has it for a paused sandbox. */
+const STANDS_STILL = 2;
 
 /** Time that a broken stream waits for the news that the sandbox has ended. */
 const END_GRACE_MS = 2_000;
@@ -26,12 +31,12 @@ export interface LinkOptions {
   readonly secret?: string;
   /** Variables for every exec, which its own variables override. A function is called before each exec. If it rejects, the exec fails. */
   readonly env?: Environment | (() => Environment | Promise<Environment>);
-  readonly ended?: Promise<SandboxEnd>;
+  readonly ended?: Promise<RunEnd>;
   /**
    * Called when a stream broke and `ended` did not tell why. If it rejects with a `BelljarError`, as for a caller who is refused now, the
    * operation fails with that.
    */
-  readonly findEnd?: () => Promise<SandboxEnd | undefined>;
+  readonly findEnd?: () => Promise<RunEnd | undefined>;
   /** Maximum silence of the other side while it owes an answer. Default: more than an honest guest ever needs. */
   readonly answerMs?: number;
   /** Returns true if the sandbox is frozen on purpose. Its silence is then no failure. */
@@ -62,9 +67,9 @@ export class Link implements SandboxLink {
   readonly #connect: Connect;
   readonly #watchesEnd: boolean;
   readonly #findEnd: LinkOptions["findEnd"];
-  readonly #waiting = new Set<(end: SandboxEnd) => void>();
-  #end: SandboxEnd | undefined;
-  #life: Promise<void> | undefined;
+  readonly #waiting = new Set<(end: RunEnd) => void>();
+  #end: RunEnd | undefined;
+  #life: Promise<Fields> | undefined;
   #isSilent = false;
 
   constructor(connect: Connect, options: LinkOptions = {}) {
@@ -78,13 +83,13 @@ export class Link implements SandboxLink {
     void options.ended?.then((end) => this.#sandboxEnded(end));
   }
 
-  #sandboxEnded(end: SandboxEnd): void {
+  #sandboxEnded(end: RunEnd): void {
     this.#end = end;
     for (const tell of this.#waiting) tell(end);
     this.#waiting.clear();
   }
 
-  onEnd(tell: (end: SandboxEnd) => void): () => void {
+  onEnd(tell: (end: RunEnd) => void): () => void {
     this.#waiting.add(tell);
     return () => void this.#waiting.delete(tell);
   }
@@ -122,12 +127,22 @@ export class Link implements SandboxLink {
     return (await this.#options.isPaused?.().catch(() => false)) ?? false;
   }
 
-  findLife(): Promise<void> {
-    this.#life ??= call(this, OPERATION.PING, [], NEVER)
-      .then(ignore)
-      .finally(() => {
-        this.#life = undefined;
-      });
+  standsStill(): Promise<boolean> {
+    const answer = this.#ping().then(
+      (fields) => fields.number("PHASE") === STANDS_STILL,
+      () => false,
+    );
+    return Promise.race([answer, after(Math.min(STILL_ANSWER_MS, this.#answerMs), false, { ref: false })]);
+  }
+
+  async findLife(): Promise<void> {
+    await this.#ping();
+  }
+
+  #ping(): Promise<Fields> {
+    this.#life ??= call(this, OPERATION.PING, [], NEVER).finally(() => {
+      this.#life = undefined;
+    });
     return this.#life;
   }
 
@@ -148,7 +163,7 @@ export class Link implements SandboxLink {
     }
   }
 
-  #endSoon(): Promise<SandboxEnd | undefined> {
+  #endSoon(): Promise<RunEnd | undefined> {
     if (this.#end || !this.#watchesEnd) return Promise.resolve(this.#end);
     return new Promise((resolve) => {
       const stop = this.onEnd((end) => {

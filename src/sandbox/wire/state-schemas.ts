@@ -26,6 +26,8 @@ export const snapshotSchema = z.object({
 
 export type SnapshotInfo = Readonly<z.output<typeof snapshotSchema>>;
 
+export const snapshotsSchema = z.object({ snapshots: z.array(snapshotSchema).readonly() });
+
 export const checkpointSchema = z.object({
   id: z.string().regex(/^[a-z0-9]{8}$/),
   label: z.string().optional(),
@@ -90,7 +92,7 @@ const line = (max: number) =>
     .string()
     .min(1)
     .max(max)
-    .regex(/^[^\p{Cc}]*$/u, "has no control characters");
+    .refine((text) => !/\p{Cc}/u.test(text), "must not hold control characters");
 
 /** What a snapshot's maker may say. */
 export const snapshotOptionsSchema = z.strictObject({

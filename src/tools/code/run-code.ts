@@ -1,8 +1,8 @@
 import * as z from "zod";
+import type { Accept } from "../../catalog/accept.ts";
 import type { Tool, ToolContext } from "../../catalog/tool.ts";
 import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
-import { BelljarError } from "../../errors.ts";
 import type { CodeResult } from "../../interpreter/lasting/contexts.ts";
 import { runCode } from "../../interpreter/lasting/contexts.ts";
 import { heldBytes } from "../../interpreter/output-window.ts";
@@ -26,10 +26,15 @@ export const codeArguments = {
     .refine((code) => !code.includes("\0"), "must not hold a NUL byte")
     .describe("The code to run"),
   lang: z.string().min(1).max(40).optional().describe("python (default), javascript, typescript or bash"),
-  language: z.string().min(1).max(40).optional().describe("The same as lang"),
   context_id: z.string().min(1).max(64).optional().describe("Context to go on with; default: the one of the language"),
   env: envArgument(),
   timeout_ms: timeoutArgument("The code is interrupted after so long, and its variables stay. At most an hour"),
+};
+
+/** Models write `language` from habit. One that differs from `lang` stays, and is refused. */
+export const acceptCode: Accept = ({ language, ...args }) => {
+  if (language === undefined || language === args["lang"]) return args;
+  return args["lang"] === undefined ? { ...args, lang: language } : { ...args, language };
 };
 
 type CodeArguments = z.output<z.ZodObject<typeof codeArguments>>;
@@ -69,6 +74,7 @@ export function createRunCode(config: CodeOptions): Tool {
     ].join("\n"),
     toolset: "code",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    accept: acceptCode,
     input: Input,
     value: CodeValue,
     async run(context, args) {
@@ -87,14 +93,11 @@ export function createRunCode(config: CodeOptions): Tool {
   });
 }
 
-/** Throws `ARGUMENTS_INVALID` when the two names of the language differ. */
 export async function runInContext(context: ToolContext, sandbox: Sandbox, args: CodeArguments, config: CodeOptions): Promise<CodeResult> {
-  if (args.lang !== undefined && args.language !== undefined && args.lang !== args.language)
-    throw new BelljarError("ARGUMENTS_INVALID", "lang differs from language; give one of the two");
   using progress = openOutputProgress((told) => context.progress(told));
   return await runCode(sandbox, {
     code: args.code,
-    language: args.language ?? args.lang,
+    language: args.lang,
     contextId: args.context_id,
     env: args.env,
     timeoutMs: args.timeout_ms ?? Math.min(config.execTimeoutMs, HOUR_MS),

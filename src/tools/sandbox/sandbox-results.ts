@@ -9,6 +9,11 @@ export function idArgument() {
   return z.string().min(1).max(64).describe("Id of one of your sandboxes, its beginning, or its name");
 }
 
+/** The same where the default sandbox is meant by leaving it out. */
+export function ownIdArgument() {
+  return idArgument().optional().describe("Default: your default sandbox");
+}
+
 /** What a new sandbox is called. `ip` is null: a sandbox has no address that others reach. */
 export const Created = z.object({ id: z.string(), short_id: z.string(), ip: z.string().nullable(), created_at: z.string() });
 

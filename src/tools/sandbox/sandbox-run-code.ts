@@ -3,7 +3,7 @@ import type { Tool } from "../../catalog/tool.ts";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import type { CodeOptions } from "../code/run-code.ts";
-import { CodeValue, codeArguments, runInContext, toCodeValue } from "../code/run-code.ts";
+import { acceptCode, CodeValue, codeArguments, runInContext, toCodeValue } from "../code/run-code.ts";
 import { showValues, withoutPictures } from "../code/shown-values.ts";
 import { showOutput } from "../shown-output.ts";
 import { idArgument } from "./sandbox-results.ts";
@@ -20,6 +20,7 @@ export function createSandboxRunCode(config: CodeOptions): Tool {
     ].join("\n"),
     toolset: "sandbox",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    accept: acceptCode,
     input: z.strictObject({ id: idArgument(), ...codeArguments }),
     output: CodeValue,
     async run(context, args) {

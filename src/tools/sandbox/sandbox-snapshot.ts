@@ -1,18 +1,36 @@
 import * as z from "zod";
+import type { Tool } from "../../catalog/tool.ts";
 import { defineDataTool } from "../../catalog/tool.ts";
-import { BelljarError } from "../../errors.ts";
-import { idArgument } from "./sandbox-results.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { snapshotOptionsSchema } from "../../sandbox/wire/state-schemas.ts";
+import { ownIdArgument } from "./sandbox-results.ts";
+import { ShownSnapshot, toShownSnapshot } from "./state-results.ts";
 
-export const sandboxSnapshot = defineDataTool({
-  name: "sandbox_snapshot",
-  title: "Snapshot a sandbox",
-  description: "Not supported yet. Save files with run_command, as `tar`, or copy them out.",
-  toolset: "sandbox",
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  input: z.strictObject({ id: idArgument(), description: z.string().max(1_000).optional() }),
-  output: z.object({ snapshot_id: z.string(), zfs_snapshot: z.string(), created_at: z.string() }),
-  async run(context, { id }) {
-    await context.sandbox(id);
-    throw new BelljarError("NOT_SUPPORTED", "Snapshots are not available yet: save files with `tar`, or copy them out");
-  },
+const { name, description } = snapshotOptionsSchema.shape;
+
+const Input = z.strictObject({
+  id: ownIdArgument(),
+  name: name.describe("Unique among your snapshots; stands for the id wherever that is asked"),
+  description: description.describe("For whoever reads the list of snapshots"),
 });
+
+export function createSandboxSnapshot({ snapshots }: Pick<Sandboxes, "snapshots">): Tool {
+  return defineDataTool({
+    name: "sandbox_snapshot",
+    title: "Snapshot a sandbox",
+    description: [
+      "Keeps the files of a sandbox as they are now, under an id that outlives it; sandbox_fork makes new sandboxes from it.",
+      "It holds no processes, no variables of run_code, and of a workspace only what the sandbox itself has changed.",
+      "To go back in the same sandbox use sandbox_checkpoint.",
+    ].join("\n"),
+    toolset: "sandbox",
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    input: Input,
+    output: ShownSnapshot,
+    async run(context, { id, ...options }) {
+      const sandbox = await context.sandbox(id);
+      return dataResult(toShownSnapshot(await snapshots.create(context.principal, sandbox.id, options, context.signal)));
+    },
+  });
+}

@@ -1,5 +1,7 @@
+import { BACKGROUND_MARK } from "../../sandbox/background-mark.ts";
+
 /** Marks a supervisor in the process table; the id of its process stands behind it. */
-export const SUPERVISOR = "belljar-background";
+export const SUPERVISOR = BACKGROUND_MARK;
 
 /** Bytes of one output file; a process has the newest of them, numbered on. */
 export const SEGMENT_BYTES = 1_048_576;

@@ -29,8 +29,9 @@ export class BaseTaker implements AsyncDisposable {
   }
 
   /** Call it when the sandbox is made, before anybody can use it. */
-  begin({ id, workspace, ephemeral }: SandboxRecord): void {
-    if (workspace?.mode !== "copy") return;
+  begin({ id, workspace, ephemeral, lineage }: SandboxRecord): void {
+    // What a fork has of the folder is older than the fork: no list of now proves anything of it.
+    if (workspace?.mode !== "copy" || lineage) return;
     const files = baseFilesIn(this.#folder(id));
     try {
       writeFileSync(files.started, "", { mode: 0o600 });

@@ -105,23 +105,22 @@ it("lists page by page what does not fit in one text", async () => {
   expect(new Set(seen)).toEqual(made);
 });
 
-it.each([["sandbox_snapshot", { description: "before" }]])(
-  "says of %s that it is not supported, for a sandbox of the caller",
-  async (name, args) => {
-    await using caller = await openToolCaller();
-    const id = await create(caller);
-    expect(textOf(await caller.call(name, { id, ...args }))).toMatch(/^NOT_SUPPORTED/);
-  },
-);
-
 it("runs code in no other owner's sandbox", async () => {
   await using caller = await openToolCaller();
   expect(textOf(await caller.call("run_code", { code: "1", sandbox: "z".repeat(20) }))).toMatch(/^SANDBOX_NOT_FOUND/);
 });
 
-it("says of a fork that it is not supported", async () => {
+it.each([
+  ["sandbox_snapshot", { name: "one" }],
+  ["sandbox_checkpoint", {}],
+  ["sandbox_log", {}],
+  ["sandbox_diff", {}],
+  ["sandbox_rollback", { checkpoint_id: "a" }],
+  ["sandbox_fork", {}],
+])("says of %s that a runtime which freezes nothing does not support it", async (name, args) => {
   await using caller = await openToolCaller();
-  expect(textOf(await caller.call("sandbox_fork", { snapshot_id: "abc" }))).toMatch(/^NOT_SUPPORTED/);
+  const id = await create(caller);
+  expect(textOf(await caller.call(name, { id, ...args }))).toMatch(/^NOT_SUPPORTED/);
 });
 
 describe("another owner's id", () => {
@@ -131,6 +130,13 @@ describe("another owner's id", () => {
     ["sandbox_write_file", { path: "a", content_base64: "" }],
     ["sandbox_run_code", { code: "1" }],
     ["sandbox_snapshot", {}],
+    ["sandbox_checkpoint", {}],
+    ["sandbox_log", {}],
+    ["sandbox_diff", { from: "a" }],
+    ["sandbox_rollback", { checkpoint_id: "a" }],
+    ["sandbox_rollback", { checkpoint_id: "a", paths: ["b"] }],
+    ["sandbox_fork", {}],
+    ["sandbox_merge", { from_id: "c" }],
     ["sandbox_kill", {}],
   ] as const;
 

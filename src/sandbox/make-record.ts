@@ -1,0 +1,96 @@
+import { BelljarError } from "../errors.ts";
+import type { NetworkPolicy } from "../network/policy.ts";
+import type { Inside, Runtime } from "../runtime/runtime.ts";
+import { parseCreateOptions, type SandboxDefaults } from "./create-request.ts";
+import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
+import type { HomeNetworks } from "./network/home-networks.ts";
+import { prepareNetwork } from "./network/prepare-network.ts";
+import { newRecord } from "./new-record.ts";
+import type { Runtimes } from "./runtimes.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+import type { CreateOptions, Principal, Quotas } from "./sandbox.ts";
+import { toForkDefaults, toWorkspace } from "./state/inherited-options.ts";
+import { layersOf, type SnapshotRecord } from "./state/snapshot-record.ts";
+import type { NamedWorkspace } from "./wire/create-schema.ts";
+import { checkWorkspace } from "./workspace/parse-workspace.ts";
+import { withWorkspace } from "./workspace/workspace-place.ts";
+
+export interface MakeRecordParts {
+  readonly home: string;
+  readonly runtimes: Runtimes;
+  readonly networks: HomeNetworks;
+  readonly defaults: SandboxDefaults;
+  readonly standardNetwork: NetworkPolicy;
+  readonly quotas: Quotas | undefined;
+  /** A snapshot in the place of a template. */
+  readonly findSnapshot: (principal: Principal, text: string) => Promise<SnapshotRecord | undefined>;
+}
+
+export interface MakeWishes {
+  readonly principal: Principal;
+  readonly options: CreateOptions;
+  readonly defaultName?: string | undefined;
+  /** The state that it is forked from: what its maker does not say holds as for the original. */
+  readonly forkOf?: SnapshotRecord | undefined;
+}
+
+/** The record of a sandbox that is asked for, with all that its maker may have checked. */
+export async function makeRecord(parts: MakeRecordParts, { principal, options, defaultName, forkOf }: MakeWishes): Promise<SandboxRecord> {
+  assertGranted(options.limits ?? {}, principal);
+  const { runtime, source } = forkOf ? fromState(parts, principal, forkOf, options) : await chooseBase(parts, principal, options);
+  if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
+  const standard = forkOf ? toForkDefaults(forkOf, parts.defaults, principal) : parts.defaults;
+  const wanted = source ? { ...options, template: source.template, workspace: toWorkspace(source, options.workspace) } : options;
+  const request = parseCreateOptions(wanted, cutLimits(standard, principal, parts.quotas));
+  const network = await prepareNetwork(principal, options, { networks: parts.networks, standard: parts.standardNetwork });
+  const { workspace } = wanted;
+  if (workspace) {
+    assertWorkspaceGranted(workspace, principal);
+    await checkWorkspace(workspace, parts.home);
+  }
+  const inside = await describe(runtime, { principal, template: request.template, source, workspace });
+  const inherited = options.bestEffort ? [] : (forkOf?.required ?? []);
+  const required = [...new Set([...request.required, ...requiredByGrant(principal), ...inherited])];
+  const lineage = source && { lineage: source.lineage };
+  return newRecord(principal, { ...request, ...network, runtime: runtime.name, inside, required, ...lineage }, defaultName);
+}
+
+interface ChosenBase {
+  readonly runtime: Runtime;
+  readonly source?: SnapshotRecord;
+}
+
+/** A name of a template goes before the same name of a snapshot. */
+async function chooseBase(parts: MakeRecordParts, principal: Principal, options: CreateOptions): Promise<ChosenBase> {
+  const { template, runtime: name } = options;
+  if (template === undefined) return { runtime: parts.runtimes.choose(principal, name) };
+  const runtime = parts.runtimes.choose(principal, name);
+  if ((await runtime.layers.templates()).some((one) => one.name === template)) return { runtime };
+  const source = await parts.findSnapshot(principal, template);
+  return source ? fromState(parts, principal, source, options) : { runtime };
+}
+
+/** What was frozen by one runtime no other one can start. */
+function fromState(
+  { runtimes }: MakeRecordParts,
+  principal: Principal,
+  source: SnapshotRecord,
+  { runtime: name }: CreateOptions,
+): ChosenBase {
+  if (name === undefined || name === source.runtime) return { runtime: runtimes.choose(principal, source.runtime), source };
+  throw new BelljarError("ARGUMENTS_INVALID", `Snapshot ${source.id} is of the runtime "${source.runtime}": leave the runtime out`);
+}
+
+interface Shown {
+  readonly principal: Principal;
+  readonly template: string;
+  readonly source: SnapshotRecord | undefined;
+  readonly workspace: NamedWorkspace | undefined;
+}
+
+/** Files of a state name the folders that its sandbox had. */
+async function describe(runtime: Runtime, { principal, template, source, workspace }: Shown): Promise<Inside> {
+  const inside = await runtime.layers.describe({ template, ...(source && { layers: layersOf(source) }) });
+  if (source && (source.workspace !== undefined || workspace === undefined)) return source.inside;
+  return withWorkspace(inside, principal, workspace);
+}

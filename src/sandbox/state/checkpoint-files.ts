@@ -1,0 +1,133 @@
+import { randomInt } from "node:crypto";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod";
+import { mapLimit } from "../../async/map-limit.ts";
+import { BelljarError } from "../../errors.ts";
+import { fileError, ifPresent } from "../../files/file-error.ts";
+import { NumberedFile } from "../../files/numbered-file.ts";
+import { parseJson } from "../../files/parse-json.ts";
+import { createFile } from "../../files/replace-file.ts";
+import { parseCheckpoint, type StoredCheckpoint } from "./stored-checkpoint.ts";
+
+const ID = /^[a-z0-9]{8}$/;
+const FILE = /^([a-z0-9]{8})\.json$/;
+const PARALLEL = 16;
+/** Whoever makes more has a loop that forgets to remove them. */
+const CHECKPOINTS_MAX = 1_000;
+
+const headSchema = z.object({ version: z.literal(1), head: z.string().optional() });
+
+/**
+ * The checkpoints of sandboxes: `sandboxes/<id>/checkpoints/<checkpoint>.json`, each written once, and `time-line.<number>.json`, the point
+ * that the sandbox comes from. Nothing is flushed: a power cut may lose a checkpoint, and the file that it leaves empty counts as none.
+ */
+export class CheckpointFiles {
+  readonly #folder: (id: string) => string;
+  readonly #report: (problem: string) => void;
+
+  constructor(folder: (id: string) => string, report: (problem: string) => void) {
+    this.#folder = folder;
+    this.#report = report;
+  }
+
+  /** Rejects with `QUOTA_EXCEEDED` if the sandbox has too many. */
+  async assertRoom(sandbox: string): Promise<void> {
+    const { length } = await this.#ids(sandbox);
+    if (length < CHECKPOINTS_MAX) return;
+    throw new BelljarError("QUOTA_EXCEEDED", `Sandbox ${sandbox} has ${length} checkpoints, and none has more: remove some of them`);
+  }
+
+  async add(sandbox: string, checkpoint: StoredCheckpoint): Promise<void> {
+    const path = this.#path(sandbox, checkpoint.id);
+    try {
+      await mkdir(this.#checkpoints(sandbox), { recursive: true, mode: 0o700 });
+      if (await createFile(path, JSON.stringify(checkpoint))) return;
+    } catch (cause) {
+      throw fileError(path, cause);
+    }
+    throw new BelljarError("RUNTIME_FAILED", `Sandbox ${sandbox} has a checkpoint ${checkpoint.id} already: try again`);
+  }
+
+  /** The oldest first. */
+  async list(sandbox: string): Promise<readonly StoredCheckpoint[]> {
+    const found = await mapLimit(await this.#ids(sandbox), PARALLEL, (id) => this.find(sandbox, id));
+    return found.filter((one) => one !== undefined).toSorted(byAge);
+  }
+
+  /** Undefined if there is none, and for a file that cannot be read, which is reported. */
+  async find(sandbox: string, id: string): Promise<StoredCheckpoint | undefined> {
+    const found = await this.#read(sandbox, id);
+    if (found !== "unknown") return found;
+    this.#report(`Checkpoint ${id} of sandbox ${sandbox} is left out: ${this.#path(sandbox, id)} was written by another release`);
+    return undefined;
+  }
+
+  /** Whether there is such a checkpoint, even one that another release has written. */
+  async has(sandbox: string, id: string): Promise<boolean> {
+    return (await this.#read(sandbox, id)) !== undefined;
+  }
+
+  /** Whether there was one. */
+  async remove(sandbox: string, id: string): Promise<boolean> {
+    const path = this.#path(sandbox, id);
+    const isRemoved = await ifPresent(
+      path,
+      rm(path).then(() => true),
+    );
+    return isRemoved === true;
+  }
+
+  async removeAll(sandbox: string): Promise<void> {
+    const folder = this.#checkpoints(sandbox);
+    await ifPresent(folder, rm(folder, { recursive: true, force: true }));
+  }
+
+  /** The checkpoint or snapshot that the sandbox comes from. */
+  async head(sandbox: string): Promise<string | undefined> {
+    return (await this.#head(sandbox).read(undefined)).value;
+  }
+
+  async setHead(sandbox: string, head: string): Promise<void> {
+    await this.#head(sandbox).change(undefined, () => head);
+  }
+
+  async #read(sandbox: string, id: string): Promise<StoredCheckpoint | "unknown" | undefined> {
+    if (!ID.test(id)) return undefined;
+    const path = this.#path(sandbox, id);
+    const text = await ifPresent(path, readFile(path, "utf8"));
+    return text === undefined ? undefined : parseCheckpoint(text);
+  }
+
+  async #ids(sandbox: string): Promise<readonly string[]> {
+    const folder = this.#checkpoints(sandbox);
+    const names = (await ifPresent(folder, readdir(folder))) ?? [];
+    return names.flatMap((name) => FILE.exec(name)?.[1] ?? []);
+  }
+
+  #checkpoints(sandbox: string): string {
+    return join(this.#folder(sandbox), "checkpoints");
+  }
+
+  #path(sandbox: string, id: string): string {
+    return join(this.#checkpoints(sandbox), `${id}.json`);
+  }
+
+  #head(sandbox: string): NumberedFile<string | undefined> {
+    return new NumberedFile({
+      folder: this.#folder(sandbox),
+      name: "time-line",
+      title: `the time line of sandbox ${sandbox}`,
+      serialise: (head) => JSON.stringify({ version: 1, ...(head !== undefined && { head }) }),
+      parse: (text) => headSchema.safeParse(parseJson(text)).data?.head,
+    });
+  }
+}
+
+export function createCheckpointId(): string {
+  return Array.from({ length: 8 }, () => randomInt(36).toString(36)).join("");
+}
+
+function byAge(one: StoredCheckpoint, other: StoredCheckpoint): number {
+  return one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
+}

@@ -1,0 +1,41 @@
+import { BelljarError } from "../../errors.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import type { RunState } from "../run-states.ts";
+import type { StateParts } from "./state-parts.ts";
+import { needStates } from "./state-errors.ts";
+
+/** The user of the layers that a sandbox is being put back to. */
+export function rewindUser({ id }: Pick<SandboxRecord, "id">): string {
+  return `rollback-${id}`;
+}
+
+/**
+ * Puts a stopped sandbox back to the point that its state names, if it names one: whoever began that may have died. Doing it again is no
+ * error. The caller has the lock of the work on it.
+ */
+export async function finishRewind(
+  { live, runtimes, checkpoints }: Pick<StateParts, "live" | "runtimes" | "checkpoints">,
+  record: SandboxRecord,
+): Promise<void> {
+  const state = await live.states.read(record);
+  if (state.phase !== "stopped" || !state.rewind) return;
+  const { point, layers } = state.rewind;
+  const states = needStates(runtimes.need(record));
+  const over = async (): Promise<void> => {
+    await live.states.change(record, (now) => (now.rewind ? withoutRewind(now) : undefined));
+    await states.letGo(layers, rewindUser(record));
+  };
+  try {
+    await states.rewind(live.states.runOf(record, state), layers);
+  } catch (cause) {
+    // Without the layers nobody can ever put it back, and what it has written is as it was.
+    if (cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST") await over();
+    throw cause;
+  }
+  await checkpoints.setHead(record.id, point);
+  await over();
+}
+
+function withoutRewind({ rewind: _rewind, ...rest }: RunState): RunState {
+  return rest;
+}

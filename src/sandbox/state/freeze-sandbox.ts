@@ -1,0 +1,57 @@
+import type { FreezeRequest, FrozenState } from "../../runtime/runtime.ts";
+import { ended, notReady } from "../refusals.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import { finishRewind } from "./finish-rewind.ts";
+import { needStates } from "./state-errors.ts";
+import type { StateParts } from "./state-parts.ts";
+
+export interface Frozen extends FrozenState {
+  /** A time before it was frozen. */
+  readonly at: Date;
+}
+
+/**
+ * Freezes what a sandbox has written, whether it runs or is stopped. No run of it is started and none is put back meanwhile. `keep` writes
+ * down whose the layers are; if it rejects, nothing is left. Rejects with `SANDBOX_ENDED` if the sandbox was killed meanwhile.
+ */
+export async function freezeSandbox<Kept>(
+  parts: StateParts,
+  request: { readonly record: SandboxRecord; readonly user: string; readonly durable: boolean; readonly signal: AbortSignal },
+  keep: (frozen: Frozen) => Promise<Kept>,
+): Promise<Kept> {
+  const { record, user, durable, signal } = request;
+  const states = needStates(parts.runtimes.need(record));
+  const freeze = async (): Promise<Kept> => {
+    await finishRewind(parts, record);
+    const at = new Date();
+    const frozen = await states.freeze({ ...(await findRun(parts, record)), durable, user }, signal);
+    try {
+      return await keep({ ...frozen, at });
+    } catch (cause) {
+      await states.letGo(frozen.layers, user);
+      throw cause;
+    }
+  };
+  try {
+    return await parts.lock.run(record, { kind: "freeze", user }, freeze, signal);
+  } catch (cause) {
+    throw (await findEnd(parts, record)) ?? cause;
+  }
+}
+
+/** The present run, or the last one. Rejects with `SANDBOX_ENDED`, and with `RUNTIME_UNAVAILABLE` for a run in the making. */
+export async function findRun({ live }: StateParts, record: SandboxRecord): Promise<Pick<FreezeRequest, "run" | "isRunning">> {
+  const sandbox = await live.open(record);
+  if (sandbox) return { run: live.states.runOf(record, sandbox), isRunning: true };
+  const end = await live.ends.settle(record);
+  if (end && !end.kept) throw ended(record, end.reason);
+  const state = await live.states.read(record);
+  if (!end || state.phase !== "stopped") throw notReady(record);
+  return { run: live.states.runOf(record, state), isRunning: false };
+}
+
+/** What is read of a sandbox that is killed meanwhile may fail in any way. */
+async function findEnd({ journal }: StateParts, record: SandboxRecord): Promise<Error | undefined> {
+  const end = (await journal.read(record.id))?.end;
+  return end && ended(record, end.reason);
+}

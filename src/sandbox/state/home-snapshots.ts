@@ -1,0 +1,168 @@
+import { BelljarError } from "../../errors.ts";
+import { findEntry, type Records } from "../find-entry.ts";
+import { findRefusal } from "../granted-sandbox.ts";
+import { lineageFrom } from "../lineage.ts";
+import { mayReach } from "../reach.ts";
+import { ended } from "../refusals.ts";
+import { createSandboxId, isSandboxId } from "../sandbox-id.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import type { ForkOptions, ForkSource, Principal, Sandbox, Snapshots } from "../sandbox.ts";
+import { type SnapshotInfo, type SnapshotOptions, snapshotOptionsSchema } from "../wire/state-schemas.ts";
+import { type Frozen, freezeSandbox } from "./freeze-sandbox.ts";
+import { parseCount } from "./inherited-options.ts";
+import { makeAll } from "./make-all.ts";
+import { parseStateOptions } from "./parse-state-options.ts";
+import type { SnapshotFiles } from "./snapshot-files.ts";
+import { layersOf, type SnapshotRecord, toSnapshotInfo, userOf } from "./snapshot-record.ts";
+import type { SnapshotRoom } from "./snapshot-room.ts";
+import { needStates, noSnapshot } from "./state-errors.ts";
+import type { StateParts } from "./state-parts.ts";
+
+export interface SnapshotParts extends StateParts {
+  readonly records: Records;
+  readonly snapshots: SnapshotFiles;
+  readonly room: SnapshotRoom;
+  /** Makes one sandbox that begins with this state. */
+  readonly make: (principal: Principal, source: SnapshotRecord, options: ForkOptions, signal: AbortSignal) => Promise<Sandbox>;
+}
+
+/** The snapshots of a home, from its files alone: what any process has done is seen at once. */
+export class HomeSnapshots implements Snapshots {
+  readonly #parts: SnapshotParts;
+
+  constructor(parts: SnapshotParts) {
+    this.#parts = parts;
+  }
+
+  async create(principal: Principal, sandbox: string, options: SnapshotOptions, signal: AbortSignal): Promise<SnapshotInfo> {
+    const { snapshots, room } = this.#parts;
+    const told = parseSnapshotOptions(options);
+    const record = await this.#findUsable(principal, sandbox);
+    const id = createSandboxId();
+    await room.claim(principal, { id, owner: record.owner, ...(told.name !== undefined && { name: told.name }) });
+    try {
+      return await freezeSandbox(this.#parts, { record, user: userOf({ id }), durable: true, signal }, async (frozen) => {
+        const stored = toStored(id, record, frozen, told);
+        await snapshots.commit(stored);
+        return toSnapshotInfo(stored);
+      });
+    } catch (cause) {
+      await snapshots.forget(id);
+      throw cause;
+    }
+  }
+
+  async list(principal: Principal, { sandbox }: { readonly sandbox?: string | undefined } = {}): Promise<readonly SnapshotInfo[]> {
+    const found = (await this.#reachable(principal)).filter((record) => sandbox === undefined || record.sandbox === sandbox);
+    return found.toSorted(newestFirst).map(toSnapshotInfo);
+  }
+
+  async info(principal: Principal, id: string): Promise<SnapshotInfo> {
+    return toSnapshotInfo(await this.#find(principal, id));
+  }
+
+  async remove(principal: Principal, text: string): Promise<void> {
+    const { snapshots, runtimes } = this.#parts;
+    const record = await this.#find(principal, text);
+    const states = needStates(runtimes.need({ id: record.sandbox, runtime: record.runtime }));
+    if (!(await snapshots.retract(record.id))) throw noSnapshot(text);
+    await states.letGo(layersOf(record), userOf(record));
+    await snapshots.forget(record.id);
+  }
+
+  // eslint-disable-next-line max-params -- the contract's
+  async fork(principal: Principal, from: ForkSource, options: ForkOptions, signal: AbortSignal): Promise<readonly Sandbox[]> {
+    const count = parseCount(options);
+    const makeFrom = (source: SnapshotRecord) => makeAll(count, () => this.#parts.make(principal, source, options, signal));
+    if ("snapshot" in from) return makeFrom(await this.#find(principal, from.snapshot));
+    return this.#withState(await this.#findUsable(principal, from.sandbox), signal, makeFrom);
+  }
+
+  /** The snapshot that a create names in the place of a template. Undefined if the principal has none of that id or name. */
+  async findTemplate(principal: Principal, text: string): Promise<SnapshotRecord | undefined> {
+    if (isSandboxId(text)) {
+      const record = await this.#parts.snapshots.find(text);
+      if (record && mayReach(principal, record)) return record;
+    }
+    return (await this.#reachable(principal)).find(({ name }) => name === text);
+  }
+
+  /** Freezes a sandbox for the forks alone that `make` makes of it. Of a process that dies meanwhile the next sweep removes the state. */
+  async #withState<Made>(record: SandboxRecord, signal: AbortSignal, make: (source: SnapshotRecord) => Promise<Made>): Promise<Made> {
+    const { snapshots, runtimes } = this.#parts;
+    const id = createSandboxId();
+    const user = userOf({ id });
+    await snapshots.begin({ id, owner: "" }); // nobody's snapshot: no quota counts it
+    try {
+      const request = { record, user, durable: false, signal };
+      const source = await freezeSandbox(this.#parts, request, async (frozen) => toStored(id, record, frozen, {}));
+      try {
+        return await make(source);
+      } finally {
+        await needStates(runtimes.need(record)).letGo(layersOf(source), user);
+      }
+    } finally {
+      await snapshots.forget(id);
+    }
+  }
+
+  /** Rejects as `Sandboxes.get`, and with `FORBIDDEN` for a sandbox that this token may not use. */
+  async #findUsable(principal: Principal, text: string): Promise<SandboxRecord> {
+    const { records, live, runtimes } = this.#parts;
+    const { record, end } = await findEntry(records, principal, text);
+    if (end) throw ended(record, end.reason);
+    const networkState = async () => (await live.networks.read(record)).state;
+    const refusal = await findRefusal({ record, networkState }, principal, runtimes);
+    if (refusal) throw refusal;
+    return record;
+  }
+
+  /** Rejects with `SNAPSHOT_NOT_FOUND`. */
+  async #find(principal: Principal, text: string): Promise<SnapshotRecord> {
+    const record = await this.findTemplate(principal, text);
+    if (record) return record;
+    throw noSnapshot(text);
+  }
+
+  async #reachable(principal: Principal): Promise<readonly SnapshotRecord[]> {
+    return (await this.#parts.snapshots.list()).filter((record) => mayReach(principal, record));
+  }
+}
+
+function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
+  const parsed = parseStateOptions("snapshot", snapshotOptionsSchema, options);
+  if (parsed.name === undefined || !isSandboxId(parsed.name)) return parsed;
+  throw new BelljarError("ARGUMENTS_INVALID", `The name "${parsed.name}" looks like an id: choose another one`);
+}
+
+// eslint-disable-next-line max-params -- one for each source of the record
+function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
+  const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
+  const { metadata, env, root, nestedFilters } = record;
+  const { way, stillMs, at, layers } = frozen;
+  const optional = { project, defaultName, workspace, root, nestedFilters };
+  return {
+    version: 1,
+    id,
+    ...told,
+    owner,
+    sandbox: record.id,
+    runtime,
+    template,
+    inside,
+    limits,
+    required,
+    timeoutMs,
+    metadata,
+    env,
+    ...optional,
+    createdAt: at,
+    way,
+    stillMs,
+    lineage: lineageFrom({ sandbox: record.id, at, layers }, record.lineage),
+  };
+}
+
+function newestFirst(one: SnapshotRecord, other: SnapshotRecord): number {
+  return other.createdAt.getTime() - one.createdAt.getTime() || (one.id < other.id ? -1 : 1);
+}

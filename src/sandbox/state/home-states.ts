@@ -1,0 +1,100 @@
+import type { LiveSandboxes } from "../live-sandboxes.ts";
+import type { OwnTimeLine } from "../own-sandbox.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import type { Quotas } from "../sandbox.ts";
+import type { StartGuard } from "../start-again.ts";
+import { CheckpointFiles } from "./checkpoint-files.ts";
+import type { Comparison } from "./comparison.ts";
+import { finishRewind, rewindUser } from "./finish-rewind.ts";
+import { HomeSnapshots, type SnapshotParts } from "./home-snapshots.ts";
+import { checkpointUser, HomeTimeLine, type TimeLineParts } from "./home-time-line.ts";
+import { SnapshotFiles } from "./snapshot-files.ts";
+import { SnapshotRoom } from "./snapshot-room.ts";
+import type { StateParts } from "./state-parts.ts";
+import { needStates } from "./state-errors.ts";
+import { originUser, StateUsers } from "./state-users.ts";
+import { WorkLock } from "./work-lock.ts";
+
+export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtimes" | "report"> {
+  readonly home: string;
+  readonly live: LiveSandboxes;
+  readonly records: SnapshotParts["records"];
+  readonly comparison: Comparison;
+  readonly quotas?: Quotas;
+  readonly make: SnapshotParts["make"];
+  readonly startRun: TimeLineParts["startRun"];
+}
+
+/** The frozen states of a home's sandboxes: snapshots, checkpoints, and who uses which layers. */
+export class HomeStates implements StartGuard {
+  readonly snapshots: HomeSnapshots;
+  readonly #parts: TimeLineParts;
+  readonly #users: StateUsers;
+
+  constructor(options: HomeStatesOptions) {
+    const { home, journal, report, quotas } = options;
+    const folder = (id: string): string => journal.folder(id);
+    const snapshots = new SnapshotFiles(home, report);
+    const checkpoints = new CheckpointFiles(folder, report);
+    const lock = new WorkLock(folder, report);
+    const settle = (record: SandboxRecord, signal: AbortSignal): Promise<void> => this.finish(record, signal);
+    this.#parts = { ...options, snapshots, checkpoints, lock, settle };
+    this.snapshots = new HomeSnapshots({ ...options, snapshots, checkpoints, lock, room: new SnapshotRoom(home, snapshots, quotas) });
+    this.#users = new StateUsers({ journal, lock, checkpoints, snapshots, states: options.live.states });
+  }
+
+  timeLine(record: SandboxRecord): OwnTimeLine {
+    return new HomeTimeLine(this.#parts, record);
+  }
+
+  async finish(record: SandboxRecord, signal: AbortSignal): Promise<void> {
+    const { live, lock } = this.#parts;
+    if (!(await live.states.read(record)).rewind) return;
+    await lock.run(record, { kind: "rollback", user: rewindUser(record) }, () => finishRewind(this.#parts, record), signal);
+  }
+
+  async isFree({ id }: SandboxRecord): Promise<boolean> {
+    return (await this.#parts.lock.find(id)) === undefined;
+  }
+
+  /** Whether a run that has ended now was stopped for a rollback. Never rejects: without an answer it was a stop. */
+  async isRolledBack({ id }: SandboxRecord): Promise<boolean> {
+    const work = await this.#parts.lock.find(id).catch(() => undefined);
+    return work?.kind === "rollback";
+  }
+
+  /**
+   * A sandbox that begins with a state uses that as long as it lives, whatever its runtime needs of it: the state is what a merge compares
+   * with. Rejects with `SANDBOX_FILES_LOST` for a state that was removed meanwhile.
+   */
+  async holdOrigin(record: SandboxRecord): Promise<void> {
+    const layers = record.lineage?.[0]?.layers;
+    if (layers) await needStates(this.#parts.runtimes.need(record)).hold(layers, originUser(record));
+  }
+
+  async letGoOfOrigin(record: SandboxRecord): Promise<void> {
+    const layers = record.lineage?.[0]?.layers;
+    if (layers) await this.#parts.runtimes.need(record).layers.states?.letGo(layers, originUser(record));
+  }
+
+  /** Checkpoints go with their sandbox. What cannot be let go of is swept later, for then the sandbox has ended. */
+  async forget(record: SandboxRecord): Promise<void> {
+    const { runtimes, checkpoints } = this.#parts;
+    const states = runtimes.need(record).layers.states;
+    if (!states) return;
+    for (const { id, layers } of await checkpoints.list(record.id)) await states.letGo(layers, checkpointUser(record, id));
+    await checkpoints.removeAll(record.id);
+    await this.letGoOfOrigin(record);
+  }
+
+  /** Removes what dead processes have left of states. What cannot be removed is reported, and tried again by the next sweep. */
+  async sweep(): Promise<void> {
+    const { runtimes, snapshots, report } = this.#parts;
+    try {
+      for (const { layers } of runtimes.all()) await layers.states?.sweep((user) => this.#users.isUser(user));
+      await snapshots.sweep();
+    } catch (cause) {
+      report(`What is left of frozen states cannot be removed yet: ${String(cause)}`);
+    }
+  }
+}

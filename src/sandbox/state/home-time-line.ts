@@ -1,0 +1,189 @@
+import { BelljarError } from "../../errors.ts";
+import type { StateStore, StateView } from "../../runtime/runtime.ts";
+import { sharedState } from "../lineage.ts";
+import type { LocalSandbox } from "../local-sandbox.ts";
+import type { OwnRollback, OwnTimeLine } from "../own-sandbox.ts";
+import { ended, stopped, unknown } from "../refusals.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import type { Principal, Sandbox } from "../sandbox.ts";
+import {
+  type ChangedPaths,
+  type Checkpoint,
+  type CheckpointOptions,
+  checkpointOptionsSchema,
+  type ComparedPoints,
+  comparedPointsSchema,
+  type PointDiff,
+  type TimeLineInfo,
+} from "../wire/state-schemas.ts";
+import { createCheckpointId } from "./checkpoint-files.ts";
+import type { Comparison } from "./comparison.ts";
+import { freezeSandbox } from "./freeze-sandbox.ts";
+import { parseStateOptions } from "./parse-state-options.ts";
+import { type Point, rollback, type StartRun } from "./rollback.ts";
+import type { SnapshotFiles } from "./snapshot-files.ts";
+import { layersOf } from "./snapshot-record.ts";
+import { needStates, noCheckpoint } from "./state-errors.ts";
+import type { StateParts } from "./state-parts.ts";
+import { toCheckpoint } from "./stored-checkpoint.ts";
+
+export interface TimeLineParts extends StateParts {
+  readonly snapshots: SnapshotFiles;
+  readonly comparison: Comparison;
+  readonly startRun: StartRun;
+  /** Puts the sandbox back where a process died that was doing so. */
+  readonly settle: (record: SandboxRecord, signal: AbortSignal) => Promise<void>;
+}
+
+/** The user of a checkpoint's layers. */
+export function checkpointUser({ id }: Pick<SandboxRecord, "id">, checkpoint: string): string {
+  return `checkpoint-${id}-${checkpoint}`;
+}
+
+/** The time line of a sandbox of this home, from its files alone. */
+export class HomeTimeLine implements OwnTimeLine {
+  readonly #parts: TimeLineParts;
+  readonly #record: SandboxRecord;
+
+  constructor(parts: TimeLineParts, record: SandboxRecord) {
+    this.#parts = parts;
+    this.#record = record;
+  }
+
+  async list(): Promise<TimeLineInfo> {
+    const { checkpoints } = this.#parts;
+    const { id } = this.#states();
+    const [all, head] = await Promise.all([checkpoints.list(id), checkpoints.head(id)]);
+    return { checkpoints: all.map(toCheckpoint), ...(head !== undefined && { head }) };
+  }
+
+  async checkpoint(options: CheckpointOptions, signal: AbortSignal): Promise<Checkpoint> {
+    const { label } = parseStateOptions("checkpoint", checkpointOptionsSchema, options);
+    return this.#take({ ...(label !== undefined && { label }) }, signal);
+  }
+
+  async checkpointBefore(tool: string, { keep, signal }: { readonly keep: number; readonly signal: AbortSignal }): Promise<Checkpoint> {
+    const taken = await this.#take({ before: tool }, signal);
+    const unasked = (await this.#parts.checkpoints.list(this.#record.id)).filter(({ before }) => before !== undefined);
+    for (const { id } of unasked.slice(0, Math.max(0, unasked.length - keep))) await this.#remove(id);
+    return taken;
+  }
+
+  async rollback(point: string, signal: AbortSignal, principal?: Principal): Promise<OwnRollback> {
+    this.#states();
+    const found = await this.#find(point);
+    return rollback(this.#parts, { record: this.#record, point: found, signal, ...(principal && { principal }) });
+  }
+
+  async remove(checkpoint: string): Promise<void> {
+    this.#states();
+    if (!(await this.#remove(checkpoint))) throw noCheckpoint(checkpoint, this.#record);
+  }
+
+  async diff(points: ComparedPoints, signal: AbortSignal): Promise<PointDiff> {
+    const { from, to, paths } = parseStateOptions("diff", comparedPointsSchema, points);
+    const { states } = this.#states();
+    const [before, after] = [await this.#view(from), to === undefined ? await this.#now(signal) : await this.#view(to)];
+    return this.#parts.comparison.diff({ states, from: before, to: after, paths, signal });
+  }
+
+  async undo(to: string, paths: readonly string[], signal: AbortSignal): Promise<ChangedPaths> {
+    const { states } = this.#states();
+    const view = await this.#view(to);
+    const { guest } = await this.#running();
+    return this.#parts.comparison.undo({ states, to: view, now: await this.#now(signal), guest, paths, signal });
+  }
+
+  async merge(from: Sandbox, paths: readonly string[] | undefined, signal: AbortSignal): Promise<ChangedPaths> {
+    const { states } = this.#states();
+    await from.timeLine.list(); // rejects for a sandbox that the caller may not use
+    const theirs = await this.#recordOf(from.id);
+    const layers = sharedState(this.#record, theirs);
+    if (!layers || theirs.runtime !== this.#record.runtime || theirs.template !== this.#record.template)
+      throw unrelated(this.#record, theirs);
+    const { guest } = await this.#running();
+    const ours = await this.#now(signal);
+    const request = { states, base: { ...ours, layers }, ours, theirs: await this.#now(signal, theirs), guest, paths, signal };
+    return this.#parts.comparison.merge(request);
+  }
+
+  /** Throws `NOT_SUPPORTED` if nothing freezes this sandbox. */
+  #states(): { readonly id: string; readonly states: StateStore } {
+    return { id: this.#record.id, states: needStates(this.#parts.runtimes.need(this.#record)) };
+  }
+
+  async #take(more: Pick<Checkpoint, "label" | "before">, signal: AbortSignal): Promise<Checkpoint> {
+    const record = this.#record;
+    const { checkpoints } = this.#parts;
+    const id = createCheckpointId();
+    await checkpoints.assertRoom(record.id);
+    return freezeSandbox(this.#parts, { record, user: checkpointUser(record, id), durable: false, signal }, async (frozen) => {
+      const { layers, way, stillMs, at: createdAt } = frozen;
+      const parent = await checkpoints.head(record.id);
+      const stored = { version: 1, id, createdAt, way, stillMs, layers, ...more, ...(parent !== undefined && { parent }) } as const;
+      await checkpoints.add(record.id, stored);
+      await checkpoints.setHead(record.id, id).catch((cause: unknown) => this.#parts.report(headUnknown(record, cause)));
+      return toCheckpoint(stored);
+    });
+  }
+
+  /** Whether there was one. */
+  async #remove(id: string): Promise<boolean> {
+    const { checkpoints } = this.#parts;
+    const found = await checkpoints.find(this.#record.id, id);
+    if (!found || !(await checkpoints.remove(this.#record.id, id))) return false;
+    await this.#states().states.letGo(found.layers, checkpointUser(this.#record, id));
+    return true;
+  }
+
+  /** Rejects with `CHECKPOINT_NOT_FOUND`. */
+  async #find(point: string): Promise<Point> {
+    const checkpoint = await this.#parts.checkpoints.find(this.#record.id, point);
+    if (checkpoint) return checkpoint;
+    const snapshot = await this.#parts.snapshots.find(point);
+    const isOwn = snapshot?.sandbox === this.#record.id && snapshot.owner === this.#record.owner;
+    if (snapshot && isOwn) return { id: snapshot.id, createdAt: snapshot.createdAt, layers: layersOf(snapshot) };
+    throw noCheckpoint(point, this.#record);
+  }
+
+  async #view(point: string): Promise<StateView> {
+    const { layers } = await this.#find(point);
+    return { ...(await this.#viewOf(this.#record)), layers };
+  }
+
+  async #now(signal: AbortSignal, record = this.#record): Promise<StateView> {
+    await this.#parts.settle(record, signal);
+    return this.#viewOf(record);
+  }
+
+  async #viewOf(record: SandboxRecord): Promise<StateView> {
+    const { states } = this.#parts.live;
+    const { workspace, template } = record;
+    const run = states.runOf(record, await states.read(record));
+    return { sandbox: { ...run, template, ...(workspace && { workspace }) } };
+  }
+
+  async #running(): Promise<LocalSandbox> {
+    const sandbox = await this.#parts.live.open(this.#record);
+    if (sandbox) return sandbox;
+    throw stopped(this.#record);
+  }
+
+  async #recordOf(id: string): Promise<SandboxRecord> {
+    const entry = await this.#parts.journal.read(id);
+    if (!entry) throw unknown(id);
+    if (entry.end) throw ended(entry.record, entry.end.reason);
+    return entry.record;
+  }
+}
+
+function headUnknown({ id }: SandboxRecord, cause: unknown): string {
+  return `The time line of sandbox ${id} does not show which checkpoint it comes from: ${String(cause)}`;
+}
+
+function unrelated(one: SandboxRecord, other: SandboxRecord): BelljarError {
+  return new BelljarError(
+    "ARGUMENTS_INVALID",
+    `Sandboxes ${one.id} and ${other.id} never had the same files: merge a fork into the sandbox that it was forked from, or into a sister`,
+  );
+}

@@ -1,0 +1,106 @@
+import type { LocalSandbox } from "../local-sandbox.ts";
+import { trustAuthority, TRUST_MS } from "../network/trust-authority.ts";
+import type { OwnRollback } from "../own-sandbox.ts";
+import type { Principal } from "../sandbox.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import type { StartWishes } from "../start-again.ts";
+import { ended, notReady } from "../refusals.ts";
+import { listEndingPrograms } from "./ending-programs.ts";
+import { finishRewind, rewindUser } from "./finish-rewind.ts";
+import { findRun } from "./freeze-sandbox.ts";
+import { tellLostFiles } from "./lost-files.ts";
+import { needStates } from "./state-errors.ts";
+import type { StateParts } from "./state-parts.ts";
+
+/** A point of a sandbox's time line. */
+export interface Point {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly layers: readonly string[];
+}
+
+export interface RollbackRequest {
+  readonly record: SandboxRecord;
+  readonly point: Point;
+  readonly signal: AbortSignal;
+  readonly principal?: Principal;
+}
+
+/** Counts the next run of a sandbox, does `prepare`, and starts the run. */
+export type StartRun = (
+  record: SandboxRecord,
+  options: { readonly signal: AbortSignal; readonly principal?: Principal; readonly prepare: () => Promise<StartWishes> },
+) => Promise<LocalSandbox>;
+
+/**
+ * Puts a sandbox back to a point, in steps:
+ *
+ *     step                                       a process that dies after it leaves
+ *     1  the lock of the work; hold the layers   the sandbox as it was
+ *     2  stop the run                            a stopped sandbox with all that it has written
+ *     3  the state names the point               a stopped sandbox, which whoever looks next puts back
+ *     4  the runtime puts it back                the same
+ *     5  the state names no point any more       a stopped sandbox at the point
+ *     6  start the next run                      a run that nobody holds, as after any start
+ *
+ * The keeper knows the end of the run alone, and tells nobody that the sandbox ended: it was stopped. Who holds it finds the lock.
+ */
+export async function rollback(parts: StateParts & { readonly startRun: StartRun }, request: RollbackRequest): Promise<OwnRollback> {
+  const { record, point, signal, principal } = request;
+  const user = rewindUser(record);
+  const states = needStates(parts.runtimes.need(record));
+  let programs: readonly string[] = [];
+  const prepare = async (): Promise<StartWishes> => {
+    const before = await lookBefore(parts, record);
+    programs = before.programs;
+    await before.sandbox?.stop();
+    await mark(parts, { record, point });
+    await finishRewind(parts, record);
+    return { ...before.wishes, hasLock: true };
+  };
+  const work = async (): Promise<OwnRollback> => {
+    await finishRewind(parts, record);
+    const lost = await tellLostFiles(record.workspace, point.createdAt, signal);
+    await states.hold(point.layers, user);
+    try {
+      const sandbox = await parts.startRun(record, { signal, prepare, ...(principal && { principal }) });
+      await trustAgain(parts, sandbox);
+      return { checkpoint: point.id, ended: programs, lost, sandbox };
+    } finally {
+      if (!(await parts.live.states.read(record)).rewind) await states.letGo(point.layers, user);
+    }
+  };
+  return parts.lock.run(record, { kind: "rollback", user }, work, signal);
+}
+
+interface Before {
+  /** Undefined: it is stopped. */
+  readonly sandbox?: LocalSandbox;
+  readonly programs: readonly string[];
+  readonly wishes: StartWishes;
+}
+
+/** What the next run inherits, and what ends with this one. */
+async function lookBefore(parts: StateParts, record: SandboxRecord): Promise<Before> {
+  const { isRunning } = await findRun(parts, record);
+  const sandbox = isRunning ? parts.live.held(record.id) : undefined;
+  if (!sandbox) return { programs: [], wishes: {} };
+  const { phase, deadline } = await sandbox.usage();
+  const programs = phase === "running" ? await listEndingPrograms(sandbox.guest) : [];
+  return { sandbox, programs, wishes: { deadline: deadline ?? "none" } };
+}
+
+/** From here on the sandbox is put back, whatever becomes of this process. */
+async function mark({ live, journal }: StateParts, { record, point }: Pick<RollbackRequest, "record" | "point">): Promise<void> {
+  const rewind = { point: point.id, layers: point.layers };
+  const state = await live.states.change(record, (now) => (now.phase === "stopped" ? { ...now, rewind } : undefined));
+  if (state) return;
+  const end = (await journal.read(record.id))?.end;
+  throw end ? ended(record, end.reason) : notReady(record);
+}
+
+/** Its files may be older than its authority. */
+async function trustAgain({ live }: StateParts, sandbox: LocalSandbox): Promise<void> {
+  const { authority } = (await live.networks.read(sandbox.record)).state;
+  if (authority) await trustAuthority(sandbox.guest, authority.certificatePem, AbortSignal.timeout(TRUST_MS));
+}

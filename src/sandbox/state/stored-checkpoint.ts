@@ -1,0 +1,23 @@
+import * as z from "zod";
+import { parseJson } from "../../files/parse-json.ts";
+import { type Checkpoint, checkpointSchema } from "../wire/state-schemas.ts";
+
+const schema = checkpointSchema.extend({
+  version: z.literal(1),
+  /** The state, the topmost layer first. */
+  layers: z.array(z.string()).readonly(),
+});
+
+/** A checkpoint as the disk has it. Never changed. */
+export type StoredCheckpoint = Readonly<z.output<typeof schema>>;
+
+/** `unknown`: another release may have written it. Undefined for what a power cut has left of it. */
+export function parseCheckpoint(text: string): StoredCheckpoint | "unknown" | undefined {
+  const content = parseJson(text);
+  if (content === undefined) return undefined;
+  return schema.safeParse(content).data ?? "unknown";
+}
+
+export function toCheckpoint({ version: _version, layers: _layers, ...told }: StoredCheckpoint): Checkpoint {
+  return told;
+}

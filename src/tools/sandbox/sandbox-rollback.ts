@@ -1,0 +1,46 @@
+import * as z from "zod";
+import { defineDataTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import { toAbsolute } from "../sandbox-path.ts";
+import { ownIdArgument } from "./sandbox-results.ts";
+import { fitShown, pathsArgument, ShownPaths, toShownPaths } from "./state-results.ts";
+
+const Input = z.strictObject({
+  id: ownIdArgument(),
+  checkpoint_id: z.string().min(1).max(64).describe("Checkpoint or snapshot of this sandbox"),
+  paths: pathsArgument("Put back these alone"),
+});
+
+const Output = z.object({
+  checkpoint_id: z.string(),
+  ended: z.array(z.string()).optional().describe("Contexts and background processes that ended"),
+  lost: z.array(z.string()).optional().describe("What could not be put back"),
+  ...ShownPaths.partial().shape,
+});
+
+export const sandboxRollback = defineDataTool({
+  name: "sandbox_rollback",
+  title: "Go back to a checkpoint",
+  description: [
+    "Puts all files of your sandbox back to a checkpoint. What was written since is gone unless a later checkpoint holds it, and all its",
+    "processes and contexts end. With `paths` only these files and folders are put back, and nothing ends.",
+  ].join("\n"),
+  toolset: "sandbox",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  input: Input,
+  output: Output,
+  async run(context, { id, checkpoint_id: point, paths }) {
+    const sandbox = await context.sandbox(id);
+    const { timeLine } = sandbox;
+    if (paths) {
+      const undone = await timeLine.undo(
+        point,
+        paths.map((path) => toAbsolute(sandbox, path)),
+        context.signal,
+      );
+      return dataResult({ checkpoint_id: point, ...toShownPaths(undone) });
+    }
+    const { checkpoint, ended, lost } = await timeLine.rollback(point, context.signal);
+    return dataResult({ checkpoint_id: checkpoint, ended: fitShown(ended), lost: fitShown(lost) });
+  },
+});

@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import type { CliHome } from "../support/belljar-cli.ts";
+import { openCliHome } from "../support/belljar-cli.ts";
+
+interface Cli {
+  /** What it prints, without the last line break. It must say nothing else and succeed. */
+  (...argv: string[]): Promise<string>;
+}
+
+/** A sandbox, and the CLI as a person calls it. */
+async function openSandbox(cli: CliHome): Promise<{ readonly id: string; readonly belljar: Cli }> {
+  const belljar: Cli = async (...argv) => {
+    const { code, stdout, stderr } = await cli.run(argv);
+    expect({ code, stderr }, argv.join(" ")).toEqual({ code: 0, stderr: "" });
+    return stdout.replace(/\n$/, "");
+  };
+  return { id: await belljar("sandbox", "create"), belljar };
+}
+
+describe("the time line", () => {
+  it("puts files back, draws both ways, and removes a checkpoint", async () => {
+    await using cli = await openCliHome();
+    const { id, belljar } = await openSandbox(cli);
+    await belljar("exec", id, "--", "sh", "-c", "echo one > a; echo stays > b");
+    const first = await belljar("checkpoint", id, "--label", "before it");
+    await belljar("exec", id, "--", "sh", "-c", "echo two > a; rm b; echo new > c");
+    const second = await belljar("checkpoint", id);
+    expect(await belljar("rollback", id, first)).toBe(`${id} is back at ${first}`);
+    expect(await belljar("exec", id, "--", "sh", "-c", "cat a b; ls")).toBe("one\nstays\na\nb");
+    const { id: third } = JSON.parse(await belljar("checkpoint", id, "--json")) as { id: string };
+    expect((await belljar("log", id)).replaceAll(/  (?:now|\d+ \S+ ago)$/gm, "").split("\n")).toEqual([
+      "* now  running",
+      `* ${third}`,
+      `| * ${second}`,
+      "|/",
+      `* ${first}  before it`,
+    ]);
+    expect(await belljar("rollback", id, second)).toContain(second);
+    expect(await belljar("exec", id, "--", "cat", "a", "c")).toBe("two\nnew");
+    expect(await belljar("checkpoint", id, third, "--remove")).toBe(third);
+    expect(JSON.parse(await belljar("log", id, "--json"))).toMatchObject({ head: second, checkpoints: [{ id: first }, { id: second }] });
+  });
+
+  it("says what ended, keeps the id, and starts a stopped sandbox", async () => {
+    await using cli = await openCliHome();
+    const { id, belljar } = await openSandbox(cli);
+    const point = await belljar("checkpoint", id);
+    const context = await belljar("context", "create", id, "--lang", "bash");
+    const told = await cli.run(["rollback", id, point]);
+    expect(told).toMatchObject({ code: 0, stderr: expect.stringContaining(context) });
+    await belljar("sandbox", "stop", id);
+    expect(JSON.parse(await belljar("rollback", id, point, "--json"))).toMatchObject({ id, checkpoint: point, ended: [] });
+    expect(await belljar("exec", id, "--", "echo", "runs")).toBe("runs");
+  });
+
+  it("names what there is not", async () => {
+    await using cli = await openCliHome();
+    const { id } = await openSandbox(cli);
+    const refused = async (...argv: string[]) => await cli.run(argv);
+    expect(await refused("rollback", id, "nope")).toMatchObject({ code: 1, stderr: expect.stringContaining("CHECKPOINT_NOT_FOUND") });
+    expect(await refused("changes", id)).toMatchObject({ code: 1, stderr: expect.stringContaining("has no checkpoint to compare with") });
+    expect(await refused("checkpoint", id, "x")).toMatchObject({ code: 2, stderr: expect.stringContaining("--remove") });
+    expect(await refused("log", "nope")).toMatchObject({ code: 1, stderr: expect.stringContaining("SANDBOX_NOT_FOUND") });
+  });
+});
+
+describe("belljar snapshot and fork", () => {
+  it("keeps files beyond their sandbox, and forks them", async () => {
+    await using cli = await openCliHome();
+    const { id, belljar } = await openSandbox(cli);
+    await belljar("exec", id, "--", "sh", "-c", "echo kept > a");
+    const snapshot = await belljar("snapshot", "create", id, "--name", "ready", "--description", "with tools");
+    expect(await cli.run(["snapshot", "create", id, "--name", "ready"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("SNAPSHOT_NAME_TAKEN"),
+    });
+    expect(await belljar("snapshot", "list", "--quiet", "--sandbox", id)).toBe(snapshot);
+    await belljar("sandbox", "kill", id);
+    expect(JSON.parse(await belljar("snapshot", "info", "ready", "--json"))).toMatchObject({
+      id: snapshot,
+      sandbox: id,
+      description: "with tools",
+    });
+    const forks = (await belljar("fork", "ready", "--count", "2", "-m", "try=1")).split("\n");
+    expect(new Set(forks).size).toBe(2);
+    for (const fork of forks) expect(await belljar("exec", fork, "--", "cat", "a")).toBe("kept");
+    expect(await belljar("snapshot", "remove", "ready")).toBe("ready");
+    expect(JSON.parse(await belljar("snapshot", "list", "--json"))).toEqual([]);
+    expect(await belljar("exec", forks[0] ?? "", "--", "cat", "a")).toBe("kept");
+  });
+
+  it("forks a sandbox as it is now, and says so of a word that means nothing", async () => {
+    await using cli = await openCliHome();
+    const { id, belljar } = await openSandbox(cli);
+    await belljar("exec", id, "--", "sh", "-c", "echo here > a");
+    const { ids } = JSON.parse(await belljar("fork", id, "--name", "idea", "--json")) as { ids: readonly string[] };
+    expect(await belljar("exec", "idea", "--", "cat", "a")).toBe("here");
+    expect(ids).toHaveLength(1);
+    expect(await cli.run(["fork", "nothing"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no sandbox and no snapshot "nothing"'),
+    });
+    expect(await cli.run(["snapshot", "remove", "nothing"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("SNAPSHOT_NOT_FOUND"),
+    });
+  });
+});
+
+it("works on a server as on a home", async () => {
+  await using cli = await openCliHome();
+  await using server = cli.start(["serve", "--port", "0"]);
+  const [, url = ""] = await server.says(/serves MCP at (http:\S+)\/mcp/);
+  const remote: Cli = async (...argv) => {
+    const { code, stdout, stderr } = await cli.run(argv, { env: { BELLJAR_URL: url } });
+    expect({ code, stderr }, argv.join(" ")).toEqual({ code: 0, stderr: "" });
+    return stdout.replace(/\n$/, "");
+  };
+  const id = await remote("sandbox", "create");
+  await remote("exec", id, "--", "sh", "-c", "echo one > a");
+  const point = await remote("checkpoint", id, "--label", "first");
+  await remote("exec", id, "--", "sh", "-c", "echo two > a");
+  await remote("rollback", id, point);
+  expect(await remote("exec", id, "--", "cat", "a")).toBe("one");
+  expect(await remote("log", id)).toContain("first");
+  const snapshot = await remote("snapshot", "create", id);
+  const fork = await remote("fork", snapshot);
+  expect(await remote("exec", fork, "--", "cat", "a")).toBe("one");
+  await remote("snapshot", "remove", snapshot);
+  expect(await remote("snapshot", "list", "--quiet")).toBe("");
+  const context = await remote("context", "create", id, "--lang", "bash");
+  expect(await remote("context", "list", id)).toContain(context);
+  expect(await remote("context", "restart", id, context)).toBe(context);
+  expect(await remote("context", "remove", id, context)).toBe(context);
+  const lost = await cli.run(["rollback", id, "nope"], { env: { BELLJAR_URL: url } });
+  expect(lost).toMatchObject({ code: 1, stderr: expect.stringContaining("CHECKPOINT_NOT_FOUND") });
+});

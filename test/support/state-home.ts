@@ -1,0 +1,70 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { openRuntime } from "../../src/runtime/registry.ts";
+import type { Runtime } from "../../src/runtime/runtime.ts";
+import type { LocalSandboxes, LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes-options.ts";
+import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { LIVE_STATES, LOCAL } from "../../src/sandbox/sandbox.ts";
+import { byName } from "./by-name.ts";
+import { type CrashHome, openCrashHome } from "./crash-home.ts";
+import type { WorkerHome } from "./home-worker.ts";
+import { listed } from "./listed.ts";
+
+const signal = new AbortController().signal;
+export const STATE_CONFIG = {
+  sandbox: { timeoutMs: 600_000, memoryBytes: 2 ** 28, pids: 64 },
+  listMax: 100,
+  tombstoneRetentionMs: 600_000,
+};
+export const STATE_STORAGES = process.getuid?.() === 0 ? (["home", "tmpfs", "btrfs"] as const) : (["home", "tmpfs"] as const);
+
+/** A home with real sandboxes, whose states are kept. */
+export interface StateHome extends AsyncDisposable {
+  readonly crash: CrashHome;
+  readonly runtime: Runtime;
+  readonly sandboxes: LocalSandboxes;
+  /** What the home has reported. */
+  readonly problems: string[];
+  /** One more process on the home. */
+  open(more?: Partial<LocalSandboxesOptions>): Promise<LocalSandboxes>;
+  /** The frozen layers that are left in the home. */
+  layers(): Promise<readonly string[]>;
+}
+
+/** Disposing it kills what lives. */
+export async function openStateHome(
+  storage: WorkerHome["storage"] = "home",
+  more: Partial<LocalSandboxesOptions> = {},
+): Promise<StateHome> {
+  const crash = openCrashHome(storage);
+  const problems: string[] = [];
+  const report = (problem: string): void => void problems.push(problem);
+  const runtime = await openRuntime("namespace", crash);
+  const first = { home: crash.home, runtimes: byName(runtime), config: STATE_CONFIG, report, ...more };
+  const sandboxes = createLocalSandboxes(first);
+  const opened = [sandboxes];
+  return {
+    crash,
+    runtime,
+    sandboxes,
+    problems,
+    open: async (other) => {
+      const one = createLocalSandboxes({ ...first, runtimes: byName(await openRuntime("namespace", crash)), ...other });
+      opened.push(one);
+      return one;
+    },
+    layers: async () => (await readdir(join(crash.home, "layers")).catch(() => [])).toSorted(),
+    async [Symbol.asyncDispose]() {
+      for (const { id } of await listed(sandboxes, LOCAL, { state: LIVE_STATES })) await (await sandboxes.get(LOCAL, id)).kill();
+      for (const one of opened) await one[Symbol.asyncDispose]();
+      await crash[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What a shell command prints inside, without the last line break. */
+export async function shell(sandbox: Sandbox, command: string): Promise<string> {
+  const { stdout } = await sandbox.guest.run({ argv: ["sh", "-c", command], signal });
+  return stdout.toString().trimEnd();
+}
