@@ -90,7 +90,10 @@ export function runsContract(open: OpenRuntime, features: ContractFeatures): voi
     itNeeds(features, "stop")("has files that can be measured, until it is removed", async () => {
       await using sandbox = await createSandbox(open);
       const { runtime, spec } = sandbox;
-      await run(sandbox.guest, "head -c 3000000 /dev/urandom > kept; mkdir -p a/b && chmod 700 a && head -c 2000000 /dev/urandom > a/b/c; ln a/b/c a/d");
+      await run(
+        sandbox.guest,
+        "head -c 3000000 /dev/urandom > kept; mkdir -p a/b && chmod 700 a && head -c 2000000 /dev/urandom > a/b/c; ln a/b/c a/d",
+      );
       await sandbox.running.stop();
       const size = await runtime.layers.measure(spec);
       expect(size?.bytes).toBeGreaterThanOrEqual(5_000_000);
