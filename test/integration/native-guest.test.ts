@@ -34,7 +34,7 @@ describe.each(BUILDS)("%s", (build) => {
 
   test("makes nothing stand still where it is not PID 1", async () => {
     await using guest = await NativeGuest.open(build);
-    expect(errorOf(await guest.ask("STILL", []))).toMatchObject({ code: GUEST_ERROR.NOT_SUPPORTED });
+    expect(errorOf(await guest.ask("STILL", []))[0]).toBe(GUEST_ERROR.NOT_SUPPORTED);
     expect(exitOf(await guest.ask("EXEC", shell("exit 3")))).toMatchObject({ code: 3 });
   });
 
