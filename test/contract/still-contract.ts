@@ -18,6 +18,19 @@ for number in range(3): threading.Thread(target=write, args=(number,)).start()
 print("writing", flush=True)
 `;
 
+/** Its first thread ends before the one that writes. */
+const LEADERLESS = `
+import ctypes, platform, threading, time
+def write():
+  with open("ticks-0", "a", buffering=1) as file:
+    while True:
+      for _ in range(2000): pass
+      file.write(f"{time.monotonic_ns()}\\n")
+threading.Thread(target=write).start()
+print("writing", flush=True)
+ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
+`;
+
 /** Processes that fork as fast as they can, and others that end as soon as they have forked. */
 const BOMB = `
 import os
@@ -75,10 +88,14 @@ export function stillContract(open: OpenRuntime, features: ContractFeatures): vo
   });
 
   describe.runIf(features.stands)("everything inside", () => {
-    it("stands still, all threads of all processes, and goes on afterwards", async () => {
+    it.each([
+      { whose: "all threads of all processes", program: WRITER },
+      { whose: "a process whose first thread has ended", program: LEADERLESS },
+    ])("stands still, and goes on afterwards: $whose", async ({ program }) => {
       await using sandbox = await create();
       const { guest } = sandbox;
-      await start(guest, WRITER);
+      await start(guest, program);
+      await expect.poll(async () => (await ticks(guest)).some((tick) => tick > 0), { timeout: 20_000 }).toBe(true);
       const still = await guest.still(soon());
       const from = process.hrtime.bigint();
       await giveTime(guest);

@@ -32,6 +32,12 @@ describe.each(BUILDS)("%s", (build) => {
     expect(exitOf(frames)).toMatchObject({ code: 3, signal: 0 });
   });
 
+  test("makes nothing stand still where it is not PID 1", async () => {
+    await using guest = await NativeGuest.open(build);
+    expect(errorOf(await guest.ask("STILL", []))[0]).toBe(GUEST_ERROR.NOT_SUPPORTED);
+    expect(exitOf(await guest.ask("EXEC", shell("exit 3")))).toMatchObject({ code: 3 });
+  });
+
   test("gives the input to the program and ends it at END", async () => {
     await using guest = await NativeGuest.open(build);
     const stream = await guest.call("EXEC", argv("cat"));
