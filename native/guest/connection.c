@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "incoming.h"
+#include "still.h"
 
 /* Room for one DATA frame and for the small frames that wait behind it. */
 #define OUT_BYTES (FRAME_HEADER_BYTES + PAYLOAD_MAX_BYTES + 2048u)
@@ -200,8 +201,9 @@ static void on_socket(struct loop *loop, struct event *event, uint32_t events) {
   struct connection *connection = event->owner;
   if (events & EPOLLOUT && connection->out_end > 0) flush_out(connection);
   /* A head takes two reads. Both are done at once, so that streams are served in the order of their heads. */
-  bool more = (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && event->fd >= 0;
-  while (more) more = receive(connection) && connection->phase == PHASE_HEAD;
+  bool more = (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && event->fd >= 0 && connection->held == 0 && !still_holds_frames(connection);
+  while (more) more = receive(connection) && connection->phase == PHASE_HEAD && connection->held == 0;
+  if (connection->held != 0 && (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) connection_close(connection);
   connection_settle(connection);
 }
 
@@ -213,6 +215,13 @@ static void settle_open(struct connection *connection) {
   send_batch(connection);
 }
 
+/* Of a head that waits, the rest of the stream is not read: a worker may serve it. That the host has gone is noticed all the same. */
+static uint32_t socket_interest(const struct connection *connection, bool clear) {
+  uint32_t out = clear ? 0u : (uint32_t)EPOLLOUT;
+  if (connection->held != 0) return out | (uint32_t)EPOLLRDHUP;
+  return still_holds_frames(connection) ? out : out | (uint32_t)EPOLLIN;
+}
+
 void connection_settle(struct connection *connection) {
   if (connection->phase == PHASE_OPEN) settle_open(connection);
   if (connection->phase == PHASE_CLOSED || connection->phase == PHASE_WORKER) return;
@@ -221,7 +230,7 @@ void connection_settle(struct connection *connection) {
     connection->shut = true;
     shutdown(connection->socket.fd, SHUT_WR);
   }
-  bool watched = loop_set(connection->loop, &connection->socket, EPOLLIN | (clear ? 0u : (uint32_t)EPOLLOUT));
+  bool watched = loop_set(connection->loop, &connection->socket, socket_interest(connection, clear));
   for (size_t i = 0; connection->phase != PHASE_ENDING && i < connection->channel_count; i++) {
     struct channel *channel = &connection->channels[i];
     watched = loop_set(connection->loop, &channel->event, channel_interest(channel, clear)) && watched;

@@ -46,6 +46,8 @@ struct connection {
   /* What a later stream calls the work of this one. Empty: the work ends with its stream. */
   char kept_name[SERVICE_NAME_BYTES];
 
+  /* The whole head has come, and waits for the end of a STILL: its number among these. 0: it does not. */
+  uint64_t held;
   /* The operation's number, as the head has it. */
   uint8_t asked;
   /* The head or the frame header that is coming in. */

@@ -18,12 +18,8 @@ pid_t pid_of_name(const char *name) {
   return (pid_t)strtol(name, NULL, 10);
 }
 
-bool read_process_status(pid_t pid, struct process_status *status) {
-  char path[32];
+static bool read_status(const char *path, struct process_status *status) {
   char text[1024];
-  memset(status, 0, sizeof *status);
-  status->pid = pid;
-  snprintf(path, sizeof path, "/proc/%d/stat", pid);
   ssize_t length = read_file(path, text, sizeof text - 1);
   if (length <= 0) return false;
   text[length] = 0;
@@ -36,12 +32,28 @@ bool read_process_status(pid_t pid, struct process_status *status) {
   unsigned long long system = 0;
   unsigned long long start = 0;
   long long resident = 0;
-  int found = sscanf(&closing[1], " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %lld", &status->state, &status->ppid,
-                     &status->pgid, &status->sid, &user, &system, &start, &resident);
+  int found = sscanf(&closing[1], " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %u %*d %llu %*u %lld", &status->state, &status->ppid,
+                     &status->pgid, &status->sid, &user, &system, &status->threads, &start, &resident);
   status->cpu_ticks = user + system;
   status->start_ticks = start;
   status->memory_pages = resident > 0 ? (uint64_t)resident : 0;
-  return found == 8;
+  return found == 9;
+}
+
+bool read_process_status(pid_t pid, struct process_status *status) {
+  char path[32];
+  memset(status, 0, sizeof *status);
+  status->pid = pid;
+  snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  return read_status(path, status);
+}
+
+bool read_thread_status(pid_t pid, pid_t thread, struct process_status *status) {
+  char path[48];
+  memset(status, 0, sizeof *status);
+  status->pid = thread;
+  snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, thread);
+  return read_status(path, status);
 }
 
 static bool descends_from(pid_t pid, pid_t ancestor) {

@@ -13,12 +13,15 @@ struct process_status {
   pid_t pgid;
   pid_t sid;
   char state;
+  uint32_t threads;
   uint64_t cpu_ticks;
   uint64_t start_ticks;
   uint64_t memory_pages;
   char name[32];
 };
 bool read_process_status(pid_t pid, struct process_status *status);
+/* The same of one of its threads. */
+bool read_thread_status(pid_t pid, pid_t thread, struct process_status *status);
 /* Parses a name in /proc. 0: the name is not a process. */
 pid_t pid_of_name(const char *name);
 

@@ -22,6 +22,7 @@
 #include "service.h"
 #include "shutdown.h"
 #include "sink.h"
+#include "still.h"
 #include "sudo.h"
 
 #define ACCEPTS_PER_EVENT 16
@@ -166,6 +167,7 @@ int guest_main(const struct guest_options *given) {
   do {
     if (!loop_wait(&loop, first_deadline(&loop))) return fail("wait for events");
     pass_deadlines(&loop);
+    still_settle(&loop);
     listens_settle(&loop);
     kept_settle(&loop);
     wake_listeners(&loop);

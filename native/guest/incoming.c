@@ -7,6 +7,7 @@
 
 #include "connection.h"
 #include "request.h"
+#include "still.h"
 
 size_t incoming_head_wanted(const struct connection *connection) {
   if (connection->header_length < HEAD_BYTES) return HEAD_BYTES - connection->header_length;
@@ -61,7 +62,7 @@ static void start(struct connection *connection, const struct request *request) 
   operation->start(connection, request);
 }
 
-static void take_request(struct connection *connection) {
+void incoming_start(struct connection *connection) {
   struct request request;
   const char *wrong = parse_request(&request, connection->asked, connection->fields, connection->fields_length);
   connection->header_length = 0;
@@ -71,6 +72,11 @@ static void take_request(struct connection *connection) {
   free_request(&request);
   free(connection->fields);
   connection->fields = NULL;
+}
+
+static void take_head(struct connection *connection) {
+  if (still_holds_head(connection)) connection->held = ++connection->loop->heads_held;
+  else incoming_start(connection);
 }
 
 void incoming_head(struct connection *connection, const uint8_t *bytes, size_t length) {
@@ -83,7 +89,7 @@ void incoming_head(struct connection *connection, const uint8_t *bytes, size_t l
     memcpy(&connection->fields[connection->fields_length], bytes, length);
     connection->fields_length += length;
   }
-  if (connection->phase == PHASE_HEAD && connection->fields_length == connection->fields_wanted) take_request(connection);
+  if (connection->phase == PHASE_HEAD && connection->fields_length == connection->fields_wanted) take_head(connection);
 }
 
 static const char *check_frame(struct connection *connection, const struct frame_header *frame) {

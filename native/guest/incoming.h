@@ -9,8 +9,10 @@ struct connection;
 
 /* The number of bytes that the head still lacks. */
 size_t incoming_head_wanted(const struct connection *connection);
-/* Takes at most the bytes that incoming_head_wanted asked for. Starts the operation once the head is whole. */
+/* Takes at most the bytes that incoming_head_wanted asked for. Starts the operation once the head is whole, or lets it wait for the end of a STILL. */
 void incoming_head(struct connection *connection, const uint8_t *bytes, size_t length);
+/* Starts the operation of a whole head. */
+void incoming_start(struct connection *connection);
 void incoming_frames(struct connection *connection, const uint8_t *bytes, size_t length);
 
 #endif

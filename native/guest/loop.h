@@ -51,6 +51,11 @@ struct loop {
   /* ATTACH streams that came so far. `kept_changed`: one that waits may have its turn. */
   uint64_t attaches;
   bool kept_changed;
+  /* The STILL that stops everybody, or has stopped everybody. `still_changed`: one has begun or is over. */
+  struct connection *still;
+  bool still_changed;
+  /* Heads that a STILL has kept waiting so far. */
+  uint64_t heads_held;
   struct sink *sinks;
   size_t sink_count;
   /* SCRATCH_BYTES, allocated on first use. Its content is not kept between events. */

@@ -34,7 +34,7 @@ struct operation {
   void (*leave)(struct connection *connection);
 };
 
-extern const struct operation ATTACH, EXEC, DIAL, ACCEPT, LISTEN, SHUTDOWN, WORK;
+extern const struct operation ATTACH, EXEC, DIAL, ACCEPT, LISTEN, SHUTDOWN, STILL, WORK;
 
 /* The kind of an operation's number. WORK takes every number that no other kind takes, and refuses what it does not know. */
 const struct operation *find_operation(uint8_t number);

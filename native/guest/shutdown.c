@@ -8,6 +8,7 @@
 #include "connection.h"
 #include "descendants.h"
 #include "request.h"
+#include "still.h"
 #include "sudo.h"
 
 #define LAST_FRAMES_US 100000
@@ -20,6 +21,7 @@ static void signal_all(const struct loop *loop, int number) {
 
 static void start(struct connection *connection, const struct request *request) {
   struct loop *loop = connection->loop;
+  still_break(loop);
   loop->shutdown = connection;
   loop->stop_deadline_us = now_us() + (int64_t)request->timeout_ms * 1000;
   loop_set(loop, &loop->listener, 0);

@@ -80,7 +80,7 @@ bool sudo_open(struct loop *loop) {
 
 void sudo_close(struct loop *loop) { loop_close(loop, &loop->sudo); }
 
-void sudo_wake(struct loop *loop) { loop_set(loop, &loop->sudo, EPOLLIN); }
+void sudo_wake(struct loop *loop) { loop_set(loop, &loop->sudo, loop->still == NULL ? EPOLLIN : 0); }
 
 bool sudo_reaped(struct loop *loop, pid_t pid) {
   pid_t *place = find_place(loop, pid);

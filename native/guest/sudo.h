@@ -10,7 +10,7 @@ struct loop;
 /* Opens the door, in a sandbox with root. The name is one for a network, so a guest without a jail has none. False with errno set. */
 bool sudo_open(struct loop *loop);
 void sudo_close(struct loop *loop);
-/* There may be a free descriptor again. */
+/* There may be a free descriptor again, or a STILL has begun or is over. */
 void sudo_wake(struct loop *loop);
 /* True: the process was one that serves a client. */
 bool sudo_reaped(struct loop *loop, pid_t pid);

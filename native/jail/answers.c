@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "answering.h"
 #include "modes.h"
 #include "renames.h"
 
@@ -158,6 +159,7 @@ static int start_work(struct job *job) {
 static void end_job(struct job *job, int error) {
   drop_folders(job);
   close_caller(&job->caller);
+  finish_answer();
   send_answer(&job->told, error);
 }
 
@@ -175,6 +177,7 @@ static void start_place(struct job *job, unsigned number) {
 
 static void start_next(void) {
   while (server.job.result < 0 && server.count > 0) {
+    begin_answer();
     server.job.told = server.queue[server.first];
     server.first = (server.first + 1) % QUEUE_MAX;
     server.count--;

@@ -176,13 +176,20 @@ static void walk_folder(struct walk *walk, unsigned level) {
       if (is_listed(walk->stack, level, (enum side)side, i, lists_shared)) walk_member(walk, level, (enum side)side, i, lists_shared);
 }
 
+/* The overlay's own folder. Where a state has nothing of an overlay, the next run makes that folder anew, so nothing is said of it. */
+static void compare_roots(struct stack *stack) {
+  struct found found[SIDE_COUNT];
+  for (unsigned side = 0; side < SIDE_COUNT; side++) {
+    look_up_root(stack, (enum side)side, &found[side]);
+    if (!found[side].is_there || found[side].layer >= &stack->layers[stack->first_shared]) return;
+  }
+  const struct shown shown[SIDE_COUNT] = {{.found = &found[SIDE_BEFORE]}, {.found = &found[SIDE_AFTER]}};
+  bool is_same_mode = found[SIDE_BEFORE].status.st_mode == found[SIDE_AFTER].status.st_mode;
+  if (!is_same_mode || !is_same_owner(&found[SIDE_BEFORE], &found[SIDE_AFTER])) answer_change(stack, "", shown, 0);
+}
+
 void compare_stacks(struct stack *stack, const struct spec *spec) {
   struct walk walk = {.stack = stack, .spec = spec};
-  struct found found[SIDE_COUNT];
-  for (unsigned side = 0; side < SIDE_COUNT; side++) look_up_root(stack, (enum side)side, &found[side]);
-  bool both = found[SIDE_BEFORE].is_there && found[SIDE_AFTER].is_there;
-  const struct shown shown[SIDE_COUNT] = {{.found = &found[SIDE_BEFORE]}, {.found = &found[SIDE_AFTER]}};
-  if (both && (found[SIDE_BEFORE].status.st_mode != found[SIDE_AFTER].status.st_mode || !is_same_owner(&found[SIDE_BEFORE], &found[SIDE_AFTER])))
-    answer_change(stack, "", shown, 0);
+  compare_roots(stack);
   walk_folder(&walk, 0);
 }

@@ -152,10 +152,22 @@ static void drop_privileges(const struct spec *spec) {
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) die("make the guest untraceable");
 }
 
+/* The overlays, for the keeper (OVERLAYS_MAX). */
+static unsigned open_overlays(const struct spec *spec, int *fds) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < spec->step_count && count < OVERLAYS_MAX; i++) {
+    int fd = spec->steps[i].kind == SETUP_OVERLAY ? open(spec->steps[i].target, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) fds[count++] = fd;
+  }
+  return count;
+}
+
 /* A change of ids clears the death signal, so it is set after the last one. If the keeper died before, the word does not come. */
-static void follow_keeper(int channel) {
+static void follow_keeper(const struct spec *spec, int channel) {
+  int overlays[OVERLAYS_MAX];
+  unsigned count = open_overlays(spec, overlays);
   if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) die("tie the sandbox to its keeper");
-  if (!send_word(channel, WORD_READY, NULL, 0) || receive_word(channel, WORD_GO, NULL, 0) != 0) _exit(1);
+  if (!send_word(channel, WORD_READY, overlays, count) || receive_word(channel, WORD_GO, NULL, 0) != 0) _exit(1);
   close(channel);
 }
 
@@ -247,7 +259,7 @@ void run_inside(struct spec *spec, int channel, char **argv) {
   if (spec->id_map == ID_MAP_SUBIDS) become_inner_root();
   struct programs programs = make_programs(spec);
   drop_privileges(spec);
-  follow_keeper(channel);
+  follow_keeper(spec, channel);
   await_first(&programs);
   set_failure_report(-1, NULL, NULL);
   const int kept[] = {guest, copied.lower, programs.user_namespace};

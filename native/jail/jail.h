@@ -305,6 +305,12 @@ void make_layers(const struct spec *spec);
 void limit_layers(const struct spec *spec);
 /* Takes away what forbids another mount of the layers. No earlier run may live. */
 bool settle_layers(const struct spec *spec);
+/* Only as root. False with errno set. */
+bool make_subvolume(const char *path);
+/* Beside a sandbox's subvolume: what takes its place, and what it was. False: the path is too long. */
+#define LAYERS_NEW ".new"
+#define LAYERS_GONE ".gone"
+bool beside_layers(const struct spec *spec, const char *suffix, char path[PATH_MAX]);
 /* Makes a snapshot of a subvolume. False with errno set. */
 bool clone_subvolume(const char *from, const char *to, bool read_only);
 /* True: it is gone. */
@@ -367,6 +373,8 @@ void await_first(const struct programs *programs);
 /* words.c: the words between the keeper and the sandbox's first process during the set-up, and one of who prepares a rename. */
 enum word { WORD_SOURCES = 1, WORD_DOORS = 2, WORD_READY = 3, WORD_GO = 4, WORD_MORE = 5, WORD_MAPPED = 6, WORD_SPEC = 7, WORD_FOLDERS = 8 };
 #define CHANNEL_FDS_MAX (SOURCES_MAX + 2)
+/* Of one sandbox: the root, /usr and a workspace. */
+#define OVERLAYS_MAX 4
 bool send_word(int channel, enum word word, const int *fds, unsigned count);
 /* Returns the number of descriptors. -1: the other side has gone or has sent another word. */
 int receive_word(int channel, enum word word, int *fds, unsigned capacity);

@@ -128,9 +128,7 @@ static int remove_gone(const struct spec *spec) {
   return EXIT_SUCCESS;
 }
 
-/* The answer comes before the files are removed, which may take long. What is left is removed with the next job, or with the sandbox. */
-static int empty_job(const struct spec *spec) {
-  int runs = lock_runs(spec);
+static int empty_folder_job(const struct spec *spec, int runs) {
   open_trees.written = open_written(spec);
   int result = run_as_owner(spec, set_aside);
   if (result != EXIT_SUCCESS) return result;
@@ -139,15 +137,26 @@ static int empty_job(const struct spec *spec) {
   return run_as_owner(spec, remove_gone);
 }
 
-/* A process that is killed before the last step leaves the old layers, or none. The same job again then makes them. */
-static int seed_job(const struct spec *spec) {
-  char fresh[PATH_MAX];
-  lock_runs(spec);
-  if (snprintf(fresh, sizeof fresh, "%s.new", spec->layers) >= (int)sizeof fresh) refuse("the path of the layers is too long");
-  if (!remove_subvolume(fresh) || !clone_subvolume(spec->frozen, fresh, false)) fail_job("make a copy of", spec->frozen);
-  if (!remove_subvolume(spec->layers) || rename(fresh, spec->layers) < 0) fail_job("put back", "what the sandbox wrote");
+/* A process that is killed before the second rename leaves no layers. The same job again then makes them. */
+static int change_subvolume_job(const struct spec *spec, int runs) {
+  char fresh[PATH_MAX], gone[PATH_MAX];
+  if (!beside_layers(spec, LAYERS_NEW, fresh) || !beside_layers(spec, LAYERS_GONE, gone)) refuse("the path of the layers is too long");
+  if (!remove_subvolume(fresh) || !remove_subvolume(gone)) fail_job("remove what an earlier job left of", spec->layers);
+  bool made = spec->job == LAYER_SEED ? clone_subvolume(spec->frozen, fresh, false) : make_subvolume(fresh);
+  if (!made) fail_job("make room for", "what the sandbox writes");
+  if (rename(spec->layers, gone) < 0 && errno != ENOENT) fail_job("set aside", spec->layers);
+  if (rename(fresh, spec->layers) < 0) fail_job("put back", "what the sandbox wrote");
+  close(runs);
   dprintf(STDOUT_FILENO, "done\n");
-  return EXIT_SUCCESS;
+  return remove_subvolume(gone) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* The answer comes before the files are removed, which may take long. What is left is removed with the next job, or with the sandbox. */
+static int empty_job(const struct spec *spec) {
+  int runs = lock_runs(spec);
+  if (spec->storage == STORAGE_BTRFS) return change_subvolume_job(spec, runs);
+  if (spec->job == LAYER_SEED) refuse("only a subvolume can be made from another one");
+  return empty_folder_job(spec, runs);
 }
 
 /* ---- removing ---- */
@@ -171,8 +180,8 @@ int layers_main(void) {
   switch ((enum layer_job)spec.job) {
     case LAYER_COPY: return copy_job(&spec);
     case LAYER_CLONE: return clone_job(&spec);
-    case LAYER_EMPTY: return empty_job(&spec);
-    case LAYER_SEED: return seed_job(&spec);
+    case LAYER_EMPTY:
+    case LAYER_SEED: return empty_job(&spec);
     case LAYER_REMOVE: return remove_job(&spec);
   }
   refuse("a job on layers of an unknown kind");

@@ -29,13 +29,16 @@ static bool open_location(const char *path, struct location *location) {
   return location->parent >= 0;
 }
 
-static void make_subvolume(const struct spec *spec) {
+bool make_subvolume(const char *path) {
   struct location location;
   struct btrfs_ioctl_vol_args args = {.fd = 0};
-  if (!open_location(spec->layers, &location)) die("open the storage pool");
+  if (!open_location(path, &location)) return false;
   memcpy(args.name, location.name, strlen(location.name) + 1);
-  if (ioctl(location.parent, BTRFS_IOC_SUBVOL_CREATE, &args) < 0) die("make the sandbox's subvolume");
+  bool made = ioctl(location.parent, BTRFS_IOC_SUBVOL_CREATE, &args) == 0;
+  int error = errno;
   close(location.parent);
+  errno = error;
+  return made && chown(path, CANONICAL_FIRST_ID, CANONICAL_FIRST_ID) == 0;
 }
 
 bool clone_subvolume(const char *from, const char *to, bool read_only) {
@@ -102,8 +105,11 @@ void make_layers(const struct spec *spec) {
     reuse_layers(spec);
     return;
   }
-  if (spec->storage == STORAGE_BTRFS) make_subvolume(spec);
-  else if (mkdir(spec->layers, 0700) < 0) die("make the folder of the writable layers");
+  if (spec->storage == STORAGE_BTRFS) {
+    if (!make_subvolume(spec->layers)) die("make the sandbox's subvolume");
+    return;
+  }
+  if (mkdir(spec->layers, 0700) < 0) die("make the folder of the writable layers");
   if (spec->id_map == ID_MAP_SLOT && chown(spec->layers, CANONICAL_FIRST_ID, CANONICAL_FIRST_ID) < 0) die("set the owner of the writable layers");
 }
 
@@ -127,8 +133,21 @@ bool settle_layers(const struct spec *spec) {
   return settled;
 }
 
+bool beside_layers(const struct spec *spec, const char *suffix, char path[PATH_MAX]) {
+  return snprintf(path, PATH_MAX, "%s%s", spec->layers, suffix) < PATH_MAX;
+}
+
+/* A job on layers that was killed may have left one beside it. */
+static bool remove_subvolumes(const struct spec *spec) {
+  static const char *const SUFFIXES[] = {LAYERS_NEW, LAYERS_GONE, ""};
+  char path[PATH_MAX];
+  bool removed = true;
+  for (size_t i = 0; i < sizeof SUFFIXES / sizeof SUFFIXES[0] && removed; i++) removed = beside_layers(spec, SUFFIXES[i], path) && remove_subvolume(path);
+  return removed;
+}
+
 bool remove_layers(const struct spec *spec) {
-  if (spec->storage == STORAGE_BTRFS) return remove_subvolume(spec->layers);
+  if (spec->storage == STORAGE_BTRFS) return remove_subvolumes(spec);
   struct location location;
   if (!open_location(spec->layers, &location)) return errno == ENOENT;
   bool removed = remove_tree(location.parent, location.name);

@@ -135,6 +135,7 @@ function quotasSchema() {
       stoppedSandboxes: count().describe(
         "Maximum number of stopped sandboxes of one principal, whose files are kept. With so many the principal cannot create another sandbox",
       ),
+      snapshots: count().describe("Maximum number of snapshots of one principal"),
       memoryBytes: size(1).optional().describe("Maximum sum of the memory limits of all live sandboxes of one principal"),
       cpuSeconds: count().describe(
         "Maximum CPU time that the live sandboxes of one principal have used, in seconds. Beyond it the principal cannot create another sandbox",

@@ -88,6 +88,7 @@ it("tells what the others enforce, and why one cannot be asked", async () => {
   expect((await new Runtimes(byName(good, bad), { runtimes: ["b"] }).probe()).others).toEqual([
     {
       runtime: "b",
+      states: "none",
       available: false,
       checks: [{ id: "runtime", state: "absent", detail: "no daemon here" }],
       limits: [],

@@ -16,6 +16,8 @@ export interface ContractFeatures {
   readonly terminals: boolean;
   /** Commands can outlive their streams. */
   readonly keeps: boolean;
+  /** Everything inside can be made to stand still. */
+  readonly stands: boolean;
   readonly pause: boolean;
   /** What a sandbox wrote outlives its run. */
   readonly stop: boolean;

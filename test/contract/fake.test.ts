@@ -5,6 +5,7 @@ runtimeContract(async () => fakeRuntime(), {
   name: "fake",
   terminals: false,
   keeps: false,
+  stands: false,
   pause: true,
   stop: true,
   states: false,

@@ -57,6 +57,7 @@ for (const { idMap, storage, binary, runsAlone } of SETUPS.filter((setup) => fin
     name: `namespace (${idMap}, ${storage}, ${binary})`,
     terminals: true,
     keeps: true,
+    stands: true,
     pause: isRoot,
     stop: true,
     states: true,

@@ -9,6 +9,7 @@ import { runsContract } from "./runs-contract.ts";
 import { statesContract } from "./states-contract.ts";
 import { socketContract } from "./socket-contract.ts";
 import { listenContract } from "./listen-contract.ts";
+import { stillContract } from "./still-contract.ts";
 import { streamContract } from "./stream-contract.ts";
 import { sudoContract } from "./sudo-contract.ts";
 import { watchContract } from "./watch-contract.ts";
@@ -18,6 +19,7 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
   describe(`the ${features.name} runtime`, () => {
     execContract(open, features);
     keptContract(open, features);
+    stillContract(open, features);
     streamContract(open, features);
     fileContract(open, features);
     watchContract(open);

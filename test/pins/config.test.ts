@@ -58,6 +58,7 @@ it("keeps every setting with its variables", () => {
       "audit.ownerBytesPerHour BELLJAR_AUDIT_OWNER_BYTES_PER_HOUR",
       "quotas.sandboxes BELLJAR_QUOTAS_SANDBOXES",
       "quotas.stoppedSandboxes BELLJAR_QUOTAS_STOPPED_SANDBOXES",
+      "quotas.snapshots BELLJAR_QUOTAS_SNAPSHOTS",
       "quotas.memoryBytes BELLJAR_QUOTAS_MEMORY_BYTES",
       "quotas.cpuSeconds BELLJAR_QUOTAS_CPU_SECONDS",
       "quotas.callsPerMinute BELLJAR_QUOTAS_CALLS_PER_MINUTE",

@@ -22,6 +22,7 @@ export const GUEST_CALLS: { readonly [Name in Exclude<keyof Guest, "files">]: Gu
   signalProcess: (guest, signal) => guest.signalProcess(4_000_000, 15, { signal }),
   usage: (guest, signal) => guest.usage(signal),
   ping: (guest, signal) => guest.ping(signal),
+  still: async (guest, signal) => (await guest.still(signal)).end(),
   shutdown: (guest, signal) => guest.shutdown(100, signal),
 };
 

@@ -14,7 +14,7 @@ import type { SecretStore } from "../../src/secrets/secret-store.ts";
 import { createSandboxAuthority, createServerCertificates } from "../../src/network/tls/sandbox-authority.ts";
 import { openRuntime } from "../../src/runtime/registry.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
-import type { CreateOptions, Sandbox } from "../../src/sandbox/sandbox.ts";
+import type { CreateOptions, ForkOptions, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
 import { removeFolder } from "../security/support/outside.ts";
 import { NO_LISTENERS } from "./no-listeners.ts";
@@ -35,6 +35,8 @@ export interface SecretLab extends AsyncDisposable {
   http(host: string, answer: RequestListener): Promise<Origin>;
   /** A sandbox of the local user; it ends with the lab. */
   sandbox(options: CreateOptions): Promise<Sandbox>;
+  /** A fork of one of them; it ends with the lab. */
+  fork(sandbox: Sandbox, options: ForkOptions): Promise<Sandbox>;
   /** Resolves when all of the audit is on disk. No connection is recorded after that. */
   flush(): Promise<void>;
 }
@@ -98,6 +100,13 @@ export async function openSecretLab(): Promise<SecretLab> {
       const sandbox = await sandboxes.create(LOCAL, options, AbortSignal.timeout(30_000));
       made.push(sandbox);
       return sandbox;
+    },
+    async fork({ id }, options) {
+      const forks = await sandboxes.snapshots.fork(LOCAL, { sandbox: id }, options, AbortSignal.timeout(30_000));
+      made.push(...forks);
+      const [fork] = forks;
+      if (!fork) throw new TypeError("no fork was made");
+      return fork;
     },
     async flush() {
       await egress[Symbol.asyncDispose]();

@@ -1,15 +1,14 @@
-import { readdir } from "node:fs/promises";
+import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
+import { BelljarError } from "../../src/errors.ts";
 import { openRuntime } from "../../src/runtime/registry.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { LIVE_STATES, LOCAL } from "../../src/sandbox/sandbox.ts";
 import { byName } from "./by-name.ts";
 import { type CrashHome, openCrashHome } from "./crash-home.ts";
 import type { WorkerHome } from "./home-worker.ts";
-import { listed } from "./listed.ts";
 
 const signal = new AbortController().signal;
 export const STATE_CONFIG = {
@@ -28,6 +27,8 @@ export interface StateHome extends AsyncDisposable {
   readonly problems: string[];
   /** One more process on the home. */
   open(more?: Partial<LocalSandboxesOptions>): Promise<LocalSandboxes>;
+  /** Sweeps as if all that was frozen had been frozen long ago. */
+  sweepOld(): Promise<void>;
   /** The frozen layers that are left in the home. */
   layers(): Promise<readonly string[]>;
 }
@@ -54,13 +55,33 @@ export async function openStateHome(
       opened.push(one);
       return one;
     },
-    layers: async () => (await readdir(join(crash.home, "layers")).catch(() => [])).toSorted(),
+    sweepOld: async () => {
+      for (const id of await namesIn(join(crash.home, "layers")))
+        await utimes(join(crash.home, "layers", id, "users"), 0, 0).catch(() => undefined);
+      await sandboxes.sweep();
+    },
+    layers: () => namesIn(join(crash.home, "layers")),
     async [Symbol.asyncDispose]() {
-      for (const { id } of await listed(sandboxes, LOCAL, { state: LIVE_STATES })) await (await sandboxes.get(LOCAL, id)).kill();
+      for (const id of await namesIn(join(crash.home, "sandboxes"))) await killAnyones(sandboxes, id);
+      for (const id of await namesIn(join(crash.home, "layers")))
+        for (const user of await namesIn(join(crash.home, "layers", id, "users"))) await runtime.layers.states?.letGo([id], user);
       for (const one of opened) await one[Symbol.asyncDispose]();
       await crash[Symbol.asyncDispose]();
     },
   };
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+async function killAnyones(sandboxes: LocalSandboxes, id: string): Promise<void> {
+  try {
+    await (await sandboxes.getLinked(id)).kill();
+  } catch (cause) {
+    const isGone = cause instanceof BelljarError && (cause.code === "SANDBOX_ENDED" || cause.code === "SANDBOX_NOT_FOUND");
+    if (!isGone) throw cause;
+  }
 }
 
 /** What a shell command prints inside, without the last line break. */

@@ -19,6 +19,7 @@ export const SCOPES = `Scopes (a token without scopes may do everything that the
   max-pids:N                the most processes of one sandbox
   sandboxes:N               the most live sandboxes at once
   stopped-sandboxes:N       the most stopped sandboxes, whose files are kept
+  snapshots:N               the most snapshots
   memory:SIZE               the most memory of all its live sandboxes
   cpu-seconds:N             the most CPU time of all its live sandboxes
   calls-per-minute:N        the most tool calls in a minute

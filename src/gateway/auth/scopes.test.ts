@@ -69,6 +69,7 @@ it.each<[scope: string, grants: ReturnType<typeof parseScopes>]>([
   ["max-pids:64", { limits: { pids: 64 } }],
   ["sandboxes:3", { quotas: { sandboxes: 3 } }],
   ["stopped-sandboxes:3", { quotas: { stoppedSandboxes: 3 } }],
+  ["snapshots:3", { quotas: { snapshots: 3 } }],
   ["memory:1g", { quotas: { memoryBytes: 2 ** 30 } }],
   ["cpu-seconds:60", { quotas: { cpuSeconds: 60 } }],
   ["calls-per-minute:999999999999999", { quotas: { callsPerMinute: 999_999_999_999_999 } }],

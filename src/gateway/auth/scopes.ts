@@ -50,6 +50,7 @@ const SCOPES: Readonly<Record<string, { readonly value?: string; readonly descri
     description: "the most stopped sandboxes, whose files are kept",
     apply: quota("stoppedSandboxes", parseCount),
   },
+  snapshots: { value: "N", description: "the most snapshots", apply: quota("snapshots", parseCount) },
   memory: { value: "SIZE", description: "the most memory of all its live sandboxes", apply: quota("memoryBytes", parseSize) },
   "cpu-seconds": { value: "N", description: "the most CPU time of all its live sandboxes", apply: quota("cpuSeconds", parseCount) },
   "calls-per-minute": { value: "N", description: "the most tool calls in a minute", apply: quota("callsPerMinute", parseCount) },

@@ -32,6 +32,7 @@ const OPERATIONS = new Map<number, Serve>([
   [OPERATION.PROCESSES, serveProcesses],
   [OPERATION.SIGNAL_PROCESS, serveSignal],
   [OPERATION.USAGE, serveUsage],
+  [OPERATION.STILL, refuseStill],
   [OPERATION.SHUTDOWN, serveShutdown],
 ]);
 
@@ -48,6 +49,10 @@ export async function serveOperation(sandbox: FakeSandbox, peer: Peer, { operati
   } catch (error) {
     peer.fail(error);
   }
+}
+
+function refuseStill(_sandbox: FakeSandbox, peer: Peer): void {
+  peer.fail(new BelljarError("NOT_SUPPORTED", "The fake runtime cannot make everything stand still"));
 }
 
 /** It keeps no commands (`serveExec`), so there is none. */

@@ -9,6 +9,7 @@ import { Link, type Connect, type LinkOptions } from "./link.ts";
 import { guestUsage, listProcesses, shutdown, signalProcess } from "./processes.ts";
 import { runToEnd } from "./run.ts";
 import { dial } from "./socket.ts";
+import { standStill } from "./still.ts";
 
 /**
  * Creates the guest connection. It opens one stream with `connect` for each operation, and keeps no stream between operations.
@@ -31,6 +32,7 @@ export function createGuest(connect: Connect, options: LinkOptions = {}): Guest 
     signalProcess: (pid, signalNumber, target) => signalProcess(link, pid, signalNumber, target),
     usage: (signal) => guestUsage(link, signal),
     ping: async (signal) => void (await call(link, OPERATION.PING, [], signal)),
+    still: (signal) => standStill(link, signal),
     shutdown: (graceMs, signal) => shutdown(link, graceMs, signal),
   };
 }

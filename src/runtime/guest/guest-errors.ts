@@ -28,6 +28,10 @@ const ROWS: Record<keyof typeof GUEST_ERROR, Row> = {
   TOO_MANY: { code: "PROCESS_LIMIT", hint: "End processes in the sandbox, or make one with a higher limit" },
   ADDRESS_IN_USE: { code: "PORT_TAKEN", hint: "End the program inside that listens there" },
   CONNECTION_RESET: { code: "NETWORK_FAILED", hint: "The bytes that it had not read are lost" },
+  NOT_STILL: {
+    code: "SANDBOX_UNRESPONSIVE",
+    hint: "Try again when less goes on in the sandbox; pause or stop it before, if that fails too",
+  },
   UNAUTHORIZED: { code: "GUEST_UNAUTHORIZED", hint: "The sandbox has another secret; open it again" },
 };
 

@@ -37,8 +37,26 @@ export interface Guest {
   signalProcess(pid: number, signalNumber: number, options: { readonly group?: boolean; readonly signal: AbortSignal }): Promise<void>;
   usage(signal: AbortSignal): Promise<GuestUsage>;
   ping(signal: AbortSignal): Promise<void>;
+  /**
+   * Stops every process inside, whoever's it is, and resolves once all of them stand. Nothing new starts meanwhile: other calls wait until the
+   * end, and what is sent to programs that run waits too. It ends with `end`, `signal`, this process, or after 120 seconds. Processes that
+   * somebody inside had stopped stay stopped. Of two at once the second waits for the first. Rejects with `SANDBOX_UNRESPONSIVE` if they do
+   * not stand within seconds, with `SANDBOX_PAUSED` (then they stand already), or with `NOT_SUPPORTED`; then nothing has changed.
+   */
+  still(signal: AbortSignal): Promise<Still>;
   /** Sends SIGTERM to all processes, and SIGKILL after `graceMs`. Then the sandbox ends. */
   shutdown(graceMs: number, signal: AbortSignal): Promise<void>;
+}
+
+/** A sandbox that stands still. Disposing it lets everything go on. */
+export interface Still extends AsyncDisposable {
+  /** When everything stood, as `performance.now()`. */
+  readonly since: number;
+  /**
+   * Lets everything go on, and resolves to the milliseconds for which it stood. Rejects with `SANDBOX_UNRESPONSIVE`, `SANDBOX_ENDED` or
+   * `CANCELLED` if it went on earlier: what was read meanwhile is of no one moment.
+   */
+  end(): Promise<number>;
 }
 
 export interface ExecOptions {

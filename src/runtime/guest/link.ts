@@ -1,6 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
+import { setTimeout as after } from "node:timers/promises";
 import { BelljarError } from "../../errors.ts";
+import type { Fields } from "../../protocol/fields.ts";
 import { OPERATION } from "../../protocol/wire.ts";
 import { call } from "./call.ts";
 import { cancelled, connectionLost, type RunEnd, sandboxEnded } from "./guest-errors.ts";
@@ -9,10 +11,14 @@ import type { SandboxLink } from "./sandbox-link.ts";
 
 const NEVER = new AbortController().signal;
 setMaxListeners(0, NEVER);
-/** Operations that do not wake a paused sandbox: the streams that wait for its programs, and the question whether it lives. */
-const SLEEPS_ON: ReadonlySet<number> = new Set([OPERATION.LISTEN, OPERATION.ACCEPT, OPERATION.PING]);
+/** Operations that do not wake a paused sandbox: the streams that wait for its programs, the question whether it lives, and STILL. */
+const SLEEPS_ON: ReadonlySet<number> = new Set([OPERATION.LISTEN, OPERATION.ACCEPT, OPERATION.PING, OPERATION.STILL]);
 
 const SILENT_ANSWER_MS = 3_000;
+/** Maximum time for the answer of a guest that was asked whether everything stands still. */
+const STILL_ANSWER_MS = 1_000;
+/** The PHASE in the answer of a PING, as a keeper has it for a paused sandbox. */
+const STANDS_STILL = 2;
 
 /** Time that a broken stream waits for the news that the sandbox has ended. */
 const END_GRACE_MS = 2_000;
@@ -63,7 +69,7 @@ export class Link implements SandboxLink {
   readonly #findEnd: LinkOptions["findEnd"];
   readonly #waiting = new Set<(end: RunEnd) => void>();
   #end: RunEnd | undefined;
-  #life: Promise<void> | undefined;
+  #life: Promise<Fields> | undefined;
   #isSilent = false;
 
   constructor(connect: Connect, options: LinkOptions = {}) {
@@ -121,12 +127,22 @@ export class Link implements SandboxLink {
     return (await this.#options.isPaused?.().catch(() => false)) ?? false;
   }
 
-  findLife(): Promise<void> {
-    this.#life ??= call(this, OPERATION.PING, [], NEVER)
-      .then(ignore)
-      .finally(() => {
-        this.#life = undefined;
-      });
+  standsStill(): Promise<boolean> {
+    const answer = this.#ping().then(
+      (fields) => fields.number("PHASE") === STANDS_STILL,
+      () => false,
+    );
+    return Promise.race([answer, after(Math.min(STILL_ANSWER_MS, this.#answerMs), false, { ref: false })]);
+  }
+
+  async findLife(): Promise<void> {
+    await this.#ping();
+  }
+
+  #ping(): Promise<Fields> {
+    this.#life ??= call(this, OPERATION.PING, [], NEVER).finally(() => {
+      this.#life = undefined;
+    });
     return this.#life;
   }
 

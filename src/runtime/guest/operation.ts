@@ -60,6 +60,7 @@ export class Operation {
       answerMs: link.answerMs,
       isOurTurn: () => stream.isPaused() || (handler.isOurTurn?.() ?? false),
       isPaused: () => link.isPaused(),
+      standsStill: () => link.standsStill(),
       findLife: () => link.findLife(),
       onSilent: () => this.#silent(),
     });

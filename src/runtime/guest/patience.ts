@@ -4,6 +4,8 @@ import { OPERATION } from "../../protocol/wire.ts";
 
 /** Maximum silence of a guest that owes an answer. An honest guest is this slow only on a host that stands still. */
 export const ANSWER_MS = 20_000;
+/** Maximum time for which a guest that owes an answer can be excused by a STILL. An honest STILL ends before. */
+const STILL_MAX_MS = 150_000;
 /** Time that a command gets beyond its timeout. An honest guest has ended the command long before. */
 const TIMEOUT_GRACE_MS = 5_000;
 
@@ -27,6 +29,8 @@ const DEBTS: Readonly<Record<number, Debts>> = {
   [OPERATION.ACCEPT]: { first: "nothing", afterwards: "life" },
   [OPERATION.ATTACH]: { first: "word", afterwards: "life" },
   [OPERATION.LISTEN]: { first: "word", afterwards: "nothing" },
+  // The host has limits of its own for its answers (`still.ts`).
+  [OPERATION.STILL]: NOTHING,
   [OPERATION.WATCH]: { first: "word", afterwards: "nothing" },
   [OPERATION.KEEPER_WAIT]: NOTHING,
   [OPERATION.KEEPER_KILL]: { ...WORDS, workMs: 7_000 },
@@ -40,6 +44,8 @@ export interface PatienceOptions {
   readonly isOurTurn: () => boolean;
   /** Returns true while the sandbox is frozen on purpose: no deadline passes until it is resumed. */
   readonly isPaused: () => Promise<boolean>;
+  /** Returns true while the guest says that everything stands still: calls wait for its end. */
+  readonly standsStill: () => Promise<boolean>;
   /** Rejects with `SANDBOX_UNRESPONSIVE` when the guest gives no sign of life. */
   readonly findLife: () => Promise<void>;
   readonly onSilent: () => void;
@@ -54,6 +60,8 @@ export class Patience {
   readonly #debts: Debts;
   readonly #answerMs: number;
   #heardAt = performance.now();
+  /** When the guest's answer became due, however often the time began again since. */
+  #owesSince = performance.now();
   #hasAnswered = false;
   #isOver = false;
   #silence: NodeJS.Timeout | undefined;
@@ -72,13 +80,13 @@ export class Patience {
 
   /** Called for each received frame. */
   heard(): void {
-    this.#heardAt = performance.now();
+    this.#owesSince = this.#heardAt = performance.now();
     this.#hasAnswered = true;
   }
 
   /** Called when the host has done its part. The time begins again. */
   renew(): void {
-    this.#heardAt = performance.now();
+    this.#owesSince = this.#heardAt = performance.now();
   }
 
   stop(): void {
@@ -101,17 +109,24 @@ export class Patience {
     const isSilent = this.#debt !== "nothing" && !this.#options.isOurTurn() && (await this.#givesNoSign(this.#debt));
     if (this.#isOver) return undefined;
     if (isSilent && performance.now() >= this.#heardAt + this.#answerMs) return this.#options.onSilent();
-    this.renew();
+    this.#heardAt = performance.now();
     return this.#watchSilence(this.#answerMs);
   }
 
   async #givesNoSign(debt: Debt): Promise<boolean> {
     if (await this.#options.isPaused()) return false;
-    if (debt === "word") return true;
+    if (debt === "word") return !(await this.#waitsForStill());
     return this.#options.findLife().then(
       () => false,
       (cause: unknown) => cause instanceof BelljarError && cause.code === "SANDBOX_UNRESPONSIVE",
     );
+  }
+
+  /** A STILL keeps all operations waiting but PING, and no keeper's. */
+  async #waitsForStill(): Promise<boolean> {
+    const { operation, standsStill } = this.#options;
+    if (operation === OPERATION.PING || operation >= OPERATION.KEEPER_STATUS) return false;
+    return performance.now() < this.#owesSince + STILL_MAX_MS && standsStill();
   }
 
   #watchEnd(afterMs: number): void {

@@ -17,6 +17,8 @@ export interface SandboxLink {
   explain(cause: unknown): Promise<BelljarError>;
   /** Never rejects. Returns false if the state is unknown. */
   isPaused(): Promise<boolean>;
+  /** Never rejects. Returns true if the guest says that everything stands still for a STILL. */
+  standsStill(): Promise<boolean>;
   /** Resolves when the guest answers a PING, which all waiting callers share. Rejects with `SANDBOX_UNRESPONSIVE`. */
   findLife(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { OwnTimeLine } from "../../../src/sandbox/own-sandbox.ts";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
 import { openStateHome, shell, STATE_STORAGES } from "../../support/state-home.ts";
 
@@ -126,7 +127,7 @@ describe("a rollback", () => {
     await using home = await openStateHome();
     const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
     const asked = await sandbox.timeLine.checkpoint({}, signal);
-    const timeLine = sandbox.timeLine as import("../../../src/sandbox/own-sandbox.ts").OwnTimeLine;
+    const timeLine = sandbox.timeLine as OwnTimeLine;
     const taken = [];
     for (const tool of ["a", "b", "c"]) taken.push(await timeLine.checkpointBefore(tool, { keep: 2, signal }));
     expect((await timeLine.list()).checkpoints).toEqual([asked, ...taken.slice(1)]);

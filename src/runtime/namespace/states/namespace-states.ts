@@ -22,6 +22,8 @@ import { type LayerJob, runLayerJob } from "./layer-jobs.ts";
 import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts";
 
 const PARALLEL = 8;
+/** A mount of so many layers takes no longer than one of few. */
+const STACK_HIGH = 16;
 /** Between the first step of a freeze and the moment at which whoever asked for it has written down its user. Much less is enough. */
 const YOUNG_MS = 600_000;
 
@@ -92,15 +94,15 @@ export class NamespaceStates implements StateStore {
   /** A sandbox that is paused stands still already. If it is woken meanwhile, the copy may be of several moments. */
   async #whileStill(run: RecordedRun, freeze: () => Promise<readonly string[]>, signal: AbortSignal) {
     const running = this.#options.open(run);
-    const sinceMs = performance.now();
     try {
       if ((await running.usage()).phase === "paused") {
         const overlays = await freeze();
         if ((await running.usage()).phase === "paused") return { overlays, stillMs: 0 };
         throw new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${run.id} was woken while it was frozen: try again`);
       }
-      //STILL
-      return { overlays: await freeze(), stillMs: performance.now() - sinceMs };
+      await using still = await createGuest((one) => running.connect(one), { ended: running.ended }).still(signal);
+      const overlays = await freeze();
+      return { overlays, stillMs: await still.end() };
     } finally {
       await running.release();
     }
@@ -181,14 +183,17 @@ export class NamespaceStates implements StateStore {
     await this.letGo([...below, ...rewindsTo], userOf(run));
   }
 
-  /** On the pool the topmost layer becomes the sandbox's own, by a snapshot: nothing is then below it that must be copied to be changed. */
+  /**
+   * A state lies below the writable layers, which costs nothing, however large it is. On the pool, a high stack does not grow: its topmost layer
+   * becomes the sandbox's own by a snapshot, which takes some milliseconds more.
+   */
   async #split(
     layers: readonly string[],
     storage: StorageKind,
   ): Promise<{ readonly top?: LayerFacts; readonly below: readonly LayerFacts[] }> {
     const facts = await this.#facts(layers);
     const [top, ...below] = facts;
-    return storage === "btrfs" && top?.kind === "btrfs" ? { top, below } : { below: facts };
+    return storage === "btrfs" && top?.kind === "btrfs" && layers.length > STACK_HIGH ? { top, below } : { below: facts };
   }
 
   async #facts(layers: readonly string[]): Promise<readonly LayerFacts[]> {
