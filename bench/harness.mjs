@@ -130,7 +130,7 @@ export async function openEgressHome({ config }, { addresses, certificates }) {
   };
 }
 
-function runtimeOptions({ runtimeDirectory, storage }, home) {
+export function runtimeOptions({ runtimeDirectory, storage }, home) {
   return {
     home,
     runtimeDirectory,

@@ -130,6 +130,10 @@ bool remove_layers_as_owner(const struct spec *spec) {
 
 bool settle_layers_as_owner(const struct spec *spec) { return run_as_owner(spec, settle_own) == EXIT_SUCCESS; }
 
+static int count_own(const struct spec *spec) { return count_layers(spec) ? EXIT_SUCCESS : EXIT_FAILURE; }
+
+bool count_layers_as_owner(const struct spec *spec) { return run_as_owner(spec, count_own) == EXIT_SUCCESS; }
+
 bool take_lock(int folder) {
   if (flock(folder, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno != EWOULDBLOCK) die("lock the sandbox's folder");

@@ -71,16 +71,6 @@ static bool tell(int connection, enum hold_operation operation, const struct spe
   return is_done;
 }
 
-bool ask_for_view(int connection, const struct spec *spec, int *layers) {
-  int fds[HOLD_FDS_MAX];
-  unsigned count = 0;
-  if (!send_request(connection, HOLD_VIEW, spec, NULL, 0) || !receive_answer(connection, fds, &count)) return false;
-  *layers = count == 1 ? fds[--count] : -1;
-  while (count > 0) close(fds[--count]);
-  if (*layers < 0) errno = EPROTO;
-  return *layers >= 0;
-}
-
 static int need_connection(const struct spec *spec) {
   int connection = connect_holder(spec);
   if (connection >= 0) return connection;
@@ -151,6 +141,23 @@ bool are_layers_held(const struct hold *hold) {
 }
 
 bool keep_held_layers(const struct spec *spec, const struct hold *hold) { return tell(hold->connection, HOLD_KEEP, spec); }
+
+int view_held_layers(const struct spec *spec) {
+  int fds[HOLD_FDS_MAX];
+  unsigned count = 0;
+  int connection = connect_holder(spec);
+  if (connection < 0) {
+    if (is_absent(errno)) errno = ENOENT;
+    return -1;
+  }
+  bool is_given = send_request(connection, HOLD_VIEW, spec, NULL, 0) && receive_answer(connection, fds, &count);
+  int error = is_given ? EPROTO : errno;
+  close(connection);
+  if (is_given && count == 1) return fds[0];
+  while (count > 0) close(fds[--count]);
+  errno = error;
+  return -1;
+}
 
 bool drop_held_layers(const struct spec *spec) {
   int connection = connect_holder(spec);

@@ -55,9 +55,6 @@ void holder_path(const struct spec *spec, char path[HOLDER_PATH_MAX]);
 /* -1 with errno ENOENT or ECONNREFUSED: there is no holder. */
 int connect_holder(const struct spec *spec);
 
-/* Another mount of the layers, while a run may use them. False with errno set: ENOENT, the holder does not have them. */
-bool ask_for_view(int connection, const struct spec *spec, int *layers);
-
 /* For the start, newuidmap may ask a server of names. */
 #define HOLDER_PATIENCE_S 20
 /* What takes longer fails with EAGAIN. */

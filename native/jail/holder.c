@@ -157,6 +157,7 @@ static void serve_name(struct waited *client, const struct hold_request *request
   reply(client, is_drop || is_join || is_own ? 0 : ENOENT, &holder.user_namespace, is_join && holder.user_namespace >= 0 ? 1u : 0u);
 }
 
+/* Whoever looks does not use the layers: it takes them from nobody. */
 /* False: the client has gone, or has sent what is no request. */
 static bool serve(struct waited *client) {
   struct hold_request request;

@@ -297,6 +297,8 @@ bool are_layers_held(const struct hold *hold);
 bool keep_held_layers(const struct spec *spec, const struct hold *hold);
 /* False: a holder is there and does not do it. */
 bool drop_held_layers(const struct spec *spec);
+/* Returns another mount of the layers, while a run may use them. -1 with errno ENOENT: they are gone. */
+int view_held_layers(const struct spec *spec);
 
 /* storage.c, remove-tree.c */
 /* Makes the layers of the first run, and those of a later one ready to be mounted again. Without a limit until `limit_layers`. The holder makes those in memory. */
@@ -350,6 +352,11 @@ int run_as_owner(const struct spec *spec, int (*work)(const struct spec *));
 /* The layers' files may belong to other ids than this process's. */
 bool remove_layers_as_owner(const struct spec *spec);
 bool settle_layers_as_owner(const struct spec *spec);
+/* measure.c: prints how many bytes they take. */
+bool count_layers(const struct spec *spec);
+bool count_layers_as_owner(const struct spec *spec);
+/* The layers are gone. */
+#define EXIT_NO_LAYERS 5
 /* Gives the guest's socket the name of a running or of a paused sandbox. */
 bool name_guest_socket(const struct spec *spec, bool running);
 
@@ -412,6 +419,7 @@ int jail_main(char **argv, bool is_spare);
 int holder_main(const char *path);
 int spawner_main(void);
 int clear_main(void);
+int measure_main(void);
 int pool_main(const char *image, const char *folder);
 int layers_main(void);
 int compare_main(void);

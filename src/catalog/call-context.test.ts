@@ -48,6 +48,7 @@ function open(sandbox: Sandbox, tools: readonly Tool[], options: Partial<Catalog
     sources: [fixedTools(tools)],
     sandboxes: {
       get: async () => sandbox,
+      getStarted: async () => ({ sandbox }),
       default: async () => ({ sandbox, created: false }),
       info: () => Promise.reject(new Error("unused")),
     },

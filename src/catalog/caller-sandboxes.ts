@@ -1,5 +1,5 @@
 import type { Caller } from "./caller.ts";
-import { tellLoss } from "./loss.ts";
+import { tellLoss, tellStop } from "./loss.ts";
 import type { DefaultOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 
 const REMEMBERED_MAX = 10_000;
@@ -11,7 +11,7 @@ export interface DefaultChoice {
 }
 
 export interface CallerSandboxesOptions {
-  readonly sandboxes: Pick<Sandboxes, "default" | "info">;
+  readonly sandboxes: Pick<Sandboxes, "default" | "get" | "getStarted" | "info">;
   readonly defaultSandbox: (principal: Principal, caller: Omit<Caller, "principal">) => DefaultChoice;
   readonly surroundings?: Surroundings;
 }
@@ -24,29 +24,53 @@ export interface Surroundings {
   findHostHint(sandbox: Sandbox, args: unknown, message: string): Promise<string | undefined>;
 }
 
-/** Resolves callers' default sandboxes, and knows when one that a caller used before is gone. */
+/** A caller's sandbox, with what the model must know before the result. Each client is told once. */
+export interface ResolvedSandbox {
+  readonly sandbox: Sandbox;
+  readonly notices: readonly string[];
+}
+
+/** Resolves callers' sandboxes. Knows when a default one that a caller used before is gone, and when one was started again. */
 export class CallerSandboxes {
   readonly #options: CallerSandboxesOptions;
-  /** By client, owner and name the id of the last one that was used here, oldest first. */
-  readonly #used = new Map<string, string>();
+  /** By client, owner and name the id of the last default one that was used here. */
+  readonly #used = new Remembered<string>();
+  /** By client, owner and id the run that was used last. */
+  readonly #runs = new Remembered<number>();
 
   constructor(options: CallerSandboxesOptions) {
     this.#options = options;
   }
 
-  /** `notices`: what the model must know before the result. Each client is told once of each sandbox. */
-  async resolve(
-    principal: Principal,
-    caller: Omit<Caller, "principal">,
-    signal: AbortSignal,
-  ): Promise<{ readonly sandbox: Sandbox; readonly notices: readonly string[] }> {
+  async resolve(principal: Principal, caller: Omit<Caller, "principal">, signal: AbortSignal): Promise<ResolvedSandbox> {
     const { sandboxes, defaultSandbox, surroundings } = this.#options;
     const { name, options } = defaultSandbox(principal, caller);
-    const { sandbox, earlier, unmet = [] } = await sandboxes.default(principal, name, options, signal);
-    const used = this.#remember(`${caller.client?.id ?? ""}\0${principal.id}\0${name}`, sandbox.id);
-    if (used === sandbox.id) return { sandbox, notices: [] };
+    const { sandbox, started, earlier, unmet = [] } = await sandboxes.default(principal, name, options, signal);
+    const restart = await this.#tellRestart(sandbox, keyOf(principal, caller), started);
+    const used = this.#used.replace(`${keyOf(principal, caller)}${name}`, sandbox.id);
+    if (used === sandbox.id) return { sandbox, notices: restart };
     const [lost, introduction] = await Promise.all([this.#tellLoss(principal, used ?? earlier), surroundings?.introduce(sandbox) ?? []]);
-    return { sandbox, notices: [...lost, ...unmet.map((text) => `Note: ${text}`), ...introduction] };
+    return { sandbox, notices: [...restart, ...lost, ...unmet.map((text) => `Note: ${text}`), ...introduction] };
+  }
+
+  /** The one that the caller names. If it is stopped, it is started again. */
+  async find(
+    principal: Principal,
+    id: string,
+    caller: Omit<Caller, "principal"> & { readonly signal: AbortSignal },
+  ): Promise<ResolvedSandbox> {
+    const { sandbox, stopped } = await this.#options.sandboxes.getStarted(principal, id, caller.signal);
+    return { sandbox, notices: await this.#tellRestart(sandbox, keyOf(principal, caller), stopped !== undefined) };
+  }
+
+  /** Also tells a client that used an earlier run, if another one has started it again meanwhile. */
+  async #tellRestart(sandbox: Sandbox, key: string, isStartedNow = false): Promise<readonly string[]> {
+    const { id, generation } = sandbox;
+    if (generation === undefined) return [];
+    const used = this.#runs.replace(`${key}${id}`, generation);
+    if (used === generation || (used === undefined && !isStartedNow)) return [];
+    const stop = await sandbox.lastStop?.();
+    return stop ? [tellStop(stop)] : [];
   }
 
   async #tellLoss(principal: Principal, id: string | undefined): Promise<readonly string[]> {
@@ -54,14 +78,24 @@ export class CallerSandboxes {
     // Its tombstone may be forgotten by now.
     return [tellLoss(await this.#options.sandboxes.info(principal, id).catch(() => undefined))];
   }
+}
 
-  #remember(key: string, id: string): string | undefined {
-    const before = this.#used.get(key);
-    this.#used.delete(key);
-    this.#used.set(key, id);
-    for (const oldest of this.#used.keys()) {
-      if (this.#used.size <= REMEMBERED_MAX) break;
-      this.#used.delete(oldest);
+function keyOf({ id }: Principal, { client }: Omit<Caller, "principal">): string {
+  return `${client?.id ?? ""}\0${id}\0`;
+}
+
+/** The latest values alone. */
+class Remembered<Value> {
+  readonly #values = new Map<string, Value>();
+
+  /** Returns the value before. */
+  replace(key: string, value: Value): Value | undefined {
+    const before = this.#values.get(key);
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    for (const oldest of this.#values.keys()) {
+      if (this.#values.size <= REMEMBERED_MAX) break;
+      this.#values.delete(oldest);
     }
     return before;
   }

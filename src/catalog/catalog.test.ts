@@ -37,6 +37,7 @@ function echo(work: (context: ToolContext) => unknown = () => undefined): Tool {
 
 const NO_SANDBOXES: CatalogOptions["sandboxes"] = {
   get: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none")),
+  getStarted: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none")),
   default: () => Promise.reject(new Error("unused")),
   info: () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "forgotten")),
 };

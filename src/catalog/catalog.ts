@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { BelljarError } from "../errors.ts";
-import type { Principal, RefusalWatch, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
+import type { Principal, RefusalWatch, Sandbox } from "../sandbox/sandbox.ts";
 import type { Audit } from "../audit/audit.ts";
 import { parseArguments } from "./arguments.ts";
 import type { Caller, ChangeListener } from "./caller.ts";
-import type { DefaultChoice, Surroundings } from "./caller-sandboxes.ts";
+import type { CallerSandboxesOptions, DefaultChoice, Surroundings } from "./caller-sandboxes.ts";
 import { CallerSandboxes } from "./caller-sandboxes.ts";
 import type { CallLogLevel, Progress, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
 import { askThrough } from "./question.ts";
@@ -58,7 +58,7 @@ export interface CallOptions extends Omit<Caller, "principal"> {
 export interface CatalogOptions {
   /** If two sources have a tool of one name, a principal gets the tool of the earlier source. */
   readonly sources: readonly ToolSource[];
-  readonly sandboxes: Pick<Sandboxes, "get" | "default" | "info">;
+  readonly sandboxes: CallerSandboxesOptions["sandboxes"];
   readonly defaultSandbox: (principal: Principal, caller: Omit<Caller, "principal">) => DefaultChoice;
   /** Absent: a model is told nothing of them. */
   readonly surroundings?: Surroundings;
@@ -122,10 +122,16 @@ interface Nested {
   readonly notices: string[];
 }
 
+interface WantedSandbox {
+  /** Absent: the caller's default one. */
+  readonly id: string | undefined;
+  readonly asIs?: boolean;
+}
+
 class Door {
   readonly #lists: ToolLists;
   readonly #options: CatalogOptions;
-  readonly #defaults: CallerSandboxes;
+  readonly #callers: CallerSandboxes;
   readonly #keeping: Keeping;
   /** The results of nested calls. Each was shaped, counted and measured by its own call. */
   readonly #passedOn = new WeakSet<ToolResult>();
@@ -134,7 +140,7 @@ class Door {
     this.#keeping = keeping;
     this.#lists = lists;
     this.#options = options;
-    this.#defaults = new CallerSandboxes(options);
+    this.#callers = new CallerSandboxes(options);
   }
 
   async call(principal: Principal, name: string, args: unknown, call: CallOptions & { readonly nested?: Nested }): Promise<ToolResult> {
@@ -203,8 +209,8 @@ class Door {
     return {
       principal,
       signal: call.signal,
-      sandbox: async (id) => {
-        const sandbox = id === undefined ? await this.#defaultSandbox(principal, call) : await this.#options.sandboxes.get(principal, id);
+      sandbox: async (id, options) => {
+        const sandbox = await this.#findSandbox(principal, call, { id, ...options });
         call.trail.sandbox ??= sandbox;
         if (tool.annotations.openWorldHint || tool.tellsRefusals) call.trail.refusals ??= await watchRefusals(sandbox);
         return sandbox;
@@ -226,8 +232,10 @@ class Door {
     if (lines.length > 0) notices.push(lines.join("\n"));
   }
 
-  async #defaultSandbox(principal: Principal, call: TrailedCall): Promise<Sandbox> {
-    const { sandbox, notices } = await this.#defaults.resolve(principal, call, call.signal);
+  async #findSandbox(principal: Principal, call: TrailedCall, { id, asIs = false }: WantedSandbox): Promise<Sandbox> {
+    if (id !== undefined && asIs) return this.#options.sandboxes.get(principal, id);
+    const found = id === undefined ? this.#callers.resolve(principal, call, call.signal) : this.#callers.find(principal, id, call);
+    const { sandbox, notices } = await found;
     for (const notice of notices) {
       call.trail.notices.push(notice);
       call.log?.("notice", notice);

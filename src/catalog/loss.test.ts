@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { tellLoss } from "./loss.ts";
+import { tellLoss, tellStop } from "./loss.ts";
 
 const endedAt = new Date("2026-01-02T03:04:05.678Z");
 
@@ -22,4 +22,21 @@ it("tells the changes of a copy as lost, and a shared folder as still there", ()
 
 it("says no more than it knows", () => {
   expect(tellLoss(undefined)).toMatch(/^Note: this is a new sandbox\. The earlier one ended\. All of it is lost/);
+});
+
+it("says what ended when a sandbox was stopped, when and why, and that its files are there", () => {
+  expect(tellStop({ reason: "deadline", at: endedAt })).toBe(
+    "Note: this sandbox was stopped at 2026-01-02T03:04:05Z (nobody was connected or used it until its deadline), and runs again. " +
+      "Its files are as they were; its processes and servers ended, and the variables of shells and run_code are gone.",
+  );
+  expect(tellStop({ reason: "stopped", at: endedAt })).toContain("(somebody stopped it)");
+  expect(tellStop({ reason: "host_lost", at: endedAt })).toContain("(the machine was restarted)");
+});
+
+it.each([
+  ["expired", /kept/],
+  ["no_room", /to make room/],
+  ["files_lost", /lay in memory/],
+] as const)("says why a stopped sandbox is gone: %s", (endReason, said) => {
+  expect(tellLoss({ endReason, endedAt })).toMatch(said);
 });

@@ -1,4 +1,4 @@
-import type { SandboxInfo } from "../sandbox/sandbox.ts";
+import type { LastStop, SandboxInfo } from "../sandbox/sandbox.ts";
 
 type EndReason = NonNullable<SandboxInfo["endReason"]>;
 
@@ -11,6 +11,9 @@ const REASONS: Readonly<Record<EndReason, string>> = {
   host_lost: "the machine was restarted",
   stopped: "it was stopped, and then deleted",
   create_failed: "it could not be made",
+  expired: "it was stopped, and nobody used it as long as stopped sandboxes are kept",
+  no_room: "it was stopped, and removed to make room for others that were stopped later",
+  files_lost: "it was stopped, and its files lay in memory, which the machine has lost",
 };
 
 /** Says to a model what is lost with its earlier default sandbox, why, and since when. `earlier`: absent if nothing is known of it. */
@@ -18,8 +21,21 @@ export function tellLoss(earlier: Pick<SandboxInfo, "endReason" | "endedAt" | "w
   return `Note: this is a new sandbox. The earlier one ended${whenAndWhy(earlier)}. ${whatIsLost(earlier?.workspace)}`;
 }
 
+const STOPS: Readonly<Partial<Record<EndReason, string>>> = { stopped: "somebody stopped it" };
+
+/** Says to a model what ended when its sandbox was stopped, why, and since when. */
+export function tellStop({ reason, at }: LastStop): string {
+  const why = STOPS[reason] ?? REASONS[reason];
+  const ended = "its processes and servers ended, and the variables of shells and run_code are gone";
+  return `Note: this sandbox was stopped${timeOf(at)} (${why}), and runs again. Its files are as they were; ${ended}.`;
+}
+
+function timeOf(at: Date): string {
+  return ` at ${at.toISOString().replace(/\.\d+Z$/, "Z")}`;
+}
+
 function whenAndWhy({ endReason, endedAt }: Pick<SandboxInfo, "endReason" | "endedAt"> = {}): string {
-  const when = endedAt ? ` at ${endedAt.toISOString().replace(/\.\d+Z$/, "Z")}` : "";
+  const when = endedAt ? timeOf(endedAt) : "";
   return endReason ? `${when}: ${REASONS[endReason]}` : when;
 }
 

@@ -41,7 +41,7 @@ function open(tools: readonly Tool[], scope: ReturnType<NonNullable<CatalogOptio
   const refuse = () => Promise.reject(new BelljarError("SANDBOX_NOT_FOUND", "none"));
   const catalog = createCatalog({
     sources: [fixedTools([...tools, searchTools, describeToolTool, callTool]), more],
-    sandboxes: { get: refuse, default: refuse, info: refuse },
+    sandboxes: { get: refuse, getStarted: refuse, default: refuse, info: refuse },
     defaultSandbox: () => ({ name: "default", options: {} }),
     scope: () => scope,
     isDefault: isDefaultTool,

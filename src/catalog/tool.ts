@@ -48,8 +48,11 @@ export interface ToolContext {
   readonly principal: Principal;
   /** Aborts when the caller cancels or goes away; the work must stop with it. */
   readonly signal: AbortSignal;
-  /** The sandbox that `id` names, or the caller's default one. */
-  sandbox(id?: string): Promise<Sandbox>;
+  /**
+   * The sandbox that `id` names, or the caller's default one. One that is stopped is started again, and the result says so first. `asIs`:
+   * one that is named stays as it is.
+   */
+  sandbox(id?: string, options?: { readonly asIs?: boolean }): Promise<Sandbox>;
   /** Tells the caller how far the work is. Dropped if the caller did not ask, or if the number is not larger than the last one. */
   progress(progress: Progress): void;
   /** For a person who watches the client's log; dropped where there is none. */

@@ -1,6 +1,7 @@
-import type { Limits } from "../runtime/runtime.ts";
+import type { DeadlineAction, Limits } from "../runtime/runtime.ts";
 import type { CommandCall, OptionSpec } from "./command.ts";
 import { textOption } from "./command.ts";
+import { usage } from "./usage.ts";
 import { parseCores, parseCount, parseDuration, parseSize } from "./values.ts";
 
 /** The options for limits, the same for every command that takes them. */
@@ -17,6 +18,23 @@ export const LIFETIME: OptionSpec = {
   value: "TIME",
   description: "Lifetime of a sandbox that nobody extends: 90s, 1h",
 };
+
+const ACTIONS = ["kill", "pause", "stop"] as const satisfies readonly DeadlineAction[];
+
+export const ON_DEADLINE: OptionSpec = {
+  type: "string",
+  value: "ACTION",
+  description: "What happens at the deadline: kill, pause, or stop, which keeps the files",
+};
+
+/** What the command line wants to happen at the deadline. Rejects with `USAGE`. */
+export function namedAction(call: CommandCall): DeadlineAction | undefined {
+  return parsedOption(call, "on-deadline", (option, text) => {
+    const action = ACTIONS.find((one) => one === text);
+    if (action) return action;
+    throw usage(`--${option} "${text}" is unknown; expected one of ${ACTIONS.join(", ")}`, `belljar ${call.spec.name} --help`);
+  });
+}
 
 /** The limits that the command line names. Rejects with `USAGE`. */
 export function namedLimits(call: CommandCall): Limits {

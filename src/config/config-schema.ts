@@ -40,6 +40,19 @@ function sandboxSchema(hostCpus: number) {
       timeoutMs: time(1, 3650 * DAY_MS)
         .default(HOUR_MS)
         .describe("Lifetime of a sandbox that nobody extends"),
+      keep: time(0, 3650 * DAY_MS)
+        .default(7 * DAY_MS)
+        .describe(
+          "Time for which a sandbox is kept that its deadline stopped, or that ended unasked. Then it is removed with its files. Default sandboxes are stopped at their deadline; with 0 they are deleted at once. A sandbox that somebody stopped by a command or a call is kept until somebody deletes it",
+        ),
+      keepBytes: size(0)
+        .default(20 * GIB)
+        .describe(
+          "Maximum size of the files on disk of all sandboxes that are kept so. Beyond it those that were stopped first are removed early",
+        ),
+      keepMemoryBytes: size(0)
+        .default(4 * GIB)
+        .describe("The same for files in memory"),
       memoryBytes: sizeLimit(16 * MIB)
         .default(2 * GIB)
         .describe("Maximum memory of a sandbox"),
@@ -64,6 +77,24 @@ function sandboxSchema(hostCpus: number) {
         .describe(
           "Network policy of a sandbox that was created without one: none, all, or comma-separated rules such as npm,github,api.example.com. Tools cannot give a sandbox more than this",
         ),
+    })
+    .prefault({});
+}
+
+function poolSchema() {
+  const count = () => integer(0, 64).optional();
+  return z
+    .strictObject({
+      sandboxes: count().describe(
+        "Number of sandboxes with the limits of `sandbox` that wait ready for their owners. Default: 2 for `serve`, 0 for `mcp`",
+      ),
+      programs: count().describe("Number of sandboxes that wait ready for one-shot programs. Default: 2 for `serve`, 1 for `mcp`"),
+      languages: names()
+        .default(["python"])
+        .describe("Languages whose contexts are started in sandboxes that wait: python, javascript. A JavaScript context takes 45 MB"),
+      imports: names()
+        .default(["collections", "csv", "datetime", "hashlib", "io", "itertools", "json", "math", "pathlib", "random", "re", "statistics"])
+        .describe("Modules that a Python that waits has imported, where the template has them"),
     })
     .prefault({});
 }
@@ -236,6 +267,7 @@ function groups(host: ConfigDefaults) {
   return {
     program: programSchema(),
     sandbox: sandboxSchema(host.cpus),
+    pool: poolSchema(),
     network: networkSchema(),
     audit: auditSchema(),
     quotas: quotasSchema(),

@@ -20,8 +20,11 @@ export type ConfiguredLimits = { readonly timeoutMs: number } & {
 /** All settings, loaded once at the start and frozen. */
 export type Config = Readonly<Omit<ParsedConfig, "program" | "sandbox">> & {
   readonly program: ConfiguredLimits & { readonly network: string };
-  readonly sandbox: ConfiguredLimits & { readonly network: string };
+  readonly sandbox: ConfiguredLimits & { readonly network: string } & KeepSettings;
 };
+
+/** What becomes of sandboxes that nobody uses. */
+type KeepSettings = Readonly<Pick<ParsedConfig["sandbox"], "keep" | "keepBytes" | "keepMemoryBytes">>;
 
 export interface LoadConfigOptions {
   /** Settings of the command line, nested like the file. Undefined values count as not given. */
@@ -158,7 +161,11 @@ function firstText(...values: readonly unknown[]): string | undefined {
 }
 
 function freeze(parsed: ParsedConfig): Config {
-  return Object.freeze({ ...parsed, program: givenSettings(parsed.program), sandbox: givenSettings(parsed.sandbox) });
+  return Object.freeze({ ...parsed, program: givenSettings(parsed.program), sandbox: sandboxSettings(parsed.sandbox) });
+}
+
+function sandboxSettings({ keep, keepBytes, keepMemoryBytes, ...given }: ParsedConfig["sandbox"]): Config["sandbox"] {
+  return Object.freeze({ ...givenSettings(given), keep, keepBytes, keepMemoryBytes });
 }
 
 function givenSettings({ network, ...limits }: ParsedConfig["program"]): Config["program"] {

@@ -20,7 +20,8 @@ import { facadeSurface } from "./facade-surface.ts";
 import type { GatewayLog } from "./gateway-log.ts";
 import { assertListenable, isLoopback } from "./loopback.ts";
 import { mcpSurface } from "./mcp-surface.ts";
-import type { ServerMetrics } from "./metrics/server-metrics.ts";
+import type { PoolCounts } from "../sandbox/pool/pool-options.ts";
+import type { ServerMetrics, WatchedState } from "./metrics/server-metrics.ts";
 import { portsSurface } from "./ports-surface.ts";
 import { restSurface } from "./rest-surface.ts";
 import type { FacadeRouteOptions } from "./routes/facade.ts";
@@ -50,6 +51,9 @@ export interface GatewayOptions {
   readonly metrics?: ServerMetrics;
   /** For the metrics. */
   readonly liveSandboxes?: () => number;
+  readonly keptBytes?: WatchedState["keptBytes"];
+  /** The same. */
+  readonly poolCounts?: () => readonly PoolCounts[];
   /** Throws while calls would fail, as when the audit cannot be written. */
   readonly assertReady?: () => void;
   /** Who knows the holders of tokens. Without any only this machine is served. */
@@ -78,7 +82,8 @@ const GRACE_MS = 500;
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, log } = options;
   const mcp = openMcp(options);
-  options.metrics?.watch({ sandboxes: options.liveSandboxes ?? (() => 0), sessions: () => mcp.sessionCount() });
+  const { liveSandboxes: sandboxes = () => 0, keptBytes = () => ({ disk: 0, memory: 0 }), poolCounts: pool = () => [] } = options;
+  options.metrics?.watch({ sandboxes, keptBytes, pool, sessions: () => mcp.sessionCount() });
   let isClosing = false;
   let claimed: ClaimedPort | undefined;
   const assertReady = (): void => {

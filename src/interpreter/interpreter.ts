@@ -8,6 +8,7 @@ import { findLeftFiles, stampFiles } from "./left-files.ts";
 import { collectFiles } from "./program-files.ts";
 import type { BuildOptions } from "./program-run.ts";
 import { ProgramRun } from "./program-run.ts";
+import type { WarmPrograms } from "./warm/warm-programs.ts";
 import { SandboxReaper } from "./sandbox-reaper.ts";
 import type { Limits, Program, ProgramPlace, ProgramResult, RunProgramOptions } from "./program.ts";
 import { INSIDE } from "../sandbox/sandbox.ts";
@@ -31,6 +32,8 @@ export interface InterpreterOptions {
   readonly maxOutputBytes?: number;
   /** Folder inside the sandboxes with Belljar's own programs. */
   readonly kernels?: string;
+  /** The interpreters that wait in fresh sandboxes. Default: each program starts its own. */
+  readonly warm?: WarmPrograms;
 }
 
 const PROGRAM_LIMITS: Limits = { memoryBytes: 256 * 1_048_576, cpus: 0.5, pids: 64, diskBytes: 256 * 1_048_576, openFiles: 1_024 };
@@ -44,7 +47,7 @@ const PARALLEL_WRITES = 16;
 /** The memory size that a language is told if its memory is unlimited. */
 const UNLIMITED_BYTES = 2 * 1_073_741_824;
 
-type GivenSettings = Required<Omit<InterpreterOptions, "sandboxes">>;
+type GivenSettings = Required<Omit<InterpreterOptions, "sandboxes" | "warm">>;
 
 /** The settings for one principal. */
 type Settings = GivenSettings & {
@@ -52,7 +55,7 @@ type Settings = GivenSettings & {
   readonly cut: (limits: Limits) => Limits;
 };
 
-export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): Interpreter {
+export function createInterpreter({ sandboxes, warm, ...given }: InterpreterOptions): Interpreter {
   const common: GivenSettings = {
     limits: given.limits ?? PROGRAM_LIMITS,
     timeoutMs: given.timeoutMs ?? TIMEOUT_MS,
@@ -71,7 +74,7 @@ export function createInterpreter({ sandboxes, ...given }: InterpreterOptions): 
         return await runIn(options.sandbox, { ...build, ...foldersOf(folder.path, options.place) }, given);
       }
       const sandbox = await sandboxes.create(principal, freshOptions(build.language, options, settings), options.signal);
-      return reaper.reapAfter(sandbox, () => runFresh(sandbox, build, given));
+      return reaper.reapAfter(sandbox, () => runFresh(sandbox, build, { ...given, warm: warm?.take(sandbox.id) }));
     },
     [Symbol.asyncDispose]: () => reaper[Symbol.asyncDispose](),
   };

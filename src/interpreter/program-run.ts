@@ -6,9 +6,15 @@ import { NO_LEFT_FILES } from "./left-files.ts";
 import type { OutputWindows } from "./output-window.ts";
 import { openOutputWindows } from "./output-window.ts";
 import type { ProgramResult, RunProgramOptions } from "./program.ts";
+import { fitsWarm } from "./warm/fits-warm.ts";
+import type { WarmProgram } from "./warm/warm-program.ts";
 
 /** The options with all defaults. */
-export type BuildOptions = RunProgramOptions & Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">>;
+export type BuildOptions = RunProgramOptions &
+  Required<Pick<RunProgramOptions, "timeoutMs" | "maxOutputBytes">> & {
+    /** An interpreter that waits in the sandbox. It belongs to this run. */
+    readonly warm?: WarmProgram | undefined;
+  };
 
 type Phase = ProgramResult["phase"];
 
@@ -39,10 +45,24 @@ export class ProgramRun {
   async #exec(phase: Phase, argv: readonly string[]): Promise<ProgramResult> {
     const windows = openOutputWindows(this.#options.maxOutputBytes);
     const findUsedUp = await watchUsedUp(this.#sandbox);
-    const result = await this.#run(phase, argv, windows);
+    const { warm } = this.#options;
+    const goesOn = warm !== undefined && fitsWarm(this.#build);
+    // It would take memory from a program that cannot use it.
+    if (!goesOn) await warm?.discard();
+    const result = await (goesOn ? this.#goOn(warm, windows) : this.#run(phase, argv, windows));
     this.#usedMs += result.durationMs;
     const usedUp = result.exitCode === 0 ? undefined : await findUsedUp(result);
     return toResult(phase, { ...result, durationMs: this.#usedMs, usedUp }, windows);
+  }
+
+  /** The interpreter has started: its program runs in it. */
+  async #goOn(warm: WarmProgram, windows: OutputWindows): Promise<ExecExit> {
+    const { program, language } = this.#build;
+    const { signal, timeoutMs, onOutput } = this.#options;
+    const env = { ...(await this.#sandbox.environment()), ...language.env, ...program.env };
+    const input = program.stdin instanceof Readable ? undefined : program.stdin;
+    const take = (stream: keyof OutputWindows, chunk: Buffer): unknown => (windows[stream].push(chunk), onOutput?.(stream, chunk));
+    return warm.run({ env, input, timeoutMs, signal, onOutput: take });
   }
 
   #run(phase: Phase, argv: readonly string[], windows: OutputWindows): Promise<ExecExit> {

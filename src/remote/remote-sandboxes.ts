@@ -36,10 +36,14 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
       return createRemoteSandbox(address, parseAnswer(sandboxSchema, answer));
     },
     async get(_principal, id) {
+      return openFound(address, await info(id));
+    },
+    async getStarted(_principal, id, signal) {
       const found = await info(id);
-      if (found.state === "ended")
-        throw new BelljarError("SANDBOX_ENDED", `Sandbox ${found.id} has ended: ${found.endReason ?? "unknown"}`);
-      return createRemoteSandbox(address, found);
+      const sandbox = openFound(address, found);
+      if (found.state !== "stopped") return { sandbox };
+      const { endReason: reason, endedAt: at } = found;
+      return { sandbox: await sandbox.start(signal), ...(reason && at && { stopped: { reason, at } }) };
     },
     getLinked: async (id) => createRemoteSandbox(address, await info(id)),
     info: (_principal, id) => info(id),
@@ -51,8 +55,8 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
       const { wishes: _, ...options } = wanted;
       const path = `/v1/default-sandboxes/${encodeURIComponent(name)}`;
       const answer = await askServer(address, { method: "POST", path, body: options, signal });
-      const { created, sandbox } = parseAnswer(defaultSandboxSchema, answer);
-      return { created, sandbox: createRemoteSandbox(address, sandbox) };
+      const { sandbox, ...made } = parseAnswer(defaultSandboxSchema, answer);
+      return { ...made, sandbox: createRemoteSandbox(address, sandbox) };
     },
   };
 }
@@ -60,6 +64,11 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
 /** What the server's host enforces. */
 export async function fetchIsolation(address: ServerAddress): Promise<HostIsolation> {
   return parseAnswer(hostIsolationSchema, await askServer(address, { method: "GET", path: "/v1/doctor" }));
+}
+
+function openFound(address: ServerAddress, found: SandboxInfo): Sandbox {
+  if (found.state !== "ended") return createRemoteSandbox(address, found);
+  throw new BelljarError("SANDBOX_ENDED", `Sandbox ${found.id} has ended: ${found.endReason ?? "unknown"}`);
 }
 
 function createRemoteSandbox(address: ServerAddress, info: SandboxInfo): Sandbox {

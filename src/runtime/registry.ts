@@ -37,6 +37,8 @@ export function lazyRuntime(name: string, open: () => Promise<Runtime>): Runtime
       templates: async () => (await need()).layers.templates(),
       describe: async (base) => (await need()).layers.describe(base),
       remove: async (lastRun) => (await need()).layers.remove(lastRun),
+      has: async (lastRun) => (await need()).layers.has(lastRun),
+      measure: async (lastRun) => (await need()).layers.measure(lastRun),
     },
     probe: async () => (await need()).probe(),
     create: async (spec, signal) => (await need()).create(spec, signal),

@@ -31,8 +31,22 @@ export interface LayerStore {
   describe(base: Base): Promise<Inside>;
   /** Removes all that a sandbox wrote, and lets go of the layers below. Its last run has ended. Removing it again is no error. */
   remove(lastRun: Run): Promise<void>;
+  /** Whether the files that a sandbox wrote are there. No run of it lives. Rejects with `RUNTIME_UNAVAILABLE` if nobody can tell. */
+  has(lastRun: Run): Promise<boolean>;
+  /**
+   * How much room these files take. No run of it lives. Undefined: the files are gone. Takes no longer than a minute, and
+   * stops counting then. Rejects with `RUNTIME_UNAVAILABLE` and `RUNTIME_FAILED` if nobody can tell.
+   */
+  measure(lastRun: Run): Promise<LayersSize | undefined>;
   /** Absent where `Isolation.states` is `none`. */
   readonly states?: StateStore;
+}
+
+/** The layers of a sandbox, without those that it shares with other sandboxes. */
+export interface LayersSize {
+  readonly bytes: number;
+  /** They lie in the memory of the machine. */
+  readonly isInMemory: boolean;
 }
 
 /**
@@ -214,7 +228,19 @@ export interface RunningSandbox extends AsyncDisposable {
  */
 export type DeadlineAction = "kill" | "pause" | "stop";
 
-export type EndReason = "stopped" | "killed" | "deadline" | "out_of_memory" | "exited" | "host_lost" | "keeper_lost" | "create_failed";
+/** The last three are of stopped sandboxes that were removed unasked. No runtime gives them. */
+export type EndReason =
+  | "stopped"
+  | "killed"
+  | "deadline"
+  | "out_of_memory"
+  | "exited"
+  | "host_lost"
+  | "keeper_lost"
+  | "create_failed"
+  | "expired"
+  | "no_room"
+  | "files_lost";
 
 export interface SandboxEnd {
   readonly reason: EndReason;

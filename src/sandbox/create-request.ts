@@ -1,9 +1,10 @@
 import { BelljarError } from "../errors.ts";
-import type { Limits } from "../runtime/runtime.ts";
+import type { DeadlineAction, Limits } from "../runtime/runtime.ts";
 import { DEFAULT_BASE } from "../runtime/runtime.ts";
 import { isSandboxName } from "./sandbox-id.ts";
 import type { CreateOptions } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import { deadlineAction } from "./wire/fields.ts";
 import { labelsSchema, variablesSchema } from "./wire/texts-schema.ts";
 
 const LIMIT_NAMES = ["memoryBytes", "cpus", "pids", "diskBytes", "openFiles"] as const satisfies readonly (keyof Limits)[];
@@ -28,6 +29,7 @@ export type CreateRequest = Pick<
   | "name"
   | "template"
   | "timeoutMs"
+  | "onDeadline"
   | "limits"
   | "required"
   | "workspace"
@@ -46,6 +48,7 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
     ...(options.name !== undefined && { name: parseName(options.name) }),
     template: parseTemplate(options.template ?? DEFAULT_BASE.template),
     timeoutMs: parseTimeout(options.timeoutMs ?? defaults.timeoutMs),
+    ...(options.onDeadline !== undefined && { onDeadline: parseAction(options.onDeadline) }),
     limits: { ...namedLimits(defaults), ...named },
     required: options.bestEffort ? [] : LIMIT_NAMES.filter((name) => name in named),
     ...(options.workspace && { workspace: { path: options.workspace.path, mode: options.workspace.mode } }),
@@ -62,6 +65,13 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
 export function parseTimeout(timeoutMs: number): number {
   if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) return timeoutMs;
   throw new BelljarError("ARGUMENTS_INVALID", `A sandbox's timeout must be between 1 and ${MAX_TIMEOUT_MS} ms`);
+}
+
+/** Callers of the library may say anything. */
+function parseAction(action: unknown): DeadlineAction {
+  const parsed = deadlineAction.safeParse(action);
+  if (parsed.success) return parsed.data;
+  throw new BelljarError("ARGUMENTS_INVALID", "What happens at a sandbox's deadline is kill, pause or stop");
 }
 
 /** The configuration's `false` holds for every sandbox, whatever its maker asks. */

@@ -17,12 +17,20 @@ export interface DefaultsHome {
     options: CreateOptions,
     more: { readonly defaultName: string; readonly signal: AbortSignal },
   ): Promise<LocalSandbox>;
-  /** Starts one that is stopped. Undefined when the owner has no sandbox of that id that has not ended. */
-  find(request: DefaultRequest, id: string): Promise<LocalSandbox | undefined>;
+  /** Starts one that is stopped. Undefined when the owner has no sandbox of that id that has not ended, and if its files are lost. */
+  find(request: DefaultRequest, id: string): Promise<FoundDefault | undefined>;
   /** Undefined when the owner has no sandbox of that id that runs. */
   findRunning(principal: Principal, id: string): Promise<LocalSandbox | undefined>;
+  /** Called once in each process for a sandbox that it did not make. */
+  takeOver(sandbox: LocalSandbox): Promise<void>;
   /** Whether its end is written. Another process may have ended it, and this one has not heard of it yet. */
   isBuried(id: string): boolean;
+}
+
+export interface FoundDefault {
+  readonly sandbox: LocalSandbox;
+  /** It was stopped, and this question started it again. */
+  readonly started?: true;
 }
 
 export interface DefaultRequest {
@@ -41,6 +49,7 @@ export interface KeptDefault {
 export interface DefaultResult {
   readonly sandbox: LocalSandbox;
   readonly created: boolean;
+  readonly started?: true;
   readonly earlier?: string;
   readonly unmet: readonly string[];
 }
@@ -78,7 +87,7 @@ export class DefaultSandboxes {
     const key = keyOf(request);
     const sandbox = this.#knownAlive(key) ?? (await this.#turns.run(key, () => this.#findRunning(request)));
     if (!sandbox) return undefined;
-    this.#remember(key, sandbox);
+    await this.#remember(key, sandbox);
     const unmet = await this.#applyWishes(sandbox, request);
     await sandbox.keepAlive(1);
     return { lifetimeMs: sandbox.lifetimeMs, unmet };
@@ -107,13 +116,14 @@ export class DefaultSandboxes {
   async #inTurn(request: DefaultRequest): Promise<Found> {
     const key = keyOf(request);
     const result = await this.#turns.run(key, () => this.#findOrMake(request));
-    this.#remember(key, result.sandbox);
+    await this.#remember(key, result.sandbox, result.created);
     return result;
   }
 
   /** A server that runs for weeks keeps none of those that have ended. */
-  #remember(key: string, sandbox: LocalSandbox): void {
+  async #remember(key: string, sandbox: LocalSandbox, isNew = false): Promise<void> {
     if (this.#known.get(key) === sandbox) return;
+    if (!isNew) await this.#home.takeOver(sandbox);
     this.#known.set(key, sandbox);
     void sandbox.ended.then(() => this.#known.get(key) === sandbox && this.#known.delete(key));
   }
@@ -123,7 +133,7 @@ export class DefaultSandboxes {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const claim = await this.#claims.current(principal.id, name);
       const found = claim.id !== "" ? await this.#home.find(request, claim.id) : undefined;
-      if (found) return { sandbox: found, created: false };
+      if (found) return { ...found, created: false };
       const made = await this.#make(request, claim);
       if (made) return { sandbox: made, created: true, ...(claim.id !== "" && { earlier: claim.id }) };
     }

@@ -32,6 +32,8 @@ function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes)
     guest: sandbox.guest,
     timeLine: grantedTimeLine(sandbox.timeLine, principal, runtimes),
     ...(sandbox.ended && { ended: sandbox.ended }),
+    ...(sandbox.generation !== undefined && { generation: sandbox.generation }),
+    ...(sandbox.lastStop && { lastStop: () => sandbox.lastStop?.() ?? Promise.resolve(undefined) }),
     connect: (signal) => sandbox.connect(signal),
     info: () => sandbox.info(),
     usage: () => sandbox.usage(),

@@ -64,6 +64,18 @@ export class Journal {
     this.#remember(record.id, { record });
   }
 
+  /** Writes the record of a sandbox whose folder is there already, whole or not at all. Synchronous, as `write` is. */
+  adopt(record: SandboxRecord): void {
+    const path = join(this.folder(record.id), RECORD);
+    try {
+      writeFileSync(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
+      renameSync(`${path}.new`, path);
+    } catch (cause) {
+      throw fileError(path, cause);
+    }
+    this.#remember(record.id, { record });
+  }
+
   /** Undefined when there is no such sandbox, and for a corrupt record, which is reported by name. */
   async read(id: string): Promise<JournalEntry | undefined> {
     const known = this.#entries.get(id);

@@ -6,15 +6,16 @@ import type { NetworkState } from "./network/network-state.ts";
 import type { Journal } from "./journal.ts";
 import type { HeldRun, SandboxKeeping } from "./local-sandbox.ts";
 import { LocalSandbox } from "./local-sandbox.ts";
+import type { KeptSandboxes } from "./keeping/kept-sandboxes.ts";
 import { type LiveHandle, lifeOf, usageOf } from "./life.ts";
 import { notReady } from "./refusals.ts";
 import { notCleared, RunEnds, type RunHolder } from "./run-ends.ts";
-import { RunStates, type RunState, stopOf } from "./run-states.ts";
+import { mayBeKept, RunStates, type RunState, stopOf } from "./run-states.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { Life } from "./sandbox-info.ts";
 import { toSandboxInfo } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import type { SandboxInfo } from "./sandbox.ts";
+import type { LastStop, SandboxInfo } from "./sandbox.ts";
 import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
 import type { BaseTaker } from "./workspace/base/base-taker.ts";
 
@@ -29,6 +30,7 @@ export interface LiveSandboxesOptions {
   readonly isRolledBack: SandboxKeeping["isRolledBack"];
   /** Lets go of the checkpoints of a sandbox whose files are removed. */
   readonly forgetStates: (record: SandboxRecord) => Promise<void>;
+  readonly kept: Pick<KeptSandboxes, "facts" | "noteStopped">;
 }
 
 /**
@@ -62,6 +64,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
   readonly #bases: BaseTaker;
   readonly states: RunStates;
   readonly #report: (problem: string) => void;
+  readonly #kept: LiveSandboxesOptions["kept"];
   readonly #held = new Map<string, LocalSandbox>();
   readonly #opening = new ShareByKey<LocalSandbox | undefined>();
   readonly #starting = new Set<{ readonly id: string }>();
@@ -72,6 +75,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
   #isReleased = false;
 
   constructor({ runtimes, journal, networks, bases, report, ...more }: LiveSandboxesOptions) {
+    this.#kept = more.kept;
     this.#runtimes = runtimes;
     this.#journal = journal;
     this.networks = networks;
@@ -83,7 +87,8 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
     this.isRolledBack = more.isRolledBack;
     const { forgetStates } = more;
     const { states } = this;
-    this.ends = new RunEnds({ runtimes, journal, networks, states, report, forgetStates, holder: this });
+    const stopped = more.kept.noteStopped;
+    this.ends = new RunEnds({ runtimes, journal, networks, states, report, forgetStates, holder: this, stopped });
   }
 
   /** One that this process holds and that is not known to have ended. */
@@ -173,6 +178,11 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
     await this.states.change(record, (now) => (isNew(now) ? { ...now, action } : undefined));
   }
 
+  async lastStop({ record, generation }: HeldRun): Promise<LastStop | undefined> {
+    const { after, ...now } = await this.states.read(record);
+    return now.generation === generation ? after : undefined;
+  }
+
   /** Makes every process that watches the home look at the sandbox. */
   announce({ id }: Pick<SandboxRecord, "id">): void {
     this.#journal.announce(id);
@@ -189,7 +199,8 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
     const [isolation, life] = await Promise.all([this.#runtimes.of(record)?.probe(), this.#findSeen(record)]);
     if (!life) return undefined;
     const network = "reason" in life && !life.kept ? undefined : (await this.networks.read(record)).state;
-    return toSandboxInfo(record, { life, enforced: isolation?.limits ?? [], ...(network && { network }) });
+    const kept = "reason" in life ? this.#kept.facts(record.id, life) : {};
+    return { ...toSandboxInfo(record, { life, enforced: isolation?.limits ?? [], ...(network && { network }) }), ...kept };
   }
 
   /** How it ended, or how it is now as its keeper says; undefined when it is in the making, or its end is known to nobody yet. */
@@ -217,8 +228,8 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
 
   async #knownEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {
     const end = this.#held.get(record.id)?.end;
-    if (end && !end.kept) return end;
     const state = await this.states.read(record);
+    if (end && !end.kept && !mayBeKept(state, end)) return end;
     return (await this.#journal.read(record.id))?.end ?? (state.phase === "stopped" ? stopOf(state) : undefined);
   }
 

@@ -17,7 +17,7 @@ import { changePolicy } from "./network/change-policy.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { OwnSandbox, OwnTimeLine } from "./own-sandbox.ts";
 import { ended } from "./refusals.ts";
-import type { InsideFolders, Principal, RefusalWatch, SandboxInfo, SandboxPorts } from "./sandbox.ts";
+import type { InsideFolders, LastStop, Principal, RefusalWatch, SandboxInfo, SandboxPorts } from "./sandbox.ts";
 import { tellRefusals } from "./tell-refusals.ts";
 import type { BaseAnswer, WorkspaceBase } from "./workspace/base/base-entry.ts";
 
@@ -44,6 +44,8 @@ export interface SandboxKeeping {
   isRolledBack(record: SandboxRecord): Promise<boolean>;
   /** Starts the next run of a stopped sandbox. It counts against the quota of `principal`. Default: the record's owner, without a token. */
   startAgain(record: SandboxRecord, signal: AbortSignal, principal?: Principal): Promise<LocalSandbox>;
+  /** The stop before this run. */
+  lastStop(run: HeldRun): Promise<LastStop | undefined>;
   /** Writes down what happens at the deadline, for later runs. */
   noteAction(run: HeldRun, action: DeadlineAction): Promise<void>;
 }
@@ -109,6 +111,10 @@ export class LocalSandbox implements OwnSandbox {
 
   get generation(): number {
     return this.#running.generation;
+  }
+
+  lastStop(): Promise<LastStop | undefined> {
+    return this.#keeping.lastStop(this);
   }
 
   /** What is known of its end without asking anybody. */

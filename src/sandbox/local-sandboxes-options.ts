@@ -6,6 +6,9 @@ import type { SecretStore } from "../secrets/secret-store.ts";
 import type { Texts } from "../text/texts.ts";
 import type { SandboxDefaults } from "./create-request.ts";
 import type { KeptDefault } from "./default-sandboxes.ts";
+import type { KeepLimits } from "./keeping/choose-removals.ts";
+import type { KeptTotals } from "./keeping/kept-sandboxes.ts";
+import type { PoolCounts, PoolOptions } from "./pool/pool-options.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
 import type { DefaultOptions, Principal, Quotas, Sandboxes } from "./sandbox.ts";
 
@@ -15,7 +18,8 @@ export interface LocalSandboxesOptions {
   /** By name. Each sandbox is opened and cleared by the runtime that made it; which of them a create may name, `config` says. */
   readonly runtimes: ReadonlyMap<string, Runtime>;
   readonly config: RuntimeChoice & {
-    readonly sandbox: SandboxDefaults;
+    /** Without its limits, stopped sandboxes are kept until somebody deletes them. */
+    readonly sandbox: SandboxDefaults & KeepLimits;
     readonly listMax: number;
     readonly tombstoneRetentionMs: number;
   };
@@ -30,6 +34,8 @@ export interface LocalSandboxesOptions {
   readonly refusals?: RefusalLog;
   /** For a principal whose token names none. Default: nothing is counted. */
   readonly quotas?: Quotas;
+  /** Sandboxes that wait for their owners. Default: none waits, and none is taken. */
+  readonly pool?: PoolOptions;
   /** Without it no sandbox can use secrets. */
   readonly secrets?: SecretStore;
   /** Compares and merges files of states; it belongs to the caller. Without it states cannot be compared, and paths not undone or merged. */
@@ -40,7 +46,10 @@ export interface LocalSandboxesOptions {
 
 /** The sandboxes of a home on this host. Disposing it lets go of them and kills none. */
 export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
-  /** Clears what is dead and forgets what is long gone; to be called at the start. */
+  /**
+   * Clears what is dead, forgets what is long gone, and removes stopped sandboxes beyond the limits; to be called at the start and every hour.
+   * From the first call on, each stop is looked at as well.
+   */
   sweep(): Promise<void>;
   /**
    * Serves the networks of all live sandboxes of the home, whoever made them, until disposed; resolves when those that live now are
@@ -53,6 +62,12 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   templates(principal: Principal): Promise<readonly TemplateInfo[]>;
   /** As `default` for one that runs, and gives it its full lifetime. Makes and starts none. Undefined if none runs. */
   keepDefault(principal: Principal, name: string, options: DefaultOptions): Promise<KeptDefault | undefined>;
+  /** What the home's stopped sandboxes hold, as far as it was measured. */
+  kept(): KeptTotals;
   /** Live sandboxes that this process holds: all of the home once it serves their networks. */
   liveCount(): number;
+  /** Begins to make the sandboxes that are to wait from the start on. */
+  beginPool(): void;
+  /** What waits, as this process has it. */
+  poolCounts(): readonly PoolCounts[];
 }

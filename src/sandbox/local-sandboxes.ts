@@ -1,11 +1,13 @@
 import { BelljarError } from "../errors.ts";
-import type { RunningSandbox, TemplateInfo } from "../runtime/runtime.ts";
+import type { RunningSandbox, Runtime, TemplateInfo } from "../runtime/runtime.ts";
 import { grantedSandbox } from "./granted-sandbox.ts";
 import { requiredByGrant } from "./grants.ts";
 import { makeRecord, type MakeRecordParts } from "./make-record.ts";
-import { type DefaultRequest, DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
+import { DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
 import { assertNameFree, findEntry, type Records } from "./find-entry.ts";
 import { HomeEvents } from "./events/home-events.ts";
+import { type DefaultHome, findDefault, keepAfterDeadline } from "./keeping/find-default.ts";
+import { KeptSandboxes, type KeptTotals } from "./keeping/kept-sandboxes.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "./local-sandboxes-options.ts";
 import type { JournalEntry } from "./journal.ts";
 import { Journal } from "./journal.ts";
@@ -16,6 +18,10 @@ import { HomeNetworks } from "./network/home-networks.ts";
 import { beginNetwork, settleNetwork } from "./network/prepare-network.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
 import { mayReach } from "./reach.ts";
+import { PoolFiles } from "./pool/pool-files.ts";
+import type { PoolCounts, PoolKind } from "./pool/pool-options.ts";
+import { SandboxPool } from "./pool/sandbox-pool.ts";
+import type { TakenSandbox } from "./pool/taken-sandbox.ts";
 import { isSandboxId } from "./sandbox-id.ts";
 import type { HostIsolation } from "./runtimes.ts";
 import { Runtimes } from "./runtimes.ts";
@@ -33,7 +39,9 @@ import type {
   SandboxInfo,
   SandboxPage,
   Snapshots,
+  StartedSandbox,
 } from "./sandbox.ts";
+import { LOCAL } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
 import { HomeStates } from "./state/home-states.ts";
@@ -68,12 +76,14 @@ class HomeSandboxes implements LocalSandboxes {
   readonly #networks: HomeNetworks;
   readonly #runtimes: Runtimes;
   readonly #live: LiveSandboxes;
-  readonly #records: Records;
+  readonly #records: Records & DefaultHome;
   readonly #events: HomeEvents;
   readonly #defaults: DefaultSandboxes;
   readonly #quota: LiveQuota;
+  readonly #kept: KeptSandboxes;
   readonly #bases: BaseTaker;
   readonly #states: HomeStates;
+  readonly #pool: SandboxPool | undefined;
   #sweptAtMs = Date.now();
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -97,7 +107,9 @@ class HomeSandboxes implements LocalSandboxes {
       timeLine: (record) => this.#states.timeLine(record),
       isRolledBack: (record) => this.#states.isRolledBack(record),
       forgetStates: (record) => this.#states.forget(record),
+      kept: { facts: (id, end) => this.#kept.facts(id, end), noteStopped: (record) => this.#kept.noteStopped(record) },
     });
+    this.#kept = this.#openKept();
     this.#records = { journal: this.#journal, live: this.#live };
     this.#events = new HomeEvents({ journal: this.#journal, report: this.#report, follow: (record) => this.#live.follow(record) });
     const { quotas: standard } = options;
@@ -117,11 +129,29 @@ class HomeSandboxes implements LocalSandboxes {
       startRun: (...request) => this.#startAgain(...request),
     });
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
+    const { pool } = options;
+    const parts = { home, journal: this.#journal, runtimes: this.#runtimes, ends: this.#live.ends, report: this.#report };
+    this.#pool = pool && new SandboxPool({ ...parts, pool, plan: (made) => this.#plan(made) });
     this.#defaults = new DefaultSandboxes(options.home, {
       make: (principal, wishes, more) => this.#make(principal, wishes, more),
-      find: (request, id) => this.#findLive(request, id),
+      find: (request, id) => findDefault(this.#records, request, id),
       findRunning: (principal, id) => this.#findRunning(principal, id),
+      takeOver: (sandbox) => this.#takeOver(sandbox),
       isBuried: (id) => this.#journal.isBuried(id),
+    });
+  }
+
+  #openKept(): KeptSandboxes {
+    const { home, config } = this.#options;
+    const { states, ends } = this.#live;
+    return new KeptSandboxes({
+      home,
+      limits: config.sandbox,
+      journal: this.#journal,
+      states,
+      measure: async (record, run) => this.#runtimes.of(record)?.layers.measure(run),
+      remove: async (record, because) => this.#live.isOurs(record) && ends.removeKept(record, because),
+      report: this.#report,
     });
   }
 
@@ -131,6 +161,14 @@ class HomeSandboxes implements LocalSandboxes {
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
     return grantedSandbox(await this.#open(await findEntry(this.#records, principal, id)), principal, this.#runtimes);
+  }
+
+  async getStarted(principal: Principal, id: string, signal: AbortSignal): Promise<StartedSandbox> {
+    const sandbox = await this.get(principal, id);
+    if (sandbox.ended) return { sandbox };
+    const started = await sandbox.start(signal);
+    const stopped = await started.lastStop?.();
+    return { sandbox: started, ...(stopped && { stopped }) };
   }
 
   async getLinked(id: string): Promise<Sandbox> {
@@ -150,13 +188,15 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   /** A run counts against the quota of whoever starts it, as a new sandbox does. */
-  #startAgain(record: SandboxRecord, { signal, principal, prepare }: Starting): Promise<LocalSandbox> {
+  async #startAgain(record: SandboxRecord, { signal, principal, prepare }: Starting): Promise<LocalSandbox> {
     const runtime = this.#runtimes.need(record);
     const starter = principal ?? { id: record.owner, name: record.owner };
     const request = { record, runtime, required: requiredByGrant(starter), signal, work: this.#states };
-    return this.#quota.admitStart(starter, record, () =>
+    const sandbox = await this.#quota.admitStart(starter, record, () =>
       this.#live.whileStarting(record, async () => startAgain(this.#live, { ...request, wishes: await prepare?.() })),
     );
+    this.#kept.noteStarted(record.id);
+    return sandbox;
   }
 
   get snapshots(): Snapshots {
@@ -190,14 +230,9 @@ class HomeSandboxes implements LocalSandboxes {
   sweep(): Promise<void> {
     this.#sweptAtMs = Date.now();
     const { tombstoneRetentionMs: retentionMs } = this.#options.config;
-    this.#sweeping = sweepHome({
-      journal: this.#journal,
-      live: this.#live,
-      states: this.#states,
-      report: this.#report,
-      retentionMs,
-      now: this.#sweptAtMs,
-    });
+    const [waiting, now] = [new PoolFiles(this.#options.home), this.#sweptAtMs];
+    const sweep = { journal: this.#journal, live: this.#live, states: this.#states, waiting, report: this.#report, retentionMs, now };
+    this.#sweeping = sweepHome(sweep).then(() => this.#kept.sweep());
     return this.#sweeping;
   }
 
@@ -216,8 +251,20 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#runtimes.templates(principal);
   }
 
+  kept(): KeptTotals {
+    return this.#kept.totals();
+  }
+
   liveCount(): number {
     return this.#live.count;
+  }
+
+  beginPool(): void {
+    this.#pool?.begin();
+  }
+
+  poolCounts(): readonly PoolCounts[] {
+    return this.#pool?.counts() ?? [];
   }
 
   /** A server that runs for weeks forgets old tombstones too. */
@@ -228,7 +275,8 @@ class HomeSandboxes implements LocalSandboxes {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled([this.#sweeping, this.#events[Symbol.asyncDispose](), this.#bases[Symbol.asyncDispose]()]);
-    await this.#networks[Symbol.asyncDispose]();
+    await this.#pool?.[Symbol.asyncDispose]();
+    await Promise.all([this.#kept[Symbol.asyncDispose](), this.#networks[Symbol.asyncDispose]()]);
     await this.#live[Symbol.asyncDispose]();
   }
 
@@ -236,22 +284,33 @@ class HomeSandboxes implements LocalSandboxes {
   async #make(principal: Principal, options: CreateOptions, { defaultName, forkOf, signal }: MakeMore): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
     const record = await makeRecord(this.#parts(), { principal, options, defaultName, forkOf });
-    return this.#quota.admit(principal, record, () => this.#live.whileStarting(record, () => this.#build(record, signal)));
+    const make = (made: SandboxRecord, taken?: TakenSandbox): Promise<LocalSandbox> =>
+      this.#quota.admit(principal, made, () => this.#live.whileStarting(made, () => this.#build(made, signal, taken)));
+    return this.#pool ? this.#pool.create(record, make) : make(record);
   }
 
   #parts(): MakeRecordParts {
     const { home, config, network: standardNetwork = "none", quotas } = this.#options;
     const findSnapshot = this.#states.snapshots.findTemplate.bind(this.#states.snapshots);
-    return { home, quotas, standardNetwork, findSnapshot, runtimes: this.#runtimes, networks: this.#networks, defaults: config.sandbox };
+    const given = { home, runtimes: this.#runtimes, networks: this.#networks, defaults: config.sandbox };
+    return { ...given, quotas, standardNetwork, findSnapshot, keepsDefaults: (runtime) => this.#keepsDefaults(runtime) };
   }
 
-  async #build(record: SandboxRecord, signal: AbortSignal): Promise<LocalSandbox> {
-    this.#journal.write(record);
+  /** The record of a sandbox that nobody has asked for yet, as a create of the local user would write it. */
+  #plan(options: PoolKind["options"]): Promise<SandboxRecord> {
+    return makeRecord(this.#parts(), { principal: LOCAL, options: { ...options, bestEffort: true, network: "none" } });
+  }
+
+  /** `taken`: a sandbox that waited, which is this one from now on. */
+  async #build(record: SandboxRecord, signal: AbortSignal, taken?: TakenSandbox): Promise<LocalSandbox> {
+    if (taken) await taken.claim(record);
+    else this.#journal.write(record);
     this.#sweepIfDue();
     const first = await beginNetwork(record);
-    const sandbox = await this.#live.hold(record, await this.#start(record, signal), first);
+    const sandbox = await this.#live.hold(record, await this.#start(record, signal, taken), first);
     try {
       await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first);
+      await taken?.handOver(sandbox);
       this.#bases.begin(record);
     } catch (cause) {
       await sandbox.kill();
@@ -261,15 +320,16 @@ class HomeSandboxes implements LocalSandboxes {
     return sandbox;
   }
 
-  async #start(record: SandboxRecord, signal: AbortSignal): Promise<RunningSandbox> {
+  async #start(record: SandboxRecord, signal: AbortSignal, taken?: TakenSandbox): Promise<RunningSandbox> {
     const first = firstRun(record);
     try {
       await assertNameFree(this.#records, record);
       await this.#states.holdOrigin(record);
+      if (taken) return await taken.start(record, this.#runtimes.need(record));
       const spec = toSpec(this.#live.states.runOf(record, first), record, { deadline: record.deadline, deadlineAction: first.action });
       return await this.#runtimes.need(record).create(spec, signal);
     } catch (cause) {
-      await this.#journal.remove(record.id);
+      if (!taken || (await taken.discard())) await this.#journal.remove(record.id);
       await this.#states.letGoOfOrigin(record);
       throw signal.aborted ? cancelled(signal) : (asMissing(record, cause) ?? cause);
     }
@@ -280,15 +340,13 @@ class HomeSandboxes implements LocalSandboxes {
     return entry && !entry.end && mayReach(principal, entry.record) ? this.#live.open(entry.record) : undefined;
   }
 
-  /** A stopped one is started again. Undefined once it has ended; as long as that is not known no other one takes its place. */
-  async #findLive({ principal, signal }: Pick<DefaultRequest, "principal" | "signal">, id: string): Promise<LocalSandbox | undefined> {
-    const entry = await this.#journal.read(id);
-    if (!entry || entry.end || !mayReach(principal, entry.record)) return undefined;
-    const sandbox = await this.#live.open(entry.record);
-    if (sandbox) return sandbox;
-    const end = await this.#live.ends.settle(entry.record);
-    if (!end) throw notReady(entry.record);
-    return end.kept ? this.#startAgain(entry.record, { signal, principal }) : undefined;
+  async #keepsDefaults(runtime: Runtime): Promise<boolean> {
+    return this.#options.config.sandbox.keep !== 0 && (await runtime.probe()).stop;
+  }
+
+  async #takeOver(sandbox: LocalSandbox): Promise<void> {
+    const { record } = sandbox;
+    if (record.onDeadline === undefined && (await this.#keepsDefaults(this.#runtimes.need(record)))) await keepAfterDeadline(sandbox);
   }
 }
 

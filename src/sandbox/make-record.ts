@@ -22,6 +22,8 @@ export interface MakeRecordParts {
   readonly defaults: SandboxDefaults;
   readonly standardNetwork: NetworkPolicy;
   readonly quotas: Quotas | undefined;
+  /** Default sandboxes of this runtime are stopped at their deadline, and kept. */
+  readonly keepsDefaults: (runtime: Runtime) => Promise<boolean>;
   /** A snapshot in the place of a template. */
   readonly findSnapshot: (principal: Principal, text: string) => Promise<SnapshotRecord | undefined>;
 }
@@ -41,7 +43,11 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
   const standard = forkOf ? toForkDefaults(forkOf, parts.defaults, principal) : parts.defaults;
   const wanted = source ? { ...options, template: source.template, workspace: toWorkspace(source, options.workspace) } : options;
-  const request = parseCreateOptions(wanted, cutLimits(standard, principal, parts.quotas));
+  const stops = options.onDeadline === undefined && defaultName !== undefined && (await parts.keepsDefaults(runtime));
+  const request = parseCreateOptions(
+    { ...wanted, ...(stops && { onDeadline: "stop" as const }) },
+    cutLimits(standard, principal, parts.quotas),
+  );
   const network = await prepareNetwork(principal, options, { networks: parts.networks, standard: parts.standardNetwork });
   const { workspace } = wanted;
   if (workspace) {

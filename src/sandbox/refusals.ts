@@ -1,4 +1,4 @@
-import { BelljarError } from "../errors.ts";
+import { BelljarError, type ErrorCode } from "../errors.ts";
 import type { EndReason } from "../runtime/runtime.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 
@@ -35,4 +35,23 @@ export function stopped({ id }: SandboxRecord): BelljarError {
 /** It neither answers nor is known to be dead: in the making, being started again, or being taken down. */
 export function notReady(record: SandboxRecord): BelljarError {
   return new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} is being created, started or removed: try again`);
+}
+
+/** Resolves with undefined if the files of the sandbox are gone. */
+export function unlessLost<T>(work: Promise<T>): Promise<T | undefined> {
+  return unless(work, "SANDBOX_FILES_LOST");
+}
+
+/** The same if the runtime cannot do it. */
+export function unlessRefused<T>(work: Promise<T>): Promise<T | undefined> {
+  return unless(work, "NOT_SUPPORTED");
+}
+
+async function unless<T>(work: Promise<T>, code: ErrorCode): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (cause instanceof BelljarError && cause.code === code) return undefined;
+    throw cause;
+  }
 }

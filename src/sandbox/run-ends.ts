@@ -1,11 +1,11 @@
 import { ShareByKey } from "../async/share-by-key.ts";
 import { BelljarError } from "../errors.ts";
-import type { RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
+import type { EndReason, RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
 import type { Journal } from "./journal.ts";
 import type { HeldRun, LocalSandbox } from "./local-sandbox.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import { notReady } from "./refusals.ts";
-import { mayBeStarting, type RunState, type RunStates, stopOf, withStop } from "./run-states.ts";
+import { mayBeKept, mayBeStarting, type RunState, type RunStates, stopOf, withStop } from "./run-states.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
 import { removeBase } from "./workspace/base/base-files.ts";
@@ -28,12 +28,21 @@ export interface RunEndsOptions {
   /** Lets go of the checkpoints of a sandbox whose files are removed. */
   readonly forgetStates: (record: SandboxRecord) => Promise<void>;
   readonly holder: RunHolder;
+  /** Called once it is written down that a sandbox is stopped. */
+  readonly stopped: (record: SandboxRecord) => void;
 }
 
 /** A run that is known to be over. */
 interface EndedRun {
   readonly generation: number;
   readonly end: SandboxEnd;
+}
+
+interface Deletion {
+  /** A run that is known to have stopped. */
+  readonly over?: number | undefined;
+  /** Why, if nobody asked for it. */
+  readonly because?: EndReason;
 }
 
 /**
@@ -48,10 +57,12 @@ export class RunEnds {
   readonly #report: (problem: string) => void;
   readonly #forgetStates: RunEndsOptions["forgetStates"];
   readonly #holder: RunHolder;
+  readonly #stopped: RunEndsOptions["stopped"];
   readonly #burying = new ShareByKey<void>();
   readonly #settling = new ShareByKey<SandboxEnd | undefined>();
 
-  constructor({ runtimes, journal, networks, states, report, forgetStates, holder }: RunEndsOptions) {
+  constructor({ runtimes, journal, networks, states, report, forgetStates, holder, stopped }: RunEndsOptions) {
+    this.#stopped = stopped;
     this.#runtimes = runtimes;
     this.#journal = journal;
     this.#networks = networks;
@@ -85,11 +96,19 @@ export class RunEnds {
       }
       if (!ended && (await this.#isSpared(record, state))) return undefined;
       const run = this.#states.runOf(record, state);
-      const end = await this.#runtimes.need(record).clear(run);
-      if (!end) return undefined;
-      if (state.phase === "deleted") return this.#remove(record, run, { reason: "killed", at: new Date() });
+      const found = await this.#runtimes.need(record).clear(run);
+      if (!found) return undefined;
+      if (state.phase === "deleted") return this.#remove(record, run, { reason: state.because ?? "killed", at: new Date() });
+      const end = await this.#withFiles(record, state, found);
       return end.kept ? this.#noteStop(record, state, end) : this.#remove(record, run, end);
     });
+  }
+
+  /** A sandbox that its deadline would stop is kept also if its first run ends unasked, as when the machine restarts. */
+  async #withFiles(record: SandboxRecord, state: RunState, end: SandboxEnd): Promise<SandboxEnd> {
+    if (end.kept || !mayBeKept(state, end)) return end;
+    const isThere = await this.#runtimes.need(record).layers.has(this.#states.runOf(record, state));
+    return isThere ? { ...end, kept: true } : end;
   }
 
   /** If the disk is full, this process goes on to hold the ended run, and so knows of the stop until it is written down. */
@@ -99,6 +118,7 @@ export class RunEnds {
     const full = await ifFull(note);
     if (full) this.#reportUnwritten(record, full);
     else await this.#holder.letGo(record.id, generation);
+    if (!full) this.#stopped(record);
     return end;
   }
 
@@ -118,7 +138,7 @@ export class RunEnds {
    * is being started.
    */
   async deleteStopped(record: SandboxRecord, over?: number): Promise<void> {
-    const found = await this.#markDeleted(record, over);
+    const found = await this.#markDeleted(record, { over });
     if (!found) return;
     if (found.phase === "running" && found.generation !== over) return this.#killStarted(record, found);
     if ((await this.#journal.read(record.id))?.end) return;
@@ -127,12 +147,23 @@ export class RunEnds {
     await this.bury({ record, generation: found.generation }, end);
   }
 
+  /** Removes a stopped sandbox that nobody asked to remove. False: somebody has started or deleted it meanwhile. */
+  async removeKept(record: SandboxRecord, because: EndReason): Promise<boolean> {
+    const found = await this.#markDeleted(record, { because });
+    if (found && found.phase !== "stopped") return false;
+    if (!found) return true;
+    const end = { reason: because, at: new Date() };
+    await this.#noteEnd(record, { ...end, isCleared: false });
+    await this.bury({ record, generation: found.generation }, end);
+    return true;
+  }
+
   /** Resolves with the state before. Undefined: the disk had no room for the mark, and the whole sandbox was removed instead. */
-  async #markDeleted(record: SandboxRecord, over?: number): Promise<RunState | undefined> {
+  async #markDeleted(record: SandboxRecord, { over, because }: Deletion): Promise<RunState | undefined> {
     let found: RunState | undefined;
     const isStopped = ({ phase, generation }: RunState): boolean => phase === "stopped" || (phase === "running" && generation === over);
     const mark = (): Promise<unknown> =>
-      this.#states.change(record, (now) => (isStopped((found = now)) ? { ...now, phase: "deleted" } : undefined));
+      this.#states.change(record, (now) => (isStopped((found = now)) ? { ...now, phase: "deleted", because } : undefined));
     if (!(await ifFull(mark)) || !found) return found;
     // No run starts without layers, and none lives while they are removed.
     await this.#runtimes.need(record).layers.remove(this.#states.runOf(record, found));

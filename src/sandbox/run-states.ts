@@ -2,13 +2,15 @@ import * as z from "zod";
 import { BelljarError } from "../errors.ts";
 import { NumberedFile } from "../files/numbered-file.ts";
 import { parseJson } from "../files/parse-json.ts";
-import type { RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
+import type { EndReason, RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
 import { CREATOR, mayBeInTheMaking } from "./creator.ts";
 import type { Journal } from "./journal.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import { endReason } from "./wire/fields.ts";
+import { deadlineAction, endReason } from "./wire/fields.ts";
 
 const date = z.iso.datetime().transform((text) => new Date(text));
+
+const stop = z.object({ reason: endReason, at: date });
 
 const stateSchema = z.object({
   version: z.literal(1),
@@ -19,11 +21,15 @@ const stateSchema = z.object({
   startedAt: date,
   creator: z.object({ pid: z.number().int().positive(), startedMs: z.number() }),
   /** The action at the deadline. Only the keeper knows the deadline: it moves with each use, and a full disk must not prevent that. */
-  action: z.enum(["kill", "pause", "stop"]),
+  action: deadlineAction,
   /** Why it was stopped, and when. */
-  stopped: z.object({ reason: endReason, at: date }).optional(),
+  stopped: stop.optional(),
   /** It is being put back to this point: its next run begins with these layers, whatever becomes of the process that does so. */
   rewind: z.object({ point: z.string(), layers: z.array(z.string()).readonly() }).optional(),
+  /** The stop after which the present run was started. */
+  after: stop.optional(),
+  /** Of `deleted`: why, if nobody asked for it. */
+  because: endReason.optional(),
 });
 
 /** What changes in a sandbox from run to run. */
@@ -87,19 +93,27 @@ function refuse(id: string, path: string): never {
 }
 
 /** The run that a sandbox is made with. */
-export function firstRun({ createdAt, creator }: SandboxRecord): RunState {
-  return { phase: "running", generation: 1, startedAt: createdAt, creator, action: "kill" };
+export function firstRun({ createdAt, creator, onDeadline }: SandboxRecord): RunState {
+  return { phase: "running", generation: 1, startedAt: createdAt, creator, action: onDeadline ?? "kill" };
 }
 
 /** The run after a stop, made by this process. */
 export function nextRun(state: RunState): RunState {
-  const { stopped: _stopped, ...rest } = state;
-  return { ...rest, phase: "running", generation: state.generation + 1, startedAt: new Date(), creator: CREATOR };
+  const { stopped, after: _, ...rest } = state;
+  const run = { generation: state.generation + 1, startedAt: new Date(), creator: CREATOR };
+  return { ...rest, ...run, phase: "running", ...(stopped && { after: stopped }) };
 }
 
 /** Whether the run may still be in the making: its keeper holds no lock yet. */
 export function mayBeStarting({ phase, startedAt: createdAt, creator }: RunState): boolean {
   return phase === "running" && mayBeInTheMaking({ createdAt, creator }, Date.now());
+}
+
+const UNASKED: ReadonlySet<EndReason> = new Set(["exited", "out_of_memory", "keeper_lost", "host_lost"]);
+
+/** Whether the files of a run that ended so are kept if they are there. */
+export function mayBeKept({ action }: RunState, { reason }: SandboxEnd): boolean {
+  return action === "stop" && UNASKED.has(reason);
 }
 
 /** The end of the run that was stopped. */

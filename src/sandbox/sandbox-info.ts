@@ -56,11 +56,11 @@ function toNetwork({ policy, ceiling }: NetworkState): Pick<SandboxInfo, "networ
   return { network: policy, ...(formatPolicy(policy) !== formatPolicy(ceiling) && { networkCeiling: ceiling }) };
 }
 
-function toState(life: Life): Pick<SandboxInfo, "state" | "stateReason" | "deadline" | "endedAt" | "endReason"> {
+function toState(life: Life): Pick<SandboxInfo, "state" | "stateReason" | "deadline" | "onDeadline" | "endedAt" | "endReason"> {
   if ("reason" in life) return { state: life.kept ? "stopped" : "ended", endedAt: life.at, endReason: life.reason };
   const deadline = life.deadline && { deadline: life.deadline };
   if ("silent" in life) return { state: "unresponsive", stateReason: life.silent, ...deadline };
-  return { state: life.phase === "paused" ? "paused" : "running", ...deadline };
+  return { state: life.phase === "paused" ? "paused" : "running", ...deadline, onDeadline: life.deadlineAction };
 }
 
 function unenforced(limits: Limits, enforced: readonly (keyof Limits)[]): (keyof Limits)[] {

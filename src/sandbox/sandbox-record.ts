@@ -2,7 +2,7 @@ import * as z from "zod";
 import { parseJson } from "../files/parse-json.ts";
 import { lineageSchema } from "./lineage.ts";
 import { networkPolicySchema } from "./network-schema.ts";
-import { dateField, endReason, limitName, textsSchema } from "./wire/fields.ts";
+import { dateField, deadlineAction, endReason, limitName, textsSchema } from "./wire/fields.ts";
 import { madeFields } from "./wire/sandbox-schema.ts";
 
 const recordSchema = z.object({
@@ -18,6 +18,8 @@ const recordSchema = z.object({
   deadline: dateField,
   /** How far each extension of a default sandbox reaches. */
   timeoutMs: z.number().positive(),
+  /** What happens at the deadline, as its maker chose. Absent: `kill`. What was chosen later is in the state of its runs. */
+  onDeadline: deadlineAction.optional(),
   /** What it was made with; what it may reach now is in its network file once that changed. */
   network: networkPolicySchema,
   /** The most that a caller may give it on whom a model has a hand; absent: the same. */

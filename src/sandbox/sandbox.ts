@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { ListeningPort, PortLink } from "../network/ports/port-link.ts";
 import type { Guest } from "../runtime/guest/guest.ts";
-import type { DeadlineAction, Inside, Limits, Usage } from "../runtime/runtime.ts";
+import type { DeadlineAction, Inside, Limits, SandboxEnd, Usage } from "../runtime/runtime.ts";
 import type { Principal } from "./principal.ts";
 import type { CreateOptions } from "./wire/create-schema.ts";
 import type { SandboxEvent } from "./wire/event-schema.ts";
@@ -37,6 +37,8 @@ export interface Sandboxes {
    * beginning of its id. Rejects with `ARGUMENTS_INVALID` if that is the beginning of several.
    */
   get(principal: Principal, id: string): Promise<Sandbox>;
+  /** As `get`, and starts a stopped sandbox again. Rejects also as `start` does. */
+  getStarted(principal: Principal, id: string, signal: AbortSignal): Promise<StartedSandbox>;
   info(principal: Principal, id: string): Promise<SandboxInfo>;
   /** By the full id and whoever owns it, for who holds a link to one of its ports: the caller must ask for that. Rejects as `get`. */
   getLinked(id: string): Promise<Sandbox>;
@@ -54,7 +56,10 @@ export interface Sandboxes {
    * Rejects with `QUOTA_EXCEEDED` for too many readers, and with `FILE_IO` or `SERVER_UNREACHABLE` if the events cannot go on.
    */
   events(principal: Principal, signal: AbortSignal): AsyncIterable<SandboxEvent>;
-  /** The principal's default sandbox of that name, made on first use and made anew when it has ended. Its deadline moves with each call. */
+  /**
+   * The principal's default sandbox of that name, made on first use, started again when it was stopped, and made anew when it has ended or
+   * its files are lost. Its deadline moves with each call.
+   */
   default(principal: Principal, name: string, options: DefaultOptions, signal: AbortSignal): Promise<DefaultSandbox>;
 }
 
@@ -71,10 +76,21 @@ export interface DefaultWishes {
   readonly limits?: Limits;
 }
 
+/** How a run of a sandbox ended whose files were kept. */
+export type LastStop = Pick<SandboxEnd, "reason" | "at">;
+
+export interface StartedSandbox {
+  readonly sandbox: Sandbox;
+  /** It was stopped, so, and this question started it again. */
+  readonly stopped?: LastStop;
+}
+
 export interface DefaultSandbox {
   readonly sandbox: Sandbox;
   /** By this question. */
   readonly created: boolean;
+  /** It was stopped, and this question started it again. */
+  readonly started?: true;
   /** Id of the default sandbox that it was made in place of. Absent if there was none, and if a server made it. */
   readonly earlier?: string;
   /** A sentence for each of the `wishes` that cannot be applied to a sandbox that lives, with what to do. */
@@ -101,6 +117,10 @@ export interface Sandbox extends WorkspaceBase {
   readonly timeLine: TimeLine;
   /** Settles once its present run has ended; never rejects. Absent while it is stopped, and where only the server knows. */
   readonly ended?: Promise<unknown>;
+  /** Which run this is of its runs. Absent as `ended`. */
+  readonly generation?: number;
+  /** How the run before this one ended; undefined for a first run. Absent as `ended`. */
+  lastStop?(): Promise<LastStop | undefined>;
   /** One raw stream of the guest protocol; the caller destroys it. */
   connect(signal: AbortSignal): Promise<Duplex>;
   info(): Promise<SandboxInfo>;
@@ -130,7 +150,7 @@ export interface Sandbox extends WorkspaceBase {
   registerPort(port: number, access: PortLink["access"], expiresAt?: Date): Promise<PortLink>;
   /** Removes the link to one port, for every process and request from now on. Resolves with whether there was one. */
   removePort(port: number): Promise<boolean>;
-  /** Moves the deadline to this time from now. `action` is what happens then. Without it the earlier action stays; at first it is `kill`. */
+  /** Moves the deadline to this time from now. `action` is what happens then. Without it the earlier action stays; at first it is `onDeadline`. */
   extend(timeoutMs: number, action?: DeadlineAction): Promise<void>;
   /**
    * Ends its processes and keeps its files. Changes nothing if it is stopped already. Rejects with `NOT_SUPPORTED` if its files
@@ -141,7 +161,8 @@ export interface Sandbox extends WorkspaceBase {
   /**
    * Starts a stopped sandbox with its files, its network and its links, for its full lifetime. Changes nothing if it runs. If several
    * processes start it at once, one does. The others may be rejected with `RUNTIME_UNAVAILABLE` until it runs. Rejects with
-   * `SANDBOX_FILES_LOST` if its files lay in memory and are gone.
+   * `SANDBOX_FILES_LOST` if its files lay in memory and are gone. A sandbox that a deadline stopped, or that ended unasked, is kept for
+   * `sandbox.keep` alone.
    */
   start(signal: AbortSignal): Promise<Sandbox>;
   /**

@@ -2,6 +2,7 @@ import type { Journal, JournalEntry } from "./journal.ts";
 import type { HomeStates } from "./state/home-states.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { SandboxEnd } from "../runtime/runtime.ts";
+import type { PoolFiles } from "./pool/pool-files.ts";
 import { mapLimit } from "../async/map-limit.ts";
 
 const PARALLEL = 8;
@@ -12,6 +13,7 @@ export interface Sweep {
   readonly journal: Journal;
   readonly live: LiveSandboxes;
   readonly states: Pick<HomeStates, "sweep">;
+  readonly waiting: PoolFiles;
   readonly report: (problem: string) => void;
   readonly retentionMs: number;
   readonly now: number;
@@ -30,6 +32,7 @@ export async function sweepHome(sweep: Sweep): Promise<void> {
   await mapLimit(kept.slice(TOMBSTONES_MAX), PARALLEL, ({ id }) => sweep.journal.remove(id));
   await mapLimit(await sweep.live.networks.ids(), PARALLEL, (id) => sweepNetwork(sweep, id));
   await sweep.states.sweep();
+  await sweep.waiting.sweep(async (id) => (await sweep.journal.changedAt(id)) !== undefined);
 }
 
 /** A change that came as its sandbox ended, or whose remover was killed. */
@@ -72,7 +75,8 @@ async function settleDead({ live }: Sweep, { record }: JournalEntry): Promise<Sa
 }
 
 /** A corrupt record is kept as long as a tombstone. With the files that a stop promised to keep it stays until a person has looked. */
-async function sweepUnknown({ journal, live, report, retentionMs, now }: Sweep, id: string): Promise<undefined> {
+async function sweepUnknown({ journal, live, waiting, report, retentionMs, now }: Sweep, id: string): Promise<undefined> {
+  if (waiting.isInTheMaking(id, now)) return undefined;
   const end = await live.ends.clearUnknown(id);
   if (end?.kept) report(lostRecord(id, journal.folder(id)));
   const changedAt = await journal.changedAt(id);

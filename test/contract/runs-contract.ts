@@ -87,6 +87,27 @@ export function runsContract(open: OpenRuntime, features: ContractFeatures): voi
       expect((await guestOf(again).files.read("kept", { signal: soon() })).toString()).toBe("x");
     });
 
+    itNeeds(features, "stop")("has files that can be measured, until it is removed", async () => {
+      await using sandbox = await createSandbox(open);
+      const { runtime, spec } = sandbox;
+      await run(
+        sandbox.guest,
+        "head -c 3000000 /dev/urandom > kept; mkdir -p a/b && chmod 700 a && head -c 2000000 /dev/urandom > a/b/c; ln a/b/c a/d",
+      );
+      await sandbox.running.stop();
+      const size = await runtime.layers.measure(spec);
+      expect(size?.bytes).toBeGreaterThanOrEqual(5_000_000);
+      expect(size?.bytes).toBeLessThan(8_000_000);
+      expect(await runtime.layers.has(spec)).toBe(true);
+      await using again = await startRun(sandbox, 2);
+      expect((await run(guestOf(again), "wc -c < kept")).stdout.toString()).toBe("3000000\n");
+      await again.stop();
+      const last = { ...spec, generation: 2 };
+      expect(await runtime.layers.measure(last)).toMatchObject({ isInMemory: size?.isInMemory });
+      await runtime.layers.remove(last);
+      expect([await runtime.layers.has(last), await runtime.layers.measure(last)]).toEqual([false, undefined]);
+    });
+
     itNeeds(features, "stop")("leaves nothing once it is removed", async () => {
       await using sandbox = await createSandbox(open);
       await sandbox.guest.files.write("kept", "x", { signal: soon() });

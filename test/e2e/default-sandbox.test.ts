@@ -37,7 +37,7 @@ async function connect(home: TestHome, argv: readonly string[] = [], lifeMs = 3_
   };
 }
 
-it("a default sandbox lives as long as a host is connected, ends at its deadline after a kill -9, and the model is told", async () => {
+it("a default sandbox lives as long as a host is connected, is stopped at its deadline after a kill -9, and runs again with its files: the model is told", async () => {
   await using home = await openTestHome();
   await using events = startBelljar(home, "sandbox", "events", "--json");
   await events.line(/"resync"/);
@@ -52,15 +52,36 @@ it("a default sandbox lives as long as a host is connected, ends at its deadline
   }
   expect((await host.call("run_command", { command: "cat note.txt" })).texts.join("\n")).toContain("kept");
   process.kill(host.pid, "SIGKILL");
-  expect(JSON.parse(await events.line(/"ended"/))).toMatchObject({ sandbox, reason: "deadline" });
+  const info = async () => JSON.parse(await home.belljar("sandbox", "info", sandbox, "--json")) as { state: string; keptUntil?: string };
+  while ((await info()).state !== "stopped") await events.line(/"changed"/);
+  expect(Date.parse((await info()).keptUntil ?? "")).toBeGreaterThan(Date.now() + 6 * 86_400_000);
   await using next = await connect(home, [], LIFE_MS);
   const { texts, isError } = await next.call("read_file", { path: "note.txt" });
-  expect(isError).toBe(true);
+  expect(isError).toBe(false);
   expect(texts[0]).toMatch(
-    /^Note: this is a new sandbox\. The earlier one ended at \S+Z: nobody was connected or used it until its deadline/,
+    /^Note: this sandbox was stopped at \S+Z \(nobody was connected or used it until its deadline\), and runs again\. Its files are as they were/,
   );
-  expect(texts.join("\n")).toContain("FILE_NOT_FOUND");
-  expect((await next.call("run_command", { command: "true" })).texts.join("\n")).not.toContain("new sandbox");
+  expect(texts.join("\n")).toContain("kept");
+  expect((await next.call("run_command", { command: "true" })).texts.join("\n")).not.toContain("was stopped");
+});
+
+it("a call starts a stopped sandbox that it names, a look and a kill do not, and commands say that they start it", async () => {
+  await using home = await openTestHome();
+  await using host = await connect(home);
+  const made = await host.call("sandbox", { action: "create" });
+  const id = /"id":\s*"([a-z0-9]{20})"/.exec(made.texts.join(""))?.[1] ?? "";
+  await home.belljar("exec", id, "--", "sh", "-c", "echo kept > note.txt");
+  await home.belljar("sandbox", "stop", id);
+  expect(await home.belljar("sandbox", "list")).toMatch(/stopped .*stopped \d+ seconds? ago|stopped .*stopped now/);
+  const { texts } = await host.call("read_file", { path: "note.txt", sandbox: id });
+  expect(texts[0]).toMatch(/^Note: this sandbox was stopped at \S+Z \(somebody stopped it\), and runs again/);
+  expect(texts.join("\n")).toContain("kept");
+  await home.belljar("sandbox", "stop", id);
+  expect(JSON.parse(await home.belljar("sandbox", "info", id, "--json"))).toMatchObject({ state: "stopped" });
+  expect(await home.belljar("exec", id, "--", "cat", "note.txt")).toBe("kept\n");
+  await home.belljar("sandbox", "stop", id);
+  await host.call("sandbox", { action: "kill", id });
+  expect(JSON.parse(await home.belljar("sandbox", "info", id, "--json"))).toMatchObject({ state: "ended", endReason: "killed" });
 });
 
 it("the command line holds for a default sandbox that lives: the network at once, and what cannot change is said to both", async () => {

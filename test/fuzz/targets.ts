@@ -14,5 +14,6 @@ export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   "json-schemas": async () => (await import("./targets/json-schemas.ts")).jsonSchemas,
   paths: async () => (await import("./targets/names.ts")).paths,
   "port-target": async () => (await import("./targets/port-target.ts")).portTarget,
+  "state-changes": async () => (await import("./targets/state-changes.ts")).stateChanges,
   "tool-arguments": async () => (await import("./targets/tool-arguments.ts")).toolArguments,
 };

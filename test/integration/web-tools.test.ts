@@ -64,6 +64,7 @@ beforeAll(async () => {
     sources: [fixedTools([...webTools(), readResult])],
     sandboxes: {
       get,
+      getStarted: async (principal, id) => ({ sandbox: await get(principal, id) }),
       default: async () => ({ sandbox: open, created: false }),
       info: async (_principal, id) => (await get(_principal, id)).info(),
     },

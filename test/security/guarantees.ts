@@ -57,6 +57,8 @@ export const GUARANTEES = {
   "sandboxes-apart": "A sandbox sees no file, process or socket of another sandbox.",
   "held-layers-apart":
     "Layers in memory are reached by their own sandbox alone. No program inside, and no other user of the host, reaches the process that holds them.",
+  "states-stay-in-layers":
+    "To compare states of sandboxes, or to read a file of one, Belljar opens no file outside their layers, whatever names, links, pipes or swapped folders a sandbox makes.",
   "shared-files-apart":
     "All sandboxes see the same files in /usr, /etc, /opt and /proc. A lock or a watch on such a file reaches no other sandbox.",
   "signals-stay-inside": "A signal reaches no process outside its sandbox, and kill(-1) does not end the sandbox.",

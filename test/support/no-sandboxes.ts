@@ -13,6 +13,7 @@ export function createNoSandboxes(): Sandboxes {
     events: none,
     create: refuse,
     get: refuse,
+    getStarted: refuse,
     getLinked: refuse,
     info: refuse,
     default: refuse,

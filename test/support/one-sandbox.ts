@@ -57,6 +57,7 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
   return {
     ...none,
     get: async (principal, id) => (isKnown(id) ? sandbox : none.get(principal, id)),
+    getStarted: async (principal, id, signal) => (isKnown(id) ? { sandbox } : none.getStarted(principal, id, signal)),
     getLinked: async (id) => (isKnown(id) ? sandbox : none.getLinked(id)),
     info: async (principal, id) => (isKnown(id) ? info : none.info(principal, id)),
     list: async () => ({ sandboxes: [info] }),

@@ -1,6 +1,6 @@
 import type { CommandSpec, OptionSpec } from "../command.ts";
 import { EXPIRES } from "../expiry-option.ts";
-import { LIFETIME, LIMIT_OPTIONS } from "../limit-options.ts";
+import { LIFETIME, LIMIT_OPTIONS, ON_DEADLINE } from "../limit-options.ts";
 import { ENV, JSON_OPTION, NETWORK, NONE, ONE, WORKSPACE } from "./shared-options.ts";
 
 const CREATE_OPTIONS = {
@@ -13,6 +13,7 @@ const CREATE_OPTIONS = {
   "no-root": { type: "boolean", description: "Let no command in it run as root, by --user or by sudo" },
   "nested-filters": { type: "boolean", description: "Let its programs install seccomp filters of their own, as browsers do" },
   timeout: LIFETIME,
+  "on-deadline": ON_DEADLINE,
   network: NETWORK,
   secret: {
     type: "string",
@@ -182,7 +183,7 @@ The output of one is printed as it is; of several, each line stands behind its p
     summary: "Move a sandbox's deadline to a time from now",
     usage: "ID TIME",
     positionals: { min: 2, max: 2 },
-    options: { json: JSON_OPTION },
+    options: { "on-deadline": ON_DEADLINE, json: JSON_OPTION },
     details: "TIME has a unit: 90s, 30m, 4h, 2d. A time that is shorter than what is left moves the deadline nearer.",
     load: () => import("../commands/sandbox-extend.ts"),
   },

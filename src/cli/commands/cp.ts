@@ -1,10 +1,10 @@
-import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { archiveIn, archiveOut } from "../../sandbox/workspace/copy-archive.ts";
 import { copyIn } from "../../sandbox/workspace/copy-in.ts";
 import { copyOut } from "../../sandbox/workspace/copy-out.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
+import { startedSandbox } from "../started-sandbox.ts";
 import { usage } from "../usage.ts";
 import { formatBytes, printLine } from "../print.ts";
 import { printable } from "../../files/printable.ts";
@@ -33,7 +33,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     throw usage("One side must be in a sandbox (ID:PATH), and the other on this machine", HELP);
   }
   await using stack = await openStack(call, context);
-  const sandbox = await stack.sandboxes.get(LOCAL, id);
+  const sandbox = await startedSandbox(stack, id, context);
   using progress = openByteProgress(context.stderr, "Copying");
   const copy = { from, to, context, progress };
   await (isStream(from) || isStream(to) ? copyArchive(sandbox, copy) : copyFiles(sandbox, copy));

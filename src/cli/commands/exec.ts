@@ -2,12 +2,12 @@ import { constants } from "node:os";
 import { pipeline } from "node:stream/promises";
 import type { Readable, Writable } from "node:stream";
 import { BelljarError } from "../../errors.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import { tellUsedUp, watchUsedUp } from "../../sandbox/used-up.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
+import { startedSandbox } from "../started-sandbox.ts";
 import { toExitCode } from "../exit-code.ts";
 import { openTerminal, terminalEnvironment } from "../terminal/terminal.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -22,7 +22,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const options = toExecOptions(call, context);
   using terminal = isSet(call, "tty") ? openTerminal(context, "exec -t") : undefined;
   await using stack = await openStack(call, context);
-  const sandbox = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
+  const sandbox = await startedSandbox(stack, call.positionals[0] ?? "", context);
   // At a terminal the program itself shows each refusal.
   using refusals = terminal ? undefined : await sandbox.watchRefusals();
   const findUsedUp = await watchUsedUp(sandbox);

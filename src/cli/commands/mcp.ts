@@ -74,7 +74,7 @@ interface Opening {
 
 async function serve({ context, config, project, wishes }: Opening): Promise<number> {
   const { defaultName } = project;
-  await using stack = await openLocalStack(config, context);
+  await using stack = await openLocalStack(config, context, { pool: "host" });
   const log = createLog(context.stderr, stack.config);
   await using ports = createPortOrigin(stack, log);
   const toolServers = createToolServerOwners(openFacadeSettings(stack.config));

@@ -24,6 +24,7 @@ import { showPaged } from "../pager.ts";
 import { printJson, printLine } from "../print.ts";
 import { printable } from "../../files/printable.ts";
 import { withProgress } from "../progress.ts";
+import { startedSandbox } from "../started-sandbox.ts";
 import { findTarget } from "../workspace-target.ts";
 
 const HELP = "belljar sandbox apply --help";
@@ -40,7 +41,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   if (isSet(call, "undo")) return undo(call, context, stack);
   const { id, paths } = await findTarget(call, stack.sandboxes, process.cwd());
   using texts = openTexts();
-  const sandbox = await stack.sandboxes.get(LOCAL, id);
+  const sandbox = await startedSandbox(stack, id, context);
   const { home } = stack.config;
   const options = { home, texts, paths, prefer, ignored: isSet(call, "ignored"), signal: context.signal };
   const found = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, options));

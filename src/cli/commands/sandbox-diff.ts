@@ -1,4 +1,3 @@
-import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { makeGitPatch } from "../../sandbox/workspace/patch/make-git-patch.ts";
 import type { WorkspaceDiff } from "../../sandbox/workspace/workspace-change.ts";
@@ -15,6 +14,7 @@ import { showPaged } from "../pager.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
 import { usage } from "../usage.ts";
+import { startedSandbox } from "../started-sandbox.ts";
 import { viewOf } from "../diff-view/view-of.ts";
 import { findTarget } from "../workspace-target.ts";
 
@@ -29,7 +29,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   await using stack = await openStack(call, context);
   assertSameMachine(stack.config);
   const { id, paths } = await findTarget(call, stack.sandboxes, process.cwd());
-  const sandbox = await stack.sandboxes.get(LOCAL, id);
+  const sandbox = await startedSandbox(stack, id, context);
   const options = { home: stack.config.home, texts, paths, ignored: isSet(call, "ignored"), isPathsOnly, signal: context.signal };
   const diff = await withProgress(context.stderr, "Comparing", diffWorkspace(sandbox, options));
   await show({ call, context, sandbox, texts }, diff, form);

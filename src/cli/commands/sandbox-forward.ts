@@ -1,18 +1,18 @@
 import { BelljarError } from "../../errors.ts";
 import { openPortForward } from "../../network/ports/port-forward.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
 import { openListeners } from "../compose/open-listeners.ts";
 import { parseForward } from "../port-argument.ts";
 import { printLine } from "../print.ts";
+import { startedSandbox } from "../started-sandbox.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const [id = "", ports = ""] = call.positionals;
   const { port, local } = parseForward(ports, "belljar sandbox forward --help");
   await using stack = await openStack(call, context);
-  const sandbox = await stack.sandboxes.get(LOCAL, id);
+  const sandbox = await startedSandbox(stack, id, context);
   await using forward = await openPortForward({
     dial: (signal) => sandbox.guest.dial(port, signal),
     local,

@@ -5,7 +5,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOptions } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
 import { usage } from "../usage.ts";
-import { formatWhen, printJson, printLine, printTable } from "../print.ts";
+import { formatBytes, formatWhen, printJson, printLine, printTable } from "../print.ts";
 import { parsePairs } from "../values.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
@@ -35,12 +35,14 @@ function toState(text: string): SandboxState {
 }
 
 function toRow(info: SandboxInfo): readonly string[] {
-  const ends = info.endedAt
-    ? `${info.endReason ?? "ended"} ${formatWhen(info.endedAt)}`
-    : info.deadline
-      ? formatWhen(info.deadline)
-      : "never";
+  const ends = endsOf(info);
   const labels = Object.entries(info.metadata).map(([key, value]) => `${key}=${value}`);
   const all = info.defaultName === undefined ? labels : [`default:${info.defaultName}`, ...labels];
   return [info.id, info.name ?? "-", info.state, formatWhen(info.createdAt), ends, info.project ?? "-", all.join(" ")];
+}
+
+function endsOf({ endedAt, endReason, deadline, keptUntil, keptBytes }: SandboxInfo): string {
+  if (!endedAt) return deadline ? formatWhen(deadline) : "never";
+  const kept = [keptBytes === undefined ? undefined : formatBytes(keptBytes), keptUntil && `removed ${formatWhen(keptUntil)}`];
+  return [`${endReason ?? "ended"} ${formatWhen(endedAt)}`, ...kept.filter((text) => text !== undefined)].join(", ");
 }

@@ -27,7 +27,7 @@ import { takeUpDefault } from "../take-up-default.ts";
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const config = readConfig(call, context);
   const metrics = createServerMetrics();
-  await using stack = await openLocalStack(config, context, { counted: (audit) => metrics.counted(audit) });
+  await using stack = await openLocalStack(config, context, { counted: (audit) => metrics.counted(audit), pool: "server" });
   const log = createLog(context.stderr, config);
   let served = serverOrigin(config);
   const secrets = openHomeSecretStore(config);
@@ -51,6 +51,8 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     isolation: () => stack.isolation(),
     metrics,
     liveSandboxes: () => stack.liveSandboxes(),
+    keptBytes: () => stack.keptBytes(),
+    poolCounts: () => stack.sandboxes.poolCounts(),
     assertReady: () => stack.audit.assertWritable(),
     tokens: await usableTokens(config),
     ...(oauth && { oauth }),

@@ -9,6 +9,7 @@ import { networkOption } from "../compose/configured-policy.ts";
 import { toExitCode } from "../exit-code.ts";
 import { keepExtended } from "../keep-extended.ts";
 import { withProgress } from "../progress.ts";
+import { startedSandbox } from "../started-sandbox.ts";
 import { openTerminal, terminalEnvironment } from "../terminal/terminal.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -41,7 +42,7 @@ async function openShellSandbox(call: CommandCall, context: CommandContext, stac
       const advice = `leave out the ID, or make one with \`belljar sandbox create --${fresh}\``;
       throw new BelljarError("USAGE", `--${fresh} is for a fresh sandbox: ${advice}`);
     }
-    return { sandbox: await stack.sandboxes.get(LOCAL, id), [Symbol.asyncDispose]: async () => {} };
+    return { sandbox: await startedSandbox(stack, id, context), [Symbol.asyncDispose]: async () => {} };
   }
   const workspace = await workspaceOption(stack.config);
   const options = { ephemeral: true, ...(workspace && { workspace }), ...(await networkOption(call)) };

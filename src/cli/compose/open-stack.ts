@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Writable } from "node:stream";
+import { repeat } from "../../async/repeat.ts";
 import { openOnce } from "../../async/open-once.ts";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { createAuditLog } from "../../audit/audit-log.ts";
@@ -24,12 +25,17 @@ import { isSet, textOption } from "../command.ts";
 import { namedLifetime, namedLimits } from "../limit-options.ts";
 import { configuredPolicy } from "./configured-policy.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
+import { withKeptCheck } from "../doctor/kept-check.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
+import { openPool, type PoolUse } from "./open-pool.ts";
+import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
 import { homeWithKeyring } from "./home-with-keyring.ts";
 import { serverAddress } from "./server-address.ts";
 import { packageRoot } from "./package-root.ts";
 import type { EgressEars } from "./open-egress.ts";
 import { findPackagedPrograms } from "./packaged-programs.ts";
+
+const SWEEP_EVERY_MS = 3_600_000;
 
 /** The home or the server that a command works on. Disposing it releases sandboxes and kills none. */
 export interface Stack extends AsyncDisposable {
@@ -39,7 +45,7 @@ export interface Stack extends AsyncDisposable {
   /** Records calls, connections and requests. */
   readonly audit: AuditLog;
   /**
-   * Clears dead sandboxes, removes old audit segments, and serves the network of all live sandboxes. Works in the background, and reports
+   * Clears dead sandboxes and those that are kept no longer, now and every hour, removes old audit segments, and serves the network of all live sandboxes. Works in the background, and reports
    * problems on stderr.
    */
   startUpkeep(): void;
@@ -92,18 +98,24 @@ export interface LocalStack extends Stack {
   readonly sandboxes: LocalSandboxes;
   /** Number of live sandboxes that this process holds. */
   liveSandboxes(): number;
+  /** What the files of the home's stopped sandboxes hold. */
+  keptBytes(): Readonly<Record<"disk" | "memory", number>>;
+  /** The interpreters that wait for one-shot programs. Absent where none waits. */
+  readonly warmPrograms?: () => Promise<WarmPrograms>;
 }
 
 export interface LocalStackOptions {
   /** Wraps the audit, to count its lines. */
   readonly counted?: (audit: AuditLog) => AuditLog;
+  /** For whom sandboxes wait. Default: nobody. */
+  readonly pool?: PoolUse;
 }
 
 /** Opens the home, even if BELLJAR_URL is set. */
 export async function openLocalStack(
   config: Config,
   { stderr }: Pick<CommandContext, "stderr">,
-  { counted }: LocalStackOptions = {},
+  { counted, pool: use = "none" }: LocalStackOptions = {},
 ): Promise<LocalStack> {
   const network = await configuredPolicy(config, "sandbox");
   const [runtimes, { createLocalSandboxes }, { openHomeSecretStore }] = await Promise.all([
@@ -122,17 +134,39 @@ export async function openLocalStack(
   const egress = openOnce(() => openHomeEgress(config, { record, report }));
   const secrets = openHomeSecretStore(config);
   const texts = openTexts();
-  const parts = { runtimes, config, network, egress, secrets, refusals, texts };
+  const pool = openPool(config, use);
+  const parts = { runtimes, config, network, egress, secrets, refusals, texts, pool: pool.options };
   const sandboxes = createLocalSandboxes({ home: config.home, ...parts, quotas: config.quotas, report });
-  const upkeep = () => Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
+  const upkeep = async (): Promise<void> => {
+    await Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
+    sandboxes.beginPool();
+  };
+  const failed = (cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`);
+  let sweeps: AsyncDisposable | undefined;
   return {
     config,
     sandboxes,
     audit,
     liveSandboxes: () => sandboxes.liveCount(),
-    isolation: async () => withNetworkChecks(await sandboxes.isolation()),
-    startUpkeep: () => void upkeep().catch((cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`)),
+    ...(pool.programs && { warmPrograms: pool.programs }),
+    keptBytes() {
+      const { asked, unasked } = sandboxes.kept();
+      return { disk: asked.diskBytes + unasked.diskBytes, memory: asked.memoryBytes + unasked.memoryBytes };
+    },
+    isolation: async () => withKeptCheck(withNetworkChecks(await sandboxes.isolation()), sandboxes.kept(), config.sandbox),
+    startUpkeep() {
+      void upkeep().catch(failed);
+      sweeps ??= repeat(
+        () =>
+          sandboxes
+            .sweep()
+            .catch(failed)
+            .then(() => SWEEP_EVERY_MS),
+        SWEEP_EVERY_MS,
+      );
+    },
     async [Symbol.asyncDispose]() {
+      await sweeps?.[Symbol.asyncDispose]();
       await sandboxes[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
       await (await egress.current())?.[Symbol.asyncDispose]();
@@ -168,7 +202,9 @@ async function openConfiguredRuntimes(config: Config, stderr: Writable): Promise
 /** What the configured runtimes enforce, without a home. Rejects with `RUNTIME_UNAVAILABLE` if the default one cannot be opened. */
 export async function probeRuntimes(config: Config, stderr: Writable): Promise<HostIsolation> {
   const { Runtimes } = await import("../../sandbox/runtimes.ts");
-  return withNetworkChecks(await new Runtimes(await openConfiguredRuntimes(config, stderr), config).probe());
+  const { readKeptTotals } = await import("../../sandbox/keeping/kept-sandboxes.ts");
+  const isolation = await new Runtimes(await openConfiguredRuntimes(config, stderr), config).probe();
+  return withKeptCheck(withNetworkChecks(isolation), readKeptTotals(config.home), config.sandbox);
 }
 
 /** Creates the folders of the runtimes. Runtimes report slow work on stderr, such as building the base template. */
@@ -201,11 +237,13 @@ async function openRemoteStack(config: Config, server: ServerAddress): Promise<S
 }
 
 /** Opens the interpreter, with the limits of the configuration. */
-export async function openInterpreter({ config, sandboxes }: Pick<Stack, "config" | "sandboxes">): Promise<Interpreter> {
+export async function openInterpreter(stack: Pick<Stack, "config" | "sandboxes"> & Pick<LocalStack, "warmPrograms">): Promise<Interpreter> {
+  const { config, sandboxes } = stack;
   const { createInterpreter } = await import("../../interpreter/interpreter.ts");
   const { timeoutMs, network: _network, ...limits } = config.program;
   const network = await configuredPolicy(config, "program");
-  return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes });
+  const warm = await stack.warmPrograms?.();
+  return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes, ...(warm && { warm }) });
 }
 
 /** Opens the worker processes for edits, patches and diffs. Disposing it ends them. */

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { AuditLog } from "../../audit/audit-log.ts";
+import type { PoolCounts } from "../../sandbox/pool/pool-options.ts";
 import type { AuditedCall } from "../../audit/audit.ts";
 
 /** What is counted of one server, as Prometheus reads it. Nothing in it names a caller, a sandbox or a host. */
@@ -23,6 +24,10 @@ export interface ObservedRequest {
 export interface WatchedState {
   readonly sandboxes: () => number;
   readonly sessions: () => number;
+  /** What stopped sandboxes hold. */
+  readonly keptBytes: () => Readonly<Record<"disk" | "memory", number>>;
+  /** The sandboxes that wait for their owners. */
+  readonly pool: () => readonly PoolCounts[];
 }
 
 const SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300];
@@ -64,6 +69,8 @@ export function createServerMetrics(): ServerMetrics {
     watch(state) {
       watchGauge(register, { name: "belljar_sandboxes", help: "Live sandboxes that this server holds" }, state.sandboxes);
       watchGauge(register, { name: "belljar_mcp_sessions", help: "Sessions of MCP clients of the older revisions" }, state.sessions);
+      watchKept(register, state.keptBytes);
+      watchPool(register, state.pool);
     },
     read: async () => ({ contentType: register.contentType, text: await register.metrics() }),
   };
@@ -108,6 +115,46 @@ function watchGauge(register: Registry, about: { readonly name: string; readonly
     },
   });
   register.registerMetric(gauge);
+}
+
+function watchKept(register: Registry, read: WatchedState["keptBytes"]): void {
+  const gauge = new Gauge({
+    name: "belljar_kept_bytes",
+    help: "What the files of the home's stopped sandboxes hold, as far as it was measured",
+    labelNames: ["place"],
+    registers: [],
+    collect() {
+      for (const [place, bytes] of Object.entries(read())) this.set({ place }, bytes);
+    },
+  });
+  register.registerMetric(gauge);
+}
+
+function watchPool(register: Registry, read: WatchedState["pool"]): void {
+  const gauge = new Gauge({
+    name: "belljar_pool_ready",
+    help: "Sandboxes that wait for their owners",
+    labelNames: ["kind"],
+    registers: [],
+    collect() {
+      for (const { kind, ready } of read()) this.set({ kind }, ready);
+    },
+  });
+  const creates = new Counter({
+    name: "belljar_pool_creates_total",
+    help: "Sandboxes that were created of a kind that waits: taken, or missed while none was ready",
+    labelNames: ["kind", "outcome"],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const { kind, taken, missed } of read()) {
+        this.inc({ kind, outcome: "taken" }, taken);
+        this.inc({ kind, outcome: "missed" }, missed);
+      }
+    },
+  });
+  register.registerMetric(gauge);
+  register.registerMetric(creates);
 }
 
 function toBytes(value: unknown): number {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { SANDBOX_STATES } from "../../sandbox/sandbox.ts";
 import { createOptionsSchema } from "../../sandbox/wire/create-schema.ts";
+import { deadlineAction } from "../../sandbox/wire/fields.ts";
 import { labelsSchema } from "../../sandbox/wire/texts-schema.ts";
 
 const positive = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
@@ -13,7 +14,7 @@ export const defaultBody = createBody.omit({ ephemeral: true, name: true });
 
 export const extendBody = z.strictObject({
   timeoutMs: positive.describe("Lifetime from now, in milliseconds"),
-  action: z.enum(["kill", "pause", "stop"]).optional().describe("What happens then. Default: what was set before, at first `kill`"),
+  action: deadlineAction.optional().describe("What happens then. Default: what was set before, at first `onDeadline` of its create"),
 });
 
 export const idParams = z.object({

@@ -39,14 +39,14 @@ function makingRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
       method: "POST",
       path: "/v1/default-sandboxes/:name",
       access: CHANGES,
-      summary: "The caller's default sandbox of that name, made on first use",
+      summary: "The caller's default sandbox of that name, made on first use, and started again when it is stopped",
       params: nameParams,
       body: defaultBody,
       answers: { 200: defaultSandboxSchema },
       async handle({ caller, params: { name }, body, signal, reached }) {
-        const { sandbox, created } = await sandboxes.default(caller, name, assertMayShow(caller, body), signal);
+        const { sandbox, created, started } = await sandboxes.default(caller, name, assertMayShow(caller, body), signal);
         reached(sandbox.id);
-        return { created, sandbox: await sandbox.info() };
+        return { created, ...(started && { started }), sandbox: await sandbox.info() };
       },
     }),
   ];

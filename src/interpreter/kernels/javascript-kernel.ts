@@ -4,7 +4,7 @@ import { toTraceback } from "./javascript/failure.ts";
 import { LineReader } from "./javascript/line-reader.ts";
 import { toDisplay } from "./javascript/mime.ts";
 import { Modules } from "./javascript/modules.ts";
-import { parseRequest } from "./javascript/request.ts";
+import { parsePreparation, parseRequest, setEnv } from "./javascript/request.ts";
 import { KERNEL } from "./javascript/rewrite.ts";
 import { Runs } from "./javascript/runs.ts";
 import { redirectStreams } from "./javascript/standard-streams.ts";
@@ -51,7 +51,11 @@ process.on("unhandledRejection", tell("Uncaught (in promise)"));
 
 const reader = new LineReader(REQUEST_BYTES, (line) => {
   const request = parseRequest(line);
-  if (request) runs.add(request);
+  if (request) return runs.add(request);
+  const preparation = parsePreparation(line);
+  if (!preparation) return;
+  setEnv(preparation.env);
+  channel.prepared(preparation.prepare);
 });
 const exit = process.exit.bind(process);
 new Socket({ fd: CHANNEL_FD, readable: true, writable: false })

@@ -15,6 +15,8 @@ export interface NamedContext {
   readonly kernel: Kernel;
 }
 
+type WithGuest = Pick<Sandbox, "guest">;
+
 export interface Patience {
   readonly signal: AbortSignal;
   /** The longest wait for the runs before. */
@@ -22,7 +24,7 @@ export interface Patience {
 }
 
 /** The caller may give up while it waits in line. Later its code is interrupted, and the stream is not cut. */
-export async function attach(sandbox: Sandbox, id: string, { signal, waitMs }: Patience): Promise<KeptProcess> {
+export async function attach(sandbox: WithGuest, id: string, { signal, waitMs }: Patience): Promise<KeptProcess> {
   const waiting = new AbortController();
   const giveUp = (): void => waiting.abort(signal.reason);
   const tooLong = new BelljarError("EXEC_TIMEOUT", `The context "${id}" was busy for ${waitMs} ms; interrupt it, or use another one`);
@@ -42,7 +44,7 @@ export async function attach(sandbox: Sandbox, id: string, { signal, waitMs }: P
 
 /** Rejects with `LANGUAGE_UNAVAILABLE`, or with `FILE_EXISTS` if the context is there. */
 export async function start(
-  sandbox: Sandbox,
+  sandbox: WithGuest,
   { id, kernel }: NamedContext,
   { cwd }: { readonly cwd?: string | undefined },
 ): Promise<KeptProcess> {
@@ -65,7 +67,7 @@ export async function start(
 }
 
 /** Ends what still runs, and takes its exit, so that the name is free. */
-export async function takeExit(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<void> {
+export async function takeExit(sandbox: WithGuest, id: string, signal: AbortSignal): Promise<void> {
   const process = await unless("PROCESS_NOT_FOUND", attach(sandbox, id, { signal, waitMs: KILL_MS }));
   if (!process) return;
   for (const stream of [process.stdout, process.stderr, ...process.channels]) stream.resume();

@@ -15,6 +15,7 @@ const Text = z.string();
 
 const Message = z.discriminatedUnion("type", [
   z.object({ type: z.literal("started"), run: Text }),
+  z.object({ type: z.literal("prepared"), run: Text }),
   z.object({ type: z.literal("stdout"), text: Text }),
   z.object({ type: z.literal("stderr"), text: Text }),
   z.object({ type: z.literal("display"), data: MediaBundle }),

@@ -168,6 +168,8 @@ export class KernelRun {
     if (message.type === "started") return message.run === this.#options.token ? this.#begin() : undefined;
     if (!this.#hasBegun) return;
     switch (message.type) {
+      case "prepared":
+        return;
       case "stdout":
         return this.#stdout.insert(Buffer.from(message.text));
       case "stderr":

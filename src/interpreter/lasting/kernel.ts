@@ -7,6 +7,16 @@ export interface KernelRequest {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** What a kernel does before its first run, or between two, without a word of it in any run. */
+export interface Preparation {
+  /** Of 32 hex digits. */
+  readonly token: string;
+  /** Modules, where it has them. */
+  readonly imports: readonly string[];
+  /** Set from now on. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** How contexts of one language are started and asked. */
 export interface Kernel {
   readonly language: string;
@@ -18,4 +28,8 @@ export interface Kernel {
   readonly opening?: string;
   /** Bytes for its channel. Whatever an earlier stream left half-written there, they are read as one run. */
   readonly ask: (request: KernelRequest) => string;
+  /** The same for a preparation, to which it answers `prepared`. Absent: it knows none. */
+  readonly prepare?: (request: Preparation) => string;
+  /** Names of variables that only count when it starts. Absent: all. */
+  readonly readAtStart?: RegExp;
 }

@@ -1,9 +1,10 @@
+import { existsSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Base, Isolation, Limits, Run, RunningSandbox, Runtime, SandboxSpec } from "../runtime.ts";
 import { DEFAULT_BASE } from "../runtime.ts";
 import { serveOperation } from "./fake-guest.ts";
-import { FakeSandbox, readTombstone, removeRoot } from "./fake-sandbox.ts";
+import { FakeSandbox, measureRoot, readTombstone, removeRoot, rootOf } from "./fake-sandbox.ts";
 
 /** The sandboxes that live. Two runtimes that share one stand for two processes on one home. */
 export type FakeHost = Map<string, FakeSandbox>;
@@ -27,6 +28,8 @@ export function fakeRuntime({ host = new Map(), limits = [] }: FakeRuntimeOption
         return { env: {}, home: "/home/user", workspace: "/home/user", cwd: "/home/user" };
       },
       remove: async ({ folder }) => removeRoot(folder),
+      has: async ({ folder }) => existsSync(rootOf(folder)),
+      measure: async ({ folder }) => measureRoot(folder),
     },
     probe: async () => isolation(limits),
     create: async (spec, signal) => {

@@ -1,9 +1,9 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Head } from "../../protocol/head.ts";
-import type { DeadlineAction, EndReason, Run, SandboxEnd, SandboxSpec, Usage } from "../runtime.ts";
+import type { DeadlineAction, EndReason, LayersSize, Run, SandboxEnd, SandboxSpec, Usage } from "../runtime.ts";
 import { sandboxEnded } from "../guest/guest-errors.ts";
 import { createDuplexPair } from "./duplex-pair.ts";
 import { Peer } from "./peer.ts";
@@ -11,7 +11,6 @@ import { Listens } from "./listen-operation.ts";
 import { findProcesses, signalIfPresent } from "./process-table.ts";
 import { SandboxPaths } from "./sandbox-paths.ts";
 import { Services } from "./socket-operation.ts";
-import { statSync } from "node:fs";
 
 const TIMER_MAX_MS = 2_147_483_647;
 const PAUSED_KEPT_MS = 7 * 24 * 3_600_000;
@@ -177,7 +176,19 @@ function tombstone({ folder }: Run): string {
 }
 
 export function removeRoot(folder: string): void {
-  rmSync(join(folder, "root"), { recursive: true, force: true });
+  rmSync(rootOf(folder), { recursive: true, force: true });
+}
+
+export function rootOf(folder: string): string {
+  return join(folder, "root");
+}
+
+/** The sizes of all files. */
+export function measureRoot(folder: string): LayersSize | undefined {
+  const root = rootOf(folder);
+  if (!existsSync(root)) return undefined;
+  const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return { bytes: files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0), isInMemory: false };
 }
 
 /** How a run ended that this host does not know to live. */

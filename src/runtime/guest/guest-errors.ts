@@ -68,6 +68,9 @@ const REASONS: Record<SandboxEnd["reason"], string> = {
   host_lost: "the process that made it is gone",
   keeper_lost: "its keeper is gone",
   create_failed: "it could not be created",
+  expired: "it was kept stopped until its time was over",
+  no_room: "it was stopped, and removed to make room for others",
+  files_lost: "it was stopped, and its files are gone",
 };
 
 /** How a run ended, for whoever has streams of it. */
@@ -83,10 +86,13 @@ export function sandboxEnded(end: RunEnd): BelljarError {
       "The sandbox was rolled back, and its programs ended: look at its files, and call again",
     );
   if (end.kept)
-    return new BelljarError("SANDBOX_STOPPED", `The sandbox is stopped (${end.reason}): ${REASONS[end.reason]}. Start it again`);
+    return new BelljarError(
+      "SANDBOX_STOPPED",
+      `The sandbox is stopped (${end.reason}): ${REASONS[end.reason]}. Its files are kept. Start it again; a tool that is called does so by itself`,
+    );
   return new BelljarError(
     "SANDBOX_ENDED",
-    `The sandbox has ended (${end.reason}): ${REASONS[end.reason]}. The next call makes a default sandbox anew; in place of another one, make a new one`,
+    `The sandbox has ended (${end.reason}): ${REASONS[end.reason]}. The next call of a tool tells what is left of a default sandbox; in place of another one, make a new one`,
   );
 }
 

@@ -9,6 +9,7 @@ import type {
   Inside,
   Isolation,
   LayerStore,
+  LayersSize,
   Limits,
   RecordedRun,
   Run,
@@ -26,6 +27,7 @@ import { probeIsolation } from "./isolation.ts";
 import { clearFolder } from "./clear-folder.ts";
 import { type ClearRequest, encodeClearSpec, encodeJailSpec, type JailPaths } from "./jail-spec.ts";
 import { claimRunFolder, makeRunFolder, noteStorage, notedStorage, readEnd, runFolder, runName, unwrittenEnd } from "./run-paths.ts";
+import { measureLayers } from "./measure-layers.ts";
 import { NamespaceSandbox } from "./running-sandbox.ts";
 import { Spawner, unavailable } from "./spawner.ts";
 import { NamespaceStates, type RunBase } from "./states/namespace-states.ts";
@@ -99,6 +101,8 @@ class NamespaceRuntime implements Runtime {
       templates: async () => TEMPLATES,
       describe: (base) => this.#describe(base),
       remove: (lastRun) => this.#remove(lastRun),
+      has: (lastRun) => this.#has(lastRun),
+      measure: (lastRun) => this.#measure(lastRun),
       states: this.#states,
     };
     this.#spawner = new Spawner(host.options.binary);
@@ -186,6 +190,24 @@ class NamespaceRuntime implements Runtime {
     if (!(isRemoved && (await this.#clearRuns(lastRun, lastRun.generation))))
       throw new BelljarError("RUNTIME_FAILED", `Sandbox ${lastRun.id} lives: what it wrote is removed after its end`);
     await this.#states.forget(lastRun);
+  }
+
+  /** Of layers in memory the holder is asked: there is nothing to count. */
+  async #has(lastRun: Run): Promise<boolean> {
+    const { storage, layers } = this.#place(lastRun);
+    if (storage === "tmpfs") return (await this.#measure(lastRun)) !== undefined;
+    return (await this.#host.storage.reach(storage)) && existsSync(layers);
+  }
+
+  async #measure(lastRun: Run): Promise<LayersSize | undefined> {
+    const place = this.#place(lastRun);
+    const other = this.#otherHolder(lastRun);
+    if (other !== undefined)
+      throw new BelljarError("RUNTIME_UNAVAILABLE", `The files of sandbox ${lastRun.id} are held by another process, at ${other}`);
+    if (!(await this.#host.storage.reach(place.storage))) return undefined;
+    const spec = encodeClearSpec(place, { keeper: "unknown", removesLayers: false });
+    const bytes = await measureLayers(this.#host.options.binary, spec);
+    return bytes === undefined ? undefined : { bytes, isInMemory: place.storage === "tmpfs" };
   }
 
   /**
@@ -300,7 +322,7 @@ class NamespaceRuntime implements Runtime {
 
   /** A later run uses the storage of the first, whatever the configuration says by then. */
   #storageOf(spec: SandboxSpec): StorageKind {
-    return spec.generation === 1 ? this.#host.storage.kindFor(spec.limits) : this.#place(spec).storage;
+    return spec.generation === 1 ? this.#host.storage.kindFor(spec.limits, { isKept: isKept(spec) }) : this.#place(spec).storage;
   }
 
   #needAction(spec: SandboxSpec): void {
@@ -322,6 +344,11 @@ class NamespaceRuntime implements Runtime {
       `This host cannot enforce ${missing.join(", ")}. Leave it out, or ask for best effort; \`belljar doctor\` tells what would make it possible`,
     );
   }
+}
+
+/** It is to outlive its run. */
+function isKept({ deadlineAction = "kill" }: SandboxSpec): boolean {
+  return deadlineAction !== "kill";
 }
 
 function cancelled(signal: AbortSignal): BelljarError {

@@ -16,8 +16,11 @@ export interface Storage {
   /** The kind that this host has for what is larger than memory. */
   readonly kind: StorageKind;
   readonly detail: string;
-  /** A sandbox whose disk fits in its memory gets memory: its writes count there, and it is made and gone faster. */
-  kindFor(limits: Limits): StorageKind;
+  /**
+   * A sandbox whose disk fits in its memory gets memory: its writes count there, and it is made and gone faster. Not if its files are to be
+   * kept: on a disk they take no memory, and survive a reboot.
+   */
+  kindFor(limits: Limits, wishes?: Pick<Choice, "isKept">): StorageKind;
   /** The folder or subvolume of one sandbox, which the jail makes and removes. */
   layers(kind: StorageKind, id: string, folder: string): string;
   /**
@@ -41,7 +44,7 @@ export async function openStorage(options: Pick<RuntimeOptions, "storage" | "hom
   return {
     kind,
     detail: DETAILS[kind],
-    kindFor: (limits) => kindFor(limits, { kind, storage: options.storage, inMemory }),
+    kindFor: (limits, wishes) => kindFor(limits, { kind, storage: options.storage, inMemory, ...wishes }),
     layers: (one, id, folder) => (one === "btrfs" ? join(poolOf(options.home), id) : join(folder, "layers")),
     reach: async (one) => one !== "btrfs" || reopenPool(options),
   };
@@ -50,10 +53,12 @@ export async function openStorage(options: Pick<RuntimeOptions, "storage" | "hom
 interface Choice extends Pick<RuntimeOptions, "storage"> {
   readonly kind: StorageKind;
   readonly inMemory: boolean;
+  /** The sandbox is stopped or paused at its deadline. */
+  readonly isKept?: boolean;
 }
 
-export function kindFor(limits: Limits, { kind, storage, inMemory }: Choice): StorageKind {
-  return kind === "btrfs" && storage === "auto" && inMemory && fitsInMemory(limits) ? "tmpfs" : kind;
+export function kindFor(limits: Limits, { kind, storage, inMemory, isKept = false }: Choice): StorageKind {
+  return kind === "btrfs" && storage === "auto" && inMemory && !isKept && fitsInMemory(limits) ? "tmpfs" : kind;
 }
 
 async function poolFor(

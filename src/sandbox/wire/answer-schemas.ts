@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ListeningPort, PortLink } from "../../network/ports/port-link.ts";
 import type { Isolation, IsolationCheck, Usage } from "../../runtime/runtime.ts";
 import type { BaseAnswer, BaseEntry } from "../workspace/base/base-entry.ts";
-import { dateField, limitName, schemaOf, textsSchema } from "./fields.ts";
+import { dateField, deadlineAction, limitName, schemaOf, textsSchema } from "./fields.ts";
 import { sandboxSchema } from "./sandbox-schema.ts";
 
 /** What is answered about a sandbox beside itself. */
@@ -16,7 +16,7 @@ export const usageSchema = schemaOf<Usage>()({
     .optional()
     .describe("Processes that the kernel killed for lack of memory. Absent if nobody counts them on this host"),
   phase: z.enum(["running", "paused", "ending"]),
-  deadlineAction: z.enum(["kill", "pause", "stop"]).describe("What happens at the deadline"),
+  deadlineAction: deadlineAction.describe("What happens at the deadline"),
   deadline: dateField.optional(),
 });
 
@@ -101,4 +101,8 @@ export const sandboxPageSchema = z.object({
   nextCursor: z.string().max(256).optional().describe("Ask with it for the next page. Absent on the last one"),
 });
 
-export const defaultSandboxSchema = z.object({ created: z.boolean(), sandbox: sandboxSchema });
+export const defaultSandboxSchema = z.object({
+  created: z.boolean(),
+  started: z.literal(true).optional().describe("It was stopped, and this request started it again"),
+  sandbox: sandboxSchema,
+});

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { networkPolicySchema, secretUsesSchema } from "../network-schema.ts";
 import type { Limits, Workspace } from "../../runtime/runtime.ts";
-import { schemaOf } from "./fields.ts";
+import { deadlineAction, schemaOf } from "./fields.ts";
 import { labelsSchema, variablesSchema } from "./texts-schema.ts";
 
 const positive = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
@@ -48,6 +48,11 @@ export const createOptionsSchema = z.strictObject({
   metadata: labelsSchema.optional().describe("Labels"),
   env: variablesSchema.optional().describe("Added to the environment of every command"),
   timeoutMs: positive.optional().describe("Lifetime unless it is extended, in milliseconds"),
+  onDeadline: deadlineAction
+    .optional()
+    .describe(
+      "What happens at the deadline. kill: it is deleted. pause: it is frozen. stop: its processes end, its files are kept for some time, and it can be started again. Default: kill, and stop for a default sandbox",
+    ),
   ephemeral: z.boolean().optional().describe("It ends with the process that made it"),
   root: z
     .boolean()

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { EndReason, Limits, Workspace } from "../../runtime/runtime.ts";
+import type { DeadlineAction, EndReason, Limits, Workspace } from "../../runtime/runtime.ts";
 
 /** A `Date` here, ISO 8601 in UTC on disk and on the wire. */
 export const dateField = z.codec(z.iso.datetime(), z.date(), {
@@ -38,8 +38,13 @@ const END_REASONS = {
   host_lost: true,
   keeper_lost: true,
   create_failed: true,
+  expired: true,
+  no_room: true,
+  files_lost: true,
 } as const satisfies Record<EndReason, true>;
 
 export const endReason = z.enum(Object.keys(END_REASONS) as [EndReason, ...EndReason[]]);
+
+export const deadlineAction = z.enum(["kill", "pause", "stop"]) satisfies z.ZodType<DeadlineAction>;
 
 export const textsSchema = z.record(z.string(), z.string());

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { networkPolicySchema, secretUsesSchema } from "../network-schema.ts";
-import { dateField, endReason, limitName, limitsSchema, textsSchema, workspaceSchema } from "./fields.ts";
+import { dateField, deadlineAction, endReason, limitName, limitsSchema, textsSchema, workspaceSchema } from "./fields.ts";
 
 /** `unresponsive`: it lives, as far as is known, and whoever could tell does not answer. */
 export const SANDBOX_STATES = ["running", "paused", "unresponsive", "stopped", "ended"] as const;
@@ -35,8 +35,13 @@ export const sandboxSchema = z.object({
     .describe("unresponsive: it lives, as far as is known, and does not answer. It can be killed unless its runtime is missing"),
   stateReason: z.string().optional().describe("Why it is unresponsive"),
   deadline: dateField.optional().describe("When it ends unless it is extended"),
+  onDeadline: deadlineAction.optional().describe("What happens then. Absent where only its keeper knows, and it does not answer"),
   endedAt: dateField.optional().describe("When it ended or was stopped"),
   endReason: endReason.optional().describe("Why it ended or was stopped"),
+  keptUntil: dateField
+    .optional()
+    .describe("Of a stopped one: when it is removed with its files, unless it is started. Absent: it is kept until somebody deletes it"),
+  keptBytes: z.number().optional().describe("Of a stopped one: what its files hold, once that was measured"),
   inside: z
     .object({
       home: z.string().min(1).describe("The home of its user"),

@@ -13,7 +13,7 @@ export const sandboxKill = defineDataTool({
   input: z.strictObject({ id: idArgument() }),
   output: z.object({ ok: z.literal(true) }),
   async run(context, { id }) {
-    const sandbox = await context.sandbox(id);
+    const sandbox = await context.sandbox(id, { asIs: true });
     await sandbox.kill();
     return dataResult({ ok: true });
   },

@@ -14,6 +14,7 @@ export type MimeData = Readonly<Record<string, unknown>>;
 
 export type Message =
   | { readonly type: "started"; readonly run: string }
+  | { readonly type: "prepared"; readonly run: string }
   | { readonly type: TextStream; readonly text: string }
   | { readonly type: "display"; readonly data: MimeData; readonly metadata?: MimeData }
   | { readonly type: "result"; readonly data: MimeData }
@@ -41,6 +42,11 @@ export class Channel {
     this.#held = [];
     this.#heldCharacters = 0;
     for (const message of held) this.#write(message);
+  }
+
+  /** Said between two runs. */
+  prepared(run: string): void {
+    this.#write({ type: "prepared", run });
   }
 
   /** Between runs, text is kept for the next one, to a bound; what else comes there is dropped. */

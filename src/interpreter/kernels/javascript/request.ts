@@ -6,6 +6,18 @@ export interface Request {
   readonly cwd: string | undefined;
 }
 
+/** What is to hold for all later runs. */
+export interface Preparation {
+  readonly prepare: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Undefined for a line that is none. Modules are imported when a run names them, so a list of them changes nothing. */
+export function parsePreparation(line: string): Preparation | undefined {
+  const { prepare, env = {} } = parseObject(line) ?? {};
+  return typeof prepare === "string" && /^[0-9a-f]{32}$/.test(prepare) && isEnv(env) ? { prepare, env } : undefined;
+}
+
 /** A line of the host; what is no request is ignored, as half a line of a host that died. */
 export function parseRequest(line: string): Request | undefined {
   const fields = parseObject(line);

@@ -54,6 +54,8 @@ def parse_request(line):
         return None  # A bad text is a SystemError while the module is not loaded that defines the scanner's own error.
     if not end or not isinstance(value, dict):
         return None
+    if "prepare" in value:
+        return parse_preparation(value)
     token, env = value.get("run"), value.get("env", {})
     is_whole = isinstance(token, str) and len(token) == 32 and HEX.issuperset(token) and isinstance(value.get("code"), str)
     if not is_whole or not isinstance(env, dict) or not all(isinstance(each, str) for each in env.values()):
@@ -61,6 +63,14 @@ def parse_request(line):
     if not isinstance(value.get("cwd", ""), str):
         return None
     return {"run": token, "code": value["code"], "env": env, "cwd": value.get("cwd")}
+
+
+def parse_preparation(value):
+    token, env, imports = value["prepare"], value.get("env", {}), value.get("imports", [])
+    texts = [token, *env.values(), *imports] if isinstance(env, dict) and isinstance(imports, list) else [None]
+    if not all(isinstance(each, str) for each in texts) or len(token) != 32 or not HEX.issuperset(token):
+        return None
+    return {"prepare": token, "env": env, "imports": imports}
 
 
 class Kernel:
@@ -83,7 +93,18 @@ class Kernel:
         self.cells = cells.Cells(namespace, self.output)
         hooks.install(self.cells)
 
+    def prepare(self, request):
+        """What it imports and sets is not part of any run, nor is what a module prints about it."""
+        for name in request["imports"]:
+            interrupts.attempt(__import__, name)
+        for name, value in request["env"].items():
+            interrupts.attempt(os.environ.__setitem__, name, value)
+        interrupts.install()
+        self.output.prepared(request["prepare"])
+
     def handle(self, request):
+        if "prepare" in request:
+            return self.prepare(request)
         self.count += 1
         self.output.begin(request["run"])
         before = {}

@@ -33,6 +33,11 @@ class Output:
             self.running = True
             self.flush()
 
+    def prepared(self, token):
+        with self.lock:
+            self.parts, self.size = [], 0
+            self.channel.send('{"type":"prepared","run":"%s"}' % token)
+
     def end(self, token, count):
         with self.lock:
             self.flush()

@@ -1,0 +1,83 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { BELLJAR, NEVER, PYTHON, compare, runtimeOptions, scaled, summarise } from "../harness.mjs";
+
+const EACH = 60;
+const PROGRAM = { name: "execute_code", arguments: { language: "python", entrypoint_code: "print(6 * 7)" } };
+const RUN = { code: "1+1", language: "python", timeoutMs: 60_000, signal: NEVER, maxOutputBytes: 1_000_000 };
+const READY_MS = 30_000;
+
+/** Sandboxes that wait: each is taken when it is ready, as callers come who leave the host the time to make the next one. */
+export async function measure(home) {
+  return [
+    { what: "create from the pool + first run_code, through the library", most: 8, measured: await takeSandboxes(home) },
+    { what: "execute_code python from the pool, end to end over stdio", beside: PYTHON.what, ...(await takePrograms(home)) },
+  ];
+}
+
+async function takeSandboxes({ config }) {
+  const [{ createLocalSandboxes, openRuntimes, runCode, LOCAL }, { openPool }] = await Promise.all([
+    import("../../dist/lib/index.js"),
+    import("../../dist/lib/cli/compose/open-pool.js"),
+  ]);
+  const { home } = config;
+  const runtimes = await openRuntimes("namespace", runtimeOptions(config, home));
+  const pool = { ...openPool(config, "server").options, room: () => "free" };
+  const sandboxes = createLocalSandboxes({ home, runtimes, config, pool, report: (problem) => console.error(problem) });
+  try {
+    sandboxes.beginPool();
+    const samples = [];
+    for (let turn = 0; turn <= scaled(EACH); turn += 1) {
+      await until(() => sandboxes.poolCounts().every(({ ready }) => ready === 2));
+      const started = performance.now();
+      const sandbox = await sandboxes.create(LOCAL, {}, NEVER);
+      const { values } = await runCode(sandbox, RUN);
+      if (turn > 0) samples.push(performance.now() - started);
+      if (values[0]?.data["text/plain"] !== "2") throw new Error(`It answered ${JSON.stringify(values)}`);
+      await sandbox.kill();
+    }
+    const [{ missed }] = sandboxes.poolCounts();
+    if (missed > 0) throw new Error(`${missed} creates found none ready`);
+    return summarise(samples);
+  } finally {
+    await sandboxes[Symbol.asyncDispose]();
+  }
+}
+
+/** The first call has none yet. */
+async function takePrograms(home) {
+  const client = new Client({ name: "bench", version: "1" });
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [BELLJAR, "mcp"], env: home.env, stderr: "inherit" }));
+  const call = async () => {
+    const { content, isError } = await client.callTool(PROGRAM);
+    if (isError || !content[0].text.startsWith("--- stdout ---\n42\n")) throw new Error(`It answered ${JSON.stringify(content)}`);
+  };
+  await call();
+  const measured = async () => {
+    await until(() => waiting(home.config).length === 1);
+    const started = performance.now();
+    await call();
+    return performance.now() - started;
+  };
+  try {
+    return await compare({ reference: PYTHON.run, measured, blocks: 5, each: 8 });
+  } finally {
+    await client.close();
+  }
+}
+
+function waiting({ home }) {
+  const folder = join(home, "waiting");
+  try {
+    return readdirSync(folder).flatMap((key) => readdirSync(join(folder, key)).filter((name) => !name.startsWith(".")));
+  } catch {
+    return []; // none was ready yet
+  }
+}
+
+async function until(isSo) {
+  for (const end = performance.now() + READY_MS; !isSo(); await pause(5)) if (performance.now() > end) throw new Error("None gets ready");
+}

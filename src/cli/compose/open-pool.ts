@@ -1,0 +1,50 @@
+import { openOnce } from "../../async/open-once.ts";
+import type { Config } from "../../config/config.ts";
+import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
+import type { PoolKind, PoolOptions } from "../../sandbox/pool/pool-options.ts";
+import { readPackage } from "./package-root.ts";
+
+/** For whom sandboxes wait: many callers of a server, one host, or nobody, since the process ends with its command. */
+export type PoolUse = "server" | "host" | "none";
+
+/** Where the configuration says nothing. */
+const SIZES = {
+  server: { sandboxes: 2, programs: 2 },
+  host: { sandboxes: 0, programs: 1 },
+  none: { sandboxes: 0, programs: 0 },
+} as const satisfies Record<PoolUse, object>;
+
+export interface OpenedPool {
+  readonly options: PoolOptions;
+  /** Undefined where no program can find an interpreter that waits. */
+  readonly programs?: () => Promise<WarmPrograms>;
+}
+
+/** What waits in this process, by the configuration. The code that starts it is loaded with the first one. */
+export function openPool(config: Config, use: PoolUse): OpenedPool {
+  const { imports, languages, ...sizes } = config.pool;
+  const size = (name: "sandboxes" | "programs"): number => (use === "none" ? 0 : (sizes[name] ?? SIZES[use][name]));
+  const isEager = use === "server";
+  const programs = openOnce(async () => new (await import("../../interpreter/warm/warm-programs.ts")).WarmPrograms(imports));
+  const contexts = openOnce(() => import("../../interpreter/warm/warm-contexts.ts"));
+  const { timeoutMs: _timeout, network: _network, ...limits } = config.program;
+  const kinds: readonly PoolKind[] = [
+    {
+      name: "sandboxes",
+      size: size("sandboxes"),
+      options: {},
+      isEager,
+      warm: async (sandbox, signal) => (await contexts()).warmContexts({ languages, imports })(sandbox, signal),
+    },
+    {
+      name: "programs",
+      size: size("programs"),
+      options: { limits, ephemeral: true },
+      isEager,
+      warm: async (sandbox, signal) => (await programs()).warm(sandbox, signal),
+    },
+  ];
+  const version = JSON.stringify([readPackage().version, languages, imports]);
+  const handOver: PoolOptions["handOver"] = async (...given) => (await contexts()).handOverContexts(...given);
+  return { options: { version, kinds, handOver }, ...(size("programs") > 0 && { programs: () => programs() }) };
+}

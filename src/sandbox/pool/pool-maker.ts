@@ -1,0 +1,102 @@
+import type { RunningSandbox } from "../../runtime/runtime.ts";
+import type { Journal } from "../journal.ts";
+import type { RunEnds } from "../run-ends.ts";
+import type { Runtimes } from "../runtimes.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import { toSpec } from "../to-spec.ts";
+import type { PoolFiles } from "./pool-files.ts";
+import { poolKey } from "./pool-key.ts";
+import type { PoolKind } from "./pool-options.ts";
+import { guestOf } from "./taken-sandbox.ts";
+
+/** A waiting sandbox ends by itself so long after its maker has died. */
+export const WAITING_MS = 300_000;
+
+export interface PoolMakerOptions {
+  readonly files: PoolFiles;
+  readonly journal: Journal;
+  readonly runtimes: Runtimes;
+  readonly ends: Pick<RunEnds, "clearUnknown">;
+  readonly version: string;
+  /** The record that a sandbox of these options would have, of nobody. */
+  readonly plan: (options: PoolKind["options"]) => Promise<SandboxRecord>;
+}
+
+/** One that this process made and that nobody has claimed, as far as it knows. */
+export interface MadeSandbox {
+  readonly id: string;
+  readonly key: string;
+  readonly running: RunningSandbox;
+}
+
+/** Makes the sandboxes that wait, keeps them alive, and ends them. */
+export class PoolMaker {
+  readonly #options: PoolMakerOptions;
+
+  constructor(options: PoolMakerOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined for a kind that cannot wait. On rejection nothing is left, or a sweep clears it. */
+  async make(kind: PoolKind, signal: AbortSignal): Promise<MadeSandbox | undefined> {
+    const { files, journal, runtimes, version, plan } = this.#options;
+    const record = await plan(kind.options);
+    const key = poolKey(record, version);
+    if (key === undefined) return undefined;
+    const { id, inside } = record;
+    const spec = toSpec({ id, generation: 1, folder: journal.folder(id), inside }, record, {
+      deadline: new Date(Date.now() + WAITING_MS),
+      deadlineAction: "kill",
+    });
+    files.begin(id);
+    try {
+      const running = await runtimes.need(record).create(spec, signal);
+      try {
+        await kind.warm({ id, guest: guestOf(running), ended: running.ended }, signal);
+        signal.throwIfAborted();
+        files.offer(key, id);
+      } catch (cause) {
+        await running.kill("create_failed");
+        throw cause;
+      }
+      return { id, key, running };
+    } catch (cause) {
+      await this.#remove(id);
+      throw cause;
+    }
+  }
+
+  /** False when it is not ours any more: somebody has claimed it, or it has ended. */
+  async extend({ id, key, running }: MadeSandbox): Promise<boolean> {
+    const { files } = this.#options;
+    // Nobody can claim it meanwhile: the deadline of its owner must not be followed by this one.
+    if (!files.withhold(key, id)) return false;
+    try {
+      await running.extend(new Date(Date.now() + WAITING_MS), "kill");
+    } catch {
+      // It has ended, or does not answer: it stays withheld, and its deadline ends it.
+      return false;
+    }
+    files.putBack(key, id);
+    return true;
+  }
+
+  /** Ends one that nobody has claimed. Of another one only the handle is closed. */
+  async end({ id, key, running }: MadeSandbox): Promise<void> {
+    if (!this.#options.files.withhold(key, id)) return running.release();
+    await running.kill("killed");
+    await this.forget(id, key);
+  }
+
+  /** Removes what is left of one that has ended by itself. What somebody claimed is his. */
+  async forget(id: string, key: string): Promise<void> {
+    await this.#options.files.forget(key, id);
+    await this.#remove(id);
+  }
+
+  async #remove(id: string): Promise<void> {
+    const { ends, journal } = this.#options;
+    if (await journal.hasRecord(id)) return;
+    if (await ends.clearUnknown(id)) await journal.remove(id);
+  }
+}

@@ -1,0 +1,188 @@
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { runCode } from "../../../src/interpreter/lasting/contexts.ts";
+import { LOCAL, type Principal, type Sandbox } from "../../../src/sandbox/sandbox.ts";
+import { listed } from "../../support/listed.ts";
+import { openPoolLab, type PoolProcess } from "../../support/pool-lab.ts";
+
+const OTHER: Principal = { id: "other", name: "other" };
+const soon = (): AbortSignal => AbortSignal.timeout(30_000);
+const code = (sandbox: Sandbox, text: string, language = "python") =>
+  runCode(sandbox, { code: text, language, timeoutMs: 20_000, signal: soon(), maxOutputBytes: 100_000 });
+const shell = async ({ guest }: Sandbox, script: string): Promise<string> =>
+  String((await guest.run({ argv: ["sh", "-c", script], user: "root", signal: soon() })).stdout);
+const counts = ({ sandboxes }: PoolProcess) => sandboxes.poolCounts()[0];
+
+it("a create takes a sandbox that waited, and its kernel with it", async () => {
+  await using lab = await openPoolLab();
+  const place = await lab.open({ sandboxes: 1 });
+  const [id = ""] = await lab.hasWaiting(1);
+  const sandbox = await place.create({ name: "mine", timeoutMs: 120_000, metadata: { a: "b" } });
+  expect(sandbox.id).toBe(id);
+  const pid = (await sandbox.guest.listKept(soon())).find(({ name }) => name === "context-python")?.pid;
+  const result = await code(sandbox, "import os, sys\n(os.getpid(), 'random' in sys.modules)");
+  expect(result.values[0]?.data["text/plain"]).toBe(`(${pid}, True)`);
+  expect(result).toMatchObject({ isFresh: true, executionCount: 1 });
+  const { deadline, createdAt, ...info } = await sandbox.info();
+  expect(info).toMatchObject({ id, name: "mine", owner: LOCAL.id, metadata: { a: "b" }, state: "running" });
+  expect(Math.abs(Number(deadline) - Number(createdAt) - 120_000)).toBeLessThan(2);
+  expect(counts(place)).toMatchObject({ taken: 1, missed: 0 });
+});
+
+it("nobody sees a sandbox that waits, and only its owner sees it afterwards", async () => {
+  await using lab = await openPoolLab();
+  const place = await lab.open({ sandboxes: 1 });
+  const [id = ""] = await lab.hasWaiting(1);
+  for (const principal of [LOCAL, OTHER]) {
+    expect(await listed(place.sandboxes, principal, {})).toEqual([]);
+    for (const name of [id, id.slice(0, 8)])
+      await expect(place.sandboxes.get(principal, name)).rejects.toMatchObject({ code: "SANDBOX_NOT_FOUND" });
+  }
+  await expect(place.sandboxes.getLinked(id)).rejects.toMatchObject({ code: "SANDBOX_NOT_FOUND" });
+  await place.sandboxes.sweep();
+  expect(lab.folders()).toContain(id);
+  expect((await place.create({}, OTHER)).id).toBe(id);
+  await expect(place.sandboxes.get(LOCAL, id)).rejects.toMatchObject({ code: "SANDBOX_NOT_FOUND" });
+  await (await place.sandboxes.get(OTHER, id)).kill();
+});
+
+it("of two processes that create at once, none gets what the other has", async () => {
+  await using lab = await openPoolLab();
+  const [one, other] = [await lab.open({ sandboxes: 3 }), await lab.open({})];
+  const waiting = new Set(await lab.hasWaiting(3));
+  const made = await Promise.all([one, other, one, other, other, one, other].map((place) => place.create()));
+  const ids = made.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.filter((id) => waiting.has(id))).toHaveLength(3);
+  expect(await Promise.all(made.map((sandbox) => shell(sandbox, "hostname")))).toEqual(ids.map((id) => `${id}\n`));
+});
+
+it("a process takes what another one of the home has made, with its kernel", async () => {
+  await using lab = await openPoolLab();
+  const [, other] = [await lab.open({ sandboxes: 1 }), await lab.open({})];
+  const [id = ""] = await lab.hasWaiting(1);
+  const sandbox = await other.create({ timeoutMs: 300_000 });
+  expect(sandbox.id).toBe(id);
+  expect((await code(sandbox, "1+1")).values[0]?.data["text/plain"]).toBe("2");
+  expect(Number((await sandbox.usage()).deadline) - Date.now()).toBeLessThan(300_001);
+});
+
+it.each([
+  ["other limits", { limits: { pids: 100 } }],
+  ["limits that must hold", { limits: { pids: 256 } }],
+  ["no root", { root: false }],
+  ["filters of its own", { nestedFilters: true }],
+  ["an end with its process", { ephemeral: true }],
+])("a sandbox with %s is made anew", async (_what, options) => {
+  await using lab = await openPoolLab();
+  const place = await lab.open({ sandboxes: 1 });
+  const [id] = await lab.hasWaiting(1);
+  expect((await place.create(options)).id).not.toBe(id);
+  expect(lab.waiting()).toEqual([id]);
+});
+
+it("a sandbox of another version of Belljar is left alone", async () => {
+  await using lab = await openPoolLab();
+  await lab.open({ sandboxes: 1 });
+  const [id] = await lab.hasWaiting(1);
+  expect((await (await lab.open({ version: "2" })).create()).id).not.toBe(id);
+});
+
+it("the owner's variables and network reach commands and the kernel that waited", async () => {
+  await using lab = await openPoolLab();
+  const place = await lab.open({ sandboxes: 1 });
+  const [id] = await lab.hasWaiting(1);
+  const sandbox = await place.create({ env: { MINE: "yes" } });
+  expect(sandbox.id).toBe(id);
+  const [kept] = await sandbox.guest.listKept(soon());
+  expect(await shell(sandbox, "printf $MINE")).toBe("yes");
+  const seen = "import os\n(os.getpid(), os.environ['MINE'], os.popen('printf $MINE').read())";
+  expect((await code(sandbox, seen)).values[0]?.data["text/plain"]).toBe(`(${kept?.pid}, 'yes', 'yes')`);
+  expect((await code(sandbox, "os.environ['MINE']")).values[0]?.data["text/plain"]).toBe("'yes'");
+});
+
+it("a kernel that would not see a variable is started anew", async () => {
+  await using lab = await openPoolLab();
+  const place = await lab.open({ sandboxes: 1 });
+  const [id] = await lab.hasWaiting(1);
+  const sandbox = await place.create({ env: { TZ: "Asia/Tokyo", PYTHONOPTIMIZE: "1" } });
+  expect(sandbox.id).toBe(id);
+  expect(await sandbox.guest.listKept(soon())).toEqual([]);
+  const result = await code(sandbox, "import sys, time\n(sys.flags.optimize, time.tzname[0])");
+  expect(result.values[0]?.data["text/plain"]).toBe("(1, 'JST')");
+});
+
+/** Whatever of its time before the owner a program could find. */
+const TRACES = `
+cd /; env | sort | grep -v '^_='
+find / -xdev \\( -path /proc -o -path /usr -o -path /dev \\) -prune -o -newermt 2000-01-01 \\( -type f -o -type d -o -type l -o -type s \\) -printf '%p %u %m\\n' | sort
+cat /proc/net/tcp /proc/net/udp /proc/net/unix | wc -l
+ls /home/user -la | wc -l; ls /tmp -A | wc -l; ls /dev/shm -A | wc -l; ls /run/belljar -A
+`;
+
+it("nothing inside tells what came before its owner but the kernel and its age", async () => {
+  await using lab = await openPoolLab();
+  const [pool, plain] = [await lab.open({ sandboxes: 1 }), await lab.open({ version: "2" })];
+  const [id] = await lab.hasWaiting(1);
+  const [warm, cold] = [await pool.create(), await plain.create()];
+  expect(warm.id).toBe(id);
+  await code(cold, "1");
+  const seen = await Promise.all([warm, cold].map(async (sandbox) => (await shell(sandbox, TRACES)).replaceAll(sandbox.id, "ID")));
+  expect(seen[0]).toBe(seen[1]);
+  expect((await code(warm, "[name for name in globals() if not name.startswith('__')]")).values[0]?.data["text/plain"]).toBe("[]");
+});
+
+it("what fails before the claim leaves the sandbox to the next one, and only what was claimed counts", async () => {
+  await using lab = await openPoolLab();
+  const place = await lab.open({ sandboxes: 2, quotas: { sandboxes: 1 } });
+  const ids = await lab.hasWaiting(2);
+  const first = await place.create();
+  const [left] = await lab.hasWaiting(2).then((now) => now.filter((id) => ids.includes(id)));
+  expect(ids).toContain(first.id);
+  await expect(place.create()).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  expect(lab.waiting()).toContain(left);
+  expect(ids).toContain((await place.create({}, OTHER)).id);
+});
+
+it("one that ended while it waited is given to nobody, and nothing of it is left", async () => {
+  await using lab = await openPoolLab();
+  const [, other] = [await lab.open({ sandboxes: 1 }), await lab.open({})];
+  const [id = ""] = await lab.hasWaiting(1);
+  const runtime = await lab.home.open("auto");
+  const inside = await runtime.layers.describe({ template: "base" });
+  const running = await runtime.open({ id, generation: 1, folder: join(lab.home.path, "sandboxes", id), inside });
+  await running?.extend(new Date(1), "kill");
+  await running?.ended;
+  const sandbox = await other.create();
+  expect(sandbox.id).not.toBe(id);
+  expect(await shell(sandbox, "echo lives")).toBe("lives\n");
+  await other.sandboxes.sweep();
+  expect(lab.folders()).not.toContain(id);
+});
+
+it("a process that closes takes those with it that nobody has claimed", async () => {
+  await using lab = await openPoolLab();
+  const [place, other] = [await lab.open({ sandboxes: 2 }), await lab.open({})];
+  await lab.hasWaiting(2);
+  const sandbox = await other.create();
+  await place[Symbol.asyncDispose]();
+  expect(lab.waiting()).toEqual([]);
+  expect(lab.folders()).toEqual([sandbox.id]);
+  expect(await shell(sandbox, "echo lives")).toBe("lives\n");
+  expect(place.problems).toEqual([]);
+});
+
+it("tokens without a sandbox are passed over, and swept", async () => {
+  await using lab = await openPoolLab();
+  const [place, other] = [await lab.open({ sandboxes: 1 }), await lab.open({})];
+  const [id = ""] = await lab.hasWaiting(1);
+  const folder = join(lab.home.path, "sandboxes", id);
+  expect((await place.create()).id).toBe(id);
+  expect(existsSync(join(folder, "claimed"))).toBe(true);
+  expect(readdirSync(folder)).toContain("sandbox.json");
+  await lab.hasWaiting(1);
+  for (const next of lab.waiting()) rmSync(join(lab.home.path, "sandboxes", next, "waiting.json"));
+  await other.sandboxes.sweep();
+  expect(lab.waiting()).toHaveLength(1);
+});
