@@ -52,7 +52,11 @@ describe("the time line", () => {
       "removed  /home/user/b",
       "added    /home/user/d/",
       "added    /home/user/d/c",
-      ...["", "--- a/home/user/a", "+++ b/home/user/a", "@@ -1,1 +1,1 @@", "-one"],
+      "",
+      "--- a/home/user/a",
+      "+++ b/home/user/a",
+      "@@ -1,1 +1,1 @@",
+      "-one",
     ]);
     expect(await belljar("changes", id, point, "--path", "d", "--name-only")).toBe("/home/user/d\n/home/user/d/c");
     expect(await belljar("undo", id, point, "b", "d")).toContain("/home/user/b");
