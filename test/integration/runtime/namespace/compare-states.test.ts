@@ -144,6 +144,23 @@ describe("states of layers", () => {
     expect(await lab.tell(lab.state(["template"]), lab.state(["template"], "live"))).toEqual(["added file /a"]);
   });
 
+  it("may have many layers, whose folders are not all open at once", async () => {
+    using lab = openLayerLab();
+    lab.layer("template");
+    const names = Array.from({ length: 80 }, (_, index) => `layer-${index}`);
+    for (const name of names) {
+      const root = lab.layer(name);
+      for (const folder of ["a/b/c/d", "a/b/x/y", "z"]) {
+        mkdirSync(join(root, folder), { recursive: true });
+        writeFileSync(join(root, folder, name), name);
+      }
+    }
+    const told = await lab.tell(lab.state(["template"]), lab.state([...names.slice(1), "template"], "layer-0"));
+    expect(told.filter((line) => line.startsWith("added file "))).toHaveLength(240);
+    expect(told.filter((line) => line.startsWith("added directory "))).toHaveLength(7);
+    expect(told).toHaveLength(247);
+  });
+
   it("have the ids inside", async () => {
     using lab = openLayerLab();
     const [, upper] = [lab.layer("template"), lab.layer("one")];
