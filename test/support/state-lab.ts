@@ -1,9 +1,10 @@
 import type { Guest } from "../../src/runtime/guest/guest.ts";
 import type { StateStore, StateView, Workspace } from "../../src/runtime/runtime.ts";
-import { createComparison, type StateComparison } from "../../src/sandbox/state/compare/create-comparison.ts";
+import { createComparison } from "../../src/sandbox/state/compare/create-comparison.ts";
+import type { Comparison } from "../../src/sandbox/state/compare/requests.ts";
 import type { PointDiff } from "../../src/sandbox/wire/state-schemas.ts";
 import { type ContractSandbox, createSandbox, run, soon } from "../contract/contract-sandbox.ts";
-import { type Home, makeHome, type StorageName } from "./namespace-home.ts";
+import { makeHome, type StorageName } from "./namespace-home.ts";
 import { createTestTexts } from "./test-texts.ts";
 
 const USER = "state-lab";
@@ -11,7 +12,7 @@ const USER = "state-lab";
 /** Sandboxes of a home of their own, their states, and what compares them. */
 export interface StateLab extends AsyncDisposable {
   readonly states: StateStore;
-  readonly comparison: StateComparison;
+  readonly comparison: Comparison;
   sandbox(options?: StateSandboxOptions): Promise<StateSandbox>;
 }
 
@@ -26,8 +27,8 @@ export interface StateSandbox {
   /** As it is now. */
   readonly now: StateView;
   /** Runs a script as a user (default root), which succeeds, in the home. */
-  sh(script: string, user?: string): Promise<string>;
-  freeze(): Promise<StateView & { readonly layers: readonly string[] }>;
+  readonly sh: (script: string, user?: string) => Promise<string>;
+  readonly freeze: () => Promise<StateView & { readonly layers: readonly string[] }>;
 }
 
 export async function openStateLab(storage: StorageName): Promise<StateLab> {
@@ -55,13 +56,9 @@ export async function openStateLab(storage: StorageName): Promise<StateLab> {
       for (const sandbox of made.toReversed()) await sandbox[Symbol.asyncDispose]();
       for (const layers of held.toReversed()) await states.letGo(layers, USER);
       texts[Symbol.dispose]();
-      await closeHome(home);
+      await home[Symbol.asyncDispose]();
     },
   };
-}
-
-async function closeHome(home: Home): Promise<void> {
-  await home[Symbol.asyncDispose]();
 }
 
 function stateSandbox({ guest, spec }: ContractSandbox, freeze: () => Promise<readonly string[]>): StateSandbox {

@@ -5,7 +5,7 @@ import type { PointChange, PointDiff } from "../../wire/state-schemas.ts";
 import { collectChanges } from "./collect-changes.ts";
 import { findRenames } from "./find-renames.ts";
 import { readIfThere } from "./read-if-there.ts";
-import type { DiffRequest } from "./requests.ts";
+import type { DiffRequest, WithTexts } from "./requests.ts";
 import { selectStatePaths } from "./select-state-paths.ts";
 
 /** Further changes are counted. */
@@ -17,7 +17,7 @@ const TOTAL_MAX_BYTES = 8 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** What differs between two points, ordered by path, with the texts of what changed up to a bound. */
-export async function diffPoints(request: DiffRequest): Promise<PointDiff> {
+export async function diffPoints(request: WithTexts<DiffRequest>): Promise<PointDiff> {
   const { states, from, to, paths, signal } = request;
   const isSelected = selectStatePaths(paths, to.sandbox);
   const { changes, omitted } = await collectChanges(from, to, { states, isSelected, signal });
@@ -46,11 +46,11 @@ function describe({ before, after }: StateChange): Pick<PointChange, "kind" | "t
 
 /** The texts of changes, as long as the bounds of all together allow. */
 class Patches {
-  readonly #request: DiffRequest;
+  readonly #request: WithTexts<DiffRequest>;
   #count = 0;
   #bytes = 0;
 
-  constructor(request: DiffRequest) {
+  constructor(request: WithTexts<DiffRequest>) {
     this.#request = request;
   }
 

@@ -6,7 +6,7 @@ import { collectAllChanges } from "./collect-changes.ts";
 import { judgePaths, type Verdict } from "./judge-paths.ts";
 import { partUnseen } from "./part-unseen.ts";
 import { readIfThere } from "./read-if-there.ts";
-import type { MergeRequest } from "./requests.ts";
+import type { MergeRequest, WithTexts } from "./requests.ts";
 import { selectStatePaths } from "./select-state-paths.ts";
 import { type PathWrite, writeChanges } from "./write-changes.ts";
 
@@ -17,7 +17,7 @@ type Conflict = ChangedPaths["conflicts"][number];
 type TextVerdict = Verdict & { readonly kind: "merge" };
 
 /** Brings what one sandbox has changed since both had the same state into another one, which lives. */
-export async function mergeStates(request: MergeRequest): Promise<ChangedPaths> {
+export async function mergeStates(request: WithTexts<MergeRequest>): Promise<ChangedPaths> {
   const { states, base, ours, theirs, guest, paths, signal } = request;
   const collecting = { states, isSelected: selectStatePaths(paths, ours.sandbox), signal };
   const sides = {
@@ -39,7 +39,7 @@ export async function mergeStates(request: MergeRequest): Promise<ChangedPaths> 
 
 /** Undefined when ours has all of their changes already. */
 async function mergeText(
-  request: MergeRequest,
+  request: WithTexts<MergeRequest>,
   { key, base, ours, theirs, mode }: TextVerdict,
 ): Promise<Exclude<Verdict, TextVerdict> | undefined> {
   const conflict = (reason: string) => ({ kind: "conflict", key, reason }) as const;
@@ -60,7 +60,7 @@ interface Sides {
 }
 
 /** What both made of a text, or why that cannot be said. */
-async function mergeContents({ texts, ours, signal }: MergeRequest, sides: Sides): Promise<Buffer | string> {
+async function mergeContents({ texts, ours, signal }: WithTexts<MergeRequest>, sides: Sides): Promise<Buffer | string> {
   if (sides.theirs.equals(sides.base) || sides.theirs.equals(sides.ours)) return sides.ours;
   if (sides.ours.equals(sides.base)) return sides.theirs;
   if (Object.values(sides).some((side: Buffer) => side.includes(0))) return "both changed it, and it is no text";
@@ -68,7 +68,7 @@ async function mergeContents({ texts, ours, signal }: MergeRequest, sides: Sides
   return merged ?? "both changed the same lines";
 }
 
-async function readSides({ states, base, ours, theirs, signal }: MergeRequest, key: string): Promise<Sides | undefined> {
+async function readSides({ states, base, ours, theirs, signal }: WithTexts<MergeRequest>, key: string): Promise<Sides | undefined> {
   const read = (view: StateView) => readIfThere(states, view, { path: fromKey(key), maxBytes: MERGED_MAX_BYTES, signal });
   const [began, here, there] = await Promise.all([read(base), read(ours), read(theirs)]);
   return began && here && there && { base: began, ours: here, theirs: there };

@@ -1,30 +1,29 @@
 import type { Guest } from "../../../runtime/guest/guest.ts";
 import type { StateStore, StateView } from "../../../runtime/runtime.ts";
 import type { Texts } from "../../../text/texts.ts";
+import type { ChangedPaths, PointDiff } from "../../wire/state-schemas.ts";
 
-export interface CompareSources {
+interface Asked {
   readonly states: StateStore;
-  readonly texts: Texts;
+  /** Absolute, inside: only these and what is below them. Absent: all. What programs keep for a while counts only where it is named. */
+  readonly paths?: readonly string[] | undefined;
   readonly signal: AbortSignal;
 }
 
-export interface DiffRequest extends CompareSources {
+export interface DiffRequest extends Asked {
   readonly from: StateView;
   readonly to: StateView;
-  /** Absolute, inside: only these and what is below them. Absent: all but what programs keep for a while. */
-  readonly paths?: readonly string[] | undefined;
 }
 
-export interface UndoRequest extends CompareSources {
-  /** Whose contents the paths get. */
+export interface UndoRequest extends Asked {
+  /** The point whose contents the paths get. */
   readonly to: StateView;
   /** The sandbox as it is now, which runs. */
   readonly now: StateView;
   readonly guest: Guest;
-  readonly paths?: readonly string[] | undefined;
 }
 
-export interface MergeRequest extends CompareSources {
+export interface MergeRequest extends Asked {
   /** The last state that both sandboxes had. */
   readonly base: StateView;
   /** The sandbox that is changed, as it is now. It runs. */
@@ -32,5 +31,13 @@ export interface MergeRequest extends CompareSources {
   readonly theirs: StateView;
   /** Of the sandbox that is changed. */
   readonly guest: Guest;
-  readonly paths?: readonly string[] | undefined;
 }
+
+/** Finds what differs between states, and carries contents from one to a live sandbox. A layer that is removed meanwhile fails it. */
+export interface Comparison {
+  diff(request: DiffRequest): Promise<PointDiff>;
+  undo(request: UndoRequest): Promise<ChangedPaths>;
+  merge(request: MergeRequest): Promise<ChangedPaths>;
+}
+
+export type WithTexts<Request> = Request & { readonly texts: Texts };

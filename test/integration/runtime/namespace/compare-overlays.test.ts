@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { openLayerLab } from "../../../support/layer-lab.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../../fixtures/overlay-states.py");
-const IN_OVERLAYS = ["--user", "--map-root-user", "--mount", "--", "python3", PROGRAM];
+const IN_OVERLAYS = ["unshare", "--user", "--map-root-user", "--mount", "--", "python3", PROGRAM];
 
 type Tree = Readonly<Record<string, readonly unknown[]>>;
 
@@ -41,7 +41,7 @@ it("what differs between states of real overlays is what differs between their w
         { name: "fork", lower: ["frozen", "template"], changes: fourth },
       ]; // prettier-ignore
       const input = JSON.stringify({ folder: lab.folder, states });
-      const trees = JSON.parse(execFileSync("unshare", IN_OVERLAYS, { input, encoding: "utf8" })) as readonly Tree[];
+      const trees = JSON.parse(execFileSync("/usr/bin/env", IN_OVERLAYS, { input, encoding: "utf8" })) as readonly Tree[];
       const views = states.map(({ name, lower }, index) => (index === 2 ? lab.state(lower, name) : lab.state([name, ...lower])));
       for (const [i, before] of views.entries())
         for (const [j, after] of views.entries()) {

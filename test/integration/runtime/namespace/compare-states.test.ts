@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openLayerLab } from "../../../support/layer-lab.ts";
+import { giveToSandbox, openLayerLab } from "../../../support/layer-lab.ts";
 
 const whiteout = (path: string): Buffer => execFileSync("mknod", ["-m", "0", path, "c", "0", "0"]);
 const opaque = (path: string): Buffer =>
@@ -142,6 +142,35 @@ describe("states of layers", () => {
     mkdirSync(join(upper, "dev"));
     for (const name of ["dev/null", "a"]) writeFileSync(join(upper, name), "x");
     expect(await lab.tell(lab.state(["template"]), lab.state(["template"], "live"))).toEqual(["added file /a"]);
+  });
+
+  it("may have many layers, whose folders are not all open at once", async () => {
+    using lab = openLayerLab();
+    lab.layer("template");
+    const names = Array.from({ length: 80 }, (_, index) => `layer-${index}`);
+    for (const name of names) {
+      const root = lab.layer(name);
+      for (const folder of ["a/b/c/d", "a/b/x/y", "z"]) {
+        mkdirSync(join(root, folder), { recursive: true });
+        writeFileSync(join(root, folder, name), name);
+      }
+    }
+    const told = await lab.tell(lab.state(["template"]), lab.state([...names.slice(1), "template"], "layer-0"));
+    expect(told.filter((line) => line.startsWith("added file "))).toHaveLength(240);
+    expect(told.filter((line) => line.startsWith("added directory "))).toHaveLength(7);
+    expect(told).toHaveLength(247);
+  });
+
+  it("have the ids inside", async () => {
+    using lab = openLayerLab();
+    const [, upper] = [lab.layer("template"), lab.layer("one")];
+    for (const name of ["root", "user", "foreign"]) writeFileSync(join(upper, name), name);
+    giveToSandbox(join(upper, "root"), 0);
+    giveToSandbox(join(upper, "user"), 1000);
+    const changes = await lab.compare(lab.state(["template"]), lab.state(["one", "template"]));
+    const ids = Object.fromEntries(changes.map(({ path, after }) => [path.toString(), after?.uid]));
+    const isRoot = process.getuid?.() === 0;
+    expect(ids).toEqual(isRoot ? { "/root": 0, "/user": 1000, "/foreign": 65_534 } : { "/root": 1000, "/user": 1000, "/foreign": 1000 });
   });
 
   it("give their files", async () => {

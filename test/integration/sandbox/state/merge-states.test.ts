@@ -7,7 +7,7 @@ const LOOK = "cd work && find . -printf '%P %y %m %u %l\\n' | LC_ALL=C sort";
 
 interface Forked {
   readonly ours: StateSandbox;
-  merge(): Promise<{ readonly changed: readonly string[]; readonly conflicts: Readonly<Record<string, string>> }>;
+  readonly merge: () => Promise<{ readonly changed: readonly string[]; readonly conflicts: Readonly<Record<string, string>> }>;
 }
 
 /** Both begin with what `base` makes in `work`. */
