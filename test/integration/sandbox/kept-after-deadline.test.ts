@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -175,4 +176,26 @@ it("an entry of a sandbox that was started by a process that died costs no other
     "running",
     "stopped deadline",
   ]);
+});
+
+it("a process that ends waits for no count", async () => {
+  await using maker = at.openHome();
+  await makeStopped(maker, "work");
+  const counting = new EventEmitter();
+  const plain = fakeRuntime({ host: at.host, limits: ["memoryBytes", "pids"] });
+  const measure: Runtime["layers"]["measure"] = async (_run, over) => {
+    const aborted = once(over, "abort");
+    counting.emit("begun");
+    await aborted;
+    throw new BelljarError("CANCELLED", "cut short");
+  };
+  const other = at.openHome({ runtime: { ...plain, layers: { ...plain.layers, measure } } });
+  const begun = once(counting, "begun");
+  const swept = other.sweep();
+  await begun;
+  await other[Symbol.asyncDispose]();
+  await swept;
+  expect(at.problems).toEqual([]);
+  await maker.sweep();
+  expect(maker.kept().unasked).toEqual({ count: 1, diskBytes: 1, memoryBytes: 0 });
 });
