@@ -38,7 +38,7 @@ export function lazyRuntime(name: string, open: () => Promise<Runtime>): Runtime
       describe: async (base) => (await need()).layers.describe(base),
       remove: async (lastRun) => (await need()).layers.remove(lastRun),
       has: async (lastRun) => (await need()).layers.has(lastRun),
-      measure: async (lastRun) => (await need()).layers.measure(lastRun),
+      measure: async (lastRun, signal) => (await need()).layers.measure(lastRun, signal),
     },
     probe: async () => (await need()).probe(),
     create: async (spec, signal) => (await need()).create(spec, signal),

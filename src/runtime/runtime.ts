@@ -37,7 +37,7 @@ export interface LayerStore {
    * How much room these files take. No run of it lives. Undefined: the files are gone. Takes no longer than a minute, and
    * stops counting then. Rejects with `RUNTIME_UNAVAILABLE` and `RUNTIME_FAILED` if nobody can tell.
    */
-  measure(lastRun: Run): Promise<LayersSize | undefined>;
+  measure(lastRun: Run, signal: AbortSignal): Promise<LayersSize | undefined>;
   /** Absent where `Isolation.states` is `none`. */
   readonly states?: StateStore;
 }

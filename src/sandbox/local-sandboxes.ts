@@ -149,7 +149,7 @@ class HomeSandboxes implements LocalSandboxes {
       limits: config.sandbox,
       journal: this.#journal,
       states,
-      measure: async (record, run) => this.#runtimes.of(record)?.layers.measure(run),
+      measure: async (record, run, signal) => this.#runtimes.of(record)?.layers.measure(run, signal),
       remove: async (record, because) => this.#live.isOurs(record) && ends.removeKept(record, because),
       report: this.#report,
     });
@@ -274,9 +274,14 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.allSettled([this.#sweeping, this.#events[Symbol.asyncDispose](), this.#bases[Symbol.asyncDispose]()]);
+    await Promise.allSettled([
+      this.#kept[Symbol.asyncDispose](),
+      this.#sweeping,
+      this.#events[Symbol.asyncDispose](),
+      this.#bases[Symbol.asyncDispose](),
+    ]);
     await this.#pool?.[Symbol.asyncDispose]();
-    await Promise.all([this.#kept[Symbol.asyncDispose](), this.#networks[Symbol.asyncDispose]()]);
+    await this.#networks[Symbol.asyncDispose]();
     await this.#live[Symbol.asyncDispose]();
   }
 

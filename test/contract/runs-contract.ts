@@ -95,7 +95,7 @@ export function runsContract(open: OpenRuntime, features: ContractFeatures): voi
         "head -c 3000000 /dev/urandom > kept; mkdir -p a/b && chmod 700 a && head -c 2000000 /dev/urandom > a/b/c; ln a/b/c a/d",
       );
       await sandbox.running.stop();
-      const size = await runtime.layers.measure(spec);
+      const size = await runtime.layers.measure(spec, soon());
       expect(size?.bytes).toBeGreaterThanOrEqual(5_000_000);
       expect(size?.bytes).toBeLessThan(8_000_000);
       expect(await runtime.layers.has(spec)).toBe(true);
@@ -103,9 +103,9 @@ export function runsContract(open: OpenRuntime, features: ContractFeatures): voi
       expect((await run(guestOf(again), "wc -c < kept")).stdout.toString()).toBe("3000000\n");
       await again.stop();
       const last = { ...spec, generation: 2 };
-      expect(await runtime.layers.measure(last)).toMatchObject({ isInMemory: size?.isInMemory });
+      expect(await runtime.layers.measure(last, soon())).toMatchObject({ isInMemory: size?.isInMemory });
       await runtime.layers.remove(last);
-      expect([await runtime.layers.has(last), await runtime.layers.measure(last)]).toEqual([false, undefined]);
+      expect([await runtime.layers.has(last), await runtime.layers.measure(last, soon())]).toEqual([false, undefined]);
     });
 
     itNeeds(features, "stop")("leaves nothing once it is removed", async () => {

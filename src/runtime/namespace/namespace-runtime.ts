@@ -64,6 +64,8 @@ async function inspectHost(options: NamespaceRuntimeOptions): Promise<NamespaceH
   return { options, idMap, cgroups, storage, limits, bootId: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim() };
 }
 
+const NEVER = new AbortController().signal;
+
 /** Nobody saw the run's end, or wrote it down. */
 const UNKNOWN_ENDS: readonly EndReason[] = ["keeper_lost", "host_lost"];
 
@@ -102,7 +104,7 @@ class NamespaceRuntime implements Runtime {
       describe: (base) => this.#describe(base),
       remove: (lastRun) => this.#remove(lastRun),
       has: (lastRun) => this.#has(lastRun),
-      measure: (lastRun) => this.#measure(lastRun),
+      measure: (lastRun, signal) => this.#measure(lastRun, signal),
       states: this.#states,
     };
     this.#spawner = new Spawner(host.options.binary);
@@ -195,18 +197,18 @@ class NamespaceRuntime implements Runtime {
   /** Of layers in memory the holder is asked: there is nothing to count. */
   async #has(lastRun: Run): Promise<boolean> {
     const { storage, layers } = this.#place(lastRun);
-    if (storage === "tmpfs") return (await this.#measure(lastRun)) !== undefined;
+    if (storage === "tmpfs") return (await this.#measure(lastRun, NEVER)) !== undefined;
     return (await this.#host.storage.reach(storage)) && existsSync(layers);
   }
 
-  async #measure(lastRun: Run): Promise<LayersSize | undefined> {
+  async #measure(lastRun: Run, signal: AbortSignal): Promise<LayersSize | undefined> {
     const place = this.#place(lastRun);
     const other = this.#otherHolder(lastRun);
     if (other !== undefined)
       throw new BelljarError("RUNTIME_UNAVAILABLE", `The files of sandbox ${lastRun.id} are held by another process, at ${other}`);
     if (!(await this.#host.storage.reach(place.storage))) return undefined;
     const spec = encodeClearSpec(place, { keeper: "unknown", removesLayers: false });
-    const bytes = await measureLayers(this.#host.options.binary, spec);
+    const bytes = await measureLayers(this.#host.options.binary, spec, signal);
     return bytes === undefined ? undefined : { bytes, isInMemory: place.storage === "tmpfs" };
   }
 

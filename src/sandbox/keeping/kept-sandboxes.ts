@@ -19,7 +19,7 @@ export interface KeptSandboxesOptions {
   readonly journal: Pick<Journal, "ids" | "read" | "readRecord">;
   readonly states: Pick<RunStates, "read" | "runOf">;
   /** Undefined if the files are gone, and if this process does not have the runtime of the sandbox. */
-  readonly measure: (record: SandboxRecord, run: Run) => Promise<LayersSize | undefined>;
+  readonly measure: (record: SandboxRecord, run: Run, signal: AbortSignal) => Promise<LayersSize | undefined>;
   /** False: it was started or deleted meanwhile. */
   readonly remove: (record: SandboxRecord, because: Removal["because"]) => Promise<boolean>;
   readonly report: (problem: string) => void;
@@ -53,7 +53,7 @@ export class KeptSandboxes implements AsyncDisposable {
   readonly #index: KeptIndex;
   readonly #turns = new Turns();
   #isActive = false;
-  #isOver = false;
+  readonly #over = new AbortController();
 
   constructor(options: KeptSandboxesOptions) {
     this.#options = options;
@@ -77,7 +77,7 @@ export class KeptSandboxes implements AsyncDisposable {
 
   /** Measures what it holds, and makes room if there is too little. */
   noteStopped(record: SandboxRecord): void {
-    if (!this.#isActive || this.#isOver) return;
+    if (!this.#isActive || this.#over.signal.aborted) return;
     void this.#turns.run(() => this.#reported(() => this.#take(record)));
   }
 
@@ -91,13 +91,14 @@ export class KeptSandboxes implements AsyncDisposable {
     await this.#turns.run(() => this.#reported(() => this.#sweep()));
   }
 
+  /** Breaks off what is being counted: the next process with upkeep begins anew. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
+    this.#over.abort();
     await this.#turns.run(async () => {});
   }
 
   async #take(record: SandboxRecord): Promise<void> {
-    if (this.#isOver) return;
+    if (this.#over.signal.aborted) return;
     const state = await this.#options.states.read(record);
     if (state.phase !== "stopped") return;
     await this.#measure({ record, state });
@@ -105,6 +106,7 @@ export class KeptSandboxes implements AsyncDisposable {
   }
 
   async #sweep(): Promise<void> {
+    if (this.#over.signal.aborted) return;
     const before = this.#index.entries();
     const stopped = await this.#findStopped(await this.#options.journal.ids());
     const current = new Map(stopped.map((one) => [one.record.id, one]));
@@ -129,8 +131,8 @@ export class KeptSandboxes implements AsyncDisposable {
 
   /** What nobody can measure now is kept until its time is over, and takes no room from the others. */
   async #measure({ record, state }: Stopped): Promise<void> {
-    if (this.#isOver || !state.stopped) return;
-    const size = await this.#options.measure(record, this.#options.states.runOf(record, state)).catch(unlessUnavailable);
+    if (this.#over.signal.aborted || !state.stopped) return;
+    const size = await this.#options.measure(record, this.#options.states.runOf(record, state), this.#over.signal).catch(unlessUnavailable);
     const { reason, at } = state.stopped;
     const { bytes = 0, isInMemory = false } = size ?? {};
     const more = { stoppedMs: at.getTime(), bytes, isInMemory, isAsked: reason === "stopped" };
@@ -139,7 +141,7 @@ export class KeptSandboxes implements AsyncDisposable {
 
   async #review(): Promise<void> {
     if (this.#choose().some(({ because }) => because === "no_room")) await this.#forgetStarted();
-    for (const removal of this.#choose()) if (!this.#isOver) await this.#reported(() => this.#remove(removal));
+    for (const removal of this.#choose()) if (!this.#over.signal.aborted) await this.#reported(() => this.#remove(removal));
   }
 
   #choose(): readonly Removal[] {
@@ -170,7 +172,7 @@ export class KeptSandboxes implements AsyncDisposable {
     try {
       await work();
     } catch (cause) {
-      this.#options.report(`Stopped sandboxes cannot be looked after: ${String(cause)}`);
+      if (!this.#over.signal.aborted) this.#options.report(`Stopped sandboxes cannot be looked after: ${String(cause)}`);
     }
   }
 }

@@ -147,6 +147,18 @@ it("stops a sandbox and starts it again, with its files", async () => {
   expect(await server.remote.info(LOCAL, sandbox.id)).toMatchObject({ state: "ended", endReason: "killed" });
 });
 
+it("starts a stopped sandbox for who needs it to run, and says how it was stopped", async () => {
+  await using server = await openServer();
+  const sandbox = await server.remote.create(LOCAL, { onDeadline: "stop" }, NEVER);
+  expect(await sandbox.info()).toMatchObject({ onDeadline: "stop" });
+  expect(await server.remote.getStarted(LOCAL, sandbox.id, NEVER)).not.toHaveProperty("stopped");
+  await sandbox.guest.files.write("note.txt", "kept", { signal: NEVER });
+  await sandbox.stop();
+  const { sandbox: again, stopped } = await server.remote.getStarted(LOCAL, sandbox.id, NEVER);
+  expect(stopped).toMatchObject({ reason: "stopped", at: expect.any(Date) });
+  expect(String(await again.guest.files.read("note.txt", { signal: NEVER }))).toBe("kept");
+});
+
 it("moves the deadline and tells the usage", async () => {
   await using server = await openServer();
   const sandbox = await server.remote.create(LOCAL, { timeoutMs: 60_000 }, NEVER);
@@ -161,6 +173,8 @@ it("finds the default sandbox of a name again", async () => {
   const second = await server.remote.default(LOCAL, "project", {}, NEVER);
   expect([first.created, second.created]).toEqual([true, false]);
   expect(second.sandbox.id).toBe(first.sandbox.id);
+  await first.sandbox.stop();
+  expect(await server.remote.default(LOCAL, "project", {}, NEVER)).toMatchObject({ created: false, started: true });
 });
 
 it("keeps the codes of the server's errors", async () => {

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -102,8 +103,8 @@ it("a default sandbox whose first run was lost, as when the machine restarts, is
     await using later = at.openHome();
     const again = await later.default(LOCAL, `work ${isThere}`, {}, signal);
     expect(again.created).toBe(!isThere);
-    if (isThere) expect(await inside(again.sandbox, "cat file")).toBe("kept\n");
-    else expect(again.earlier).toBe(sandbox.id);
+    expect(await inside(again.sandbox, "cat file")).toBe(isThere ? "kept\n" : "");
+    expect(again.earlier).toBe(isThere ? undefined : sandbox.id);
     expect(await stateOf(later, sandbox.id)).toBe(isThere ? "running" : "ended keeper_lost");
   }
 });
@@ -113,7 +114,7 @@ it("a default sandbox whose files are lost is made anew, and the earlier one say
   const id = await makeStopped(one, "work");
   const lost = () => Promise.reject(new BelljarError("SANDBOX_FILES_LOST", "gone"));
   const plain = fakeRuntime({ host: at.host, limits: ["memoryBytes", "pids"] });
-  const runtime: Runtime = { ...plain, create: (spec, one) => (spec.id === id ? lost() : plain.create(spec, one)) };
+  const runtime: Runtime = { ...plain, create: (spec, until) => (spec.id === id ? lost() : plain.create(spec, until)) };
   await using other = at.openHome({ runtime });
   const { created, earlier } = await other.default(LOCAL, "work", {}, signal);
   expect({ created, earlier }).toEqual({ created: true, earlier: id });
@@ -175,4 +176,26 @@ it("an entry of a sandbox that was started by a process that died costs no other
     "running",
     "stopped deadline",
   ]);
+});
+
+it("a process that ends waits for no count", async () => {
+  await using maker = at.openHome();
+  await makeStopped(maker, "work");
+  const counting = new EventEmitter();
+  const plain = fakeRuntime({ host: at.host, limits: ["memoryBytes", "pids"] });
+  const measure: Runtime["layers"]["measure"] = async (_run, over) => {
+    const aborted = once(over, "abort");
+    counting.emit("begun");
+    await aborted;
+    throw new BelljarError("CANCELLED", "cut short");
+  };
+  const other = at.openHome({ runtime: { ...plain, layers: { ...plain.layers, measure } } });
+  const begun = once(counting, "begun");
+  const swept = other.sweep();
+  await begun;
+  await other[Symbol.asyncDispose]();
+  await swept;
+  expect(at.problems).toEqual([]);
+  await maker.sweep();
+  expect(maker.kept().unasked).toEqual({ count: 1, diskBytes: 1, memoryBytes: 0 });
 });
