@@ -73,6 +73,21 @@ it("the owner's variables and network reach commands and the kernel that waited"
   expect((await code(sandbox, "os.environ['MINE']")).values[0]?.data["text/plain"]).toBe("'yes'");
 });
 
+it("a JavaScript kernel waits too, and one that would not see the certificates of its network is started anew", async () => {
+  await using lab = await openPoolLab();
+  const place = await lab.open({ sandboxes: 2, languages: ["python", "javascript"] });
+  await lab.hasWaiting(2);
+  const [plain, other] = [await place.create({ env: { MINE: "yes" } }), await place.create({ env: { NODE_EXTRA_CA_CERTS: "/x" } })];
+  const pids = await Promise.all([plain, other].map(({ guest }) => guest.listKept(soon())));
+  expect(pids.map((kept) => kept.map(({ name }) => name).toSorted())).toEqual([
+    ["context-javascript", "context-python"],
+    ["context-python"],
+  ]);
+  const seen = await code(plain, "[process.env.MINE, process.pid].join()", "javascript");
+  expect(seen.values[0]?.data["text/plain"]).toBe(`'yes,${pids[0]?.find(({ name }) => name === "context-javascript")?.pid}'`);
+  expect(seen).toMatchObject({ isFresh: true, executionCount: 1 });
+});
+
 it("a kernel that would not see a variable is started anew", async () => {
   await using lab = await openPoolLab();
   const place = await lab.open({ sandboxes: 1 });
