@@ -1,15 +1,19 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect } from "vitest";
 import { runCode } from "../../src/interpreter/lasting/contexts.ts";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
+import { PoolFiles } from "../../src/sandbox/pool/pool-files.ts";
+import { createSandboxId } from "../../src/sandbox/sandbox-id.ts";
 import { LOCAL, type Principal, type Sandbox } from "../../src/sandbox/sandbox.ts";
 import { listed } from "../support/listed.ts";
 import { openPoolLab, type PoolLab } from "../support/pool-lab.ts";
+import { makeHome } from "../support/namespace-home.ts";
 import { verifies } from "./verifies.ts";
 
+const CLAIMER = resolve(import.meta.dirname, "../fixtures/pool-claimer.mjs");
 const OTHER: Principal = { id: "other", name: "other" };
 const soon = (): AbortSignal => AbortSignal.timeout(30_000);
 const code = (sandbox: Sandbox, text: string) =>
@@ -19,13 +23,33 @@ const shell = async ({ guest }: Sandbox, script: string): Promise<string> =>
 
 verifies("waiting-given-once", async () => {
   await using lab = await openPoolLab();
-  const [one, other] = [await lab.open({ sandboxes: 3 }), await lab.open({})];
+  const [, one, other] = [await lab.open({ sandboxes: 3 }), await lab.open({}), await lab.open({})];
   const waiting = new Set(await lab.hasWaiting(3));
-  const made = await Promise.all([one, other, one, other, other, one, other].map((place) => place.create()));
+  // None of them has made one: each picks from the same three, before any has claimed.
+  const made = await Promise.all([one, other, one, other, one, other, one, other].map((place) => place.create()));
   const ids = made.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
-  expect(ids.filter((id) => waiting.has(id))).toHaveLength(3);
+  expect(ids.filter((id) => waiting.has(id)).length).toBeGreaterThan(0);
   expect(await Promise.all(made.map((sandbox) => shell(sandbox, "hostname")))).toEqual(ids.map((id) => `${id}\n`));
+  for (const sandbox of made) await sandbox.kill();
+  const next = await one.create();
+  expect(ids).not.toContain(next.id);
+});
+
+verifies("waiting-given-once", async () => {
+  await using home = await makeHome();
+  mkdirSync(join(home.path, "sandboxes"));
+  const files = new PoolFiles(home.path);
+  const ids = Array.from({ length: 300 }, () => createSandboxId());
+  for (const id of ids) {
+    files.begin(id);
+    files.offer("k", id);
+  }
+  const claimers = Array.from({ length: 4 }, () => fork(CLAIMER, [home.path, "k"], { stdio: ["ignore", "ignore", "inherit", "ipc"] }));
+  await Promise.all(claimers.map((claimer) => once(claimer, "message")));
+  const got = claimers.map(async (claimer) => ((await once(claimer, "message")) as [string[]])[0]);
+  for (const claimer of claimers) claimer.send("go");
+  expect((await Promise.all(got)).flat().toSorted()).toEqual(ids.toSorted());
 });
 
 verifies("waiting-unseen", async () => {
