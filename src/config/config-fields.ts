@@ -72,11 +72,19 @@ export function absolutePath() {
     .refine((path) => path.startsWith("/") && !path.includes("\0"), "must be an absolute path");
 }
 
+function splitNames(value: unknown): unknown {
+  return typeof value === "string" ? value.split(",").map((name) => name.trim()) : value;
+}
+
+/** As `names`, of these alone. */
+export function choices<const Name extends string>(...known: readonly Name[]) {
+  return z.preprocess(splitNames, z.array(z.enum(known)).min(1).max(known.length));
+}
+
 /** A list in the file, comma-separated names in the environment and on the command line. */
 export function names() {
-  const split = (value: unknown): unknown => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value);
   return z.preprocess(
-    split,
+    splitNames,
     z
       .array(z.string().regex(/^[a-z0-9_-]{1,40}$/))
       .min(1)

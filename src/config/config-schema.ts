@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { absolutePath, addresses, cpus, flag, integer, limit, names, policy, size, sizeLimit, time } from "./config-fields.ts";
+import { absolutePath, addresses, choices, cpus, flag, integer, limit, names, policy, size, sizeLimit, time } from "./config-fields.ts";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -89,9 +89,11 @@ function poolSchema() {
         "Number of sandboxes with the limits of `sandbox` that wait ready for their owners. Default: 2 for `serve`, 0 for `mcp`",
       ),
       programs: count().describe("Number of sandboxes that wait ready for one-shot programs. Default: 2 for `serve`, 1 for `mcp`"),
-      languages: names()
+      languages: choices("python", "javascript")
         .default(["python"])
-        .describe("Languages whose contexts are started in sandboxes that wait: python, javascript. A JavaScript context takes 45 MB"),
+        .describe(
+          "Languages whose contexts are started in sandboxes that wait: python, javascript. Each takes memory, JavaScript several times that of Python",
+        ),
       imports: names()
         .default(["collections", "csv", "datetime", "hashlib", "io", "itertools", "json", "math", "pathlib", "random", "re", "statistics"])
         .describe("Modules that a Python that waits has imported, where the template has them"),

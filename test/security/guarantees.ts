@@ -175,6 +175,11 @@ export const GUARANTEES = {
     "A guest or a keeper may be silent, stop in the middle of an answer, or say without end that it goes on. Each caller still waits for a limited time, because the host has its own deadlines. A client's wait for a silent server is limited too.",
   "silent-sandboxes-end":
     "A list shows a sandbox that does not answer as such, beside the others. It can be killed, whichever of its processes is silent or does not end. A kill that ended nothing says so.",
+  "waiting-given-once":
+    "A sandbox that waits has run no code of anybody, and is given to one owner, once, whichever processes ask. What was given never waits again.",
+  "waiting-unseen":
+    "No list, id, event or quota shows a sandbox that waits. Its owner finds nothing in it of the time before, nor of another owner, but its age.",
+  "waiting-ends": "What waits ends by itself after its process was killed, at any moment, and a sweep clears it.",
   "long-home-works": "A home whose path is 200 bytes long serves sandboxes.",
 } as const satisfies Record<string, string>;
 

@@ -20,6 +20,7 @@ export interface PoolProcessOptions {
   readonly sandboxes?: number;
   readonly programs?: number;
   readonly version?: string;
+  readonly languages?: readonly string[];
   readonly quotas?: Quotas;
 }
 
@@ -74,12 +75,12 @@ export async function openPoolLab(): Promise<PoolLab> {
 
 async function openProcess(
   home: Home,
-  { sandboxes: size = 0, programs = 0, version = "1", quotas }: PoolProcessOptions,
+  { sandboxes: size = 0, programs = 0, version = "1", languages = ["python"], quotas }: PoolProcessOptions,
 ): Promise<PoolProcess> {
   const problems: string[] = [];
   const warm = new WarmPrograms(["json", "random"]);
   const kinds: readonly PoolKind[] = [
-    { name: "sandboxes", size, options: {}, isEager: true, warm: warmContexts({ languages: ["python"], imports: ["json", "random"] }) },
+    { name: "sandboxes", size, options: {}, isEager: true, warm: warmContexts({ languages, imports: ["json", "random"] }) },
     {
       name: "programs",
       size: programs,

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runCode } from "../../../src/interpreter/lasting/contexts.ts";
 import { LOCAL, type Principal, type Sandbox } from "../../../src/sandbox/sandbox.ts";
-import { listed } from "../../support/listed.ts";
 import { openPoolLab, type PoolProcess } from "../../support/pool-lab.ts";
 
 const OTHER: Principal = { id: "other", name: "other" };
@@ -28,34 +27,6 @@ it("a create takes a sandbox that waited, and its kernel with it", async () => {
   expect(info).toMatchObject({ id, name: "mine", owner: LOCAL.id, metadata: { a: "b" }, state: "running" });
   expect(Math.abs(Number(deadline) - Number(createdAt) - 120_000)).toBeLessThan(2);
   expect(counts(place)).toMatchObject({ taken: 1, missed: 0 });
-});
-
-it("nobody sees a sandbox that waits, and only its owner sees it afterwards", async () => {
-  await using lab = await openPoolLab();
-  const place = await lab.open({ sandboxes: 1 });
-  const [id = ""] = await lab.hasWaiting(1);
-  for (const principal of [LOCAL, OTHER]) {
-    expect(await listed(place.sandboxes, principal, {})).toEqual([]);
-    for (const name of [id, id.slice(0, 8)])
-      await expect(place.sandboxes.get(principal, name)).rejects.toMatchObject({ code: "SANDBOX_NOT_FOUND" });
-  }
-  await expect(place.sandboxes.getLinked(id)).rejects.toMatchObject({ code: "SANDBOX_NOT_FOUND" });
-  await place.sandboxes.sweep();
-  expect(lab.folders()).toContain(id);
-  expect((await place.create({}, OTHER)).id).toBe(id);
-  await expect(place.sandboxes.get(LOCAL, id)).rejects.toMatchObject({ code: "SANDBOX_NOT_FOUND" });
-  await (await place.sandboxes.get(OTHER, id)).kill();
-});
-
-it("of two processes that create at once, none gets what the other has", async () => {
-  await using lab = await openPoolLab();
-  const [one, other] = [await lab.open({ sandboxes: 3 }), await lab.open({})];
-  const waiting = new Set(await lab.hasWaiting(3));
-  const made = await Promise.all([one, other, one, other, other, one, other].map((place) => place.create()));
-  const ids = made.map(({ id }) => id);
-  expect(new Set(ids).size).toBe(ids.length);
-  expect(ids.filter((id) => waiting.has(id))).toHaveLength(3);
-  expect(await Promise.all(made.map((sandbox) => shell(sandbox, "hostname")))).toEqual(ids.map((id) => `${id}\n`));
 });
 
 it("a process takes what another one of the home has made, with its kernel", async () => {
@@ -102,6 +73,21 @@ it("the owner's variables and network reach commands and the kernel that waited"
   expect((await code(sandbox, "os.environ['MINE']")).values[0]?.data["text/plain"]).toBe("'yes'");
 });
 
+it("a JavaScript kernel waits too, and one that would not see the certificates of its network is started anew", async () => {
+  await using lab = await openPoolLab();
+  const place = await lab.open({ sandboxes: 2, languages: ["python", "javascript"] });
+  await lab.hasWaiting(2);
+  const [plain, other] = [await place.create({ env: { MINE: "yes" } }), await place.create({ env: { NODE_EXTRA_CA_CERTS: "/x" } })];
+  const pids = await Promise.all([plain, other].map(({ guest }) => guest.listKept(soon())));
+  expect(pids.map((kept) => kept.map(({ name }) => name).toSorted())).toEqual([
+    ["context-javascript", "context-python"],
+    ["context-python"],
+  ]);
+  const seen = await code(plain, "[process.env.MINE, process.pid].join()", "javascript");
+  expect(seen.values[0]?.data["text/plain"]).toBe(`'yes,${pids[0]?.find(({ name }) => name === "context-javascript")?.pid}'`);
+  expect(seen).toMatchObject({ isFresh: true, executionCount: 1 });
+});
+
 it("a kernel that would not see a variable is started anew", async () => {
   await using lab = await openPoolLab();
   const place = await lab.open({ sandboxes: 1 });
@@ -111,26 +97,6 @@ it("a kernel that would not see a variable is started anew", async () => {
   expect(await sandbox.guest.listKept(soon())).toEqual([]);
   const result = await code(sandbox, "import sys, time\n(sys.flags.optimize, time.tzname[0])");
   expect(result.values[0]?.data["text/plain"]).toBe("(1, 'JST')");
-});
-
-/** Whatever of its time before the owner a program could find. */
-const TRACES = `
-cd /; env | sort | grep -v '^_='
-find / -xdev \\( -path /proc -o -path /usr -o -path /dev \\) -prune -o -newermt 2000-01-01 \\( -type f -o -type d -o -type l -o -type s \\) -printf '%p %u %m\\n' | sort
-cat /proc/net/tcp /proc/net/udp /proc/net/unix | wc -l
-ls /home/user -la | wc -l; ls /tmp -A | wc -l; ls /dev/shm -A | wc -l; ls /run/belljar -A
-`;
-
-it("nothing inside tells what came before its owner but the kernel and its age", async () => {
-  await using lab = await openPoolLab();
-  const [pool, plain] = [await lab.open({ sandboxes: 1 }), await lab.open({ version: "2" })];
-  const [id] = await lab.hasWaiting(1);
-  const [warm, cold] = [await pool.create(), await plain.create()];
-  expect(warm.id).toBe(id);
-  await code(cold, "1");
-  const seen = await Promise.all([warm, cold].map(async (sandbox) => (await shell(sandbox, TRACES)).replaceAll(sandbox.id, "ID")));
-  expect(seen[0]).toBe(seen[1]);
-  expect((await code(warm, "[name for name in globals() if not name.startswith('__')]")).values[0]?.data["text/plain"]).toBe("[]");
 });
 
 it("what fails before the claim leaves the sandbox to the next one, and only what was claimed counts", async () => {
