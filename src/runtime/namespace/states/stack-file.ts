@@ -1,5 +1,4 @@
 import { readFile, unlink } from "node:fs/promises";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
@@ -22,16 +21,6 @@ export async function readStack(run: Run): Promise<Stack> {
   const path = stackFile(run);
   const text = await ifPresent(path, readFile(path, "utf8"));
   return text === undefined ? NOTHING : (parseStack(text) ?? refuse(path));
-}
-
-export function readStackSync(run: Run): Stack {
-  const path = stackFile(run);
-  try {
-    return parseStack(readFileSync(path, "utf8")) ?? refuse(path);
-  } catch (cause) {
-    if (errnoOf(cause) === "ENOENT") return NOTHING;
-    throw cause instanceof BelljarError ? cause : fileError(path, cause);
-  }
 }
 
 export async function writeStack(run: Run, stack: Stack): Promise<void> {
