@@ -24,6 +24,10 @@ export function withMemoryStates<Home extends Sandboxes>(sandboxes: Home): Home 
     snapshots: states.snapshots,
     create: async (...args) => states.dress(await sandboxes.create(...args)),
     get: async (...args) => states.dress(await sandboxes.get(...args)),
+    async getStarted(...args) {
+      const found = await sandboxes.getStarted(...args);
+      return { ...found, sandbox: states.dress(found.sandbox) };
+    },
     async default(...args) {
       const found = await sandboxes.default(...args);
       return { ...found, sandbox: states.dress(found.sandbox) };

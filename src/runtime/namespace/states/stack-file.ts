@@ -1,7 +1,7 @@
 import { readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../../errors.ts";
-import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
+import { fileError, ifPresent } from "../../../files/file-error.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import { replaceFile } from "../../../files/replace-file.ts";
 import type { Run } from "../../runtime.ts";

@@ -62,9 +62,9 @@ it("shows what changed since the last checkpoint as a model reads it", async () 
       "changed /home/user/a.txt",
       "removed /home/user/b.txt",
       String.raw`added   "/home/user/odd\nname"`,
-      ...["", "--- a/home/user/a.txt", "+++ b/home/user/a.txt", "@@ -1 +1 @@", "-first", "+second"],
-      ...["", "--- a/home/user/b.txt", "+++ b/home/user/b.txt", "@@ -1 +1 @@", "-goes"],
-      ...["", "--- a/home/user/odd", "name", "+++ b/home/user/odd", "name", "@@ -1 +1 @@", "+x"],
+      "\n--- a/home/user/a.txt\n+++ b/home/user/a.txt\n@@ -1 +1 @@\n-first\n+second",
+      "\n--- a/home/user/b.txt\n+++ b/home/user/b.txt\n@@ -1 +1 @@\n-goes",
+      "\n--- a/home/user/odd\nname\n+++ b/home/user/odd\nname\n@@ -1 +1 @@\n+x",
       `[from: ${id}, to: now, changes: 3]`,
     ].join("\n"),
   );
