@@ -1,6 +1,9 @@
 /*
  * Copies what a sandbox wrote into a frozen layer. By descriptors, and no link is followed: names and contents are the sandbox's. Whiteouts
  * and opaque folders stay what they are. What only the mount that was needs is left out: the work folders, and the origins of copies.
+ *
+ * Several layers become one when they are copied one over the other, the lowest first, as the kernel would show them: what an entry hides
+ * gives way to it, and folders of both are merged. A whiteout stays, since it also hides what the template has.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +25,7 @@
 /* The kernel's bound of a list of names and of a value. */
 #define XATTRS_BYTES 65536u
 #define LINKS ".links"
+#define OPAQUE "user.overlay.opaque"
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct tree_copy {
@@ -42,7 +46,7 @@ static bool begins(const char *text, const char *start) { return strncmp(text, s
 
 /* The origin names a file of a lower layer, for the mount that made the copy. Rights to programs do not leave a sandbox. */
 static bool is_kept(const char *name) {
-  if (begins(name, "user.overlay.")) return strcmp(name, "user.overlay.opaque") == 0;
+  if (begins(name, "user.overlay.")) return strcmp(name, OPAQUE) == 0;
   return begins(name, "user.") || begins(name, "system.posix_acl_");
 }
 
@@ -54,6 +58,14 @@ static void copy_attributes(struct tree_copy *copy, int from, int to, const char
     ssize_t bytes = fgetxattr(from, name, copy->value, sizeof copy->value);
     if (bytes < 0 || fsetxattr(to, name, copy->value, (size_t)bytes, 0) < 0) fail_job("copy an attribute of", shown);
   }
+}
+
+/* What a folder of a lower layer has, and the one that is copied over it has not. It hides the template as before. */
+static void drop_attributes(struct tree_copy *copy, int to, const char *shown) {
+  ssize_t length = flistxattr(to, copy->names, sizeof copy->names);
+  if (length < 0 && errno != ENOTSUP) fail_job("list the attributes of", shown);
+  for (const char *name = copy->names; name < copy->names + length; name += strlen(name) + 1)
+    if (is_kept(name) && strcmp(name, OPAQUE) != 0 && fremovexattr(to, name) < 0) fail_job("remove an attribute of", shown);
 }
 
 /* The mode comes after the owner, whose change takes bits away, and the times come last. */
@@ -124,11 +136,27 @@ static void copy_special(struct at source, struct at target, const struct stat *
   if (!is_whiteout) make_alike_by_name(target, status);
 }
 
+/* What is at the target already, of a lower layer. */
+enum below { BELOW_NOTHING, BELOW_FOLDER, BELOW_OTHER };
+
+static enum below look_below(struct at target) {
+  struct stat status;
+  if (fstatat(target.folder, target.name, &status, AT_SYMLINK_NOFOLLOW) == 0) return S_ISDIR(status.st_mode) ? BELOW_FOLDER : BELOW_OTHER;
+  if (errno != ENOENT) fail_job("look at", target.name);
+  return BELOW_NOTHING;
+}
+
+static void remove_below(struct at target, enum below below) {
+  bool removed = below == BELOW_NOTHING || (below == BELOW_FOLDER ? remove_tree(target.folder, target.name) : unlinkat(target.folder, target.name, 0) == 0);
+  if (!removed) fail_job("replace", target.name);
+}
+
 static void copy_folder(struct tree_copy *copy, struct at source, struct at target, unsigned level);
 
 static void copy_entry(struct tree_copy *copy, struct at source, struct at target, unsigned level) {
   struct stat status;
   if (fstatat(source.folder, source.name, &status, AT_SYMLINK_NOFOLLOW) < 0) fail_job("look at", source.name);
+  if (!S_ISDIR(status.st_mode)) remove_below(target, look_below(target));
   if (S_ISDIR(status.st_mode)) copy_folder(copy, source, target, level + 1);
   else if (S_ISREG(status.st_mode)) copy_file(copy, source, target, &status);
   else if (S_ISLNK(status.st_mode)) copy_link(source, target, &status);
@@ -142,6 +170,25 @@ static void copy_entries(struct tree_copy *copy, DIR *from, int to, unsigned lev
   if (errno != 0) fail_job("read a folder of", "what the sandbox wrote");
 }
 
+static bool is_opaque(int folder) {
+  char value;
+  return fgetxattr(folder, OPAQUE, &value, sizeof value) == 1 && value == 'y';
+}
+
+/* Returns the folder. One that takes the place of anything else hides what the template has there. */
+static int open_copy(struct at target, int from) {
+  enum below below = look_below(target);
+  bool merges = below == BELOW_FOLDER && !is_opaque(from);
+  if (!merges) remove_below(target, below);
+  if (!merges && mkdirat(target.folder, target.name, 0700) < 0) fail_job("make the folder", target.name);
+  int to = openat(target.folder, target.name, FOLDER_FLAGS);
+  if (to < 0) fail_job("open", target.name);
+  /* Until it is full. A lower layer's mode may forbid entries. */
+  if (merges && fchmod(to, 0700) < 0) fail_job("open", target.name);
+  if (below == BELOW_OTHER && fsetxattr(to, OPAQUE, "y", 1, 0) < 0) fail_job("make opaque:", target.name);
+  return to;
+}
+
 /* The attributes of a folder are set when it is full: its mode may forbid entries, and each entry changes its time. */
 static void copy_folder(struct tree_copy *copy, struct at source, struct at target, unsigned level) {
   struct stat status;
@@ -149,10 +196,9 @@ static void copy_folder(struct tree_copy *copy, struct at source, struct at targ
   int fd = openat(source.folder, source.name, FOLDER_FLAGS);
   DIR *from = fd < 0 ? NULL : fdopendir(fd);
   if (from == NULL || fstat(fd, &status) < 0) fail_job("open", source.name);
-  if (mkdirat(target.folder, target.name, 0700) < 0) fail_job("make the folder", target.name);
-  int to = openat(target.folder, target.name, FOLDER_FLAGS);
-  if (to < 0) fail_job("open", target.name);
+  int to = open_copy(target, fd);
   copy_entries(copy, from, to, level);
+  drop_attributes(copy, to, source.name);
   copy_attributes(copy, fd, to, source.name);
   make_alike(to, &status, target.name);
   close(to);
@@ -182,7 +228,7 @@ int open_overlay(int layers, const char *name) {
 static void copy_overlay(struct tree_copy *copy, int from, int to, const char *name) {
   int upper = open_overlay(from, name);
   if (upper < 0) return;
-  if (mkdirat(to, name, 0700) < 0) fail_job("make the folder", name);
+  if (mkdirat(to, name, 0700) < 0 && errno != EEXIST) fail_job("make the folder", name);
   int folder = openat(to, name, FOLDER_FLAGS);
   if (folder < 0) fail_job("open", name);
   copy_folder(copy, (struct at){upper, "."}, (struct at){folder, "upper"}, 0);

@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +35,7 @@ void fail_job(const char *action, const char *target) {
 static int lock_frozen(const struct spec *spec) {
   int folder = open(spec->layer, FOLDER_FLAGS);
   if (folder < 0) fail_job("open", spec->layer);
-  if (!take_lock(folder)) _exit(EXIT_ALIVE);
+  if (!take_lock_soon(folder)) _exit(EXIT_ALIVE);
   return folder;
 }
 
@@ -60,7 +62,19 @@ static void print_overlays(int layers) {
   closedir(list);
 }
 
+static void copy_below(const struct spec *spec) {
+  for (unsigned i = spec->source_count; i > 0; i--) {
+    int layer = open(spec->sources[i - 1].path, FOLDER_FLAGS);
+    if (layer < 0) fail_job("open", "a frozen layer");
+    copy_layers(layer, open_trees.frozen);
+    close(layer);
+  }
+}
+
+/* Whoever gives up waiting kills the job, and may remove what it has made at once. */
 static int copy_as_owner(const struct spec *spec) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) fail_job("tie the copy to", "its caller");
+  copy_below(spec);
   copy_layers(open_trees.written, open_trees.frozen);
   print_overlays(open_trees.frozen);
   if (spec->durable && syncfs(open_trees.frozen) < 0) fail_job("write to the disk", spec->frozen);

@@ -10,7 +10,7 @@
  */
 #define FROZEN_TREE "tree"
 enum layer_job {
-  LAYER_COPY = 1,  /* makes FROZEN from what the sandbox wrote */
+  LAYER_COPY = 1,  /* makes FROZEN from what the sandbox wrote, and from the layers below that the sources name, the topmost first */
   LAYER_CLONE = 2, /* the same, as a read-only snapshot of its subvolume */
   LAYER_EMPTY = 3, /* removes what the sandbox wrote. No run of it may live */
   LAYER_SEED = 4,  /* the same, and a snapshot of FROZEN takes its place */
@@ -29,7 +29,7 @@ int open_written(const struct spec *spec);
 /* copy-layer.c */
 /* The writable layer of an overlay. -1: there is none of that name, or nothing in it. */
 int open_overlay(int layers, const char *name);
-/* Copies the overlays that have something in them. */
+/* Copies the overlays that have something in them, over what is there of lower layers. */
 void copy_layers(int from, int to);
 
 #endif

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { BelljarError } from "../../../errors.ts";
+import { encodeFields, type Field } from "../../../protocol/fields.ts";
 import { encodeHead } from "../../../protocol/head.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
 import { type JailPaths, placeFields } from "../jail-spec.ts";
@@ -8,6 +9,8 @@ import { unavailable } from "../spawner.ts";
 
 /** Numbers of `native/jail/layers.h`. */
 const JOB = { copy: 1, clone: 2, empty: 3, seed: 4, remove: 5 } as const;
+/** Numbers of `native/jail/jail.h`: a list of layers, and whose ids their files have. */
+const [OVERLAY, LAYER_IDS] = [1, 1];
 const EXIT = { ALIVE: 3, FULL: 5, LOST: 6 } as const;
 /** Of the specification: what it makes is on the disk before it ends; no run may live meanwhile. */
 const DURABLE = 128;
@@ -26,6 +29,8 @@ export interface LayerJob {
   readonly place: JailPaths;
   /** The layer's own folder, and where its files are. */
   readonly layer?: { readonly folder: string; readonly files: string };
+  /** Of `copy`: the files of layers that become one with it, the topmost first. */
+  readonly below?: readonly string[];
   readonly isDurable?: boolean;
   /** Of `copy`: the sandbox does not run, and must not start meanwhile. */
   readonly isStopped?: boolean;
@@ -59,7 +64,7 @@ export function runLayerJob(binary: string, job: LayerJob, signal?: AbortSignal)
   });
 }
 
-function encodeJob({ kind, place, layer, isDurable, isStopped }: LayerJob): Buffer {
+function encodeJob({ kind, place, layer, below = [], isDurable, isStopped }: LayerJob): Buffer {
   const flags = HAS_LAYERS | (isDurable ? DURABLE : 0) | (isStopped ? NO_RUN : 0);
   return encodeHead(OPERATION.JAIL, [
     ...placeFields(place),
@@ -67,7 +72,15 @@ function encodeJob({ kind, place, layer, isDurable, isStopped }: LayerJob): Buff
     ["PATH", layer?.folder],
     ["TARGET", layer?.files],
     ["FLAGS", flags],
+    ...(below.length > 0 ? [mergedLayers(below)] : []),
   ]);
+}
+
+function mergedLayers(below: readonly string[]): Field {
+  return [
+    "SETUP",
+    encodeFields([["KIND", OVERLAY], ["TARGET", "/"], ["NAME", "below"], ...below.map((path): Field => ["LOWER", `${LAYER_IDS}${path}`])]),
+  ];
 }
 
 function failed(code: number | null, text: string): BelljarError {

@@ -24,6 +24,8 @@ import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts"
 const PARALLEL = 8;
 /** A mount of so many layers takes no longer than one of few. */
 const STACK_HIGH = 16;
+/** A copy on top of so many layers copies them as well, and stands for all. The kernel's bound is 500. */
+const STACK_FULL = 32;
 /** Between the first step of a freeze and the moment at which whoever asked for it has written down its user. Much less is enough. */
 const YOUNG_MS = 600_000;
 
@@ -62,20 +64,23 @@ export class NamespaceStates implements StateStore {
     const { below } = request.isRunning ? await readStack(run) : await this.#settled(run);
     const isClone = this.#options.place(run).storage === "btrfs";
     const layer = await this.folders.begin(isClone ? "btrfs" : "home", user);
-    const layers = [layer.id, ...below];
+    const merged = !isClone && below.length >= STACK_FULL ? await this.#facts(below) : [];
+    const layers = merged.length > 0 ? [layer.id] : [layer.id, ...below];
     try {
-      await this.hold(below, user);
-      const { overlays, stillMs } = await this.#make(layer, request, signal);
+      await this.hold(layers.slice(1), user);
+      const { overlays, stillMs } = await this.#make(layer, merged, request, signal);
       await this.folders.finish({ ...layer, overlays }, { flush: request.durable });
       return { layers, way: isClone ? "clone" : "copy", stillMs };
     } catch (cause) {
-      await this.letGo(layers, user);
+      // What cannot be removed now is removed by a sweep. The reason of the failure is told.
+      await this.letGo(layers, user).catch(() => undefined);
       throw cause;
     }
   }
 
   async #make(
     layer: Pick<LayerFacts, "id" | "kind">,
+    merged: readonly LayerFacts[],
     { run, isRunning, durable: isDurable }: FreezeRequest,
     signal: AbortSignal,
   ): Promise<{ readonly overlays: readonly string[]; readonly stillMs: number }> {
@@ -83,6 +88,7 @@ export class NamespaceStates implements StateStore {
       kind: layer.kind === "btrfs" ? "clone" : "copy",
       place: this.#options.place(run),
       layer: this.#paths(layer),
+      below: merged.map((one) => this.folders.files(one)),
       isDurable,
       isStopped: !isRunning,
     };
