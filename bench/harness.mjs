@@ -88,6 +88,8 @@ export async function openHome({ storage = "auto" } = {}) {
     env,
     folder,
     create: (options = {}) => sandboxes.create(LOCAL, options, NEVER),
+    snapshot: (sandbox) => sandboxes.snapshots.create(LOCAL, sandbox.id, {}, NEVER),
+    fork: (from, options = {}) => sandboxes.snapshots.fork(LOCAL, from, options, NEVER),
     async close() {
       const { sandboxes: left } = await sandboxes.list(LOCAL, { filter: { state: ["running"] } });
       for (const { id } of left) await (await sandboxes.get(LOCAL, id)).kill();

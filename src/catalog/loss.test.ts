@@ -30,6 +30,7 @@ it("says what ended when a sandbox was stopped, when and why, and that its files
       "Its files are as they were; its processes and servers ended, and the variables of shells and run_code are gone.",
   );
   expect(tellStop({ reason: "stopped", at: endedAt })).toContain("(somebody stopped it)");
+  expect(tellStop({ reason: "stopped", at: endedAt, point: "abcd2345" })).toContain("was put back to abcd2345 at");
   expect(tellStop({ reason: "host_lost", at: endedAt })).toContain("(the machine was restarted)");
 });
 

@@ -24,9 +24,10 @@ export function tellLoss(earlier: Pick<SandboxInfo, "endReason" | "endedAt" | "w
 const STOPS: Readonly<Partial<Record<EndReason, string>>> = { stopped: "somebody stopped it" };
 
 /** Says to a model what ended when its sandbox was stopped, why, and since when. */
-export function tellStop({ reason, at }: LastStop): string {
+export function tellStop({ reason, at, point }: LastStop): string {
   const why = STOPS[reason] ?? REASONS[reason];
   const ended = "its processes and servers ended, and the variables of shells and run_code are gone";
+  if (point !== undefined) return `Note: this sandbox was put back to ${point}${timeOf(at)}. Its files are those of that point; ${ended}.`;
   return `Note: this sandbox was stopped${timeOf(at)} (${why}), and runs again. Its files are as they were; ${ended}.`;
 }
 

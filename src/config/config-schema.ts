@@ -43,13 +43,11 @@ function sandboxSchema(hostCpus: number) {
       keep: time(0, 3650 * DAY_MS)
         .default(7 * DAY_MS)
         .describe(
-          "Time for which a sandbox is kept that its deadline stopped, or that ended unasked. Then it is removed with its files. Default sandboxes are stopped at their deadline; with 0 they are deleted at once. A sandbox that somebody stopped by a command or a call is kept until somebody deletes it",
+          "How long a sandbox is kept after its deadline stopped it, or after it ended unasked. Then it is removed with its files. 0: default sandboxes are deleted at their deadline. A sandbox that somebody stopped is kept until somebody deletes it",
         ),
       keepBytes: size(0)
         .default(20 * GIB)
-        .describe(
-          "Maximum size of the files on disk of all sandboxes that are kept so. Beyond it those that were stopped first are removed early",
-        ),
+        .describe("Maximum size on disk of all these sandboxes together. Beyond it the ones stopped first are removed early"),
       keepMemoryBytes: size(0)
         .default(4 * GIB)
         .describe("The same for files in memory"),
@@ -96,7 +94,7 @@ function poolSchema() {
         ),
       imports: names()
         .default(["collections", "csv", "datetime", "hashlib", "io", "itertools", "json", "math", "pathlib", "random", "re", "statistics"])
-        .describe("Modules that a Python that waits has imported, where the template has them"),
+        .describe("Modules that a waiting Python has already imported. Those that the template lacks are left out"),
     })
     .prefault({});
 }

@@ -56,8 +56,8 @@ export interface LayersSize {
 export interface StateStore {
   /**
    * Freezes what a sandbox has written until now as one layer, on top of those that it lies on. Where that takes longer than a moment, its
-   * programs stand still meanwhile, whether it runs or is paused. `user` uses all layers of the state. On rejection or abort nothing is left. Rejects with `DISK_FULL`,
-   * `SANDBOX_FILES_LOST`, `SANDBOX_UNRESPONSIVE` for programs that do not stand still, and `RUNTIME_FAILED`.
+   * programs stand still meanwhile, whether it runs or is paused. `user` uses all layers of the state. On rejection or abort nothing is left.
+   * Rejects with `DISK_FULL`, `SANDBOX_FILES_LOST`, `SANDBOX_UNRESPONSIVE` for programs that do not stand still, and `RUNTIME_FAILED`.
    */
   freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState>;
   /** One more user of layers. Rejects with `SANDBOX_FILES_LOST` when one of them is gone. Doing it again is no error. */

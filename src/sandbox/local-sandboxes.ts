@@ -48,7 +48,6 @@ import { HomeStates } from "./state/home-states.ts";
 import { toForkOptions } from "./state/inherited-options.ts";
 import { lateComparison } from "./state/comparison.ts";
 import type { StartRun } from "./state/rollback.ts";
-import { noSnapshot } from "./state/state-errors.ts";
 import { startAgain } from "./start-again.ts";
 import { stoppedSandbox } from "./stopped-sandbox.ts";
 import { sweepHome } from "./sweep.ts";
@@ -358,5 +357,8 @@ class HomeSandboxes implements LocalSandboxes {
 /** A snapshot may be removed while a sandbox is made of it. */
 function asMissing({ lineage }: SandboxRecord, cause: unknown): BelljarError | undefined {
   const isMissing = lineage !== undefined && cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST";
-  return isMissing ? noSnapshot(lineage[0]?.sandbox ?? "", cause) : undefined;
+  const advice = "list yours with `belljar snapshot list`";
+  return isMissing
+    ? new BelljarError("SNAPSHOT_NOT_FOUND", `The snapshot was removed while a sandbox was made from it: ${advice}`, { cause })
+    : undefined;
 }

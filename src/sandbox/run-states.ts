@@ -10,7 +10,8 @@ import { deadlineAction, endReason } from "./wire/fields.ts";
 
 const date = z.iso.datetime().transform((text) => new Date(text));
 
-const stop = z.object({ reason: endReason, at: date });
+/** `point`: it was stopped to be put back there. */
+const stop = z.object({ reason: endReason, at: date, point: z.string().optional() });
 
 const stateSchema = z.object({
   version: z.literal(1),

@@ -77,7 +77,10 @@ export interface DefaultWishes {
 }
 
 /** How a run of a sandbox ended whose files were kept. */
-export type LastStop = Pick<SandboxEnd, "reason" | "at">;
+export interface LastStop extends Pick<SandboxEnd, "reason" | "at"> {
+  /** It was stopped to be put back to this checkpoint, or snapshot of it. */
+  readonly point?: string | undefined;
+}
 
 export interface StartedSandbox {
   readonly sandbox: Sandbox;

@@ -23,7 +23,7 @@ const SNAPSHOT: readonly CommandSpec[] = [
     usage: "ID",
     positionals: ONE,
     options: {
-      name: { type: "string", value: "NAME", description: "A name, which every command takes in place of the snapshot's id" },
+      name: { type: "string", value: "NAME", description: "A name. fork, snapshot info and snapshot remove take it in place of the id" },
       description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
       json: JSON_OPTION,
     },

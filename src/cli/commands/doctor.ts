@@ -82,6 +82,12 @@ function printReports({ others = [], ...standard }: HostIsolation, report: Repor
   }
 }
 
+const STATES: Readonly<Record<Isolation["states"], string>> = {
+  clone: "at once, however much a sandbox wrote (clone)",
+  copy: "what a sandbox wrote is copied (copy)",
+  none: "not supported",
+};
+
 function printReport(isolation: Isolation, { print, printWhole, check }: Report): void {
   print(`Runtime ${isolation.runtime}: ${isolation.available ? "sandboxes can be made here" : "NO sandbox can be made here"}\n`);
   const width = Math.max(...isolation.checks.map(({ id }) => id.length));
@@ -96,6 +102,7 @@ function printReport(isolation: Isolation, { print, printWhole, check }: Report)
   }
   if (!isolation.available) return;
   print("");
+  print(`Snapshots and checkpoints: ${STATES[isolation.states]}`);
   print(`Limits enforced: ${isolation.limits.join(", ") || "none"}`);
   print(
     `Users inside: ${isolation.users === "two" ? "root and user" : "one id for both names"}; terminals: ${yesNo(isolation.terminals)}; pause: ${yesNo(isolation.pause)}`,

@@ -21,21 +21,23 @@ export async function finishRewind(
   if (state.phase !== "stopped" || !state.rewind) return;
   const { point, layers } = state.rewind;
   const states = needStates(runtimes.need(record));
-  const over = async (): Promise<void> => {
-    await live.states.change(record, (now) => (now.rewind ? withoutRewind(now) : undefined));
+  const over = async (isDone: boolean): Promise<void> => {
+    await live.states.change(record, (now) => (now.rewind ? withoutRewind(now, { isDone }) : undefined));
     await states.letGo(layers, rewindUser(record));
   };
   try {
     await states.rewind(live.states.runOf(record, state), layers);
   } catch (cause) {
     // Without the layers nobody can ever put it back, and what it has written is as it was.
-    if (cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST") await over();
+    if (cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST") await over(false);
     throw cause;
   }
   await checkpoints.setHead(record.id, point);
-  await over();
+  await over(true);
 }
 
-function withoutRewind({ rewind: _rewind, ...rest }: RunState): RunState {
-  return rest;
+/** `isDone`: its next run shows the point, and whoever uses it is told. */
+function withoutRewind({ rewind, ...rest }: RunState, { isDone }: { readonly isDone: boolean }): RunState {
+  const { stopped } = rest;
+  return isDone && rewind && stopped ? { ...rest, stopped: { ...stopped, point: rewind.point } } : rest;
 }

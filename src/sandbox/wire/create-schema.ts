@@ -27,7 +27,7 @@ export const createOptionsSchema = z.strictObject({
     .max(63)
     .optional()
     .describe("A name, which stands for its id wherever that is asked. No two sandboxes of an owner that live may have the same"),
-  template: z.string().min(1).max(128).optional().describe("Default `base`"),
+  template: z.string().min(1).max(128).optional().describe("A template, or the id or name of a snapshot. Default `base`"),
   limits: limits.optional().describe("What the caller names is required, unless `bestEffort`. The rest comes from the configuration"),
   bestEffort: z.boolean().optional().describe("Create it also when a named limit cannot be enforced"),
   network: networkPolicySchema.optional().describe("Default: the configuration's, which is `none` unless it says otherwise"),

@@ -41,7 +41,7 @@ export type Checkpoint = Readonly<z.output<typeof checkpointSchema>>;
 
 export const timeLineSchema = z.object({
   checkpoints: z.array(checkpointSchema).readonly().describe("The oldest first"),
-  head: z.string().optional().describe("The checkpoint that the sandbox comes from now"),
+  head: z.string().optional().describe("The checkpoint, or snapshot of it, that the sandbox comes from now"),
 });
 
 export type TimeLineInfo = Readonly<z.output<typeof timeLineSchema>>;

@@ -21,7 +21,7 @@ export const sandboxCheckpoint = defineDataTool({
   input: z.strictObject({ id: ownIdArgument(), label: label.describe('A few words, as "before the upgrade"') }),
   output: ShownCheckpoint,
   async run(context, { id, label: words }) {
-    const sandbox = await context.sandbox(id);
+    const sandbox = await context.sandbox(id, { asIs: true });
     const taken = await sandbox.timeLine.checkpoint({ ...(words !== undefined && { label: words }) }, context.signal);
     return dataResult(toShownCheckpoint(taken));
   },

@@ -8,7 +8,7 @@ import { pairsArgument } from "../shell/command-argument.ts";
 import { Created, limitArguments, toLimits } from "./sandbox-results.ts";
 
 const Input = z.strictObject({
-  template: z.string().min(1).max(63).optional().describe("What it starts from; default base"),
+  template: z.string().min(1).max(63).optional().describe("Template or snapshot that it starts from; default base"),
   runtime: z.string().min(1).max(40).optional().describe("Which of the server's runtimes makes it; default the server's choice"),
   ...limitArguments,
   timeout_s: z.number().int().min(1).max(31_536_000).optional().describe("How long it lives without being extended"),

@@ -42,7 +42,7 @@ export const sandboxDiff = defineTool({
   input: Input,
   value: Value,
   async run(context, { id, from, to, paths }) {
-    const sandbox = await context.sandbox(id);
+    const sandbox = await context.sandbox(id, { asIs: true });
     const start = from ?? (await lastCheckpoint(sandbox));
     const points = {
       from: start,

@@ -61,7 +61,7 @@ async function sourceOf(
   context: ToolContext,
   source: { readonly id?: string | undefined; readonly snapshot?: string | undefined },
 ): Promise<ForkSource> {
-  return source.snapshot === undefined ? { sandbox: (await context.sandbox(source.id)).id } : { snapshot: source.snapshot };
+  return source.snapshot === undefined ? { sandbox: (await context.sandbox(source.id, { asIs: true })).id } : { snapshot: source.snapshot };
 }
 
 async function toCreated(sandbox: Sandbox): Promise<z.output<typeof Created>> {

@@ -6,7 +6,7 @@ import { idArgument } from "./sandbox-results.ts";
 export const sandboxKill = defineDataTool({
   name: "sandbox_kill",
   title: "End a sandbox",
-  description: "Ends one of your sandboxes at once, with its processes and all its files. Nothing of it can be had back.",
+  description: "Ends one of your sandboxes at once, with its processes, files and checkpoints. Its snapshots and forks stay.",
   toolset: "sandbox",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   listsOrEnds: true,

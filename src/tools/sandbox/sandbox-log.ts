@@ -21,7 +21,7 @@ export const sandboxLog = defineDataTool({
   input: z.strictObject({ id: ownIdArgument() }),
   output: Output,
   async run(context, { id }) {
-    const { checkpoints, head } = await (await context.sandbox(id)).timeLine.list();
+    const { checkpoints, head } = await (await context.sandbox(id, { asIs: true })).timeLine.list();
     const all = checkpoints.toReversed().map(toShownCheckpoint);
     const shown = fitShown(all);
     const omitted = all.length - shown.length;

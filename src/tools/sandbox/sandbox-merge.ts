@@ -24,7 +24,7 @@ export const sandboxMerge = defineDataTool({
   output: ShownPaths,
   async run(context, { id, from_id: fromId, paths }) {
     const sandbox = await context.sandbox(id);
-    const from = await context.sandbox(fromId);
+    const from = await context.sandbox(fromId, { asIs: true });
     const merged = await sandbox.timeLine.merge(
       from,
       paths?.map((path) => toAbsolute(from, path)),

@@ -43,6 +43,7 @@ export const sandboxRollback = defineDataTool({
       return dataResult({ checkpoint_id: point, ...toShownPaths(undone) });
     }
     const { checkpoint, ended, lost } = await timeLine.rollback(point, context.signal);
+    await context.sandbox(id); // this result tells what ended, and no later one
     return dataResult({ checkpoint_id: checkpoint, ended: fitShown(ended), lost: fitShown(lost) });
   },
 });

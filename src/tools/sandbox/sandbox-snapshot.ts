@@ -12,7 +12,7 @@ const { name, description } = snapshotOptionsSchema.shape;
 
 const Input = z.strictObject({
   id: ownIdArgument(),
-  name: name.describe("Unique among your snapshots; stands for the id wherever that is asked"),
+  name: name.describe("Unique among your snapshots; sandbox_fork and sandbox_snapshots take it in place of the id"),
   description: description.describe("For whoever reads the list of snapshots"),
 });
 
@@ -31,7 +31,7 @@ export function createSandboxSnapshot({ snapshots }: Pick<Sandboxes, "snapshots"
     input: Input,
     output: ShownSnapshot,
     async run(context, { id, ...options }) {
-      const sandbox = await context.sandbox(id);
+      const sandbox = await context.sandbox(id, { asIs: true });
       return dataResult(toShownSnapshot(await snapshots.create(context.principal, sandbox.id, options, context.signal)));
     },
   });

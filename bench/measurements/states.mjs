@@ -1,0 +1,114 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { NEVER, scaled, spawnPlain, summarise, time } from "../harness.mjs";
+
+const FEW = 10;
+const MANY = 100_000;
+const EACH = 15;
+const FORKS = 100;
+
+/** Snapshots, forks, checkpoints and rollbacks of sandboxes that wrote few files and many, which are on the disk where there is one. */
+export async function measure(home) {
+  const small = await filled(home, FEW);
+  const large = await filled(home, scaled(MANY));
+  const rows = [
+    ...(await frozen(home, small, `${FEW} files`)),
+    ...(await frozen(home, large, "100,000 files")),
+    { what: "checkpoint, 100,000 files written, nothing but the guest alive", most: 15, measured: await checkpoints(large) },
+    { what: "cp -a of 100,000 files on the same disk, for comparison", measured: await plainCopies(home) },
+    { what: `${FORKS} forks of one sandbox, all answering`, most: 1_500, measured: await manyForks(home, small) },
+    { what: "rollback to the last checkpoint, the sandbox usable again, 10 files", most: 30, measured: await rollbacks(small) },
+    { what: "rollback to the last checkpoint, the sandbox usable again, 100,000 files", most: 30, measured: await rollbacks(large) },
+    { what: "a stopped sandbox's next call, 100,000 files", most: 60, measured: await nextCalls(large) },
+  ];
+  for (const sandbox of [small, large]) await sandbox.kill();
+  return rows;
+}
+
+async function filled(home, count) {
+  const sandbox = await home.create();
+  const script = `import os\nfor i in range(${count}):\n  d = f"many/{i % 100}"\n  os.makedirs(d, exist_ok=True)\n  open(f"{d}/{i}", "w").write("x" * 100)\nos.sync()`;
+  const { exitCode } = await sandbox.guest.run({ argv: ["python3", "-c", script], signal: NEVER });
+  if (exitCode !== 0) throw new Error("The files could not be written");
+  return sandbox;
+}
+
+async function frozen(home, sandbox, size) {
+  const snapshots = [];
+  const forks = [];
+  const snapshot = await sample(EACH, async () => snapshots.push(await home.snapshot(sandbox)));
+  const fork = await sample(EACH, async () => {
+    const [made] = await home.fork({ snapshot: snapshots[0].id });
+    forks.push(made);
+    await made.guest.ping(NEVER);
+  });
+  for (const made of forks) await made.kill();
+  return [
+    { what: `snapshot, on the disk, ${size}`, most: 25, measured: snapshot },
+    { what: `fork of a snapshot, answering, ${size}`, most: 25, measured: fork },
+  ];
+}
+
+function checkpoints(sandbox) {
+  return sample(EACH, () => sandbox.timeLine.checkpoint({}, NEVER));
+}
+
+/** What a copy costs here at least. */
+async function plainCopies({ folder }) {
+  const [from, to] = [join(folder, "files"), join(folder, "copied")];
+  const script = `import os\nfor i in range(${scaled(MANY)}):\n  d = f"${from}/{i % 100}"\n  os.makedirs(d, exist_ok=True)\n  open(f"{d}/{i}", "w").write("x" * 100)`;
+  await spawnPlain("/usr/bin/python3", ["-c", script]);
+  const samples = [];
+  for (let run = 0; run < scaled(3); run += 1) {
+    samples.push(await time(() => spawnPlain("/bin/cp", ["-a", from, to])));
+    await rm(to, { recursive: true });
+  }
+  await rm(from, { recursive: true });
+  return summarise(samples);
+}
+
+async function manyForks(home, sandbox) {
+  const samples = [];
+  for (let run = 0; run < scaled(3); run += 1) {
+    const started = performance.now();
+    const forks = await home.fork(
+      { sandbox: sandbox.id },
+      { count: scaled(FORKS), limits: { memoryBytes: 64 * 2 ** 20 }, bestEffort: true },
+    );
+    await Promise.all(forks.map((fork) => fork.guest.ping(NEVER)));
+    samples.push(performance.now() - started);
+    for (const fork of forks) await fork.kill();
+  }
+  return summarise(samples);
+}
+
+async function rollbacks(sandbox) {
+  const { id } = await sandbox.timeLine.checkpoint({}, NEVER);
+  let now = sandbox;
+  return sample(EACH, async () => {
+    ({ sandbox: now } = await now.timeLine.rollback(id, NEVER));
+    await now.guest.run({ argv: ["true"], signal: NEVER });
+  });
+}
+
+/** From the call for it on; the stop is not measured. */
+async function nextCalls(sandbox) {
+  const samples = [];
+  let now = await sandbox.start(NEVER);
+  for (let run = 0; run < scaled(EACH); run += 1) {
+    await now.stop();
+    const started = performance.now();
+    now = await now.start(NEVER);
+    await now.guest.run({ argv: ["true"], signal: NEVER });
+    samples.push(performance.now() - started);
+  }
+  return summarise(samples);
+}
+
+/** The first finds caches cold, and is not measured. */
+async function sample(each, work) {
+  await work();
+  const samples = [];
+  for (let run = 0; run < scaled(each); run += 1) samples.push(await time(work));
+  return summarise(samples);
+}
