@@ -26,6 +26,8 @@
 #define XATTRS_BYTES 65536u
 #define LINKS ".links"
 #define OPAQUE "user.overlay.opaque"
+/* What the kernel makes of the attributes of an overlay that a program inside has mounted. */
+#define OPAQUE_INSIDE "user.overlay.overlay."
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct tree_copy {
@@ -46,7 +48,7 @@ static bool begins(const char *text, const char *start) { return strncmp(text, s
 
 /* The origin names a file of a lower layer, for the mount that made the copy. Rights to programs do not leave a sandbox. */
 static bool is_kept(const char *name) {
-  if (begins(name, "user.overlay.")) return strcmp(name, OPAQUE) == 0;
+  if (begins(name, "user.overlay.")) return strcmp(name, OPAQUE) == 0 || begins(name, OPAQUE_INSIDE);
   return begins(name, "user.") || begins(name, "system.posix_acl_");
 }
 

@@ -155,6 +155,9 @@ static int empty_folder_job(const struct spec *spec, int runs) {
 static int change_subvolume_job(const struct spec *spec, int runs) {
   char fresh[PATH_MAX], gone[PATH_MAX];
   if (!beside_layers(spec, LAYERS_NEW, fresh) || !beside_layers(spec, LAYERS_GONE, gone)) refuse("the path of the layers is too long");
+  /* A sandbox that was deleted meanwhile gets no new layers, which nobody would remove. */
+  bool was_there = access(spec->layers, F_OK) == 0 || access(gone, F_OK) == 0 || access(fresh, F_OK) == 0;
+  if (!was_there) fail_job("put back", "what the sandbox wrote");
   if (!remove_subvolume(fresh) || !remove_subvolume(gone)) fail_job("remove what an earlier job left of", spec->layers);
   bool made = spec->job == LAYER_SEED ? clone_subvolume(spec->frozen, fresh, false) : make_subvolume(fresh);
   if (!made) fail_job("make room for", "what the sandbox writes");

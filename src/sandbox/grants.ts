@@ -43,6 +43,16 @@ export function assertWithoutToken(option: keyof CreateOptions, { grants }: Prin
   throw new BelljarError("FORBIDDEN", `A caller with a token cannot ask for ${option}: ask whoever runs the server to configure it`);
 }
 
+/** Throws `FORBIDDEN` for a caller without a token, to whom a snapshot must not show a folder of the host once more. */
+export function assertMayShowAgain({ isAnybody }: Principal, { workspace }: { readonly workspace?: Workspace | undefined }): void {
+  if (!isAnybody || !workspace) return;
+  const advice = `use a token with the scope workspace:${workspace.path}`;
+  throw new BelljarError(
+    "FORBIDDEN",
+    `A caller without a token may make no sandbox from a snapshot that shows a folder of the host: ${advice}`,
+  );
+}
+
 /** The limits that hold or there is no sandbox: who was granted only so much gets no more where the host cannot enforce it. */
 export function requiredByGrant({ grants }: Principal): readonly (keyof Limits)[] {
   return entries(grants?.limits ?? {}).map(([name]) => name);

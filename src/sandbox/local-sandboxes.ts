@@ -149,7 +149,7 @@ class HomeSandboxes implements LocalSandboxes {
       journal: this.#journal,
       states,
       measure: async (record, run, signal) => this.#runtimes.of(record)?.layers.measure(run, signal),
-      remove: async (record, because) => this.#live.isOurs(record) && ends.removeKept(record, because),
+      remove: async (record, because, isMeant) => this.#live.isOurs(record) && ends.removeKept(record, because, isMeant),
       report: this.#report,
     });
   }

@@ -2,7 +2,7 @@ import { BelljarError } from "../errors.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { Inside, Runtime } from "../runtime/runtime.ts";
 import { parseCreateOptions, type SandboxDefaults } from "./create-request.ts";
-import { assertGranted, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
+import { assertGranted, assertMayShowAgain, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import { prepareNetwork } from "./network/prepare-network.ts";
 import { newRecord } from "./new-record.ts";
@@ -73,6 +73,7 @@ async function chooseBase(parts: MakeRecordParts, principal: Principal, options:
   const runtime = parts.runtimes.choose(principal, name);
   if ((await runtime.layers.templates()).some((one) => one.name === template)) return { runtime };
   const source = await parts.findSnapshot(principal, template);
+  if (source) assertMayShowAgain(principal, source);
   return source ? fromState(parts, principal, source, options) : { runtime };
 }
 

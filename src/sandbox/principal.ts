@@ -7,6 +7,8 @@ export interface Principal {
   readonly name: string;
   /** What it is narrowed to; absent: all that the configuration allows. */
   readonly grants?: Grants;
+  /** A caller of a server without a token: any user of this machine. A snapshot shows it no folder of the host that its sandbox showed. */
+  readonly isAnybody?: true;
   /** The project that it works for. Absent: none, and it sees all of its owner's sandboxes. */
   readonly project?: Project;
 }

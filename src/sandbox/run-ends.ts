@@ -43,6 +43,8 @@ interface Deletion {
   readonly over?: number | undefined;
   /** Why, if nobody asked for it. */
   readonly because?: EndReason;
+  /** Whether this is the stop after which it is to be deleted. Default: any is. */
+  readonly isMeant?: (state: RunState) => boolean;
 }
 
 /**
@@ -147,10 +149,13 @@ export class RunEnds {
     await this.bury({ record, generation: found.generation }, end);
   }
 
-  /** Removes a stopped sandbox that nobody asked to remove. False: somebody has started or deleted it meanwhile. */
-  async removeKept(record: SandboxRecord, because: EndReason): Promise<boolean> {
-    const found = await this.#markDeleted(record, { because });
-    if (found && found.phase !== "stopped") return false;
+  /**
+   * Removes a stopped sandbox that nobody asked to remove. False: somebody has started or deleted it meanwhile. `isMeant`: whether this is the
+   * stop after which it is to be removed, since a later one may have promised to keep it.
+   */
+  async removeKept(record: SandboxRecord, because: EndReason, isMeant: (state: RunState) => boolean = () => true): Promise<boolean> {
+    const found = await this.#markDeleted(record, { because, isMeant });
+    if (found && (found.phase !== "stopped" || !isMeant(found))) return false;
     if (!found) return true;
     const end = { reason: because, at: new Date() };
     await this.#noteEnd(record, { ...end, isCleared: false });
@@ -159,11 +164,12 @@ export class RunEnds {
   }
 
   /** Resolves with the state before. Undefined: the disk had no room for the mark, and the whole sandbox was removed instead. */
-  async #markDeleted(record: SandboxRecord, { over, because }: Deletion): Promise<RunState | undefined> {
+  async #markDeleted(record: SandboxRecord, { over, because, isMeant = () => true }: Deletion): Promise<RunState | undefined> {
     let found: RunState | undefined;
     const isStopped = ({ phase, generation }: RunState): boolean => phase === "stopped" || (phase === "running" && generation === over);
+    const isOver = (now: RunState): boolean => isStopped(now) && isMeant(now);
     const mark = (): Promise<unknown> =>
-      this.#states.change(record, (now) => (isStopped((found = now)) ? { ...now, phase: "deleted", because } : undefined));
+      this.#states.change(record, (now) => (isOver((found = now)) ? { ...now, phase: "deleted", because } : undefined));
     if (!(await ifFull(mark)) || !found) return found;
     // No run starts without layers, and none lives while they are removed.
     await this.#runtimes.need(record).layers.remove(this.#states.runOf(record, found));

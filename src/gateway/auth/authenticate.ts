@@ -20,13 +20,15 @@ export interface AuthenticateOptions {
 /** Who sent a request. Rejects with `UNAUTHORIZED`, the same for every reason. */
 export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Principal>;
 
+const ANYBODY: Principal = { ...LOCAL, isAnybody: true };
+
 /** Longer ones are no tokens, and are not looked at. */
 const TOKEN_MAX = 8_192;
 
 export function createAuthenticate({ verifiers, allowsLocal, tokenOf = bearerOf }: AuthenticateOptions): Authenticate {
   return async (headers) => {
     const token = tokenOf(headers);
-    if (token === undefined && allowsLocal) return LOCAL;
+    if (token === undefined && allowsLocal) return ANYBODY;
     const isToken = token !== undefined && token !== "" && token.length <= TOKEN_MAX;
     const principal = isToken ? await findHolder(verifiers, token) : undefined;
     if (principal) return principal;

@@ -124,7 +124,7 @@ class NamespaceRuntime implements Runtime {
     else await this.#prepareAgain(spec);
     const base = await this.#baseOf(spec);
     await this.#start(spec, this.#request(spec, { template, base }));
-    if (base.seed !== undefined) await this.#states.begun(spec, base);
+    if (base.seed !== undefined) await this.#states.begun(spec);
     const sandbox = this.#running(spec, { isUp: true });
     if (!signal.aborted) return sandbox;
     await (spec.generation === 1 ? sandbox.kill("killed") : sandbox.stop());

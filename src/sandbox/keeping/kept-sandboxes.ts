@@ -20,8 +20,8 @@ export interface KeptSandboxesOptions {
   readonly states: Pick<RunStates, "read" | "runOf">;
   /** Undefined if the files are gone, and if this process does not have the runtime of the sandbox. */
   readonly measure: (record: SandboxRecord, run: Run, signal: AbortSignal) => Promise<LayersSize | undefined>;
-  /** False: it was started or deleted meanwhile. */
-  readonly remove: (record: SandboxRecord, because: Removal["because"]) => Promise<boolean>;
+  /** False: it was started or deleted meanwhile, or stopped anew. */
+  readonly remove: (record: SandboxRecord, because: Removal["because"], isMeant: (state: RunState) => boolean) => Promise<boolean>;
   readonly report: (problem: string) => void;
 }
 
@@ -163,7 +163,7 @@ export class KeptSandboxes implements AsyncDisposable {
 
   async #remove({ entry, because }: Removal): Promise<void> {
     const record = await this.#find(entry);
-    const isRemoved = record !== undefined && (await this.#options.remove(record, because));
+    const isRemoved = record !== undefined && (await this.#options.remove(record, because, (state) => isOf(entry, state)));
     this.#index.forget(entry.id, entry);
     if (isRemoved) this.#options.report(tellRemoval(record, { entry, because }));
   }

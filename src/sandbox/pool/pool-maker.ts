@@ -52,8 +52,7 @@ export class PoolMaker {
     try {
       const running = await runtimes.need(record).create(spec, signal);
       try {
-        await kind.warm({ id, guest: guestOf(running), ended: running.ended }, signal);
-        signal.throwIfAborted();
+        await unlessAborted(kind.warm({ id, guest: guestOf(running), ended: running.ended }, signal), signal);
         files.offer(key, id);
       } catch (cause) {
         await running.kill("create_failed");
@@ -98,5 +97,19 @@ export class PoolMaker {
     const { ends, journal } = this.#options;
     if (await journal.hasRecord(id)) return;
     if (await ends.clearUnknown(id)) await journal.remove(id);
+  }
+}
+
+/** A process that closes waits for no interpreter: it is killed with its sandbox. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => (abort = () => reject(signal.reason as Error)));
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    work.catch(() => undefined); // it fails with the sandbox
   }
 }

@@ -1,4 +1,5 @@
 import { repeat } from "../../async/repeat.ts";
+import { settleWithin } from "../../async/settle-within.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import { PoolFiles } from "./pool-files.ts";
 import { poolKey } from "./pool-key.ts";
@@ -12,6 +13,8 @@ const REFILL_AFTER_MS = 30;
 const BUSY_MS = 1_000;
 const FAILED_MS = 60_000;
 const EXTEND_EVERY_MS = WAITING_MS / 3;
+/** A process that closes has a second in all. What has not ended by then ends at its deadline. */
+const ENDS_WITHIN_MS = 400;
 /** Of sandboxes that others have claimed a moment before. */
 const TAKES_MAX = 4;
 
@@ -92,10 +95,17 @@ export class SandboxPool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     clearTimeout(this.#timer);
-    await Promise.all([this.#extending[Symbol.asyncDispose](), this.#making]);
+    await settleWithin(this.#end(), { timeoutMs: ENDS_WITHIN_MS });
+  }
+
+  async #end(): Promise<void> {
     const left = this.#shelves.flatMap(({ ready }) => ready);
     for (const shelf of this.#shelves) shelf.ready = [];
-    await Promise.all(left.map((one) => this.#reported(() => this.#maker.end(one))));
+    await Promise.all([
+      this.#extending[Symbol.asyncDispose](),
+      this.#making,
+      ...left.map((one) => this.#reported(() => this.#maker.end(one))),
+    ]);
   }
 
   /** Which kind a record of this key is. A kind that cannot be planned is reported, and never ready. */
@@ -198,14 +208,17 @@ export class SandboxPool implements AsyncDisposable {
 
   async #extendAll(): Promise<number> {
     for (const shelf of this.#shelves) {
-      for (const made of shelf.ready) {
-        if (await this.#maker.extend(made)) continue;
-        shelf.ready = shelf.ready.filter((one) => one !== made);
-        await made.running.release();
-      }
+      for (const made of shelf.ready) if (shelf.ready.includes(made)) await this.#extend(shelf, made);
     }
     this.#refillAfter(REFILL_AFTER_MS);
     return EXTEND_EVERY_MS;
+  }
+
+  /** Nobody takes it meanwhile, since its handle is the taker's from then on. */
+  async #extend(shelf: Shelf, made: MadeSandbox): Promise<void> {
+    shelf.ready = shelf.ready.filter((one) => one !== made);
+    if (await this.#maker.extend(made)) return this.#put(shelf, made);
+    await made.running.release();
   }
 
   async #reported(work: () => Promise<unknown>): Promise<void> {

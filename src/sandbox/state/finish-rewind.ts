@@ -28,12 +28,21 @@ export async function finishRewind(
   try {
     await states.rewind(live.states.runOf(record, state), layers);
   } catch (cause) {
-    // Without the layers nobody can ever put it back, and what it has written is as it was.
-    if (cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST") await over(false);
-    throw cause;
+    if (!(cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST")) throw cause;
+    // Nobody can ever put it back. What it has written is as it was, unless that is lost too: then its next start says so.
+    await over(false);
+    throw noPoint(record, point, cause);
   }
   await checkpoints.setHead(record.id, point);
   await over(true);
+}
+
+function noPoint({ id }: SandboxRecord, point: string, cause: BelljarError): BelljarError {
+  return new BelljarError(
+    "CHECKPOINT_NOT_FOUND",
+    `The files of ${point} are gone, so sandbox ${id} was not put back and has the files that it had: use it, or roll it back to another checkpoint`,
+    { cause },
+  );
 }
 
 /** `isDone`: its next run shows the point, and whoever uses it is told. */

@@ -1,6 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import { findEntry, type Records } from "../find-entry.ts";
 import { findRefusal } from "../granted-sandbox.ts";
+import { assertMayShowAgain } from "../grants.ts";
 import { lineageFrom } from "../lineage.ts";
 import { mayReach } from "../reach.ts";
 import { ended } from "../refusals.ts";
@@ -74,7 +75,11 @@ export class HomeSnapshots implements Snapshots {
   async fork(principal: Principal, from: ForkSource, options: ForkOptions, signal: AbortSignal): Promise<readonly Sandbox[]> {
     const count = parseCount(options);
     const makeFrom = (source: SnapshotRecord) => makeAll(count, () => this.#parts.make(principal, source, options, signal));
-    if ("snapshot" in from) return makeFrom(await this.#find(principal, from.snapshot));
+    if ("snapshot" in from) {
+      const source = await this.#find(principal, from.snapshot);
+      assertMayShowAgain(principal, source);
+      return makeFrom(source);
+    }
     return this.#withState(await this.#findUsable(principal, from.sandbox), signal, makeFrom);
   }
 

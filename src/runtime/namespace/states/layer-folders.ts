@@ -1,11 +1,11 @@
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, rmdir, stat, unlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
 import { parseJson } from "../../../files/parse-json.ts";
-import { createFile } from "../../../files/replace-file.ts";
+import { createFile, UNFINISHED } from "../../../files/replace-file.ts";
 
 const FACTS = "layer.json";
 const USERS = "users";
@@ -47,13 +47,15 @@ export class LayerFolders {
     return kind === "btrfs" ? join(this.#pool, id) : join(this.folder(id), TREE);
   }
 
-  /** Makes the folder of a new layer, with its first user. */
+  /** Makes the folder of a new layer, which appears together with its first user: without one it would look as if it were being removed. */
   async begin(kind: LayerFacts["kind"], user: string): Promise<Pick<LayerFacts, "id" | "kind">> {
     const id = createLayerId();
+    const fresh = join(this.#folder, UNFINISHED + id);
     try {
-      await mkdir(join(this.folder(id), USERS), { recursive: true, mode: 0o700 });
+      await mkdir(join(fresh, USERS), { recursive: true, mode: 0o700 });
+      await writeFile(join(fresh, USERS, user), "", { mode: 0o600 });
       if (kind === "btrfs") await mkdir(this.#pool, { recursive: true, mode: 0o700 });
-      await this.#addUser(id, user);
+      await rename(fresh, this.folder(id));
     } catch (cause) {
       throw fileError(this.folder(id), cause);
     }
@@ -85,25 +87,21 @@ export class LayerFolders {
   /** Rejects with `SANDBOX_FILES_LOST`. */
   async addUser(id: string, user: string): Promise<void> {
     try {
-      await this.#addUser(id, user);
+      await writeFile(join(this.folder(id), USERS, user), "", { mode: 0o600 });
     } catch (cause) {
       throw errnoOf(cause) === "ENOENT" ? lost(id) : fileError(this.folder(id), cause);
     }
-  }
-
-  async #addUser(id: string, user: string): Promise<void> {
-    await writeFile(join(this.folder(id), USERS, user), "", { mode: 0o600 });
   }
 
   /** True: it was the last user, and the layer's files are the caller's to remove. */
   async removeUser(id: string, user: string): Promise<boolean> {
     const path = join(this.folder(id), USERS, user);
     await ifPresent(path, unlink(path));
-    return this.#retire(id);
+    return this.retire(id);
   }
 
-  /** False: somebody uses it, or it is gone. */
-  async #retire(id: string): Promise<boolean> {
+  /** True: nobody uses it, and its files are the caller's to remove. False: somebody does, or it is gone. */
+  async retire(id: string): Promise<boolean> {
     const path = join(this.folder(id), USERS);
     try {
       await rmdir(path);
@@ -141,9 +139,23 @@ export class LayerFolders {
     return (await ifPresent(path, stat(path)))?.mtime;
   }
 
-  /** What a layer that was never finished, or whose end was not, has left in one of the two places. */
-  async leftKind(id: string): Promise<LayerFacts["kind"]> {
-    return existsSync(this.files({ id, kind: "btrfs" })) ? "btrfs" : "home";
+  /** Where a layer that is being removed has its files. One that was never finished has left them in one of two places: the pool is mounted. */
+  async leftKind(id: string, reachPool: () => Promise<boolean>): Promise<LayerFacts["kind"]> {
+    const path = join(this.folder(id), FACTS);
+    const text = await ifPresent(path, readFile(path, "utf8"));
+    const facts = text === undefined ? undefined : parseFacts(id, text);
+    if (facts) return facts.kind;
+    return (await reachPool()) && existsSync(this.files({ id, kind: "btrfs" })) ? "btrfs" : "home";
+  }
+
+  /** Removes what processes have left that died while they began a layer. */
+  async removeUnfinished(before: number): Promise<void> {
+    const names = (await ifPresent(this.#folder, readdir(this.#folder))) ?? [];
+    for (const name of names.filter((one) => one.startsWith(UNFINISHED))) {
+      const path = join(this.#folder, name);
+      const found = await ifPresent(path, stat(path));
+      if (found && found.mtimeMs < before) await rm(path, { recursive: true, force: true });
+    }
   }
 }
 

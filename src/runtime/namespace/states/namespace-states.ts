@@ -13,6 +13,7 @@ import type {
   StateView,
 } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
+import { makeRunFolder } from "../run-paths.ts";
 import type { StorageKind } from "../storage.ts";
 import type { Template } from "../template/template.ts";
 import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
@@ -24,6 +25,8 @@ import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts"
 const PARALLEL = 8;
 /** A mount of so many layers takes no longer than one of few. */
 const STACK_HIGH = 16;
+/** The guest lets everything go on after two minutes. */
+const STILL_MS = 110_000;
 /** A copy on top of so many layers copies them as well, and stands for all. The kernel's bound is 500. */
 const STACK_FULL = 32;
 /** Between the first step of a freeze and the moment at which whoever asked for it has written down its user. Much less is enough. */
@@ -92,22 +95,26 @@ export class NamespaceStates implements StateStore {
       isDurable,
       isStopped: !isRunning,
     };
-    const freeze = (): Promise<readonly string[]> => runLayerJob(this.#options.binary, job, signal);
-    if (!isRunning || job.kind === "clone") return { overlays: await freeze(), stillMs: 0 };
+    const freeze = (bound: AbortSignal): Promise<readonly string[]> => runLayerJob(this.#options.binary, job, bound);
+    if (!isRunning) makeRunFolder(run);
+    if (!isRunning || job.kind === "clone") return { overlays: await freeze(signal), stillMs: 0 };
     return this.#whileStill(run, freeze, signal);
   }
 
   /** A sandbox that is paused stands still already. If it is woken meanwhile, the copy may be of several moments. */
-  async #whileStill(run: RecordedRun, freeze: () => Promise<readonly string[]>, signal: AbortSignal) {
+  async #whileStill(run: RecordedRun, freeze: (bound: AbortSignal) => Promise<readonly string[]>, signal: AbortSignal) {
     const running = this.#options.open(run);
     try {
       if ((await running.usage()).phase === "paused") {
-        const overlays = await freeze();
+        const overlays = await freeze(signal);
         if ((await running.usage()).phase === "paused") return { overlays, stillMs: 0 };
         throw new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${run.id} was woken while it was frozen: try again`);
       }
       await using still = await createGuest((one) => running.connect(one), { ended: running.ended }).still(signal);
-      const overlays = await freeze();
+      const late = AbortSignal.timeout(STILL_MS);
+      const overlays = await freeze(AbortSignal.any([signal, late])).catch((cause: unknown) => {
+        throw late.aborted && !signal.aborted ? tooMuch(run) : cause;
+      });
       return { overlays, stillMs: await still.end() };
     } finally {
       await running.release();
@@ -124,11 +131,18 @@ export class NamespaceStates implements StateStore {
     });
   }
 
+  /** Several processes may remove one layer: then one of them does, and the others need not wait. */
   async #remove(id: string): Promise<void> {
-    const kind = await this.folders.leftKind(id);
+    const kind = await this.folders.leftKind(id, () => this.#options.reach("btrfs"));
     await this.#reach([kind]);
     const layer = this.#paths({ id, kind });
-    await runLayerJob(this.#options.binary, { kind: "remove", place: { ...this.#nowhere(id), storage: kind }, layer });
+    try {
+      await runLayerJob(this.#options.binary, { kind: "remove", place: { ...this.#nowhere(id), storage: kind }, layer });
+    } catch (cause) {
+      const isOthers = cause instanceof BelljarError && (cause.code === "RUNTIME_UNAVAILABLE" || cause.code === "SANDBOX_FILES_LOST");
+      if (isOthers) return;
+      throw cause;
+    }
     await this.folders.forget(id);
   }
 
@@ -146,6 +160,7 @@ export class NamespaceStates implements StateStore {
     const place = this.#options.place(run);
     const base = await this.#split(rewindsTo, place.storage);
     const { binary } = this.#options;
+    makeRunFolder(run);
     if (base.top) await runLayerJob(binary, { kind: "seed", place, layer: this.#paths(base.top) });
     else await runLayerJob(binary, { kind: "empty", place });
     await writeStack(run, { below: base.below.map(({ id }) => id) });
@@ -160,33 +175,30 @@ export class NamespaceStates implements StateStore {
   async begin(run: Run, layers: readonly string[], storage: StorageKind): Promise<RunBase> {
     await this.hold(layers, userOf(run));
     const { top, below } = await this.#split(layers, storage);
-    await writeStack(run, { below: layers });
+    await writeStack(run, { below: below.map(({ id }) => id), ...(top && { origin: top.id }) });
     return { below, ...(top && { seed: this.folders.files(top) }) };
   }
 
   /** Once the first run has what it needs of a subvolume that it began with. */
-  async begun(run: Run, { below, seed }: RunBase): Promise<void> {
-    if (seed === undefined) return;
-    const { below: held } = await readStack(run);
-    const kept = below.map(({ id }) => id);
-    await writeStack(run, { below: kept });
-    await this.letGo(
-      held.filter((id) => !kept.includes(id)),
-      userOf(run),
-    );
+  async begun(run: Run): Promise<void> {
+    const { origin, ...stack } = await readStack(run);
+    if (origin === undefined) return;
+    await writeStack(run, stack);
+    await this.letGo([origin], userOf(run));
   }
 
   /** What a later run is built on. */
   async resume(run: Run): Promise<RunBase> {
+    await this.begun(run); // its first run may have come up without the process that started it
     const { below } = await this.#settled(run);
     return { below: await this.#facts(below) };
   }
 
   /** The sandbox and all that it wrote are gone. */
   async forget(run: Run): Promise<void> {
-    const { below, rewindsTo = [] } = await readStack(run);
+    const { below, origin = [], rewindsTo = [] } = await readStack(run);
     await removeStack(run);
-    await this.letGo([...below, ...rewindsTo], userOf(run));
+    await this.letGo([...below, ...[origin].flat(), ...rewindsTo], userOf(run));
   }
 
   /**
@@ -214,15 +226,30 @@ export class NamespaceStates implements StateStore {
         throw new BelljarError("RUNTIME_UNAVAILABLE", "The storage pool with frozen layers is gone: bring back its image");
   }
 
+  /** One layer that cannot be looked after keeps no other one from it. */
   async sweep(isUser: (user: string) => Promise<boolean>): Promise<void> {
     const before = Date.now() - YOUNG_MS;
-    await mapLimit(await this.folders.ids(), PARALLEL, async (id) => {
-      const [users, changedAt] = [await this.folders.users(id), await this.folders.changedAt(id)];
-      if (!users || !changedAt) return this.#remove(id);
-      if (changedAt.getTime() > before) return;
-      const gone = (await mapLimit(users, PARALLEL, async (user) => ((await isUser(user)) ? [] : [user]))).flat();
-      for (const user of users.length === 0 ? [""] : gone) await this.letGo([id], user);
-    });
+    await this.folders.removeUnfinished(before);
+    const failures = await mapLimit(await this.folders.ids(), PARALLEL, (id) =>
+      this.#sweepOne(id, { isUser, before }).then(
+        () => [],
+        (cause: unknown) => [cause],
+      ),
+    );
+    const [first] = failures.flat();
+    if (first !== undefined) throw first;
+  }
+
+  async #sweepOne(
+    id: string,
+    { isUser, before }: { readonly isUser: (user: string) => Promise<boolean>; readonly before: number },
+  ): Promise<void> {
+    const [users, changedAt] = [await this.folders.users(id), await this.folders.changedAt(id)];
+    if (!users || !changedAt) return this.#remove(id);
+    if (changedAt.getTime() > before) return;
+    const gone = (await mapLimit(users, PARALLEL, async (user) => ((await isUser(user)) ? [] : [user]))).flat();
+    for (const user of gone) await this.letGo([id], user);
+    if (users.length === 0 && (await this.folders.retire(id))) await this.#remove(id);
   }
 
   async *compare(from: StateView, to: StateView, signal: AbortSignal): AsyncGenerator<StateChange> {
@@ -257,6 +284,13 @@ export class NamespaceStates implements StateStore {
   #nowhere(id: string): JailPaths {
     return this.#options.place({ id, generation: 1, folder: this.folders.folder(id) });
   }
+}
+
+function tooMuch({ id }: Run): BelljarError {
+  return new BelljarError(
+    "RUNTIME_FAILED",
+    `Sandbox ${id} has written more than can be copied while it stands still, which is two minutes: stop it, and try again`,
+  );
 }
 
 function userOf({ id }: Run): string {

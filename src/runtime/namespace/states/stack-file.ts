@@ -10,6 +10,8 @@ import type { Run } from "../../runtime.ts";
 export interface Stack {
   /** Frozen layers, the topmost first. */
   readonly below: readonly string[];
+  /** The layer whose copy the writable layers of a first run begin with, until the run is up. */
+  readonly origin?: string;
   /** The sandbox is being put back to this state: its next run starts with it. */
   readonly rewindsTo?: readonly string[];
 }
@@ -42,14 +44,19 @@ function stackFile({ folder }: Run): string {
 }
 
 function parseStack(text: string): Stack | undefined {
-  const found = parseJson(text) as { version?: unknown; below?: unknown; rewindsTo?: unknown } | undefined | null;
+  const found = parseJson(text) as { version?: unknown; below?: unknown; origin?: unknown; rewindsTo?: unknown } | undefined | null;
   if (found?.version !== 1 || !isList(found.below)) return undefined;
-  if (found.rewindsTo !== undefined && !isList(found.rewindsTo)) return undefined;
-  return { below: found.below, ...(found.rewindsTo && { rewindsTo: found.rewindsTo }) };
+  const { below, origin, rewindsTo } = found;
+  if ((rewindsTo !== undefined && !isList(rewindsTo)) || (origin !== undefined && !isLayer(origin))) return undefined;
+  return { below, ...(origin !== undefined && { origin }), ...(rewindsTo && { rewindsTo }) };
 }
 
 function isList(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === "string" && /^[a-z0-9]{20}$/.test(one));
+  return Array.isArray(value) && value.every(isLayer);
+}
+
+function isLayer(value: unknown): value is string {
+  return typeof value === "string" && /^[a-z0-9]{20}$/.test(value);
 }
 
 /** With another stack the sandbox would show other files. */
