@@ -157,12 +157,13 @@ static bool tell_started(void) {
 }
 
 /*
- * The overlays stay open here until this process ends. The kernel frees what it holds of an overlay's files in the process that lets go of
- * it last, which takes up to a second for 100,000 files. So nobody who stops or kills a sandbox waits for that.
+ * The kernel frees what it holds of an overlay's files in the process that lets go of it last, which takes up to a second for 100,000 files.
+ * So the keeper has the overlays open.
  */
 static void wait_until_ready(void) {
-  int overlays[OVERLAYS_MAX];
-  bool is_ready = receive_word(jail.prepared.channel, WORD_READY, overlays, OVERLAYS_MAX) >= 0;
+  int count = receive_word(jail.prepared.channel, WORD_READY, jail.kept.overlays, OVERLAYS_MAX);
+  bool is_ready = count >= 0;
+  jail.kept.overlay_count = is_ready ? (unsigned)count : 0;
   if (is_ready) limit_layers(&jail.spec);
   if (!is_ready || !send_word(jail.prepared.channel, WORD_GO, NULL, 0)) {
     clean_up_failure(); /* the first process inside has told the reason */

@@ -396,6 +396,8 @@ struct kept {
   int control; /* listening */
   int timer;   /* goes off at the deadline */
   struct hold hold;
+  int overlays[OVERLAYS_MAX]; /* stay open, so that nobody who stops the sandbox waits until the kernel has freed what it holds of their files */
+  unsigned overlay_count;
   int leash;   /* closes when the process that made an ephemeral sandbox ends; -1 for others */
 };
 /* The deadline works without any other process. No sandbox starts without it. */

@@ -211,6 +211,10 @@ static void name_end(struct keeper *keeper, int status) {
   strcpy(keeper->reason, was_killed && usage.oom_kills > 0 ? "out_of_memory" : was_killed ? "killed" : "exited");
 }
 
+static void let_go_of_overlays(struct kept *kept) {
+  while (kept->overlay_count > 0) close(kept->overlays[--kept->overlay_count]);
+}
+
 static _Noreturn void end(struct keeper *keeper) {
   int status = 0;
   while (waitpid(keeper->kept->pid, &status, 0) < 0 && errno == EINTR) continue;
@@ -221,6 +225,7 @@ static _Noreturn void end(struct keeper *keeper) {
   if (!keeper->removes) close(keeper->kept->runs); /* whoever reads the end may start another run, or remove the layers */
   write_end(keeper->kept->folder, keeper->reason, kept);
   clients_tell(&keeper->clients, WAITS_FOR_END, keeper->reason);
+  if (keeper->removes) let_go_of_overlays(keeper->kept); /* whoever deletes a sandbox may unmount the disk then */
   if (keeper->removes) remove_layers_as_owner(keeper->kept->spec);
   if (keeper->removes) close(keeper->kept->runs);
   close(keeper->kept->folder); /* this releases the lock: a client that is told now may clear the folder or use it again */

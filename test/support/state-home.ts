@@ -57,7 +57,7 @@ export async function openStateHome(
     },
     sweepOld: async () => {
       for (const id of await namesIn(join(crash.home, "layers")))
-        await utimes(join(crash.home, "layers", id, "users"), 0, 0).catch(() => undefined);
+        for (const path of ["users", ""]) await utimes(join(crash.home, "layers", id, path), 0, 0).catch(() => undefined);
       await sandboxes.sweep();
     },
     layers: () => namesIn(join(crash.home, "layers")),
