@@ -29,11 +29,22 @@ verifies("owners-apart", async () => {
 /** What each route with an id is sent; a route with one that is not here fails the walk. */
 const BODIES: Readonly<Record<string, object | undefined>> = {
   "GET /v1/sandboxes/:id": undefined,
+  "GET /v1/sandboxes/:id/checkpoints": undefined,
+  "GET /v1/sandboxes/:id/contexts": undefined,
   "GET /v1/sandboxes/:id/environment": undefined,
   "GET /v1/sandboxes/:id/network": undefined,
   "GET /v1/sandboxes/:id/ports": undefined,
   "GET /v1/sandboxes/:id/usage": undefined,
+  "POST /v1/sandboxes/:id/checkpoints": {},
+  "POST /v1/sandboxes/:id/contexts": {},
+  "POST /v1/sandboxes/:id/contexts/:context/interrupt": {},
+  "POST /v1/sandboxes/:id/contexts/:context/restart": {},
+  "POST /v1/sandboxes/:id/diff": { from: "abcd2345" },
   "POST /v1/sandboxes/:id/extend": { timeoutMs: 1_000_000 },
+  "POST /v1/sandboxes/:id/merge": { from: "abcd2345" },
+  "POST /v1/sandboxes/:id/rollback": { to: "abcd2345" },
+  "POST /v1/sandboxes/:id/snapshots": {},
+  "POST /v1/sandboxes/:id/undo": { to: "abcd2345", paths: ["/home/user/note"] },
   "POST /v1/sandboxes/:id/stop": {},
   "POST /v1/sandboxes/:id/start": {},
   "POST /v1/sandboxes/:id/ports": { port: 8080 },
@@ -42,10 +53,15 @@ const BODIES: Readonly<Record<string, object | undefined>> = {
   "POST /v1/sandboxes/:id/workspace-base/text": { key: "a" },
   "PUT /v1/sandboxes/:id/network": { policy: "none" },
   "DELETE /v1/sandboxes/:id": undefined,
+  "DELETE /v1/sandboxes/:id/checkpoints/:checkpoint": undefined,
+  "DELETE /v1/sandboxes/:id/contexts/:context": undefined,
   "DELETE /v1/sandboxes/:id/ports/:port": undefined,
 };
 
-const pathOf = (route: string, id: string): string => route.replace(":id", id).replace(":port", "8080");
+const pathOf = (route: string, id: string): string =>
+  route.replace(":id", id).replace(":port", "8080").replace(":checkpoint", "abcd2345").replace(":context", "python");
+/** What the lab's sandboxes can say. */
+const isAnswered = (route: string): boolean => route.startsWith("GET") && !/\/(ports|checkpoints|contexts)$/.test(route);
 
 async function walkRoutes(lab: TeamLab, { sandbox }: Owned): Promise<void> {
   expect(Object.keys(BODIES).toSorted()).toEqual(lab.routes.filter((route) => route.includes(":id")).toSorted());
@@ -60,7 +76,7 @@ async function walkRoutes(lab: TeamLab, { sandbox }: Owned): Promise<void> {
       expect({ ...asked, text: plain(asked.text, theirs) }, route).toEqual({ ...missed, text: plain(missed.text, none) });
       expect(asked.text, route).toContain("SANDBOX_NOT_FOUND");
     }
-    if (route.startsWith("GET") && !route.endsWith("/ports")) expect((await lab.ask(lab.alice, pathOf(route, sandbox))).status).toBe(200);
+    if (isAnswered(route)) expect((await lab.ask(lab.alice, pathOf(route, sandbox))).status).toBe(200);
   }
   const stream = (member: Member, id: string) => openGuestStream({ url: lab.url, token: member.token }, id, soon());
   (await stream(lab.alice, sandbox)).destroy();

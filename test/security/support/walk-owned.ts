@@ -9,13 +9,20 @@ import { textOf } from "../../support/tool-caller.ts";
 const soon = (): AbortSignal => AbortSignal.timeout(30_000);
 
 /** Arguments that name something of an owner. A tool with one that is not here fails the walk. */
-const OWNED = ["sandbox", "id", "snapshot_id", "context_id", "process_id", "uri", "session"];
+const OWNED = ["sandbox", "id", "from_id", "snapshot_id", "checkpoint_id", "context_id", "process_id", "uri", "session"];
 /** Nothing of these is in a sandbox, or can be made yet, so no id of one leads anywhere. */
 const ELSEWHERE: Readonly<Record<string, RegExp>> = {
-  snapshot_id: /^NOT_SUPPORTED/,
+  snapshot_id: /^NOT_SUPPORTED|^SNAPSHOT_NOT_FOUND/,
+  checkpoint_id: /^NOT_SUPPORTED|^CHECKPOINT_NOT_FOUND/,
   context_id: /^SANDBOX_NOT_FOUND|^CONTEXT_NOT_FOUND/,
   process_id: /^PROCESS_NOT_FOUND/,
   uri: /^(RESULT|RESOURCE)_NOT_FOUND/,
+};
+
+/** Tools of several actions: the one that takes the argument. */
+const ACTIONS: Readonly<Record<string, Readonly<Record<string, object>>>> = {
+  sandbox: { snapshot_id: { action: "fork" }, from_id: { action: "merge" } },
+  sandbox_snapshots: { snapshot_id: { action: "remove" } },
 };
 
 export interface Owned {
@@ -49,7 +56,9 @@ function idsFor(owned: Owned): Readonly<Record<string, readonly [of: string, unk
   return {
     sandbox,
     id: sandbox,
+    from_id: sandbox,
     snapshot_id: sandbox,
+    checkpoint_id: ["abcd2345", "abcd6789"],
     context_id: sandbox,
     process_id: [owned.process, changed(owned.process)],
     uri: [owned.result, changed(owned.result)],
@@ -78,7 +87,7 @@ export async function walkTool(lab: TeamLab, tool: ToolDescription, { owned, str
   const call = async (args: object): Promise<string> => textOf(await lab.catalog.call(stranger, tool.name, args, { signal: soon() }));
   for (const name of names.filter((one) => one !== "session")) {
     const [theirs = "", unknown = ""] = ids[name] ?? [];
-    const base = { ...(sampleOf(schema) as object), ...ARGUMENTS[tool.name] };
+    const base = { ...(sampleOf(schema) as object), ...ARGUMENTS[tool.name], ...ACTIONS[tool.name]?.[name] };
     const [asked, missed] = [await call({ ...base, [name]: theirs }), await call({ ...base, [name]: unknown })];
     expect.soft(plain(asked, theirs, nameIn(theirs)), `${tool.name} ${name}`).toBe(plain(missed, unknown, nameIn(unknown)));
     expect.soft(asked, `${tool.name} ${name}`).toMatch(ELSEWHERE[name] ?? /^SANDBOX_NOT_FOUND/);
