@@ -12,10 +12,13 @@ import { runName } from "../support/run-of.ts";
 
 const lab = useLab();
 const NEVER = new AbortController().signal;
-/** Says what the home knows, and asks nobody. */
-const NOT_ASKED: ReadonlySet<string> = new Set(["sandbox_network", "sandbox"]);
+/** Says what the home knows, or freezes files without the guest, and asks nobody. */
+const NOT_ASKED: ReadonlySet<string> = new Set(["sandbox_network", "sandbox", "sandbox_checkpoint", "sandbox_log", "sandbox_snapshot"]);
+/** These end the sandbox, or make another one. */
+const NOT_CALLED: ReadonlySet<string> = new Set(["sandbox_kill", "sandbox_fork"]);
 /** What a tool says that needs more than its sample to get as far as the guest. */
-const NEEDS_MORE = /^(ARGUMENTS_INVALID|NOT_SUPPORTED|PROCESS_NOT_FOUND|RESULT_NOT_FOUND|TOOL_NOT_FOUND|LANGUAGE_UNAVAILABLE|PATH_INVALID)/;
+const NEEDS_MORE =
+  /^(ARGUMENTS_INVALID|NOT_SUPPORTED|(PROCESS|RESULT|TOOL|SANDBOX|CHECKPOINT|SNAPSHOT)_NOT_FOUND|LANGUAGE_UNAVAILABLE|PATH_INVALID)/;
 
 verifies(
   "silence-bounded",
@@ -32,7 +35,7 @@ verifies(
     };
     await using _liar = await replaceGuest(join(lab.home, "../run", runName(id)), LIES["answers half a frame and stops"]);
     const said = new Map(
-      await Promise.all(tools.filter(({ name }) => name !== "sandbox_kill").map(async (tool) => [tool.name, await call(tool)] as const)),
+      await Promise.all(tools.filter(({ name }) => !NOT_CALLED.has(name)).map(async (tool) => [tool.name, await call(tool)] as const)),
     );
     const silent = [...said].filter(([, text]) => text.startsWith("SANDBOX_UNRESPONSIVE")).map(([name]) => name);
     expect(

@@ -45,7 +45,7 @@ describe("a caller", () => {
 
   it("without a token is the local user where that is allowed, and with a wrong one never", async () => {
     const open = createAuthenticate({ verifiers: [], allowsLocal: true });
-    expect(await open({})).toBe(LOCAL);
+    expect(await open({})).toEqual({ ...LOCAL, isAnybody: true });
     await expect(open({ authorization: "Basic x" })).rejects.toMatchObject({ code: "UNAUTHORIZED" });
     await expect(createAuthenticate({ verifiers: [], allowsLocal: false })({})).rejects.toMatchObject({ code: "UNAUTHORIZED" });
   });

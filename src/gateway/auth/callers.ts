@@ -29,7 +29,7 @@ export function createCallers({ tokenOf = bearerOf, ...options }: AuthenticateOp
       const principal = await authenticate(onlyOnce(request));
       admitted.set(request, principal);
       // The local user has no token that could end.
-      if (principal !== LOCAL) tokens.add(request, exchange);
+      if (!principal.isAnybody) tokens.add(request, exchange);
       return principal;
     },
     find: (request) => admitted.get(request),

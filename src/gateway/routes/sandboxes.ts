@@ -3,7 +3,7 @@ import { defaultSandboxSchema, sandboxPageSchema, usageSchema } from "../../sand
 import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { GatewayLog } from "../gateway-log.ts";
-import { assertMayMake } from "./may-show.ts";
+import { assertMayShow } from "./may-show.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
 import { infoOrEnd, leaseSandbox } from "./sandbox-lease.ts";
@@ -29,7 +29,7 @@ function makingRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
       body: createBody,
       answers: { 201: sandboxSchema.meta({ contentTypes: ["application/json", "application/x-ndjson"] }) },
       async handle(asked) {
-        const options = await assertMayMake(sandboxes, asked.caller, asked.body);
+        const options = assertMayShow(asked.caller, asked.body);
         const sandbox = await sandboxes.create(asked.caller, options, asked.signal);
         asked.reached(sandbox.id);
         return options.ephemeral ? leaseSandbox(sandbox, asked, log) : infoOrEnd(sandbox, log);
@@ -44,7 +44,7 @@ function makingRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
       body: defaultBody,
       answers: { 200: defaultSandboxSchema },
       async handle({ caller, params: { name }, body, signal, reached }) {
-        const { sandbox, created, started } = await sandboxes.default(caller, name, await assertMayMake(sandboxes, caller, body), signal);
+        const { sandbox, created, started } = await sandboxes.default(caller, name, assertMayShow(caller, body), signal);
         reached(sandbox.id);
         return { created, ...(started && { started }), sandbox: await sandbox.info() };
       },
