@@ -19,14 +19,17 @@ export interface TestHome extends AsyncDisposable {
   belljar(...argv: string[]): Promise<string>;
 }
 
-/** Settings lie in the home, since some clients start servers with little more than HOME in their environment. */
+/**
+ * Settings lie in the home, since some clients start servers with little more than HOME in their environment. No sandbox waits: one of a server
+ * that a test kills would live on for minutes.
+ */
 export async function openTestHome(): Promise<TestHome> {
   const path = await mkdtemp(join(tmpdir(), "bjmcp-"));
   const env = { PATH: process.env["PATH"] ?? "", HOME: path };
   await mkdir(join(path, ".belljar"), { mode: 0o700 });
   await writeFile(
     join(path, ".belljar/config.json"),
-    JSON.stringify({ storage: "home", secretsKey: "file", runtimeDirectory: join(path, "run") }),
+    JSON.stringify({ storage: "home", secretsKey: "file", runtimeDirectory: join(path, "run"), pool: { sandboxes: 0, programs: 0 } }),
   );
   const belljar = async (...argv: string[]): Promise<string> => (await run(process.execPath, [CLI, ...argv], { env })).stdout;
   return {
