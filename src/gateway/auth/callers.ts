@@ -1,7 +1,6 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { BelljarError } from "../../errors.ts";
-import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
 import type { AuthenticateOptions } from "./authenticate.ts";
 import { bearerOf, createAuthenticate } from "./authenticate.ts";
