@@ -89,6 +89,7 @@ export async function openHome({ storage = "auto" } = {}) {
     folder,
     create: (options = {}) => sandboxes.create(LOCAL, options, NEVER),
     snapshot: (sandbox) => sandboxes.snapshots.create(LOCAL, sandbox.id, {}, NEVER),
+    removeSnapshot: ({ id }) => sandboxes.snapshots.remove(LOCAL, id),
     fork: (from, options = {}) => sandboxes.snapshots.fork(LOCAL, from, options, NEVER),
     async close() {
       const { sandboxes: left } = await sandboxes.list(LOCAL, { filter: { state: ["running"] } });

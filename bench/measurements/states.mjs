@@ -18,7 +18,6 @@ export async function measure(home) {
     { what: "rollback to the last checkpoint, the sandbox usable again, 100,000 files", most: 30, measured: await rollbacks(large) },
     { what: "a stopped sandbox's next call, 100,000 files", most: 60, measured: await nextCalls(large) },
   ];
-  for (const sandbox of [small, large]) await sandbox.kill();
   return rows;
 }
 
@@ -40,6 +39,7 @@ async function frozen(home, sandbox, size) {
     await made.guest.ping(NEVER);
   });
   for (const made of forks) await made.kill();
+  for (const one of snapshots) await home.removeSnapshot(one);
   return [
     { what: `snapshot, on the disk, ${size}`, most: 25, measured: snapshot },
     { what: `fork of a snapshot, answering, ${size}`, most: 25, measured: fork },
