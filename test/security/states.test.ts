@@ -72,6 +72,15 @@ verifies("states-apart", async () => {
     for (const from of [{ sandbox: shown.id }, { snapshot: ofShown.id }])
       await expect(snapshots.fork(narrow, from, {}, soon())).rejects.toMatchObject({ code: "FORBIDDEN" });
     await expect(snapshots.create(narrow, shown.id, {}, soon())).rejects.toMatchObject({ code: "FORBIDDEN" });
+    const anybody: Principal = { ...ALICE, isAnybody: true };
+    const again = [
+      snapshots.fork(anybody, { snapshot: ofShown.id }, {}, soon()),
+      home.sandboxes.create(anybody, { template: ofShown.id }, soon()),
+    ];
+    for (const refused of again) await expect(refused).rejects.toMatchObject({ code: "FORBIDDEN" });
+    const [ofOwner] = await snapshots.fork(ALICE, { snapshot: ofShown.id }, {}, soon());
+    expect((await ofOwner?.info())?.workspace?.path).toBe(folder);
+    await ofOwner?.kill();
     await expect(snapshots.fork(narrow, { snapshot: ofPlain.id }, { limits: { pids: 64 } }, soon())).rejects.toMatchObject({
       code: "FORBIDDEN",
     });

@@ -3,7 +3,6 @@ import type { ForkSource, Sandboxes } from "../../sandbox/sandbox.ts";
 import { forkRequestSchema, forksSchema } from "../../sandbox/wire/fork-schema.ts";
 import { snapshotOptionsSchema, snapshotSchema, snapshotsSchema } from "../../sandbox/wire/state-schemas.ts";
 import { changes, reads } from "../auth/access.ts";
-import { assertMayShow } from "./may-show.ts";
 import type { Asked, Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
 import { reachSandbox } from "./reach-sandbox.ts";
@@ -80,7 +79,6 @@ function forkRoute(sandboxes: Sandboxes): Route {
     async handle(asked) {
       const { sandbox, snapshot, ...options } = asked.body;
       const source = snapshot === undefined ? await reachSource(sandboxes, asked, sandbox ?? "") : { snapshot };
-      if ("snapshot" in source) assertMayShow(asked.caller, await sandboxes.snapshots.info(asked.caller, source.snapshot));
       const made = await sandboxes.snapshots.fork(asked.caller, source, options, asked.signal);
       return { sandboxes: await Promise.all(made.map((one) => one.info())) };
     },
