@@ -11,7 +11,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 export const CLI = join(ROOT, "bin/belljar.js");
 const run = promisify(execFile);
 
-/** A home of its own; disposing it kills its sandboxes and removes it. */
+/** A home of its own; disposing it kills its sandboxes, and removes their snapshots and the home. */
 export interface TestHome extends AsyncDisposable {
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;
@@ -39,6 +39,9 @@ export async function openTestHome(): Promise<TestHome> {
     async [Symbol.asyncDispose]() {
       const live = JSON.parse(await belljar("sandbox", "list", "--json")) as { id: string }[];
       for (const { id } of live) await belljar("sandbox", "kill", id);
+      // Their files may have owners inside, whose folders an ordinary user cannot remove.
+      const kept = JSON.parse(await belljar("snapshot", "list", "--json")) as { id: string }[];
+      if (kept.length > 0) await belljar("snapshot", "remove", ...kept.map(({ id }) => id));
       await rm(path, { recursive: true, force: true });
     },
   };

@@ -74,7 +74,7 @@ it("two programs have seeds of their own", async () => {
     await lab.hasWaiting(1);
     const { stdout } = await run(
       warm,
-      python("import random, uuid, os, ssl\nprint(hash('a'), random.random(), uuid.uuid4(), ssl.RAND_bytes(8))"),
+      python("import random, uuid, os, ssl\nprint(hash('a'), random.random(), uuid.uuid4(), ssl.RAND_bytes(8).hex())"),
     );
     for (const text of stdout.trim().split(" ")) seen.add(text);
   }
