@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, readdir, rm } from "node:fs/promises";
+import { mkdir, readFile, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { fileError, ifPresent } from "./file-error.ts";
@@ -135,7 +135,7 @@ export class NumberedFile<T> {
   }
 
   async #removeAll(numbers: readonly number[]): Promise<void> {
-    await Promise.all(numbers.map((number) => ifPresent(this.#path(number), rm(this.#path(number)))));
+    await Promise.all(numbers.map((number) => ifPresent(this.#path(number), unlink(this.#path(number)))));
   }
 
   #path(number: number): string {

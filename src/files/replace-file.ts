@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { link, open, rename, rm, writeFile } from "node:fs/promises";
+import { link, open, rename, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { errnoOf } from "./file-error.ts";
+import { errnoOf, ifPresent } from "./file-error.ts";
 
 /** Prefix of files that are not complete yet. Readers of a folder skip them. A killed process may leave one behind. */
 export const UNFINISHED = ".new-";
@@ -32,7 +32,7 @@ export async function replaceFileBy(path: string, write: (file: FileHandle) => P
     }
     await rename(fresh, path);
   } finally {
-    await rm(fresh, { force: true });
+    await ifPresent(fresh, unlink(fresh));
   }
 }
 
@@ -78,7 +78,7 @@ async function withFreshFile<T>(
     await writeFile(fresh, content, { mode, flag: "wx", flush });
     return await place(fresh);
   } finally {
-    await rm(fresh, { force: true });
+    await ifPresent(fresh, unlink(fresh));
   }
 }
 
