@@ -37,10 +37,10 @@ int main(int argc, char **argv) {
   if (strcmp(role, "holder") == 0 && argc == 3) return holder_main(argv[2]);
   if (strcmp(role, "clear") == 0 && argc == 2) return clear_main();
   if (strcmp(role, "compare") == 0 && argc == 2) return compare_main();
-  if (strcmp(role, "layers") == 0 && argc == 2) return layers_main();
+  if (strcmp(role, "jobs") == 0 && argc == 2) return jobs_main();
   if (strcmp(role, "measure") == 0 && argc == 2) return measure_main();
   if (strcmp(role, "pool") == 0 && argc == 4) return pool_main(argv[2], argv[3]);
   if (strcmp(role, "guest") == 0) return guest_role(argc, argv);
-  fputs("usage: belljar-native spawner | jail [ahead] | holder SOCKET | clear | layers | compare | measure | pool IMAGE FOLDER | guest --listen-fd N\n", stderr);
+  fputs("usage: belljar-native spawner | jail [ahead] | holder SOCKET | clear | jobs | compare | measure | pool IMAGE FOLDER | guest --listen-fd N\n", stderr);
   return 2;
 }

@@ -423,7 +423,7 @@ int spawner_main(void);
 int clear_main(void);
 int measure_main(void);
 int pool_main(const char *image, const char *folder);
-int layers_main(void);
+int jobs_main(void);
 int compare_main(void);
 
 #endif

@@ -189,9 +189,9 @@ static int remove_job(const struct spec *spec) {
   return run_as_owner(spec, remove_as_owner);
 }
 
-int layers_main(void) {
+int run_layer_job(struct spec_bytes raw) {
   static struct spec spec;
-  parse_spec(read_spec(STDIN_FILENO), &spec);
+  parse_spec(raw, &spec);
   bool has_frozen = spec.frozen != NULL && spec.frozen[0] == '/' && spec.layer != NULL && spec.layer[0] == '/';
   if (!has_frozen && spec.job != LAYER_EMPTY) refuse("the job on layers lacks a path");
   switch ((enum layer_job)spec.job) {

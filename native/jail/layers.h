@@ -1,4 +1,4 @@
-/* Work on layers that no run does: they are frozen, and a sandbox is put back to a frozen state. One process a job (layers.c). */
+/* Work on layers that no run does: they are frozen, and a sandbox is put back to a frozen state. One process a job (layers.c), which jobs.c starts. */
 #ifndef BELLJAR_LAYERS_H
 #define BELLJAR_LAYERS_H
 
@@ -16,6 +16,9 @@ enum layer_job {
   LAYER_SEED = 4,  /* the same, and a snapshot of FROZEN takes its place */
   LAYER_REMOVE = 5, /* removes FROZEN */
 };
+
+/* Prints what the caller asked for, and returns the exit code. For a process of its own. */
+int run_layer_job(struct spec_bytes raw);
 
 #define EXIT_FULL 5 /* no space is left */
 #define EXIT_LOST 6 /* what the sandbox wrote, or FROZEN, is not there */

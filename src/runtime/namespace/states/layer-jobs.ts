@@ -1,17 +1,15 @@
-import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
 import { BelljarError } from "../../../errors.ts";
 import { encodeFields, type Field } from "../../../protocol/fields.ts";
 import { encodeHead } from "../../../protocol/head.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
 import { type JailPaths, placeFields } from "../jail-spec.ts";
-import { unavailable } from "../spawner.ts";
+import { JobProcess } from "./job-process.ts";
 
 /** Numbers of `native/jail/layers.h`. */
 const JOB = { copy: 1, clone: 2, empty: 3, seed: 4, remove: 5 } as const;
 /** Numbers of `native/jail/jail.h`: a list of layers, and whose ids their files have. */
 const [OVERLAY, LAYER_IDS] = [1, 1];
-const EXIT = { ALIVE: 3, FULL: 5, LOST: 6 } as const;
+const EXIT = { ALIVE: 3, FULL: 5, LOST: 6, KILLED: 137 } as const;
 /** Of the specification: what it makes is on the disk before it ends; no run may live meanwhile. */
 const DURABLE = 128;
 const NO_RUN = 2;
@@ -20,6 +18,7 @@ const HAS_LAYERS = 16;
 const JOB_MS = 15 * 60_000;
 const LINE_MAX = 64;
 const LINES_MAX = 64;
+const TEXT_MAX = 1_000;
 /** The line after which the caller need not wait. */
 const DONE = "done";
 
@@ -36,32 +35,69 @@ export interface LayerJob {
   readonly isStopped?: boolean;
 }
 
-/**
- * Does work on layers in a process of the native binary. Resolves with the lines that it printed once the work is done as far as a caller
- * must wait; the process may go on to remove files, and ends by itself. Aborting ends it; then what it made is in part. Rejects with
- * `DISK_FULL`, `SANDBOX_FILES_LOST`, `RUNTIME_UNAVAILABLE` while a run or another job uses the layers, `RUNTIME_FAILED` or `CANCELLED`.
- */
-export function runLayerJob(binary: string, job: LayerJob, signal?: AbortSignal): Promise<readonly string[]> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(binary, ["layers"], {
-      stdio: ["pipe", "pipe", "pipe"],
-      env: {},
-      cwd: "/",
-      timeout: JOB_MS,
-      killSignal: "SIGKILL",
-      ...(signal && { signal }),
+/** Does work on layers, each job in a process of the native binary. */
+export class LayerJobs {
+  readonly #process: JobProcess;
+
+  constructor(binary: string) {
+    this.#process = new JobProcess(binary);
+  }
+
+  /**
+   * Resolves with the lines that the job printed once the work is done as far as a caller must wait; the job may go on to remove files, and
+   * ends by itself. Aborting kills it; then what it made is in part. Rejects, once it has ended, with `DISK_FULL`, `SANDBOX_FILES_LOST`,
+   * `RUNTIME_UNAVAILABLE` while a run or another job uses the layers, `RUNTIME_FAILED` or `CANCELLED`.
+   */
+  async run(job: LayerJob, signal?: AbortSignal): Promise<readonly string[]> {
+    if (signal?.aborted) throw cancelled(signal);
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(), JOB_MS);
+    const ends = AbortSignal.any([over.signal, ...(signal ? [signal] : [])]);
+    try {
+      return await this.#run(job, ends);
+    } catch (cause) {
+      throw signal?.aborted ? cancelled(signal) : cause;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #run(job: LayerJob, ends: AbortSignal): Promise<readonly string[]> {
+    return new Promise((resolve, reject) => {
+      const lines = new Lines();
+      let text = "";
+      const kill = this.#process.begin(encodeJob(job), {
+        output: (chunk) => {
+          lines.push(chunk);
+          if (lines.isDone) resolve(lines.whole);
+        },
+        said: (chunk) => void (text = (text + chunk.toString()).slice(0, TEXT_MAX)),
+        ended: (code) => (code === 0 ? resolve(lines.whole) : reject(failed(code, text.trim()))),
+        lost: reject,
+      });
+      ends.addEventListener("abort", kill, { once: true });
     });
-    const lines: string[] = [];
-    let text = "";
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      if (line === DONE) resolve(lines);
-      else if (line.length <= LINE_MAX && lines.length < LINES_MAX) lines.push(line);
-    });
-    child.stderr.on("data", (chunk: Buffer) => void (text = (text + chunk.toString()).slice(0, 1_000)));
-    child.stdin.on("error", () => {}).end(encodeJob(job));
-    child.once("error", (cause) => reject(signal?.aborted ? cancelled(signal) : unavailable(cause)));
-    child.once("close", (code) => (code === 0 ? resolve(lines) : reject(failed(code, text.trim()))));
-  });
+  }
+}
+
+/** What a job printed: names, a line each. */
+class Lines {
+  #text = "";
+
+  push(chunk: Buffer): void {
+    this.#text = (this.#text + chunk.toString()).slice(0, LINE_MAX * LINES_MAX);
+  }
+
+  get whole(): readonly string[] {
+    return this.#text
+      .split("\n")
+      .slice(0, -1)
+      .filter((line) => line !== DONE);
+  }
+
+  get isDone(): boolean {
+    return this.#text.split("\n").slice(0, -1).includes(DONE);
+  }
 }
 
 function encodeJob({ kind, place, layer, below = [], isDurable, isStopped }: LayerJob): Buffer {
@@ -83,12 +119,12 @@ function mergedLayers(below: readonly string[]): Field {
   ];
 }
 
-function failed(code: number | null, text: string): BelljarError {
+function failed(code: number, text: string): BelljarError {
   if (code === EXIT.FULL)
     return new BelljarError("DISK_FULL", `No space is left for a frozen state (${text}): remove snapshots and checkpoints, or free some`);
   if (code === EXIT.LOST) return new BelljarError("SANDBOX_FILES_LOST", `What the sandbox wrote is gone (${text})`);
   if (code === EXIT.ALIVE) return new BelljarError("RUNTIME_UNAVAILABLE", "Another run or job uses the files of the sandbox: try again");
-  const reason = text || (code === null ? "it was killed, or took too long" : `exit code ${code}`);
+  const reason = text || (code === EXIT.KILLED ? "it was killed, or took too long" : `exit code ${code}`);
   return new BelljarError("RUNTIME_FAILED", `The layers of the sandbox could not be worked on: ${reason}`);
 }
 

@@ -19,7 +19,7 @@ import type { Template } from "../template/template.ts";
 import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
 import { compareStates, readState } from "./compare.ts";
 import { type LayerFacts, LayerFolders } from "./layer-folders.ts";
-import { type LayerJob, runLayerJob } from "./layer-jobs.ts";
+import { type LayerJob, LayerJobs } from "./layer-jobs.ts";
 import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts";
 
 const PARALLEL = 8;
@@ -55,10 +55,12 @@ export interface RunBase {
 /** Frozen layers of namespace sandboxes: on btrfs snapshots of their subvolumes, elsewhere copies of what they wrote. */
 export class NamespaceStates implements StateStore {
   readonly #options: NamespaceStatesOptions;
+  readonly #jobs: LayerJobs;
   readonly folders: LayerFolders;
 
   constructor(options: NamespaceStatesOptions) {
     this.#options = options;
+    this.#jobs = new LayerJobs(options.binary);
     this.folders = new LayerFolders(options.home, options.pool);
   }
 
@@ -95,7 +97,7 @@ export class NamespaceStates implements StateStore {
       isDurable,
       isStopped: !isRunning,
     };
-    const freeze = (bound: AbortSignal): Promise<readonly string[]> => runLayerJob(this.#options.binary, job, bound);
+    const freeze = (bound: AbortSignal): Promise<readonly string[]> => this.#jobs.run(job, bound);
     if (!isRunning) makeRunFolder(run);
     if (!isRunning || job.kind === "clone") return { overlays: await freeze(signal), stillMs: 0 };
     return this.#whileStill(run, freeze, signal);
@@ -137,7 +139,7 @@ export class NamespaceStates implements StateStore {
     await this.#reach([kind]);
     const layer = this.#paths({ id, kind });
     try {
-      await runLayerJob(this.#options.binary, { kind: "remove", place: { ...this.#nowhere(id), storage: kind }, layer });
+      await this.#jobs.run({ kind: "remove", place: { ...this.#nowhere(id), storage: kind }, layer });
     } catch (cause) {
       const isOthers = cause instanceof BelljarError && (cause.code === "RUNTIME_UNAVAILABLE" || cause.code === "SANDBOX_FILES_LOST");
       if (isOthers) return;
@@ -159,10 +161,9 @@ export class NamespaceStates implements StateStore {
     if (!rewindsTo) return { below };
     const place = this.#options.place(run);
     const base = await this.#split(rewindsTo, place.storage);
-    const { binary } = this.#options;
     makeRunFolder(run);
-    if (base.top) await runLayerJob(binary, { kind: "seed", place, layer: this.#paths(base.top) });
-    else await runLayerJob(binary, { kind: "empty", place });
+    if (base.top) await this.#jobs.run({ kind: "seed", place, layer: this.#paths(base.top) });
+    else await this.#jobs.run({ kind: "empty", place });
     await writeStack(run, { below: base.below.map(({ id }) => id) });
     await this.letGo(
       [...below, ...rewindsTo].filter((id) => !base.below.some((one) => one.id === id)),
