@@ -36,6 +36,8 @@ const stateSchema = z.object({
 /** What changes in a sandbox from run to run. */
 export type RunState = Readonly<Omit<z.output<typeof stateSchema>, "version">>;
 
+export type Rewind = NonNullable<RunState["rewind"]>;
+
 /**
  * `sandboxes/<id>/state.<number>.json`. It is a numbered file: if several processes start, stop and delete one sandbox at once, each change
  * is made once, on top of the one before. There is no such file during the first run, unless somebody chose an action for the deadline.
@@ -96,6 +98,12 @@ function refuse(id: string, path: string): never {
 /** The run that a sandbox is made with. */
 export function firstRun({ createdAt, creator, onDeadline }: SandboxRecord): RunState {
   return { phase: "running", generation: 1, startedAt: createdAt, creator, action: onDeadline ?? "kill" };
+}
+
+/** `isDone`: it was put back, so its next run shows the point, and whoever uses it is told. */
+export function withoutRewind({ rewind, ...rest }: RunState, { isDone }: { readonly isDone: boolean }): RunState {
+  const { stopped } = rest;
+  return isDone && rewind && stopped ? { ...rest, stopped: { ...stopped, point: rewind.point } } : rest;
 }
 
 /** The run after a stop, made by this process. */

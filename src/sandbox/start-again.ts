@@ -3,7 +3,7 @@ import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
 import { cancelled, ended, notReady } from "./refusals.ts";
 import type { RunState } from "./run-states.ts";
-import { nextRun } from "./run-states.ts";
+import { nextRun, withoutRewind } from "./run-states.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import { busy } from "./state/state-errors.ts";
 import { toSpec } from "./to-spec.ts";
@@ -22,8 +22,8 @@ export interface StartRequest {
 export interface StartWishes {
   /** Default: the full lifetime. */
   readonly deadline?: Date | "none";
-  /** The caller has the lock of the work on the sandbox's states. */
-  readonly hasLock?: boolean;
+  /** The caller has the lock of the work on the sandbox's states, and has put the sandbox back to the point that its state names. */
+  readonly isPutBack?: boolean;
 }
 
 export interface StartGuard {
@@ -39,14 +39,15 @@ export interface StartGuard {
 export async function startAgain(live: LiveSandboxes, request: StartRequest): Promise<LocalSandbox> {
   const { record, signal, wishes, work } = request;
   if (signal.aborted) throw cancelled(signal);
-  if ((await live.states.read(record)).rewind) await work.finish(record, signal);
+  if (!wishes?.isPutBack && (await live.states.read(record)).rewind) await work.finish(record, signal);
   let before: RunState["stopped"];
-  const state = await live.states.change(record, (now) => {
+  const state = await live.states.change(record, (found) => {
+    const now = wishes?.isPutBack ? withoutRewind(found, { isDone: true }) : found;
     before = now.stopped;
     return now.phase === "stopped" && !now.rewind ? nextRun(now) : undefined;
   });
   if (!state) return startedByOther(live, record);
-  if (!wishes?.hasLock && !(await work.isFree(record))) {
+  if (!wishes?.isPutBack && !(await work.isFree(record))) {
     await live.states.change(record, (now) => giveBack(now, state, before));
     throw busy(record);
   }

@@ -6,7 +6,7 @@ import type { SandboxRecord } from "../sandbox-record.ts";
 import type { StartWishes } from "../start-again.ts";
 import { ended, notReady } from "../refusals.ts";
 import { listEndingPrograms } from "./ending-programs.ts";
-import { finishRewind, rewindUser } from "./finish-rewind.ts";
+import { finishRewind, putBack, rewindUser } from "./finish-rewind.ts";
 import { findRun } from "./freeze-sandbox.ts";
 import { tellLostFiles } from "./lost-files.ts";
 import { needStates } from "./state-errors.ts";
@@ -40,8 +40,8 @@ export type StartRun = (
  *     2  stop the run                            a stopped sandbox with all that it has written
  *     3  the state names the point               a stopped sandbox, which whoever looks next puts back
  *     4  the runtime puts it back                the same
- *     5  the state names no point any more       a stopped sandbox at the point
- *     6  start the next run                      a run that nobody holds, as after any start
+ *     5  start the next run: from its first      a run that nobody holds, as after any start
+ *        write on the state names no point
  *
  * The keeper knows the end of the run alone, and tells nobody that the sandbox ended: it was stopped. Who holds it finds the lock.
  */
@@ -55,8 +55,8 @@ export async function rollback(parts: StateParts & { readonly startRun: StartRun
     programs = before.programs;
     await before.sandbox?.stop();
     await mark(parts, { record, point });
-    await finishRewind(parts, record);
-    return { ...before.wishes, hasLock: true };
+    await putBack(parts, record);
+    return { ...before.wishes, isPutBack: true };
   };
   const work = async (): Promise<OwnRollback> => {
     await finishRewind(parts, record);
