@@ -52,6 +52,11 @@ static bool is_reason(const char *text) {
   return length > 0 && length < REASON_MAX && text[length] == 0;
 }
 
+/* It becomes a part of a folder's name. */
+static bool is_layer_id(const char *text) {
+  return text != NULL && strlen(text) == LAYER_ID_LENGTH && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789") == LAYER_ID_LENGTH;
+}
+
 static bool parse_keeper_request(struct client *client, struct head head, struct keeper_request *request) {
   *request = (struct keeper_request){.operation = head.operation, .reason = "killed"};
   struct fields fields;
@@ -62,9 +67,12 @@ static bool parse_keeper_request(struct client *client, struct head head, struct
     if (field.tag == TAG_DEADLINE_MS) request->deadline_ms = field.number;
     else if (field.tag == TAG_ACTION) request->action = (enum deadline_action)field.number;
     else if (field.tag == TAG_REASON) request->reason = field.text;
+    else if (field.tag == TAG_ID) request->layer = field.text;
+    else if (field.tag == TAG_FLAGS) request->only_tells = field.number != 0;
     else return false;
   }
-  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP;
+  bool has_layer = request->operation == OPERATION_KEEPER_RAISE ? is_layer_id(request->layer) : request->layer == NULL && !request->only_tells;
+  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP && has_layer;
 }
 
 /* False: the client has gone. */
@@ -104,13 +112,15 @@ void client_wait(struct clients *clients, struct client *client, enum waiting wa
   if (waiting == WAITS_FOR_END) clients->waiter_count++;
 }
 
+void clients_answer(struct clients *clients, enum waiting waiting, const struct field_writer *fields) {
+  for (size_t i = 0; i < clients->end; i++)
+    if (clients->at[i].open && clients->at[i].waiting == waiting) client_reply(clients, &clients->at[i], fields);
+}
+
 void clients_tell(struct clients *clients, enum waiting waiting, const char *reason) {
-  for (size_t i = 0; i < clients->end; i++) {
-    if (!clients->at[i].open || clients->at[i].waiting != waiting) continue;
-    uint8_t bytes[REPLY_MAX];
-    struct field_writer fields;
-    field_writer_init(&fields, bytes, sizeof bytes);
-    put_text(&fields, TAG_REASON, reason);
-    client_reply(clients, &clients->at[i], &fields);
-  }
+  uint8_t bytes[REPLY_MAX];
+  struct field_writer fields;
+  field_writer_init(&fields, bytes, sizeof bytes);
+  put_text(&fields, TAG_REASON, reason);
+  clients_answer(clients, waiting, &fields);
 }

@@ -12,8 +12,9 @@
 #define CLIENTS_MAX 1024u
 #define REQUEST_MAX 64
 #define REASON_MAX 32
+#define LAYER_ID_LENGTH 20u
 
-enum waiting { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_REMOVAL };
+enum waiting { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_REMOVAL, WAITS_FOR_RAISE };
 
 struct client {
   bool open;
@@ -30,12 +31,17 @@ struct clients {
   struct client at[CLIENTS_MAX];
 };
 
-/* The deadline is 0, the action 0 (the one before stands), and the reason "killed", if the request has none. The reason lies in the client and has only a-z and `_`. */
+/*
+ * The deadline is 0, the action 0 (the one before stands), and the reason "killed", if the request has none. The reason lies in the client and
+ * has only a-z and `_`; the layer too, and is an id, or NULL.
+ */
 struct keeper_request {
   uint8_t operation;
   uint64_t deadline_ms;
   enum deadline_action action;
   const char *reason;
+  const char *layer;
+  bool only_tells; /* what became of the raise to that layer */
 };
 
 /* Call it only while count < CLIENTS_MAX. False with errno set when no client could be accepted. */
@@ -47,7 +53,8 @@ void client_reply(struct clients *clients, struct client *client, const struct f
 void client_refuse(struct clients *clients, struct client *client, uint16_t code, int error, const char *text);
 /* Keeps the client until clients_tell. */
 void client_wait(struct clients *clients, struct client *client, enum waiting waiting);
-/* Sends the reason to all clients with this kind of waiting, and drops them. */
+/* Both send it to all clients with this kind of waiting, and drop them. */
+void clients_answer(struct clients *clients, enum waiting waiting, const struct field_writer *fields);
 void clients_tell(struct clients *clients, enum waiting waiting, const char *reason);
 
 #endif

@@ -29,10 +29,12 @@ static void read_request(void) {
   parse_compare_request(raw, &request);
 }
 
-/* The flag says that the state is the present one: what the sandbox wrote lies on top. */
+/* The flag says that the state is the present one: what the sandbox wrote lies on top. Frozen layers may lie beside it. */
 static void open_written_layers(void) {
-  for (unsigned side = 0; side < SIDE_COUNT; side++)
-    if (request.specs[side].has_layers) written[side] = open_written(&request.specs[side]);
+  for (unsigned side = 0; side < SIDE_COUNT; side++) {
+    const struct spec *spec = &request.specs[side];
+    if (spec->has_layers || count_outer_sources(spec) < spec->source_count) written[side] = open_written(spec);
+  }
 }
 
 /* Layers and their folders are open at once. */

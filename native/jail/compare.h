@@ -63,7 +63,7 @@ struct found {
   struct stat status;
 };
 
-/* `written`: the trees of the writable layers, or -1 for a state without such. */
+/* `written`: the trees of the writable layers, or -1 for a state that has nothing there. */
 void open_stack(struct stack *stack, const struct compare_request *request, unsigned step, const int written[SIDE_COUNT]);
 void close_stack(struct stack *stack);
 /* The folder of a member of that level, which the walk is in or below. -1: it is gone, or nobody may open it. */

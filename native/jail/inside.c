@@ -19,6 +19,7 @@
 #include "guest.h"
 #include "jail.h"
 #include "prepare.h"
+#include "raise.h"
 #include "rights.h"
 
 #define INOTIFY_INSTANCES "32"
@@ -34,10 +35,17 @@ struct received {
   struct root_sources root;
 };
 
+/* Each gets the place of its number. */
+static void spread_sources(const struct spec *spec, int *sources) {
+  unsigned given = count_outer_sources(spec);
+  for (unsigned i = spec->source_count; i-- > 0;) sources[i] = spec->sources[i].ids == IDS_HELD ? -1 : sources[--given];
+}
+
 static void receive_sources(const struct spec *spec, int channel, struct received *received) {
   bool is_root = spec->id_map == ID_MAP_SLOT, has_layers = is_root || spec->storage == STORAGE_TMPFS;
-  int expected = is_root ? (int)spec->source_count + 2 : has_layers ? 1 : 0;
+  int expected = is_root ? (int)count_outer_sources(spec) + 2 : has_layers ? 1 : 0;
   if (receive_word(channel, WORD_SOURCES, received->fds, CHANNEL_FDS_MAX) != expected) _exit(1); /* the keeper has ended and has told the reason */
+  if (is_root) spread_sources(spec, received->fds + 2);
   received->root = (struct root_sources){.sources = received->fds + 2, .layers = has_layers ? received->fds[0] : -1, .devices = is_root ? received->fds[1] : -1};
 }
 
@@ -53,7 +61,7 @@ static int receive_doors(int channel) {
 /* If the keeper is not root, only this process may copy mounts: it has that right in its own namespace. */
 static void open_own_sources(const struct spec *spec, struct received *received) {
   struct source layers = {.path = spec->layers, .writable = true};
-  for (unsigned i = 0; i < spec->source_count; i++) received->fds[2 + i] = open_source(spec, &spec->sources[i], -1, true);
+  for (unsigned i = 0; i < spec->source_count; i++) received->fds[2 + i] = spec->sources[i].ids == IDS_HELD ? -1 : open_source(spec, &spec->sources[i], -1, true);
   if (spec->storage != STORAGE_TMPFS) received->root.layers = open_source(spec, &layers, -1, true);
 }
 
@@ -135,8 +143,7 @@ static void close_range_of(unsigned first, unsigned last) {
   if (first <= last && syscall(SYS_close_range, first, last, 0u) < 0) die("close what is left open");
 }
 
-/* A number below 3 stands for no descriptor. */
-static void close_all_but(const int *kept, size_t count) {
+void close_all_but(const int *kept, size_t count) {
   for (unsigned first = 3, next; first != 0; first = next + 1) {
     next = ~0u;
     for (size_t i = 0; i < count; i++)
@@ -152,8 +159,7 @@ static void drop_privileges(const struct spec *spec) {
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) die("make the guest untraceable");
 }
 
-/* The overlays, for the keeper (OVERLAYS_MAX). */
-static unsigned open_overlays(const struct spec *spec, int *fds) {
+unsigned open_overlays(const struct spec *spec, int *fds) {
   unsigned count = 0;
   for (unsigned i = 0; i < spec->step_count && count < OVERLAYS_MAX; i++) {
     int fd = spec->steps[i].kind == SETUP_OVERLAY ? open(spec->steps[i].target, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -163,11 +169,12 @@ static unsigned open_overlays(const struct spec *spec, int *fds) {
 }
 
 /* A change of ids clears the death signal, so it is set after the last one. If the keeper died before, the word does not come. */
-static void follow_keeper(const struct spec *spec, int channel) {
-  int overlays[OVERLAYS_MAX];
-  unsigned count = open_overlays(spec, overlays);
+static void follow_keeper(const struct spec *spec, int channel, int stage) {
+  int fds[RAISE_FDS + OVERLAYS_MAX];
+  unsigned count = open_for_raise(stage, fds);
+  count += open_overlays(spec, fds + count);
   if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) die("tie the sandbox to its keeper");
-  if (!send_word(channel, WORD_READY, overlays, count) || receive_word(channel, WORD_GO, NULL, 0) != 0) _exit(1);
+  if (!send_word(channel, WORD_READY, fds, count) || receive_word(channel, WORD_GO, NULL, 0) != 0) _exit(1);
   close(channel);
 }
 
@@ -228,7 +235,8 @@ static void list_host_name(const struct spec *spec) {
   close(hosts);
 }
 
-static void build(const struct spec *spec, int channel, struct copied_folders *copied) {
+/* Returns what build_root does. */
+static int build(const struct spec *spec, int channel, struct copied_folders *copied) {
   struct received received;
   bool is_root = spec->id_map == ID_MAP_SLOT, is_held = spec->storage == STORAGE_TMPFS;
   if (is_root || !is_held) receive_sources(spec, channel, &received); /* layers on a disk are there from then on */
@@ -239,7 +247,7 @@ static void build(const struct spec *spec, int channel, struct copied_folders *c
     if (is_held) receive_sources(spec, channel, &received); /* the holder makes them meanwhile */
   }
   keep_lower_folder(spec, received.root.sources, copied);
-  build_root(spec, received.root);
+  return build_root(spec, received.root);
 }
 
 void run_inside(struct spec *spec, int channel, char **argv) {
@@ -249,7 +257,7 @@ void run_inside(struct spec *spec, int channel, char **argv) {
   receive_spec(channel, spec);
   set_failure_report(STATUS_FD, spec, NULL);
   set_host_name(spec);
-  build(spec, channel, &copied);
+  int stage = build(spec, channel, &copied);
   list_host_name(spec);
   find_copied_folders(spec, &copied);
   int guest = receive_doors(channel);
@@ -259,7 +267,7 @@ void run_inside(struct spec *spec, int channel, char **argv) {
   if (spec->id_map == ID_MAP_SUBIDS) become_inner_root();
   struct programs programs = make_programs(spec);
   drop_privileges(spec);
-  follow_keeper(spec, channel);
+  follow_keeper(spec, channel, stage);
   await_first(&programs);
   set_failure_report(-1, NULL, NULL);
   const int kept[] = {guest, copied.lower, programs.user_namespace};

@@ -16,6 +16,7 @@
 #include "io.h"
 #include "jail.h"
 #include "prepare.h"
+#include "raise.h"
 
 #define BACKLOG 4096
 
@@ -120,7 +121,8 @@ static unsigned open_sources(int *fds) {
   };
   fds[count++] = open_layers(namespaces[IDS_LAYER]);
   fds[count++] = jail.prepared.devices;
-  for (unsigned i = 0; i < spec->source_count; i++) fds[count++] = open_source(spec, &spec->sources[i], namespaces[spec->sources[i].ids], false);
+  for (unsigned i = 0; i < spec->source_count; i++)
+    if (spec->sources[i].ids != IDS_HELD) fds[count++] = open_source(spec, &spec->sources[i], namespaces[spec->sources[i].ids], false);
   for (size_t i = 0; i < sizeof namespaces / sizeof namespaces[0]; i++)
     if (namespaces[i] >= 0) close(namespaces[i]);
   return count;
@@ -161,9 +163,10 @@ static bool tell_started(void) {
  * So the keeper has the overlays open.
  */
 static void wait_until_ready(void) {
-  int count = receive_word(jail.prepared.channel, WORD_READY, jail.kept.overlays, OVERLAYS_MAX);
+  int fds[RAISE_FDS + OVERLAYS_MAX];
+  int count = receive_word(jail.prepared.channel, WORD_READY, fds, RAISE_FDS + OVERLAYS_MAX);
   bool is_ready = count >= 0;
-  jail.kept.overlay_count = is_ready ? (unsigned)count : 0;
+  if (is_ready) take_inner_descriptors(&jail.kept, fds, (unsigned)count);
   if (is_ready) limit_layers(&jail.spec);
   if (!is_ready || !send_word(jail.prepared.channel, WORD_GO, NULL, 0)) {
     clean_up_failure(); /* the first process inside has told the reason */
@@ -220,7 +223,7 @@ int jail_main(char **argv, bool is_spare) {
   jail.argv = argv;
   umask(077);
   ignore_signals();
-  jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1, .hold = {.connection = -1, .layers = -1, .user_namespace = -1}};
+  jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1, .stage = -1, .user_namespace = -1, .mount_namespace = -1, .hold = {.connection = -1, .layers = -1, .user_namespace = -1}};
   jail.prepared = (struct prepared){.pidfd = -1, .channel = -1, .layer_namespace = -1, .devices = -1};
   fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
   fcntl(LEASH_FD, F_SETFD, FD_CLOEXEC);

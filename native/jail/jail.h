@@ -13,6 +13,10 @@
 #include "guest.h"
 #include "inside.h"
 
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
 /* How the ids inside map to the host's. */
 enum id_map {
   ID_MAP_SLOT = 1,   /* root: 65,536 ids of a slot of its own */
@@ -32,6 +36,7 @@ enum ids {
   IDS_LAYER = 1,     /* the canonical range of our layers */
   IDS_WORKSPACE = 2, /* the workspace owner's: `user` inside */
   IDS_NONE = 3,      /* no map: every owner is `nobody` inside, and files that others may not read stay unreadable */
+  IDS_HELD = 4,      /* of a lower layer: it lies with the writable layers, where its path begins */
 };
 
 /* The steps of the set-up, done in the order of the specification. Targets are absolute paths inside. */
@@ -148,6 +153,8 @@ struct spec_bytes {
   uint8_t *bytes;
   size_t length;
 };
+/* Of the sources, those that are opened outside: all but those with IDS_HELD. */
+unsigned count_outer_sources(const struct spec *spec);
 /* Returns the fields, without their head. */
 struct spec_bytes read_spec(int fd);
 /* Reads in place. Refuses every unknown field and value. */
@@ -188,13 +195,14 @@ struct root_sources {
 void make_stage(void);
 /* The stage becomes the root of this process: no mount of the host is kept. */
 void enter_stage(void);
-/* Takes ownership of all descriptors. */
-void build_root(const struct spec *spec, struct root_sources given);
+/* Takes ownership of all descriptors. Returns a detached copy of the stage with all layers, for a later root (raise.h), or -1. */
+int build_root(const struct spec *spec, struct root_sources given);
 void attach_mount(int tree, int target, const char *name);
 int clone_mount(int at, const char *path, unsigned flags);
 
-/* The overlays over folders of the host, by their devices. */
+/* copied-folders.c: the overlays whose folders are renamed although they lie in a lower layer, by their devices. */
 struct copied_folders {
+  const char *targets[STEPS_MAX];
   dev_t devices[STEPS_MAX];
   unsigned count;
   int64_t since;      /* when they were mounted: a time of the clock, in seconds */
@@ -205,6 +213,8 @@ struct copied_folders {
 void keep_lower_folder(const struct spec *spec, const int *sources, struct copied_folders *copied);
 /* After it. */
 void find_copied_folders(const struct spec *spec, struct copied_folders *copied);
+/* True: other overlays lie there now. What was made before may be in a lower layer. */
+bool find_copied_folders_again(struct copied_folders *copied);
 
 /* root-paths.c */
 struct root_path {
@@ -364,6 +374,10 @@ bool name_guest_socket(const struct spec *spec, bool running);
 pid_t clone_inside(const struct spec *spec, uint32_t first_id, int *pidfd);
 
 /* inside.c: the sandbox's first process. */
+/* Returns how many there are. */
+unsigned open_overlays(const struct spec *spec, int *fds);
+/* A number below 3 stands for no descriptor. */
+void close_all_but(const int *kept, size_t count);
 /* `argv` is the host's command line, which is overwritten: /proc would show it inside. */
 _Noreturn void run_inside(struct spec *spec, int channel, char **argv);
 
@@ -377,8 +391,8 @@ struct programs make_programs(const struct spec *spec);
 /* Before the guest waits for children of its own. */
 void await_first(const struct programs *programs);
 
-/* words.c: the words between the keeper and the sandbox's first process during the set-up, and one of who prepares a rename. */
-enum word { WORD_SOURCES = 1, WORD_DOORS = 2, WORD_READY = 3, WORD_GO = 4, WORD_MORE = 5, WORD_MAPPED = 6, WORD_SPEC = 7, WORD_FOLDERS = 8 };
+/* words.c: the words between the keeper and the sandbox's first process during the set-up, one of who prepares a rename, and those of raise.h. */
+enum word { WORD_SOURCES = 1, WORD_DOORS = 2, WORD_READY = 3, WORD_GO = 4, WORD_MORE = 5, WORD_MAPPED = 6, WORD_SPEC = 7, WORD_FOLDERS = 8, WORD_RAISED = 9 };
 #define CHANNEL_FDS_MAX (SOURCES_MAX + 2)
 /* Of one sandbox: the root, /usr and a workspace. */
 #define OVERLAYS_MAX 4
@@ -398,6 +412,8 @@ struct kept {
   struct hold hold;
   int overlays[OVERLAYS_MAX]; /* stay open, so that nobody who stops the sandbox waits until the kernel has freed what it holds of their files */
   unsigned overlay_count;
+  /* Where a raise (raise.h) begins: a detached copy of the stage, and the sandbox's namespaces. -1: there is none. */
+  int stage, user_namespace, mount_namespace;
   int leash;   /* closes when the process that made an ephemeral sandbox ends; -1 for others */
 };
 /* The deadline works without any other process. No sandbox starts without it. */

@@ -35,10 +35,12 @@
 
 #include "clients.h"
 #include "jail.h"
+#include "raise.h"
 
 /* The end of the year 9999. */
 #define DEADLINE_MAX_MS 253402300799999u
 #define STATUS_MAX 128
+#define RAISED_MAX 256
 /* Nothing tells when a descriptor or memory becomes free again, so the keeper tries after this time. */
 #define REST_MS 1000
 /* A sandbox that is paused at its deadline ends after this time if nobody resumes it or gives it another deadline: seven days. */
@@ -56,6 +58,7 @@ struct keeper {
   char reason[REASON_MAX];
   /* There was no free descriptor for a client. The listener rests until the next event, for REST_MS at most. */
   bool rests;
+  struct raising raising;
   struct clients clients;
 };
 
@@ -180,6 +183,49 @@ static void answer_stop(struct keeper *keeper, struct client *client) {
   begin_stop(keeper, "stopped");
 }
 
+static void put_raised(const struct keeper *keeper, struct field_writer *fields) {
+  const struct raising *raising = &keeper->raising;
+  put_number(fields, TAG_KIND, raising->outcome);
+  for (unsigned i = 0; i < STEPS_MAX; i++)
+    if ((raising->steps >> i & 1ull) != 0) put_text(fields, TAG_ARG, keeper->kept->spec->steps[i].name);
+}
+
+/* Of an earlier raise, or of none, the layer has nothing. */
+static void tell_raised(struct keeper *keeper, struct client *client, const char *layer) {
+  uint8_t bytes[RAISED_MAX];
+  struct field_writer fields;
+  field_writer_init(&fields, bytes, sizeof bytes);
+  if (strcmp(keeper->raising.layer, layer) == 0) put_raised(keeper, &fields);
+  else put_number(&fields, TAG_KIND, RAISE_REFUSED);
+  client_reply(&keeper->clients, client, &fields);
+}
+
+/* Whoever asks for a layer that is being made gets the same answer, when it comes. */
+static void answer_raise(struct keeper *keeper, struct client *client, const struct keeper_request *request) {
+  struct raising *raising = &keeper->raising;
+  bool is_same = strcmp(raising->layer, request->layer) == 0, goes_on = raising->outcome == RAISE_GOES_ON;
+  if (!request->only_tells && (keeper->phase != KEEPER_RUNNING || (goes_on && !is_same))) {
+    refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "the sandbox is paused or ending, or its layers are being raised");
+    return;
+  }
+  if (!is_same && !request->only_tells) raising_begin(raising, keeper->kept, request->layer);
+  is_same = strcmp(raising->layer, request->layer) == 0;
+  if (is_same && raising->outcome == RAISE_GOES_ON) client_wait(&keeper->clients, client, WAITS_FOR_RAISE);
+  else tell_raised(keeper, client, request->layer);
+}
+
+/* One that was cut off leaves a sandbox that cannot write. Nothing but its guest is alive, so nothing is lost by its end. */
+static void read_raise(struct keeper *keeper) {
+  uint8_t bytes[RAISED_MAX];
+  struct field_writer fields;
+  raising_read(&keeper->raising, keeper->kept);
+  field_writer_init(&fields, bytes, sizeof bytes);
+  put_raised(keeper, &fields);
+  clients_answer(&keeper->clients, WAITS_FOR_RAISE, &fields);
+  raising_end(&keeper->raising);
+  if (keeper->raising.outcome == RAISE_BROKEN) begin_stop(keeper, "stopped");
+}
+
 static void answer(struct keeper *keeper, struct client *client, const struct keeper_request *request) {
   switch (request->operation) {
     case OPERATION_KEEPER_STATUS: answer_status(keeper, client); return;
@@ -192,6 +238,7 @@ static void answer(struct keeper *keeper, struct client *client, const struct ke
       begin_kill(keeper, request->reason);
       return;
     case OPERATION_KEEPER_STOP: answer_stop(keeper, client); return;
+    case OPERATION_KEEPER_RAISE: answer_raise(keeper, client, request); return;
     default: refuse_client(keeper, client, GUEST_ERROR_BAD_REQUEST, 0, "the keeper does not know this operation");
   }
 }
@@ -213,12 +260,14 @@ static void name_end(struct keeper *keeper, int status) {
 
 static void let_go_of_overlays(struct kept *kept) {
   while (kept->overlay_count > 0) close(kept->overlays[--kept->overlay_count]);
+  if (kept->stage >= 0 && kept->spec->storage != STORAGE_TMPFS) close(kept->stage);
 }
 
 static _Noreturn void end(struct keeper *keeper) {
   int status = 0;
   while (waitpid(keeper->kept->pid, &status, 0) < 0 && errno == EINTR) continue;
   name_end(keeper, status);
+  raising_end(&keeper->raising); /* it holds the lock of the layers */
   clean_kernel_objects(keeper->kept->spec); /* what stays has its record, by which somebody clears it later */
   bool kept = keep_layers(keeper);
   if (!keeper->removes && !kept && keeper->kept->spec->storage == STORAGE_TMPFS) drop_held_layers(keeper->kept->spec); /* before another run asks for them */
@@ -257,7 +306,7 @@ static void meet_deadline(struct keeper *keeper) {
   else begin_kill(keeper, "deadline");
 }
 
-enum slot { SLOT_GUEST, SLOT_CONTROL, SLOT_TIMER, SLOT_LEASH, SLOT_CLIENTS };
+enum slot { SLOT_GUEST, SLOT_CONTROL, SLOT_TIMER, SLOT_LEASH, SLOT_RAISE, SLOT_CLIENTS };
 
 /* Returns the number of clients that are waited for. */
 static size_t wait_for_events(struct keeper *keeper, struct pollfd *fds) {
@@ -267,6 +316,7 @@ static size_t wait_for_events(struct keeper *keeper, struct pollfd *fds) {
   fds[SLOT_CONTROL] = (struct pollfd){.fd = takes ? keeper->kept->control : -1, .events = POLLIN};
   fds[SLOT_TIMER] = (struct pollfd){.fd = keeper->kept->timer, .events = POLLIN};
   fds[SLOT_LEASH] = (struct pollfd){.fd = keeper->kept->leash, .events = POLLIN};
+  fds[SLOT_RAISE] = (struct pollfd){.fd = keeper->raising.channel, .events = POLLIN};
   for (size_t i = 0; i < clients->end; i++) fds[SLOT_CLIENTS + i] = (struct pollfd){.fd = clients->at[i].open ? clients->at[i].fd : -1, .events = POLLIN};
   int rest = keeper->rests ? REST_MS : -1;
   keeper->rests = false;
@@ -277,6 +327,7 @@ static void turn(struct keeper *keeper) {
   struct pollfd fds[SLOT_CLIENTS + CLIENTS_MAX];
   size_t count = wait_for_events(keeper, fds);
   if (fds[SLOT_GUEST].revents != 0) end(keeper);
+  if (fds[SLOT_RAISE].revents != 0) read_raise(keeper);
   for (size_t i = 0; i < count; i++) {
     struct client *client = &keeper->clients.at[i];
     struct keeper_request request;
@@ -297,6 +348,7 @@ void keep(struct kept *kept) {
   keeper->phase = KEEPER_RUNNING;
   keeper->deadline_ms = kept->spec->deadline_ms;
   keeper->action = kept->spec->action;
+  raising_init(&keeper->raising);
   close(STDIN_FILENO);
   if (chdir("/") < 0) begin_end(keeper, "create_failed");
   prctl(PR_SET_NAME, "belljar-keeper", 0, 0, 0);

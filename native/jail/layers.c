@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "io.h"
+#include "raise.h"
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 /* Beside the layers of a sandbox, while they are removed. */
@@ -62,9 +63,14 @@ static void print_overlays(int layers) {
   closedir(list);
 }
 
+/* Of a layer that lies with the writable ones, the path begins there. */
+static int open_below(const struct source *source) {
+  return source->ids == IDS_HELD ? openat(open_trees.written, source->path + 1, FOLDER_FLAGS) : open(source->path, FOLDER_FLAGS);
+}
+
 static void copy_below(const struct spec *spec) {
   for (unsigned i = spec->source_count; i > 0; i--) {
-    int layer = open(spec->sources[i - 1].path, FOLDER_FLAGS);
+    int layer = open_below(&spec->sources[i - 1]);
     if (layer < 0) fail_job("open", "a frozen layer");
     copy_layers(layer, open_trees.frozen);
     close(layer);
@@ -183,10 +189,36 @@ static int remove_as_owner(const struct spec *spec) {
   return remove_tree(open_trees.frozen, FROZEN_TREE) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int remove_held_as_owner(const struct spec *spec) { return remove_tree(open_trees.written, spec->frozen + 1) ? EXIT_SUCCESS : EXIT_FAILURE; }
+
 static int remove_job(const struct spec *spec) {
   open_trees.frozen = lock_frozen(spec);
+  if (spec->storage == STORAGE_TMPFS) {
+    open_trees.written = open_written(spec);
+    return run_as_owner(spec, remove_held_as_owner);
+  }
   if (spec->storage == STORAGE_BTRFS) return remove_subvolume(spec->frozen) ? EXIT_SUCCESS : EXIT_FAILURE;
   return run_as_owner(spec, remove_as_owner);
+}
+
+/* ---- looking at a raise that was cut off ---- */
+
+static int list_as_owner(const struct spec *spec) {
+  char name[NAME_MAX + 1];
+  const char *id = strrchr(spec->layer, '/') + 1;
+  if (snprintf(name, sizeof name, FROZEN_PREFIX "%s", id) >= (int)sizeof name) refuse("a layer has too long a name");
+  int raised = openat(open_trees.written, name, FOLDER_FLAGS);
+  if (raised < 0 && errno == ENOENT) raised = open(spec->frozen, FOLDER_FLAGS); /* it has its place already */
+  if (raised >= 0) print_overlays(raised);
+  else if (errno != ENOENT) fail_job("open", name);
+  return EXIT_SUCCESS;
+}
+
+/* The process that raises holds the lock until it has renamed all. */
+static int list_job(const struct spec *spec) {
+  lock_runs(spec);
+  open_trees.written = open_written(spec);
+  return run_as_owner(spec, list_as_owner);
 }
 
 int run_layer_job(struct spec_bytes raw) {
@@ -200,6 +232,7 @@ int run_layer_job(struct spec_bytes raw) {
     case LAYER_EMPTY:
     case LAYER_SEED: return empty_job(&spec);
     case LAYER_REMOVE: return remove_job(&spec);
+    case LAYER_LIST: return list_job(&spec);
   }
   refuse("a job on layers of an unknown kind");
 }

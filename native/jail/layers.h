@@ -6,7 +6,7 @@
 
 /*
  * A frozen layer has a folder of its own, which is locked while a job makes or removes it. FROZEN is what it holds: a subvolume of the pool, or
- * the folder FROZEN_TREE in that folder. It has the shape of what a sandbox writes: a folder `upper` for each overlay.
+ * the folder FROZEN_TREE in that folder. One that was raised in memory lies with what the sandbox writes, and FROZEN is its path there. It has the shape of what a sandbox writes: a folder `upper` for each overlay.
  */
 #define FROZEN_TREE "tree"
 enum layer_job {
@@ -15,6 +15,7 @@ enum layer_job {
   LAYER_EMPTY = 3, /* removes what the sandbox wrote. No run of it may live */
   LAYER_SEED = 4,  /* the same, and a snapshot of FROZEN takes its place */
   LAYER_REMOVE = 5, /* removes FROZEN */
+  LAYER_LIST = 6,   /* prints what a layer has that was raised (raise.h), or was to be. No run may live */
 };
 
 /* Prints what the caller asked for, and returns the exit code. For a process of its own. */

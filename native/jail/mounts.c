@@ -8,7 +8,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "jail.h"
@@ -27,24 +26,25 @@ struct build {
   int root; /* the new root; -1 before the first overlay */
 };
 
-/* False: it was there. */
-static bool make_folder(const char *path, mode_t mode) {
+static bool is_mount(int target) {
+  struct statx seen;
+  return statx(target, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_TYPE, &seen) == 0 && (seen.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+bool make_folder(const char *path, mode_t mode) {
   if (mkdir(path, mode) == 0) return true;
   if (errno != EEXIST) die_at("make", path);
   return false;
 }
 
-/* Opens a path of the new root as the processes inside will: no link leads out of it. */
-static int open_target(const struct build *build, const char *target) {
+int open_in_root(int root, const char *target) {
   struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-  return (int)syscall(SYS_openat2, build->root, target, &how, sizeof how);
-}
-
-static int need_target(const struct build *build, const char *target) {
-  int fd = open_target(build, target);
+  int fd = (int)syscall(SYS_openat2, root, target, &how, sizeof how);
   if (fd < 0) die_at("find", target);
   return fd;
 }
+
+static int need_target(const struct build *build, const char *target) { return open_in_root(build->root, target); }
 
 void attach_mount(int tree, int target, const char *name) {
   if (syscall(SYS_move_mount, tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0) die_at("mount on", name);
@@ -91,13 +91,23 @@ static void make_writable_layer(const struct build *build, const struct step *st
   }
 }
 
-static void mount_writable(struct build *build, const struct step *step) {
-  make_writable_layer(build, step);
-  struct overlay overlay = {.target = step->target, .name = step->name, .first = step->first_source, .count = step->source_count};
-  bool is_root = build->root < 0;
-  mount_overlay(&overlay, is_root ? open_on_stage(NEW_ROOT) : need_target(build, step->target));
-  if (is_root) build->root = open(NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+/* The first overlay is the root. */
+static int open_overlay_target(const struct build *build, const struct step *step) {
+  return build->root < 0 ? open_on_stage(NEW_ROOT) : need_target(build, step->target);
+}
+
+static void note_root(struct build *build) {
+  if (build->root < 0) build->root = open(NEW_ROOT, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (build->root < 0) die("open the new root");
+}
+
+static void mount_writable(struct build *build, const struct step *step) {
+  char writable[SHORT_PATH];
+  make_writable_layer(build, step);
+  snprintf(writable, sizeof writable, STORAGE "/%.32s", step->name);
+  struct overlay overlay = {.target = step->target, .writable = writable, .first = step->first_source, .count = step->source_count};
+  mount_overlay(&overlay, open_overlay_target(build, step));
+  note_root(build);
 }
 
 static void mount_bind(const struct build *build, const struct step *step) {
@@ -110,7 +120,7 @@ int clone_mount(int at, const char *path, unsigned flags) {
   return fd;
 }
 
-static void make_read_only(int tree, const char *name) {
+void make_read_only(int tree, const char *name) {
   struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
   if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0) die_at("make read-only:", name);
 }
@@ -238,15 +248,24 @@ void make_stage(void) {
   cover_proc(open_on_stage(COVERED_PROC), EMPTY_FILE, EMPTY_FOLDER);
 }
 
+static int open_held_layer(const struct source *source) {
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof path, STORAGE "%s", source->path) >= (int)sizeof path) refuse("the path of a layer is too long");
+  int layer = clone_mount(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW);
+  make_read_only(layer, source->path);
+  return layer;
+}
+
 /* Layers are named by numbers on a tmpfs of our own, so that mountinfo inside shows no path of the host. */
 static void place_layers(const struct spec *spec, const int *sources) {
   for (unsigned i = 0; i < spec->step_count; i++) {
     if (spec->steps[i].kind != SETUP_OVERLAY && spec->steps[i].kind != SETUP_VIEW) continue;
     for (unsigned n = 0; n < spec->steps[i].source_count; n++) {
       char name[16];
-      snprintf(name, sizeof name, "%u", spec->steps[i].first_source + n);
+      unsigned at = spec->steps[i].first_source + n;
+      snprintf(name, sizeof name, "%u", at);
       make_folder(name, 0700);
-      attach_mount(sources[spec->steps[i].first_source + n], open_on_stage(name), "the stage");
+      attach_mount(spec->sources[at].ids == IDS_HELD ? open_held_layer(&spec->sources[at]) : sources[at], open_on_stage(name), "the stage");
     }
   }
 }
@@ -260,39 +279,81 @@ static void enter(const char *root) {
 
 void enter_stage(void) { enter("."); }
 
-void build_root(const struct spec *spec, struct root_sources given) {
-  place_layers(spec, given.sources);
-  attach_mount(given.layers, open_on_stage(STORAGE), "the stage");
-  struct build build = {.spec = spec, .given = given, .root = -1};
-  for (unsigned i = 0; i < spec->step_count; i++) walk(&build, &spec->steps[i]);
-  if (build.root < 0) refuse("no step makes the root");
-  close(build.root);
+int copy_stage(void) { return clone_mount(AT_FDCWD, ".", AT_RECURSIVE); }
+
+/* An unbindable mount is left out of copies. */
+static void set_propagation(const char *name, unsigned long propagation) {
+  if (mount(NULL, name, NULL, propagation, NULL) < 0) die_at("set how it is copied:", name);
+}
+
+/* The sandbox's own /proc has a mount for each entry that it does not show, and moves to the new root. */
+static int copy_first_stage(void) {
+  set_propagation(COVERED_PROC, MS_UNBINDABLE);
+  int stage = copy_stage();
+  set_propagation(COVERED_PROC, MS_PRIVATE);
+  return stage;
+}
+
+static void enter_root(const struct build *build) {
+  if (build->root < 0) refuse("no step makes the root");
+  close(build->root);
   enter(NEW_ROOT);
   umask(022);
 }
 
-/* Returns the folder's source, or -1. */
-static int find_copied_source(const struct spec *spec, const struct step *step) {
-  for (unsigned i = 0; step->kind == SETUP_OVERLAY && i < step->source_count; i++)
-    if (spec->sources[step->first_source + i].ids == IDS_WORKSPACE) return (int)(step->first_source + i);
-  return -1;
+int build_root(const struct spec *spec, struct root_sources given) {
+  attach_mount(given.layers, open_on_stage(STORAGE), "the stage");
+  place_layers(spec, given.sources);
+  int stage = spec->storage == STORAGE_BTRFS ? -1 : copy_first_stage();
+  struct build build = {.spec = spec, .given = given, .root = -1};
+  for (unsigned i = 0; i < spec->step_count; i++) walk(&build, &spec->steps[i]);
+  enter_root(&build);
+  return stage;
 }
 
-void keep_lower_folder(const struct spec *spec, const int *sources, struct copied_folders *copied) {
-  *copied = (struct copied_folders){.lower = -1};
-  for (unsigned i = 0; i < spec->step_count; i++) {
-    int source = find_copied_source(spec, &spec->steps[i]);
-    if (source < 0) continue;
-    copied->lower = fcntl(sources[source], F_DUPFD_CLOEXEC, 0);
-    copied->target = spec->steps[i].target;
-    if (copied->lower < 0) die_at("keep open", copied->target);
-    return;
+/* ---- a root that takes the place of another one ---- */
+
+bool is_moved(const struct step *step) {
+  switch (step->kind) {
+    case SETUP_OVERLAY:
+    case SETUP_BIND:
+    case SETUP_PROC:
+    case SETUP_DEVICES:
+    case SETUP_VIEW: return true;
+    case SETUP_HELD:
+    case SETUP_READ_ONLY:
+    case SETUP_FOLDER:
+    case SETUP_LINK: return false;
+  }
+  return false;
+}
+
+static bool is_mounted(const struct build *build, const struct step *step) {
+  int target = need_target(build, step->target);
+  bool mounted = is_mount(target);
+  close(target);
+  return mounted;
+}
+
+/* What lies on a mount that was moved has come along with it. */
+static void renew(struct build *build, const struct step *step, const struct renewed *renewed) {
+  if (renewed->overlay >= 0) {
+    attach_mount(renewed->overlay, open_overlay_target(build, step), step->target);
+    note_root(build);
+  } else if (is_moved(step)) {
+    if (is_mounted(build, step)) close(renewed->old);
+    else attach_mount(renewed->old, need_target(build, step->target), step->target);
+  } else if (step->kind == SETUP_HELD) {
+    hold(build, step);
+  } else if (step->kind == SETUP_READ_ONLY && !is_mounted(build, step)) {
+    remount_read_only(build, step);
   }
 }
 
-void find_copied_folders(const struct spec *spec, struct copied_folders *copied) {
-  struct stat status;
-  copied->since = time(NULL);
-  for (unsigned i = 0; i < spec->step_count; i++)
-    if ((spec->steps[i].renames || find_copied_source(spec, &spec->steps[i]) >= 0) && stat(spec->steps[i].target, &status) == 0) copied->devices[copied->count++] = status.st_dev;
+void renew_root(const struct spec *spec, const struct renewed renewed[STEPS_MAX]) {
+  struct build build = {.spec = spec, .root = -1};
+  for (unsigned i = 0; i < spec->step_count; i++) renew(&build, &spec->steps[i], &renewed[i]);
+  enter_root(&build);
+  /* The stage lay over the old root, and was the one that went. */
+  if (umount2(".", MNT_DETACH) < 0) die("let go of the old root");
 }

@@ -54,56 +54,60 @@ static bool add_first_layer(int fs, const char *path) {
   die_at("add a layer:", path);
 }
 
-static void add_writable_layer(int fs, const char *name) {
+static void add_writable_layer(int fs, const char *folder) {
   char path[SHORT_PATH];
   set_flag(fs, "volatile");
-  snprintf(path, sizeof path, STORAGE "/%.32s/upper", name);
+  snprintf(path, sizeof path, "%s/upper", folder);
   add_layer(fs, "upperdir", path);
-  snprintf(path, sizeof path, STORAGE "/%.32s/work", name);
+  snprintf(path, sizeof path, "%s/work", folder);
   add_layer(fs, "workdir", path);
+}
+
+/* The name of a lower layer on the stage, topmost first. */
+static void name_lower(const struct overlay *overlay, unsigned index, char name[SHORT_PATH]) {
+  if (index < overlay->raised) snprintf(name, SHORT_PATH, RAISED, overlay->name, overlay->raised - index);
+  else snprintf(name, SHORT_PATH, "%u", overlay->first + index - overlay->raised);
 }
 
 static bool add_lower_layers(int fs, const struct overlay *overlay) {
   char name[SHORT_PATH];
-  for (unsigned i = 0; i < overlay->count; i++) {
-    snprintf(name, sizeof name, "%u", overlay->first + i);
+  for (unsigned i = 0; i < overlay->raised + overlay->count; i++) {
+    name_lower(overlay, i, name);
     if (i > 0) add_layer(fs, "lowerdir+", name);
     else if (!add_first_layer(fs, name)) return false;
   }
   /* An overlay without an upper layer needs two lower layers. */
-  if (overlay->name == NULL) add_layer(fs, "lowerdir+", EMPTY_FOLDER);
+  if (overlay->writable == NULL) add_layer(fs, "lowerdir+", EMPTY_FOLDER);
   return true;
 }
 
-/* False: the kernel cannot, and `target` is still the caller's. */
-static bool mount_by_descriptors(const struct overlay *overlay, int target) {
+int make_overlay(const struct overlay *overlay) {
   int fs = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
-  if (fs < 0 && errno == ENOSYS) return false;
+  if (fs < 0 && errno == ENOSYS) return -1;
   if (fs < 0) die("open an overlay");
   if (!add_lower_layers(fs, overlay)) {
     close(fs);
-    return false;
+    return -1;
   }
   set_flag(fs, "userxattr");
-  if (overlay->name != NULL) add_writable_layer(fs, overlay->name);
+  if (overlay->writable != NULL) add_writable_layer(fs, overlay->writable);
   if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0) die_at("make the overlay of", overlay->target);
-  unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (overlay->name == NULL ? (unsigned)MOUNT_ATTR_RDONLY : 0u);
+  unsigned attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (overlay->writable == NULL ? (unsigned)MOUNT_ATTR_RDONLY : 0u);
   int tree = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attributes);
   if (tree < 0) die_at("mount the overlay of", overlay->target);
   close(fs);
-  attach_mount(tree, target, overlay->target);
-  return true;
+  return tree;
 }
 
 /* Layers have short names: the options must fit into one page. */
 static void write_options(const struct overlay *overlay, char options[OPTIONS_MAX]) {
-  int length = overlay->name == NULL ? snprintf(options, OPTIONS_MAX, "userxattr,lowerdir=")
-                                     : snprintf(options, OPTIONS_MAX, "userxattr,volatile,upperdir=" STORAGE "/%.32s/upper,workdir=" STORAGE "/%.32s/work,lowerdir=",
-                                                overlay->name, overlay->name);
+  int length = overlay->writable == NULL
+                   ? snprintf(options, OPTIONS_MAX, "userxattr,lowerdir=")
+                   : snprintf(options, OPTIONS_MAX, "userxattr,volatile,upperdir=%s/upper,workdir=%s/work,lowerdir=", overlay->writable, overlay->writable);
   size_t end = (size_t)length;
   for (unsigned i = 0; i < overlay->count && end < OPTIONS_MAX; i++)
     end += (size_t)snprintf(options + end, OPTIONS_MAX - end, "%s%u", i == 0 ? "" : ":", overlay->first + i);
-  if (overlay->name == NULL && end < OPTIONS_MAX) end += (size_t)snprintf(options + end, OPTIONS_MAX - end, ":" EMPTY_FOLDER);
+  if (overlay->writable == NULL && end < OPTIONS_MAX) end += (size_t)snprintf(options + end, OPTIONS_MAX - end, ":" EMPTY_FOLDER);
   if (end >= OPTIONS_MAX) refuse("too many layers for this kernel; Linux 6.13 and newer take more");
 }
 
@@ -111,11 +115,13 @@ static void mount_by_options(const struct overlay *overlay, int target) {
   char path[SHORT_PATH], options[OPTIONS_MAX];
   write_options(overlay, options);
   snprintf(path, sizeof path, PROC "/self/fd/%d", target);
-  unsigned long flags = MS_NOSUID | MS_NODEV | (overlay->name == NULL ? (unsigned long)MS_RDONLY : 0ul);
+  unsigned long flags = MS_NOSUID | MS_NODEV | (overlay->writable == NULL ? (unsigned long)MS_RDONLY : 0ul);
   if (mount("overlay", path, "overlay", flags, options) < 0) die_at("mount overlay on", overlay->target);
   close(target);
 }
 
 void mount_overlay(const struct overlay *overlay, int target) {
-  if (!mount_by_descriptors(overlay, target)) mount_by_options(overlay, target);
+  int tree = make_overlay(overlay);
+  if (tree >= 0) attach_mount(tree, target, overlay->target);
+  else mount_by_options(overlay, target);
 }

@@ -99,14 +99,17 @@ static bool is_on_host(int proc, const struct named *named, const struct copied_
 }
 
 /* A name that means the process itself is not found from here. A process that becomes the caller finds it. */
-static bool may_be_candidate(int proc, const struct named *named, const struct copied_folders *copied, struct statx *seen) {
+static bool may_be_candidate(int proc, const struct named *named, struct copied_folders *copied, struct statx *seen) {
   *seen = (struct statx){.stx_mask = 0};
   if (!look_at(proc, named->whole, AT_SYMLINK_NOFOLLOW, seen)) return true;
-  if (!S_ISDIR(seen->stx_mode) || !is_copied(copied, makedev(seen->stx_dev_major, seen->stx_dev_minor))) return false;
+  if (!S_ISDIR(seen->stx_mode)) return false;
+  dev_t device = makedev(seen->stx_dev_major, seen->stx_dev_minor);
+  bool is_known = is_copied(copied, device) || (find_copied_folders_again(copied) && is_copied(copied, device));
+  if (!is_known) return false;
   return !looks_whole(seen, copied->since) || is_on_host(proc, named, copied);
 }
 
-bool is_worth_a_look(int proc, const struct seccomp_notif *told, const struct copied_folders *copied) {
+bool is_worth_a_look(int proc, const struct seccomp_notif *told, struct copied_folders *copied) {
   bool exchanges = rename_place_count(&told->data) == 2;
   struct named old, other;
   struct statx seen, above;

@@ -20,7 +20,7 @@ struct place rename_place(const struct seccomp_data *data, unsigned index);
  * A quick look: a process is worth its time. It is no check: what it reads may change at once. `since`: when the overlays were mounted,
  * in seconds. A folder that was made later, and has no lower part, is seen as such where its file system counts links.
  */
-bool is_worth_a_look(int proc, const struct seccomp_notif *told, const struct copied_folders *copied);
+bool is_worth_a_look(int proc, const struct seccomp_notif *told, struct copied_folders *copied);
 /*
  * What becomes of the folders of a rename if the process that prepares it is killed: the thread has them from it (WORD_FOLDERS), and another
  * process puts back what it has moved. Found by name, they could be other folders, to which whoever exchanged them has no right.

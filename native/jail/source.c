@@ -10,10 +10,6 @@
 
 #include "jail.h"
 
-#ifndef AT_RECURSIVE
-#define AT_RECURSIVE 0x8000
-#endif
-
 /* The caller's right to the workspace was checked for this path. A link in the path could lead to another folder since. */
 static int find_workspace(const char *path) {
   struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};

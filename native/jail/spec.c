@@ -23,7 +23,7 @@ static void next_or_refuse(enum field_result result) {
 
 static void add_source(struct spec *spec, struct step *step, struct source source) {
   if (spec->source_count == SOURCES_MAX) refuse("too many layers and binds");
-  if (source.ids > IDS_NONE) refuse("a source with unknown ids");
+  if (source.ids > IDS_HELD) refuse("a source with unknown ids");
   if (source.path == NULL || source.path[0] != '/') refuse("a source is not an absolute path");
   if (step->source_count == 0) step->first_source = spec->source_count;
   step->source_count++;
@@ -38,7 +38,9 @@ bool is_layer_name(const char *text) {
 
 /* A lower layer is one digit and a path. The digit says whose ids its files have. */
 static struct source lower_source(const char *text) {
-  if (text[0] != '0' + IDS_HOST && text[0] != '0' + IDS_LAYER && text[0] != '0' + IDS_WORKSPACE) refuse("a layer does not say whose ids it has");
+  if (text[0] != '0' + IDS_HOST && text[0] != '0' + IDS_LAYER && text[0] != '0' + IDS_WORKSPACE && text[0] != '0' + IDS_HELD)
+    refuse("a layer does not say whose ids it has");
+  if (text[0] == '0' + IDS_HELD && !is_plain_path(text + 1)) refuse("a layer that lies with the writable ones has no plain path");
   return (struct source){.path = text + 1, .ids = (enum ids)(text[0] - '0'), .writable = false};
 }
 
@@ -60,6 +62,7 @@ static void finish_step(struct spec *spec, struct step *step, struct source bind
   if (is_overlay && (step->source_count == 0 || !is_layer_name(step->name))) refuse("an overlay without layers or name");
   if (step->source_count > LOWER_LAYERS_MAX) refuse("an overlay has more layers than the kernel takes");
   if (!is_overlay && step->source_count > 0) refuse("a step has layers, and is no overlay");
+  if (!is_overlay && bind.ids == IDS_HELD) refuse("only a layer lies with the writable ones");
   if (step->kind == SETUP_BIND || step->kind == SETUP_VIEW) add_source(spec, step, bind);
   if (step->kind >= SETUP_FOLDER && !is_plain_path(step->target)) refuse("a folder or link of the root is no plain path");
   if (step->kind == SETUP_LINK && (bind.path == NULL || !is_plain_path(bind.path))) refuse("a link leads to no plain path");
@@ -189,6 +192,12 @@ static void check_id_map(const struct spec *spec) {
   if (spec->id_map < ID_MAP_SLOT || spec->id_map > ID_MAP_SUBIDS) refuse("the specification has no id map");
   if (spec->id_map == ID_MAP_SLOT && spec->slots == NULL) refuse("the specification has no slots");
   if (spec->id_map == ID_MAP_SUBIDS && (spec->newuidmap == NULL || spec->newgidmap == NULL)) refuse("the specification has no newuidmap");
+}
+
+unsigned count_outer_sources(const struct spec *spec) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < spec->source_count; i++) count += spec->sources[i].ids != IDS_HELD;
+  return count;
 }
 
 void parse_pattern(struct spec_bytes raw, struct spec *spec) {

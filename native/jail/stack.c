@@ -165,6 +165,12 @@ static int add_layer(struct stack *stack, struct place place) {
   return (int)stack->count++;
 }
 
+/* Of a layer that lies with the writable ones, the path begins there. */
+static struct place place_of(const struct source *source, int written) {
+  if (source->ids == IDS_HELD) return (struct place){written, source->path + 1, IDS_LAYER};
+  return (struct place){AT_FDCWD, source->path, source->ids};
+}
+
 static void add_to(struct stack *stack, enum side side, int layer) {
   if (layer >= 0) add_member(&stack->levels[0].sides[side], (uint16_t)layer);
 }
@@ -174,19 +180,22 @@ static const struct source *source_of(const struct compare_request *request, enu
   return &spec->sources[spec->steps[step].first_source + index];
 }
 
+static bool is_same_sandbox(const struct compare_request *request) {
+  return strcmp(request->specs[SIDE_BEFORE].id, request->specs[SIDE_AFTER].id) == 0;
+}
+
 /* How many of the lowest layers are the same ones. */
 static unsigned count_shared(const struct compare_request *request, unsigned step) {
   unsigned one = request->specs[SIDE_BEFORE].steps[step].source_count, other = request->specs[SIDE_AFTER].steps[step].source_count, shared = 0;
   while (shared < one && shared < other) {
     const struct source *left = source_of(request, SIDE_BEFORE, step, one - shared - 1), *right = source_of(request, SIDE_AFTER, step, other - shared - 1);
-    if (left->ids != right->ids || strcmp(left->path, right->path) != 0) break;
+    if (left->ids != right->ids || strcmp(left->path, right->path) != 0 || (left->ids == IDS_HELD && !is_same_sandbox(request))) break;
     shared++;
   }
   return shared;
 }
 
 static void add_written(struct stack *stack, enum side side, const struct step *step, int written) {
-  if (written < 0) return;
   int above = open_below(written, step->name, O_PATH | O_DIRECTORY);
   if (above < 0 && errno == ENOENT) return;
   if (above < 0) die_at("open what was written to", step->target);
@@ -201,16 +210,16 @@ void open_stack(struct stack *stack, const struct compare_request *request, unsi
   stack->target = request->specs[SIDE_BEFORE].steps[step].target;
   for (unsigned side = 0; side < sides; side++) {
     const struct step *overlay = &request->specs[side].steps[step];
-    add_written(stack, (enum side)side, overlay, written[side]);
+    if (request->specs[side].has_layers) add_written(stack, (enum side)side, overlay, written[side]);
     for (unsigned i = 0; i < overlay->source_count - shared; i++) {
       const struct source *source = source_of(request, (enum side)side, step, i);
-      add_to(stack, (enum side)side, add_layer(stack, (struct place){AT_FDCWD, source->path, source->ids}));
+      add_to(stack, (enum side)side, add_layer(stack, place_of(source, written[side])));
     }
   }
   stack->first_shared = stack->count;
   for (unsigned i = 0; i < shared; i++) {
     const struct source *source = source_of(request, SIDE_BEFORE, step, request->specs[SIDE_BEFORE].steps[step].source_count - shared + i);
-    int layer = add_layer(stack, (struct place){AT_FDCWD, source->path, source->ids});
+    int layer = add_layer(stack, place_of(source, written[SIDE_BEFORE]));
     for (unsigned side = 0; side < sides; side++) add_to(stack, (enum side)side, layer);
   }
 }

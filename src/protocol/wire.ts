@@ -49,6 +49,7 @@ export const OPERATION = {
   KEEPER_RESUME: 68,
   KEEPER_WAIT: 69,
   KEEPER_STOP: 70,
+  KEEPER_RAISE: 71,
   /** Never sent over a stream. It starts the specification that the jail reads from its standard input. */
   JAIL: 96,
   /** The same, of two states that are compared. */

@@ -113,7 +113,7 @@ export function statesContract(open: OpenRuntime, features: ContractFeatures): v
 
     itNeeds(features, "states")("is not made when its caller has gone", async () => {
       await using sandbox = await createSandbox(open);
-      const request = { run: sandbox.spec, isRunning: true, durable: false, user: USER };
+      const request = { run: sandbox.spec, isRunning: true, durable: false, isOwn: false, user: USER };
       const frozen = need(sandbox.runtime.layers.states).freeze(request, AbortSignal.abort());
       await expect(frozen).rejects.toMatchObject({ code: "CANCELLED" });
     });
@@ -153,7 +153,7 @@ type Kept = FrozenState & AsyncDisposable;
 
 async function freeze({ runtime, spec }: ContractSandbox, { isRunning = true } = {}): Promise<Kept> {
   const states = need(runtime.layers.states);
-  const frozen = await states.freeze({ run: spec, isRunning, durable: true, user: USER }, soon());
+  const frozen = await states.freeze({ run: spec, isRunning, durable: true, isOwn: false, user: USER }, soon());
   return { ...frozen, [Symbol.asyncDispose]: () => states.letGo(frozen.layers, USER) };
 }
 

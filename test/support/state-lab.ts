@@ -47,7 +47,7 @@ export async function openStateLab(storage: StorageName): Promise<StateLab> {
       const sandbox = await createSandbox(async () => runtime, { ...spec, base: { template: "base", ...(layers && { layers }) } });
       made.push(sandbox);
       return stateSandbox(sandbox, async () => {
-        const frozen = await states.freeze({ run: sandbox.spec, isRunning: true, durable: false, user: USER }, soon());
+        const frozen = await states.freeze({ run: sandbox.spec, isRunning: true, durable: false, isOwn: false, user: USER }, soon());
         held.push(frozen.layers);
         return frozen.layers;
       });

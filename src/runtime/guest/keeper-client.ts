@@ -16,9 +16,20 @@ export interface KeeperClient {
   stop(signal: AbortSignal): Promise<void>;
   pause(signal: AbortSignal): Promise<void>;
   resume(signal: AbortSignal): Promise<void>;
+  /**
+   * Makes what the sandbox has written a frozen layer (`native/jail/raise.h`). The answer comes once, however often it is asked for a layer.
+   * With `onlyTells`, says what became of it.
+   */
+  raise(layer: string, options: { readonly onlyTells: boolean }, signal: AbortSignal): Promise<Raised>;
   /** Resolves when the sandbox has ended. */
   wait(signal: AbortSignal): Promise<SandboxEnd>;
 }
+
+/** The overlays whose writable layers were raised. None: nothing has changed. */
+export type Raised = readonly string[];
+
+const RAISED = 1;
+const NOT_RAISED = 2;
 
 const PHASES = new Map<number, Usage["phase"]>([
   [1, "running"],
@@ -57,6 +68,7 @@ export function createKeeperClient(connect: Connect, options: Pick<LinkOptions, 
     kill: async (reason, signal) => void (await call(link, OPERATION.KEEPER_KILL, [["REASON", reason]], signal)),
     stop: async (signal) => void (await call(link, OPERATION.KEEPER_STOP, [], signal)),
     pause: async (signal) => void (await call(link, OPERATION.KEEPER_PAUSE, [], signal)),
+    raise: (layer, options, signal) => keeperRaise(link, { layer, ...options }, signal),
     resume: async (signal) => void (await call(link, OPERATION.KEEPER_RESUME, [], signal)),
     wait: async (signal) => ({ reason: parseReason((await call(link, OPERATION.KEEPER_WAIT, [], signal)).text("REASON")), at: new Date() }),
   };
@@ -96,6 +108,29 @@ async function keeperStatus(link: Link, signal: AbortSignal): Promise<Usage> {
     deadlineAction,
     ...(atMs > 0 && { deadline: new Date(atMs) }),
   };
+}
+
+async function keeperRaise(
+  link: Link,
+  { layer, onlyTells }: { readonly layer: string; readonly onlyTells: boolean },
+  signal: AbortSignal,
+): Promise<Raised> {
+  const fields = await call(
+    link,
+    OPERATION.KEEPER_RAISE,
+    [
+      ["ID", layer],
+      ["FLAGS", onlyTells ? 1 : undefined],
+    ],
+    signal,
+  );
+  const outcome = fields.needNumber("KIND");
+  if (outcome === RAISED) return fields.all("ARG").map(String);
+  if (outcome === NOT_RAISED) return [];
+  throw new BelljarError(
+    "RUNTIME_FAILED",
+    "A process that worked on the sandbox's layers was killed, so the sandbox was stopped: its files are kept, start it again",
+  );
 }
 
 /** Throws `GUEST_PROTOCOL` for an unknown reason. */

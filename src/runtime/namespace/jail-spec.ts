@@ -10,7 +10,7 @@ import { INSIDE } from "../../protocol/inside.ts";
 
 /** Numbers of `native/jail/jail.h`. */
 export const SETUP = { OVERLAY: 1, BIND: 2, PROC: 3, DEVICES: 4, HELD: 5, READ_ONLY: 6, VIEW: 7, FOLDER: 8, LINK: 9 } as const;
-const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3 } as const;
+export const IDS = { HOST: 0, LAYER: 1, WORKSPACE: 2, NONE: 3, HELD: 4 } as const;
 const STORAGE = { home: 1, tmpfs: 2, btrfs: 3 } as const;
 const EPHEMERAL = 1;
 const NESTED_FILTERS = 8;
@@ -63,8 +63,15 @@ export interface JailRequest {
 
 export interface JailBase {
   /** The folders of the layers, the topmost first, with the names of the overlays that each has files of. */
-  readonly below: readonly { readonly files: string; readonly overlays: readonly string[] }[];
+  readonly below: readonly LayerFiles[];
   readonly seed?: string | undefined;
+}
+
+export interface LayerFiles {
+  readonly files: string;
+  readonly overlays: readonly string[];
+  /** The files lie with the writable layers, where their path begins. */
+  readonly isHeld?: boolean;
 }
 
 function wishFlags({ ephemeral, nestedFilters, root }: SandboxSpec): number {
@@ -202,7 +209,7 @@ export function workspaceLayer(path: string): string {
 export function frozenLayers(below: JailBase["below"], overlayName: string): readonly string[] {
   return below
     .filter(({ overlays }) => overlays.includes(overlayName))
-    .map(({ files }) => lower(IDS.LAYER, `${files}/${overlayName}/upper`));
+    .map(({ files, isHeld }) => lower(isHeld ? IDS.HELD : IDS.LAYER, `${files}/${overlayName}/upper`));
 }
 
 /** The last layer of `/usr` is the host's own. */

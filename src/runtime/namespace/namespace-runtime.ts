@@ -137,7 +137,7 @@ class NamespaceRuntime implements Runtime {
       place: this.#place(spec),
       spec,
       template,
-      base: { seed: base.seed, below: base.below.map((layer) => ({ ...layer, files: this.#states.folders.files(layer) })) },
+      base: { seed: base.seed, below: base.below.map((layer) => this.#states.folders.filesOf(layer)) },
       cgroups: cgroups.bases,
       groupLimits: cgroups.limits,
       bootId,

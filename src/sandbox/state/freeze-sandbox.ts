@@ -16,15 +16,15 @@ export interface Frozen extends FrozenState {
  */
 export async function freezeSandbox<Kept>(
   parts: StateParts,
-  request: { readonly record: SandboxRecord; readonly user: string; readonly durable: boolean; readonly signal: AbortSignal },
+  request: Pick<FreezeRequest, "user" | "durable" | "isOwn"> & { readonly record: SandboxRecord; readonly signal: AbortSignal },
   keep: (frozen: Frozen) => Promise<Kept>,
 ): Promise<Kept> {
-  const { record, user, durable, signal } = request;
+  const { record, user, durable, isOwn, signal } = request;
   const states = needStates(parts.runtimes.need(record));
   const freeze = async (): Promise<Kept> => {
     await finishRewind(parts, record);
     const at = new Date();
-    const frozen = await states.freeze({ ...(await findRun(parts, record)), durable, user }, signal);
+    const frozen = await states.freeze({ ...(await findRun(parts, record)), durable, isOwn, user }, signal);
     try {
       return await keep({ ...frozen, at });
     } catch (cause) {

@@ -42,7 +42,7 @@ export class HomeSnapshots implements Snapshots {
     const id = createSandboxId();
     await room.claim(principal, { id, owner: record.owner, ...(told.name !== undefined && { name: told.name }) });
     try {
-      return await freezeSandbox(this.#parts, { record, user: userOf({ id }), durable: true, signal }, async (frozen) => {
+      return await freezeSandbox(this.#parts, { record, user: userOf({ id }), durable: true, isOwn: false, signal }, async (frozen) => {
         const stored = toStored(id, record, frozen, told);
         await snapshots.commit(stored);
         return toSnapshotInfo(stored);
@@ -99,7 +99,7 @@ export class HomeSnapshots implements Snapshots {
     const user = userOf({ id });
     await snapshots.begin({ id, owner: "" }); // nobody's snapshot: no quota counts it
     try {
-      const request = { record, user, durable: false, signal };
+      const request = { record, user, durable: false, isOwn: false, signal };
       const source = await freezeSandbox(this.#parts, request, async (frozen) => toStored(id, record, frozen, {}));
       try {
         return await make(source);

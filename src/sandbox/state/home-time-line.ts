@@ -117,7 +117,8 @@ export class HomeTimeLine implements OwnTimeLine {
     const { checkpoints } = this.#parts;
     const id = createCheckpointId();
     await checkpoints.assertRoom(record.id);
-    return freezeSandbox(this.#parts, { record, user: checkpointUser(record, id), durable: false, signal }, async (frozen) => {
+    const request = { record, user: checkpointUser(record, id), durable: false, isOwn: true, signal };
+    return freezeSandbox(this.#parts, request, async (frozen) => {
       const { layers, way, stillMs, at: createdAt } = frozen;
       const parent = await checkpoints.head(record.id);
       const stored = { version: 1, id, createdAt, way, stillMs, layers, ...more, ...(parent !== undefined && { parent }) } as const;

@@ -6,18 +6,22 @@ import { BelljarError } from "../../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import { createFile, UNFINISHED } from "../../../files/replace-file.ts";
+import type { LayerFiles } from "../jail-spec.ts";
 
 const FACTS = "layer.json";
 const USERS = "users";
 /** What `FROZEN_TREE` of `native/jail/layers.h` says. */
 const TREE = "tree";
+const KINDS = ["home", "btrfs", "held"] as const;
 const REMEMBERED_MAX = 10_000;
 
 /** A frozen layer, as its folder says. It never changes. */
 export interface LayerFacts {
   readonly id: string;
-  /** Where its files are: in its folder, or in a subvolume of the pool. */
-  readonly kind: "home" | "btrfs";
+  /** Where its files are: in its folder, in a subvolume of the pool, or with the writable layers of a sandbox in memory. */
+  readonly kind: (typeof KINDS)[number];
+  /** Of kind `held`: that sandbox. */
+  readonly sandbox?: string;
   /** The overlays that have files in it. */
   readonly overlays: readonly string[];
 }
@@ -42,9 +46,15 @@ export class LayerFolders {
     return join(this.#folder, id);
   }
 
-  /** Where the layer's files are, or will be. */
+  /** Where the layer's files are, or will be. Of kind `held`: a path that begins where the sandbox's writable layers are. */
   files({ id, kind }: Pick<LayerFacts, "id" | "kind">): string {
+    if (kind === "held") return `/${raisedName(id)}`;
     return kind === "btrfs" ? join(this.#pool, id) : join(this.folder(id), TREE);
+  }
+
+  /** As a run mounts it. */
+  filesOf(layer: LayerFacts): LayerFiles {
+    return { files: this.files(layer), overlays: layer.overlays, isHeld: layer.kind === "held" };
   }
 
   /** Makes the folder of a new layer, which appears together with its first user: without one it would look as if it were being removed. */
@@ -139,13 +149,16 @@ export class LayerFolders {
     return (await ifPresent(path, stat(path)))?.mtime;
   }
 
-  /** Where a layer that is being removed has its files. One that was never finished has left them in one of two places: the pool is mounted. */
-  async leftKind(id: string, reachPool: () => Promise<boolean>): Promise<LayerFacts["kind"]> {
+  /**
+   * A layer that is being removed. One that was never finished has left its files in one of two places: the pool is mounted. What lies with a
+   * sandbox in memory was finished, or goes with the sandbox.
+   */
+  async left(id: string, reachPool: () => Promise<boolean>): Promise<Omit<LayerFacts, "overlays">> {
     const path = join(this.folder(id), FACTS);
     const text = await ifPresent(path, readFile(path, "utf8"));
     const facts = text === undefined ? undefined : parseFacts(id, text);
-    if (facts) return facts.kind;
-    return (await reachPool()) && existsSync(this.files({ id, kind: "btrfs" })) ? "btrfs" : "home";
+    if (facts) return facts;
+    return { id, kind: (await reachPool()) && existsSync(this.files({ id, kind: "btrfs" })) ? "btrfs" : "home" };
   }
 
   /** Removes what processes have left that died while they began a layer. */
@@ -159,6 +172,11 @@ export class LayerFolders {
   }
 }
 
+/** What `FROZEN_PREFIX` of `native/jail/raise.h` says: a layer that was just raised, in the folder of the writable layers. */
+export function raisedName(id: string): string {
+  return `.frozen-${id}`;
+}
+
 function isLayerId(text: string): boolean {
   return /^[a-z0-9]{20}$/.test(text);
 }
@@ -170,10 +188,15 @@ function createLayerId(): string {
 function parseFacts(id: string, text: string): LayerFacts | undefined {
   const found = parseJson(text);
   if (typeof found !== "object" || found === null) return undefined;
-  const { version, kind, overlays } = found as Record<string, unknown>;
-  const isWhole = version === 1 && (kind === "home" || kind === "btrfs") && Array.isArray(overlays);
-  if (!isWhole || !overlays.every((name): name is string => typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name))) return undefined;
-  return { id, kind, overlays };
+  const { version, overlays, sandbox } = found as Record<string, unknown>;
+  const kind = KINDS.find((one) => one === (found as { kind?: unknown }).kind);
+  if (version !== 1 || kind === undefined || !Array.isArray(overlays) || !overlays.every(isOverlayName)) return undefined;
+  if (kind !== "held") return { id, kind, overlays };
+  return typeof sandbox === "string" && isLayerId(sandbox) ? { id, kind, overlays, sandbox } : undefined;
+}
+
+function isOverlayName(name: unknown): name is string {
+  return typeof name === "string" && /^[a-z0-9-]{1,32}$/.test(name);
 }
 
 function lost(id: string): BelljarError {

@@ -2,13 +2,13 @@ import { BelljarError } from "../../../errors.ts";
 import { encodeFields, type Field } from "../../../protocol/fields.ts";
 import { encodeHead } from "../../../protocol/head.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
-import { type JailPaths, placeFields } from "../jail-spec.ts";
+import { IDS, type JailPaths, type LayerFiles, placeFields } from "../jail-spec.ts";
 import { JobProcess } from "./job-process.ts";
 
 /** Numbers of `native/jail/layers.h`. */
-const JOB = { copy: 1, clone: 2, empty: 3, seed: 4, remove: 5 } as const;
-/** Numbers of `native/jail/jail.h`: a list of layers, and whose ids their files have. */
-const [OVERLAY, LAYER_IDS] = [1, 1];
+const JOB = { copy: 1, clone: 2, empty: 3, seed: 4, remove: 5, list: 6 } as const;
+/** The number of `native/jail/jail.h` for a list of layers. */
+const OVERLAY = 1;
 const EXIT = { ALIVE: 3, FULL: 5, LOST: 6, KILLED: 137 } as const;
 /** Of the specification: what it makes is on the disk before it ends; no run may live meanwhile. */
 const DURABLE = 128;
@@ -24,12 +24,12 @@ const DONE = "done";
 
 export interface LayerJob {
   readonly kind: keyof typeof JOB;
-  /** The sandbox whose layers it works on. For `remove`, a place that names the layer alone. */
+  /** The sandbox whose layers it works on. For `remove`, a place that names the layer alone, unless its files lie with the sandbox's. */
   readonly place: JailPaths;
   /** The layer's own folder, and where its files are. */
   readonly layer?: { readonly folder: string; readonly files: string };
   /** Of `copy`: the files of layers that become one with it, the topmost first. */
-  readonly below?: readonly string[];
+  readonly below?: readonly Pick<LayerFiles, "files" | "isHeld">[];
   readonly isDurable?: boolean;
   /** Of `copy`: the sandbox does not run, and must not start meanwhile. */
   readonly isStopped?: boolean;
@@ -112,11 +112,12 @@ function encodeJob({ kind, place, layer, below = [], isDurable, isStopped }: Lay
   ]);
 }
 
-function mergedLayers(below: readonly string[]): Field {
-  return [
-    "SETUP",
-    encodeFields([["KIND", OVERLAY], ["TARGET", "/"], ["NAME", "below"], ...below.map((path): Field => ["LOWER", `${LAYER_IDS}${path}`])]),
-  ];
+function mergedLayers(below: NonNullable<LayerJob["below"]>): Field {
+  return ["SETUP", encodeFields([["KIND", OVERLAY], ["TARGET", "/"], ["NAME", "below"], ...below.map(lowerLayer)])];
+}
+
+function lowerLayer({ files, isHeld }: Pick<LayerFiles, "files" | "isHeld">): Field {
+  return ["LOWER", `${isHeld ? IDS.HELD : IDS.LAYER}${files}`];
 }
 
 function failed(code: number, text: string): BelljarError {

@@ -1,25 +1,16 @@
 import { mapLimit } from "../../../async/map-limit.ts";
 import { BelljarError } from "../../../errors.ts";
 import { createGuest } from "../../guest/create-guest.ts";
-import type {
-  Base,
-  FreezeRequest,
-  FrozenState,
-  RecordedRun,
-  Run,
-  RunningSandbox,
-  StateChange,
-  StateStore,
-  StateView,
-} from "../../runtime.ts";
+import type { Base, FreezeRequest, FrozenState, RecordedRun, Run, StateChange, StateStore, StateView } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import { makeRunFolder } from "../run-paths.ts";
+import type { NamespaceSandbox } from "../running-sandbox.ts";
 import type { StorageKind } from "../storage.ts";
 import type { Template } from "../template/template.ts";
-import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
-import { compareStates, readState } from "./compare.ts";
 import { type LayerFacts, LayerFolders } from "./layer-folders.ts";
 import { type LayerJob, LayerJobs } from "./layer-jobs.ts";
+import { RaisedLayers, userOf } from "./raised-layers.ts";
+import { SeenStates } from "./seen-states.ts";
 import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts";
 
 const PARALLEL = 8;
@@ -38,7 +29,7 @@ export interface NamespaceStatesOptions {
   readonly pool: string;
   readonly binary: string;
   readonly place: (run: Run) => JailPaths;
-  readonly open: (run: RecordedRun) => RunningSandbox;
+  readonly open: (run: RecordedRun) => NamespaceSandbox;
   readonly template: (base: Base) => Promise<Template>;
   /** As `Storage.reach`. */
   readonly reach: (kind: StorageKind) => Promise<boolean>;
@@ -57,30 +48,49 @@ export class NamespaceStates implements StateStore {
   readonly #options: NamespaceStatesOptions;
   readonly #jobs: LayerJobs;
   readonly folders: LayerFolders;
+  readonly #raised: RaisedLayers;
+  readonly #seen: SeenStates;
 
   constructor(options: NamespaceStatesOptions) {
     this.#options = options;
     this.#jobs = new LayerJobs(options.binary);
     this.folders = new LayerFolders(options.home, options.pool);
+    this.#raised = new RaisedLayers({ ...options, jobs: this.#jobs, folders: this.folders });
+    this.#seen = new SeenStates({ ...options, folders: this.folders, raised: this.#raised, facts: (layers) => this.#facts(layers) });
   }
 
   async freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState> {
     const { run, user } = request;
-    const { below } = request.isRunning ? await readStack(run) : await this.#settled(run);
+    if (signal.aborted) throw notFrozen(signal);
+    const { below } = request.isRunning ? await this.#raised.settle(run) : await this.#settled(run);
     const isClone = this.#options.place(run).storage === "btrfs";
+    const mayRaise = request.isOwn && request.isRunning && !request.durable && !isClone && below.length < STACK_FULL;
     const layer = await this.folders.begin(isClone ? "btrfs" : "home", user);
-    const merged = !isClone && below.length >= STACK_FULL ? await this.#facts(below) : [];
-    const layers = merged.length > 0 ? [layer.id] : [layer.id, ...below];
     try {
-      await this.hold(layers.slice(1), user);
-      const { overlays, stillMs } = await this.#make(layer, merged, request, signal);
-      await this.folders.finish({ ...layer, overlays }, { flush: request.durable });
-      return { layers, way: isClone ? "clone" : "copy", stillMs };
+      const stillMs = mayRaise ? await this.#raised.raise(run, layer.id, signal) : undefined;
+      if (stillMs === undefined) return await this.#copy(layer, below, request, signal);
+      await this.hold(below, user); // the sandbox uses them too
+      return { layers: [layer.id, ...below], way: "clone", stillMs };
     } catch (cause) {
       // What cannot be removed now is removed by a sweep. The reason of the failure is told.
-      await this.letGo(layers, user).catch(() => undefined);
+      await this.letGo([layer.id, ...below], user).catch(() => undefined);
       throw cause;
     }
+  }
+
+  /** One more layer, or one in the place of several. */
+  async #copy(
+    layer: Pick<LayerFacts, "id" | "kind">,
+    below: readonly string[],
+    request: FreezeRequest,
+    signal: AbortSignal,
+  ): Promise<FrozenState> {
+    const merged = layer.kind === "btrfs" ? [] : mergedOf(await this.#facts(below), request);
+    const layers = [layer.id, ...below.slice(merged.length)];
+    await this.hold(layers.slice(1), request.user);
+    const { overlays, stillMs } = await this.#make(layer, merged, request, signal);
+    await this.folders.finish({ ...layer, overlays }, { flush: request.durable });
+    return { layers, way: layer.kind === "btrfs" ? "clone" : "copy", stillMs };
   }
 
   async #make(
@@ -93,7 +103,7 @@ export class NamespaceStates implements StateStore {
       kind: layer.kind === "btrfs" ? "clone" : "copy",
       place: this.#options.place(run),
       layer: this.#paths(layer),
-      below: merged.map((one) => this.folders.files(one)),
+      below: merged.map((one) => this.folders.filesOf(one)),
       isDurable,
       isStopped: !isRunning,
     };
@@ -135,11 +145,11 @@ export class NamespaceStates implements StateStore {
 
   /** Several processes may remove one layer: then one of them does, and the others need not wait. */
   async #remove(id: string): Promise<void> {
-    const kind = await this.folders.leftKind(id, () => this.#options.reach("btrfs"));
-    await this.#reach([kind]);
-    const layer = this.#paths({ id, kind });
+    const left = await this.folders.left(id, () => this.#options.reach("btrfs"));
+    await this.#reach([left.kind]);
+    const place = { ...this.#nowhere(left.sandbox ?? id), storage: storageOf(left.kind) };
     try {
-      await this.#jobs.run({ kind: "remove", place: { ...this.#nowhere(id), storage: kind }, layer });
+      await this.#jobs.run({ kind: "remove", place, layer: this.#paths(left) });
     } catch (cause) {
       const isOthers = cause instanceof BelljarError && (cause.code === "RUNTIME_UNAVAILABLE" || cause.code === "SANDBOX_FILES_LOST");
       if (isOthers) return;
@@ -157,7 +167,7 @@ export class NamespaceStates implements StateStore {
 
   /** Finishes a rewind that has begun. Doing it again does no harm, so it may be interrupted anywhere. */
   async #settled(run: Run): Promise<Stack> {
-    const { below, rewindsTo } = await readStack(run);
+    const { below, rewindsTo } = await this.#raised.settle(run);
     if (!rewindsTo) return { below };
     const place = this.#options.place(run);
     const base = await this.#split(rewindsTo, place.storage);
@@ -197,9 +207,9 @@ export class NamespaceStates implements StateStore {
 
   /** The sandbox and all that it wrote are gone. */
   async forget(run: Run): Promise<void> {
-    const { below, origin = [], rewindsTo = [] } = await readStack(run);
+    const { below, origin = [], rewindsTo = [], raises = [] } = await readStack(run);
     await removeStack(run);
-    await this.letGo([...below, ...[origin].flat(), ...rewindsTo], userOf(run));
+    await this.letGo([...below, ...[origin, raises].flat(), ...rewindsTo], userOf(run));
   }
 
   /**
@@ -223,7 +233,7 @@ export class NamespaceStates implements StateStore {
 
   async #reach(kinds: readonly LayerFacts["kind"][]): Promise<void> {
     for (const kind of kinds)
-      if (!(await this.#options.reach(kind)))
+      if (!(await this.#options.reach(storageOf(kind))))
         throw new BelljarError("RUNTIME_UNAVAILABLE", "The storage pool with frozen layers is gone: bring back its image");
   }
 
@@ -253,28 +263,12 @@ export class NamespaceStates implements StateStore {
     if (users.length === 0 && (await this.folders.retire(id))) await this.#remove(id);
   }
 
-  async *compare(from: StateView, to: StateView, signal: AbortSignal): AsyncGenerator<StateChange> {
-    const [before, after] = [await this.#compared(from), await this.#compared(to)];
-    yield* compareStates(this.#options.binary, encodeComparison(before, after), signal);
+  compare(from: StateView, to: StateView, signal: AbortSignal): AsyncIterable<StateChange> {
+    return this.#seen.compare(from, to, signal);
   }
 
-  async read(view: StateView, path: Buffer, bounds: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Buffer> {
-    const request = encodeReading(await this.#compared(view), path, bounds.maxBytes);
-    return readState(this.#options.binary, request, { path, ...bounds });
-  }
-
-  /** A sandbox whose rewind was cut off is as its next run will begin. */
-  async #compared(view: StateView): Promise<ComparedState> {
-    const { sandbox } = view;
-    const { below, rewindsTo } = await readStack(sandbox);
-    const layers = view.layers ?? rewindsTo;
-    const facts = await this.#facts(layers ?? below);
-    return comparedState(sandbox, {
-      place: this.#options.place(sandbox),
-      template: await this.#options.template(sandbox),
-      isPresent: layers === undefined,
-      below: facts.map((layer) => ({ files: this.folders.files(layer), overlays: layer.overlays })),
-    });
+  read(view: StateView, path: Buffer, bounds: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Buffer> {
+    return this.#seen.read(view, path, bounds);
   }
 
   #paths(layer: Pick<LayerFacts, "id" | "kind">): NonNullable<LayerJob["layer"]> {
@@ -294,6 +288,19 @@ function tooMuch({ id }: Run): BelljarError {
   );
 }
 
-function userOf({ id }: Run): string {
-  return `sandbox-${id}`;
+/**
+ * The layers, topmost first, that a copy takes in: all of a high stack, and for other sandboxes those that lie with the sandbox's own files
+ * and what is above them.
+ */
+function mergedOf(below: readonly LayerFacts[], { isOwn }: FreezeRequest): readonly LayerFacts[] {
+  if (below.length >= STACK_FULL) return below;
+  return isOwn ? [] : below.slice(0, below.findLastIndex(({ kind }) => kind === "held") + 1);
+}
+
+function storageOf(kind: LayerFacts["kind"]): StorageKind {
+  return kind === "held" ? "tmpfs" : kind;
+}
+
+function notFrozen(signal: AbortSignal): BelljarError {
+  return new BelljarError("CANCELLED", "The state was not frozen: its caller cancelled", { cause: signal.reason });
 }

@@ -1,9 +1,9 @@
 import { readFile, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { fileError, ifPresent } from "../../../files/file-error.ts";
 import { parseJson } from "../../../files/parse-json.ts";
-import { replaceFile } from "../../../files/replace-file.ts";
+import { flushFolder, replaceFile } from "../../../files/replace-file.ts";
 import type { Run } from "../../runtime.ts";
 
 /** What lies below the writable layers of a sandbox. */
@@ -14,6 +14,8 @@ export interface Stack {
   readonly origin?: string;
   /** The sandbox is being put back to this state: its next run starts with it. */
   readonly rewindsTo?: readonly string[];
+  /** What the sandbox has written becomes this layer, on top of the others, or has become it. Nobody has written yet which. */
+  readonly raises?: string;
 }
 
 const NOTHING: Stack = { below: [] };
@@ -25,13 +27,19 @@ export async function readStack(run: Run): Promise<Stack> {
   return text === undefined ? NOTHING : (parseStack(text) ?? refuse(path));
 }
 
-export async function writeStack(run: Run, stack: Stack): Promise<void> {
+/** `flush`: a power cut leaves this stack or the one before, and never half of one. */
+export async function writeStack(run: Run, stack: Stack, { flush = false } = {}): Promise<void> {
   const path = stackFile(run);
   try {
-    await replaceFile(path, JSON.stringify({ version: 1, ...stack }));
+    await replaceFile(path, JSON.stringify({ version: 1, ...stack }), { flush });
   } catch (cause) {
     throw fileError(path, cause);
   }
+}
+
+/** A power cut after it leaves the stack that was written last. */
+export async function flushStack(run: Run): Promise<void> {
+  await flushFolder(dirname(stackFile(run)));
 }
 
 export async function removeStack(run: Run): Promise<void> {
@@ -44,11 +52,12 @@ function stackFile({ folder }: Run): string {
 }
 
 function parseStack(text: string): Stack | undefined {
-  const found = parseJson(text) as { version?: unknown; below?: unknown; origin?: unknown; rewindsTo?: unknown } | undefined | null;
+  const found = parseJson(text) as Record<string, unknown> | undefined | null;
   if (found?.version !== 1 || !isList(found.below)) return undefined;
-  const { below, origin, rewindsTo } = found;
-  if ((rewindsTo !== undefined && !isList(rewindsTo)) || (origin !== undefined && !isLayer(origin))) return undefined;
-  return { below, ...(origin !== undefined && { origin }), ...(rewindsTo && { rewindsTo }) };
+  const { below, origin, rewindsTo, raises } = found;
+  if (rewindsTo !== undefined && !isList(rewindsTo)) return undefined;
+  if ((origin !== undefined && !isLayer(origin)) || (raises !== undefined && !isLayer(raises))) return undefined;
+  return { below, ...(origin !== undefined && { origin }), ...(rewindsTo && { rewindsTo }), ...(raises !== undefined && { raises }) };
 }
 
 function isList(value: unknown): value is readonly string[] {

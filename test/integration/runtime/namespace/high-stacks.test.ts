@@ -43,7 +43,7 @@ it("a sandbox is frozen and put back as often as one likes, and shows what it ha
       expect((await run(guestOf(running), round(i).replace("sudo ", ""))).stderr.toString()).toBe("");
       const before = await look(guestOf(running));
       const frozen = await states.freeze(
-        { run: { ...sandbox.spec, generation: i }, isRunning: true, durable: false, user: `round-${i}` },
+        { run: { ...sandbox.spec, generation: i }, isRunning: true, durable: false, isOwn: false, user: `round-${i}` },
         soon(),
       );
       heights.push(frozen.layers.length);

@@ -1,0 +1,70 @@
+import { BelljarError } from "../../../errors.ts";
+import type { Base, Run, StateChange, StateView } from "../../runtime.ts";
+import type { JailPaths } from "../jail-spec.ts";
+import type { Template } from "../template/template.ts";
+import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
+import { compareStates, readState } from "./compare.ts";
+import type { LayerFacts, LayerFolders } from "./layer-folders.ts";
+import type { RaisedLayers } from "./raised-layers.ts";
+import { readStack } from "./stack-file.ts";
+
+export interface SeenStatesOptions {
+  readonly binary: string;
+  readonly place: (run: Run) => JailPaths;
+  readonly template: (base: Base) => Promise<Template>;
+  readonly folders: LayerFolders;
+  readonly raised: RaisedLayers;
+  readonly facts: (layers: readonly string[]) => Promise<readonly LayerFacts[]>;
+}
+
+/** A state as it was read. */
+interface Seen {
+  readonly state: ComparedState;
+  readonly sandbox: Run;
+  readonly below: readonly string[];
+}
+
+/** Looks at states, frozen and present, and changes nothing. */
+export class SeenStates {
+  readonly #options: SeenStatesOptions;
+
+  constructor(options: SeenStatesOptions) {
+    this.#options = options;
+  }
+
+  async *compare(from: StateView, to: StateView, signal: AbortSignal): AsyncGenerator<StateChange> {
+    const [before, after] = [await this.#see(from), await this.#see(to)];
+    yield* compareStates(this.#options.binary, encodeComparison(before.state, after.state), signal);
+    await assertUnraised(before);
+    await assertUnraised(after);
+  }
+
+  async read(view: StateView, path: Buffer, bounds: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Buffer> {
+    const seen = await this.#see(view);
+    const request = encodeReading(seen.state, path, bounds.maxBytes);
+    const content = await readState(this.#options.binary, request, { path, ...bounds });
+    await assertUnraised(seen);
+    return content;
+  }
+
+  /** A sandbox whose rewind was cut off is as its next run will begin. */
+  async #see(view: StateView): Promise<Seen> {
+    const { sandbox } = view;
+    const { folders, place, template, facts, raised } = this.#options;
+    const { below, rewindsTo } = await raised.peek(sandbox);
+    const layers = view.layers ?? rewindsTo;
+    const state = comparedState(sandbox, {
+      place: place(sandbox),
+      template: await template(sandbox),
+      isPresent: layers === undefined,
+      below: (await facts(layers ?? below)).map((layer) => folders.filesOf(layer)),
+    });
+    return { state, sandbox, below };
+  }
+}
+
+/** Where what is written was raised meanwhile, a part of it was looked for at its old place. */
+async function assertUnraised({ state, sandbox, below }: Seen): Promise<void> {
+  if (!state.isPresent || (await readStack(sandbox)).below.length === below.length) return;
+  throw new BelljarError("RUNTIME_UNAVAILABLE", `A checkpoint of sandbox ${sandbox.id} was taken meanwhile: try again`);
+}
