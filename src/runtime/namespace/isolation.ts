@@ -19,7 +19,7 @@ export async function probeIsolation(host: NamespaceHost, runtime: Runtime): Pro
     terminals: true,
     pause: host.cgroups.freezer,
     stop: true,
-    states: "none",
+    states: host.storage.kind === "btrfs" ? "clone" : "copy",
   } as const;
   try {
     const seen = await lookInside(runtime, host.options.home);

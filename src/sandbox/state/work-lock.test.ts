@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-it("gives turns to the calls of one process, and refuses those of another one", async () => {
+it("gives turns to the calls of one process, and refuses those of another one after a moment", async () => {
   const [mine, other] = [open(), open()];
   const order: string[] = [];
   let finish = (): void => undefined;
@@ -35,6 +35,19 @@ it("gives turns to the calls of one process, and refuses those of another one", 
   expect(order).toEqual(["first", "second"]);
   await other.run(record, asked, async () => order.push("other"), signal);
   expect([order.at(-1), await mine.find(record.id)]).toEqual(["other", undefined]);
+});
+
+it("is waited for by calls of another process, which have it as soon as it is given back", async () => {
+  const [mine, other] = [open(), open()];
+  let finish = (): void => undefined;
+  const first = mine.run(record, asked, () => new Promise<void>((resolve) => (finish = resolve)), signal);
+  await expect.poll(() => mine.find(record.id)).toMatchObject(asked);
+  const second = other.run(record, { ...asked, user: "snapshot-y" }, async () => (await other.find(record.id))?.user, signal);
+  const gone = AbortSignal.timeout(50);
+  await expect(open().run(record, asked, async () => undefined, gone)).rejects.toMatchObject({ name: "TimeoutError" });
+  finish();
+  await first;
+  expect(await second).toBe("snapshot-y");
 });
 
 it("is given back by work that fails", async () => {
