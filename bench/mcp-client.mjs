@@ -1,9 +1,9 @@
 /** An MCP client of raw bytes, so that no client's work counts, and the servers that it asks. */
-import { fork } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
-import { ROOT } from "./harness.mjs";
+import { BELLJAR, ROOT } from "./harness.mjs";
 
 export const SERVER = join(ROOT, "bench/fixtures/tool-server.mjs");
 const VERSION = "2026-07-28";
@@ -68,6 +68,26 @@ export async function openToolServer(who, count = 1) {
       const [cost] = await once(child, "message");
       return cost;
     },
+    async close() {
+      client.close();
+      child.kill();
+      await once(child, "exit");
+    },
+  };
+}
+
+/** `belljar serve`, with a client. */
+export async function openServe(env) {
+  const child = spawn(process.execPath, [BELLJAR, "serve", "--port", "0"], { env, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  while (!/MCP at \S+\/mcp/.test(said)) {
+    const [chunk] = await once(child.stderr, "data");
+    said += chunk;
+  }
+  child.stderr.resume();
+  const client = openClient(/MCP at (\S+)\/mcp/.exec(said)[1]);
+  return {
+    client,
     async close() {
       client.close();
       child.kill();

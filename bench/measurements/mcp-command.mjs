@@ -1,7 +1,5 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { BELLJAR, compare, spawnPlain } from "../harness.mjs";
-import { openClient, openToolServer } from "../mcp-client.mjs";
+import { compare, spawnPlain } from "../harness.mjs";
+import { openServe, openToolServer } from "../mcp-client.mjs";
 
 const TRUE = { name: "run_command", arguments: { command: "true" } };
 
@@ -22,23 +20,4 @@ export async function measure({ env }) {
     await serving.close();
     await bare.close();
   }
-}
-
-async function openServe(env) {
-  const child = spawn(process.execPath, [BELLJAR, "serve", "--port", "0"], { env, stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  while (!/MCP at \S+\/mcp/.test(said)) {
-    const [chunk] = await once(child.stderr, "data");
-    said += chunk;
-  }
-  child.stderr.resume();
-  const client = openClient(/MCP at (\S+)\/mcp/.exec(said)[1]);
-  return {
-    client,
-    async close() {
-      client.close();
-      child.kill();
-      await once(child, "exit");
-    },
-  };
 }

@@ -1,4 +1,5 @@
-import { NEVER, scaled, summarise, time } from "../harness.mjs";
+import { compare, isRoot, NEVER, scaled, summarise, time } from "../harness.mjs";
+import { openServe } from "../mcp-client.mjs";
 
 const FEW = 10;
 const MANY = 100_000;
@@ -17,7 +18,24 @@ export async function measure(home) {
     { what: "rollback to the last checkpoint, the sandbox usable again, 10 files", most: 30, measured: await rollbacks(small) },
     { what: "rollback to the last checkpoint, the sandbox usable again, 100,000 files", most: 30, measured: await rollbacks(large) },
     { what: "a stopped sandbox's next call, 100,000 files", most: 60, measured: await nextCalls(large) },
+    await callsWithCheckpoints(home),
   ];
+}
+
+/** The goal is for a checkpoint that takes constant time. Elsewhere they are taken only on demand. */
+async function callsWithCheckpoints(home) {
+  const [without, beside] = [await home.create({ autoCheckpoint: "off" }), await home.create({ autoCheckpoint: "per_call" })];
+  const serving = await openServe(home.env);
+  let id = 0;
+  const call = (sandbox) =>
+    serving.client.post("tools/call", { name: "run_command", arguments: { command: "true", sandbox: sandbox.id } }, (id += 1));
+  try {
+    const compared = await compare({ reference: () => call(without), measured: () => call(beside), blocks: 6, each: 10 });
+    const what = "run_command true over HTTP, with a checkpoint before each call";
+    return { what, ...(isRoot && { added: 10 }), beside: "the same without", ...compared };
+  } finally {
+    await serving.close();
+  }
 }
 
 async function filled(home, count) {

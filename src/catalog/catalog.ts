@@ -6,6 +6,7 @@ import { parseArguments } from "./arguments.ts";
 import type { Caller, ChangeListener } from "./caller.ts";
 import type { CallerSandboxesOptions, DefaultChoice, Surroundings } from "./caller-sandboxes.ts";
 import { CallerSandboxes } from "./caller-sandboxes.ts";
+import { CallCheckpoints } from "./call-checkpoints.ts";
 import type { CallLogLevel, Progress, Tool, ToolContext, ToolDescription, ToolFinder, ToolResult } from "./tool.ts";
 import { askThrough } from "./question.ts";
 import type { KeptResults } from "./kept-results.ts";
@@ -206,12 +207,15 @@ class Door {
 
   #context(principal: Principal, tool: Tool, call: TrailedCall): ToolContext {
     const { results } = this.#keeping;
+    const checkpoints = new CallCheckpoints(tool, call.signal);
     return {
       principal,
       signal: call.signal,
       sandbox: async (id, options) => {
         const sandbox = await this.#findSandbox(principal, call, { id, ...options });
         call.trail.sandbox ??= sandbox;
+        const unsaved = options?.asIs ? undefined : await checkpoints.before(sandbox);
+        if (unsaved !== undefined) call.trail.notices.push(unsaved);
         if (tool.annotations.openWorldHint || tool.tellsRefusals) call.trail.refusals ??= await watchRefusals(sandbox);
         return sandbox;
       },

@@ -1,4 +1,5 @@
 import type { DeadlineAction, Limits } from "../runtime/runtime.ts";
+import type { CreateOptions } from "../sandbox/sandbox.ts";
 import type { CommandCall, OptionSpec } from "./command.ts";
 import { textOption } from "./command.ts";
 import { usage } from "./usage.ts";
@@ -27,13 +28,22 @@ export const ON_DEADLINE: OptionSpec = {
   description: "What happens at the deadline: kill, pause, or stop, which keeps the files",
 };
 
+const AUTO_CHECKPOINTS = ["per_call", "off"] as const satisfies readonly CreateOptions["autoCheckpoint"][];
+
+export const AUTO_CHECKPOINT: OptionSpec = {
+  type: "string",
+  value: "WHEN",
+  description: "Checkpoints before tool calls that may write: per_call or off (default: as the configuration says)",
+};
+
+/** Whether the command line wants checkpoints before calls. Rejects with `USAGE`. */
+export function namedAutoCheckpoint(call: CommandCall): CreateOptions["autoCheckpoint"] {
+  return choiceOption(call, "auto-checkpoint", AUTO_CHECKPOINTS);
+}
+
 /** What the command line wants to happen at the deadline. Rejects with `USAGE`. */
 export function namedAction(call: CommandCall): DeadlineAction | undefined {
-  return parsedOption(call, "on-deadline", (option, text) => {
-    const action = ACTIONS.find((one) => one === text);
-    if (action) return action;
-    throw usage(`--${option} "${text}" is unknown; expected one of ${ACTIONS.join(", ")}`, `belljar ${call.spec.name} --help`);
-  });
+  return choiceOption(call, "on-deadline", ACTIONS);
 }
 
 /** The limits that the command line names. Rejects with `USAGE`. */
@@ -50,6 +60,14 @@ export function namedLimits(call: CommandCall): Limits {
 /** The lifetime that the command line names. */
 export function namedLifetime(call: CommandCall): number | undefined {
   return parsedOption(call, "timeout", parseDuration);
+}
+
+function choiceOption<const Choice extends string>(call: CommandCall, name: string, choices: readonly Choice[]): Choice | undefined {
+  return parsedOption(call, name, (option, text) => {
+    const choice = choices.find((one) => one === text);
+    if (choice !== undefined) return choice;
+    throw usage(`--${option} "${text}" is unknown; expected one of ${choices.join(", ")}`, `belljar ${call.spec.name} --help`);
+  });
 }
 
 function parsedOption<T>(call: CommandCall, name: string, parse: (option: string, text: string) => T): T | undefined {

@@ -65,6 +65,17 @@ function sandboxSchema(hostCpus: number) {
         .describe(
           "Allow commands in a sandbox to run as root, by their user or by sudo. False holds for all new sandboxes, whatever their makers ask",
         ),
+      autoCheckpoint: z
+        .enum(["auto", "per_call", "off"])
+        .default("auto")
+        .describe(
+          "Checkpoints before tool calls, so that `belljar rewind` can take calls back. auto: before each call that may write, where a checkpoint takes the same time for any number of files. per_call: also where files are copied. off: none",
+        ),
+      autoCheckpointKeep: integer(1, 500)
+        .default(20)
+        .describe(
+          "Number of earlier calls of a sandbox whose checkpoints are kept, and up to a quarter more until they are removed together. Checkpoints that somebody asked for do not count",
+        ),
       nestedFilters: flag()
         .default(false)
         .describe(

@@ -35,6 +35,8 @@ describe("loadConfig", () => {
     expect(config.sandbox).toEqual({
       timeoutMs: 3_600_000,
       keep: 604_800_000,
+      autoCheckpoint: "auto",
+      autoCheckpointKeep: 20,
       keepBytes: 20 * 2 ** 30,
       keepMemoryBytes: 4 * 2 ** 30,
       memoryBytes: 2_147_483_648,

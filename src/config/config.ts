@@ -20,11 +20,14 @@ export type ConfiguredLimits = { readonly timeoutMs: number } & {
 /** All settings, loaded once at the start and frozen. */
 export type Config = Readonly<Omit<ParsedConfig, "program" | "sandbox">> & {
   readonly program: ConfiguredLimits & { readonly network: string };
-  readonly sandbox: ConfiguredLimits & { readonly network: string } & KeepSettings;
+  readonly sandbox: ConfiguredLimits & { readonly network: string } & KeepSettings & CheckpointSettings;
 };
 
 /** What becomes of sandboxes that nobody uses. */
 type KeepSettings = Readonly<Pick<ParsedConfig["sandbox"], "keep" | "keepBytes" | "keepMemoryBytes">>;
+
+/** Which checkpoints are taken unasked. */
+type CheckpointSettings = Readonly<Pick<ParsedConfig["sandbox"], "autoCheckpoint" | "autoCheckpointKeep">>;
 
 export interface LoadConfigOptions {
   /** Settings of the command line, nested like the file. Undefined values count as not given. */
@@ -164,8 +167,15 @@ function freeze(parsed: ParsedConfig): Config {
   return Object.freeze({ ...parsed, program: givenSettings(parsed.program), sandbox: sandboxSettings(parsed.sandbox) });
 }
 
-function sandboxSettings({ keep, keepBytes, keepMemoryBytes, ...given }: ParsedConfig["sandbox"]): Config["sandbox"] {
-  return Object.freeze({ ...givenSettings(given), keep, keepBytes, keepMemoryBytes });
+function sandboxSettings({
+  keep,
+  keepBytes,
+  keepMemoryBytes,
+  autoCheckpoint,
+  autoCheckpointKeep,
+  ...given
+}: ParsedConfig["sandbox"]): Config["sandbox"] {
+  return Object.freeze({ ...givenSettings(given), keep, keepBytes, keepMemoryBytes, autoCheckpoint, autoCheckpointKeep });
 }
 
 function givenSettings({ network, ...limits }: ParsedConfig["program"]): Config["program"] {

@@ -60,6 +60,8 @@ export interface StateStore {
    * Rejects with `DISK_FULL`, `SANDBOX_FILES_LOST`, `SANDBOX_UNRESPONSIVE` for programs that do not stand still, and `RUNTIME_FAILED`.
    */
   freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState>;
+  /** How `freeze` would do it for this run. */
+  way(run: Run): FrozenState["way"];
   /** One more user of layers. Rejects with `SANDBOX_FILES_LOST` when one of them is gone. Doing it again is no error. */
   hold(layers: readonly string[], user: string): Promise<void>;
   /** The user needs these no more. Layers that nobody uses are removed. Doing it again is no error. */

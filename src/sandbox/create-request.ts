@@ -4,7 +4,7 @@ import { DEFAULT_BASE } from "../runtime/runtime.ts";
 import { isSandboxName } from "./sandbox-id.ts";
 import type { CreateOptions } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import { deadlineAction } from "./wire/fields.ts";
+import { autoCheckpoint, deadlineAction } from "./wire/fields.ts";
 import { labelsSchema, variablesSchema } from "./wire/texts-schema.ts";
 
 const LIMIT_NAMES = ["memoryBytes", "cpus", "pids", "diskBytes", "openFiles"] as const satisfies readonly (keyof Limits)[];
@@ -39,6 +39,7 @@ export type CreateRequest = Pick<
   | "ephemeral"
   | "nestedFilters"
   | "root"
+  | "autoCheckpoint"
 >;
 
 /** Throws `ARGUMENTS_INVALID` for what no sandbox can have, `FORBIDDEN` for what the configuration forbids. */
@@ -58,6 +59,7 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
     ephemeral: options.ephemeral ?? false,
     ...((options.nestedFilters ?? defaults.nestedFilters) && { nestedFilters: true }),
     ...(!parseRoot(options.root, defaults.root) && { root: false }),
+    ...(options.autoCheckpoint !== undefined && { autoCheckpoint: parseAutoCheckpoint(options.autoCheckpoint) }),
   };
 }
 
@@ -72,6 +74,12 @@ function parseAction(action: unknown): DeadlineAction {
   const parsed = deadlineAction.safeParse(action);
   if (parsed.success) return parsed.data;
   throw new BelljarError("ARGUMENTS_INVALID", "What happens at a sandbox's deadline is kill, pause or stop");
+}
+
+function parseAutoCheckpoint(wish: unknown): NonNullable<SandboxRecord["autoCheckpoint"]> {
+  const parsed = autoCheckpoint.safeParse(wish);
+  if (parsed.success) return parsed.data;
+  throw new BelljarError("ARGUMENTS_INVALID", "Automatic checkpoints of a sandbox are per_call or off");
 }
 
 /** The configuration's `false` holds for every sandbox, whatever its maker asks. */

@@ -58,6 +58,7 @@ function grantedTimeLine(timeLine: OwnTimeLine, principal: Principal, runtimes: 
   return {
     list: () => timeLine.list(),
     checkpoint: (options, signal) => timeLine.checkpoint(options, signal),
+    beforeCall: (tool, signal) => timeLine.beforeCall(tool, signal),
     rollback: async (point, signal) => {
       const { sandbox, ...result } = await timeLine.rollback(point, signal, principal);
       return { ...result, sandbox: await grantedSandbox(sandbox, principal, runtimes) };

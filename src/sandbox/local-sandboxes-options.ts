@@ -10,6 +10,7 @@ import type { KeepLimits } from "./keeping/choose-removals.ts";
 import type { KeptTotals } from "./keeping/kept-sandboxes.ts";
 import type { PoolCounts, PoolOptions } from "./pool/pool-options.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
+import type { AutoCheckpointSettings } from "./state/auto-checkpoints.ts";
 import type { DefaultOptions, Principal, Quotas, Sandboxes } from "./sandbox.ts";
 
 export interface LocalSandboxesOptions {
@@ -19,7 +20,7 @@ export interface LocalSandboxesOptions {
   readonly runtimes: ReadonlyMap<string, Runtime>;
   readonly config: RuntimeChoice & {
     /** Without its limits, stopped sandboxes are kept until somebody deletes them. */
-    readonly sandbox: SandboxDefaults & KeepLimits;
+    readonly sandbox: SandboxDefaults & KeepLimits & AutoCheckpointSettings;
     readonly listMax: number;
     readonly tombstoneRetentionMs: number;
   };

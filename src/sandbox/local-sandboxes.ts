@@ -120,6 +120,7 @@ class HomeSandboxes implements LocalSandboxes {
       records: this.#records,
       report: this.#report,
       ...(standard && { quotas: standard }),
+      settings: options.config.sandbox,
       comparison: lateComparison(options.texts),
       make: async (principal, source, wishes, signal) => {
         const sandbox = await this.#make(principal, toForkOptions(source, wishes), { forkOf: source, signal });
@@ -274,6 +275,7 @@ class HomeSandboxes implements LocalSandboxes {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled([
+      this.#states[Symbol.asyncDispose](),
       this.#kept[Symbol.asyncDispose](),
       this.#sweeping,
       this.#events[Symbol.asyncDispose](),

@@ -10,6 +10,7 @@ import type { Runtimes } from "./runtimes.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { CreateOptions, Principal, Quotas } from "./sandbox.ts";
 import { toForkDefaults, toWorkspace } from "./state/inherited-options.ts";
+import { needStates } from "./state/state-errors.ts";
 import { layersOf, type SnapshotRecord } from "./state/snapshot-record.ts";
 import type { NamedWorkspace } from "./wire/create-schema.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
@@ -48,6 +49,7 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
     { ...wanted, ...(stops && { onDeadline: "stop" as const }) },
     cutLimits(standard, principal, parts.quotas),
   );
+  if (request.autoCheckpoint === "per_call") needStates(runtime);
   const network = await prepareNetwork(principal, options, { networks: parts.networks, standard: parts.standardNetwork });
   const { workspace } = wanted;
   if (workspace) {

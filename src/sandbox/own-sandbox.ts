@@ -1,7 +1,6 @@
 import type { NetworkState } from "./network/network-state.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { Principal, RollbackResult, Sandbox, TimeLine } from "./sandbox.ts";
-import type { Checkpoint } from "./wire/state-schemas.ts";
 
 /** A sandbox of this home, whoever its owner is. `principal`: whose wish it is; absent: one without grants. */
 export interface OwnSandbox extends Omit<Sandbox, "setNetwork" | "start" | "timeLine"> {
@@ -16,8 +15,7 @@ export interface OwnSandbox extends Omit<Sandbox, "setNetwork" | "start" | "time
 export interface OwnTimeLine extends Omit<TimeLine, "rollback"> {
   /** The new run counts against the quota of `principal`. */
   rollback(point: string, signal: AbortSignal, principal?: Principal): Promise<OwnRollback>;
-  /** Takes a checkpoint that nobody asked for, before a call of this tool. Keeps the latest `keep` of such checkpoints. */
-  checkpointBefore(tool: string, options: { readonly keep: number; readonly signal: AbortSignal }): Promise<Checkpoint>;
+  beforeCall(tool: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
 export interface OwnRollback extends Omit<RollbackResult, "sandbox"> {

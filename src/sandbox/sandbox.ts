@@ -184,6 +184,12 @@ export interface TimeLine {
   /** Freezes what the sandbox has written until now. A power cut may lose a checkpoint, and leaves none half there. */
   checkpoint(options: wire.CheckpointOptions, signal: AbortSignal): Promise<wire.Checkpoint>;
   /**
+   * For whoever runs a tool that may write, before it does: takes a checkpoint if this sandbox has them before each call. A checkpoint that
+   * cannot be taken is no failure: resolves with a sentence about it, once until one can be taken again. Rejects only when the signal aborts.
+   * Absent where tools are run by a server.
+   */
+  beforeCall?(tool: string, signal: AbortSignal): Promise<string | undefined>;
+  /**
    * Puts the sandbox back: its files are those of the point, its id and links stay, and all of its processes end. Open streams end with
    * `SANDBOX_ROLLED_BACK`. Afterwards it runs, also if it was stopped.
    */

@@ -31,6 +31,13 @@ export function statesContract(open: OpenRuntime, features: ContractFeatures): v
       expect((await run(fork.guest, "ls -d .profile")).exitCode).not.toBe(0);
     });
 
+    itNeeds(features, "states")("is taken in the way that the runtime tells beforehand", async () => {
+      await using sandbox = await createSandbox(open);
+      await using kept = await freezeText(sandbox, "kept");
+      expect(need(sandbox.runtime.layers.states).way(sandbox.spec)).toBe(kept.way);
+      expect((await sandbox.runtime.probe()).states).not.toBe("none");
+    });
+
     itNeeds(features, "states")("is there when its sandbox is gone, and goes with its last user", async () => {
       const { runtime, kept } = await (async () => {
         await using sandbox = await createSandbox(open);

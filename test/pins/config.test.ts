@@ -43,6 +43,8 @@ it("keeps every setting with its variables", () => {
       "sandbox.diskBytes BELLJAR_SANDBOX_DISK_BYTES",
       "sandbox.openFiles BELLJAR_SANDBOX_OPEN_FILES",
       "sandbox.root BELLJAR_SANDBOX_ROOT",
+      "sandbox.autoCheckpoint BELLJAR_SANDBOX_AUTO_CHECKPOINT",
+      "sandbox.autoCheckpointKeep BELLJAR_SANDBOX_AUTO_CHECKPOINT_KEEP",
       "sandbox.nestedFilters BELLJAR_SANDBOX_NESTED_FILTERS",
       "sandbox.network BELLJAR_SANDBOX_NETWORK",
       "pool.sandboxes BELLJAR_POOL_SANDBOXES",

@@ -1,6 +1,6 @@
 import type { CommandSpec, OptionSpec } from "../command.ts";
 import { EXPIRES } from "../expiry-option.ts";
-import { LIFETIME, LIMIT_OPTIONS, ON_DEADLINE } from "../limit-options.ts";
+import { AUTO_CHECKPOINT, LIFETIME, LIMIT_OPTIONS, ON_DEADLINE } from "../limit-options.ts";
 import { ENV, JSON_OPTION, NETWORK, NONE, ONE, WORKSPACE } from "./shared-options.ts";
 
 const CREATE_OPTIONS = {
@@ -11,6 +11,7 @@ const CREATE_OPTIONS = {
   ...LIMIT_OPTIONS,
   "best-effort": { type: "boolean", description: "Do not fail if a limit cannot be enforced here" },
   "no-root": { type: "boolean", description: "Let no command in it run as root, by --user or by sudo" },
+  "auto-checkpoint": AUTO_CHECKPOINT,
   "nested-filters": { type: "boolean", description: "Let its programs install seccomp filters of their own, as browsers do" },
   timeout: LIFETIME,
   "on-deadline": ON_DEADLINE,

@@ -98,6 +98,19 @@ const TIME_LINE: readonly CommandSpec[] = [
     load: () => import("../commands/rollback.ts"),
   },
   {
+    name: "rewind",
+    summary: "Take back the last tool calls in a sandbox, with all that was written since. Its processes end",
+    usage: "ID [CALL]",
+    positionals: { min: 1, max: 2 },
+    options: {
+      calls: { type: "string", short: "n", value: "N", description: "How many (default 1)" },
+      json: JSON_OPTION,
+    },
+    details:
+      "CALL is the checkpoint before a call, as `belljar log ID` shows it. Calls have checkpoints where the setting sandbox.autoCheckpoint says so, or `sandbox create --auto-checkpoint per_call`.",
+    load: () => import("../commands/rewind.ts"),
+  },
+  {
     name: "changes",
     summary: "Show what changed in a sandbox since a point, or between two",
     usage: "ID [FROM [TO]]",
@@ -108,7 +121,7 @@ const TIME_LINE: readonly CommandSpec[] = [
       unified: { type: "boolean", short: "u", description: "Not side by side, however wide the terminal is" },
       json: JSON_OPTION,
     },
-    details: `${POINTS}\nFROM is by default the last checkpoint, and TO the sandbox as it is now. ${PATHS}`,
+    details: `${POINTS}\nFROM is by default the last checkpoint that somebody asked for, else the one before the last call, and TO the sandbox as it is now. ${PATHS}`,
     load: () => import("../commands/changes.ts"),
   },
   {

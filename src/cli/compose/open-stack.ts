@@ -24,7 +24,9 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
 import { namedLifetime, namedLimits } from "../limit-options.ts";
 import { configuredPolicy } from "./configured-policy.ts";
+import type { KeptTotals } from "../../sandbox/keeping/kept-sandboxes.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
+import { withCallCheckpointsCheck } from "../doctor/call-checkpoints-check.ts";
 import { withKeptCheck } from "../doctor/kept-check.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
 import { openPool, type PoolUse } from "./open-pool.ts";
@@ -153,7 +155,7 @@ export async function openLocalStack(
       const { asked, unasked } = sandboxes.kept();
       return { disk: asked.diskBytes + unasked.diskBytes, memory: asked.memoryBytes + unasked.memoryBytes };
     },
-    isolation: async () => withKeptCheck(withNetworkChecks(await sandboxes.isolation()), sandboxes.kept(), config.sandbox),
+    isolation: async () => withHomeChecks(await sandboxes.isolation(), sandboxes.kept(), config),
     startUpkeep() {
       void upkeep().catch(failed);
       sweeps ??= repeat(
@@ -204,7 +206,11 @@ export async function probeRuntimes(config: Config, stderr: Writable): Promise<H
   const { Runtimes } = await import("../../sandbox/runtimes.ts");
   const { readKeptTotals } = await import("../../sandbox/keeping/kept-sandboxes.ts");
   const isolation = await new Runtimes(await openConfiguredRuntimes(config, stderr), config).probe();
-  return withKeptCheck(withNetworkChecks(isolation), readKeptTotals(config.home), config.sandbox);
+  return withHomeChecks(isolation, readKeptTotals(config.home), config);
+}
+
+function withHomeChecks(isolation: HostIsolation, kept: KeptTotals, { sandbox }: Config): HostIsolation {
+  return withCallCheckpointsCheck(withKeptCheck(withNetworkChecks(isolation), kept, sandbox), sandbox);
 }
 
 /** Creates the folders of the runtimes. Runtimes report slow work on stderr, such as building the base template. */

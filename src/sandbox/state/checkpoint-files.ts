@@ -8,6 +8,7 @@ import { fileError, ifPresent } from "../../files/file-error.ts";
 import { NumberedFile } from "../../files/numbered-file.ts";
 import { parseJson } from "../../files/parse-json.ts";
 import { createFile } from "../../files/replace-file.ts";
+import type { Head } from "./link-time-line.ts";
 import { parseCheckpoint, type StoredCheckpoint } from "./stored-checkpoint.ts";
 
 const ID = /^[a-z0-9]{8}$/;
@@ -15,16 +16,24 @@ const FILE = /^([a-z0-9]{8})\.json$/;
 const PARALLEL = 16;
 /** Whoever makes more has a loop that forgets to remove them. */
 const CHECKPOINTS_MAX = 1_000;
+const REMEMBERED_MAX = 10_000;
 
 const headSchema = z.object({ version: z.literal(1), head: z.string().optional() });
 
+/** Each change makes a new one, so that each begins a line. */
+type HeadFile = Omit<z.output<typeof headSchema>, "version">;
+
+const NO_HEAD: HeadFile = {};
+
 /**
  * The checkpoints of sandboxes: `sandboxes/<id>/checkpoints/<checkpoint>.json`, each written once, and `time-line.<number>.json`, the point
- * that the sandbox comes from. Nothing is flushed: a power cut may lose a checkpoint, and the file that it leaves empty counts as none.
+ * where its present line began. Nothing is flushed: a power cut may lose a checkpoint, and the file that it leaves empty counts as none.
  */
 export class CheckpointFiles {
   readonly #folder: (id: string) => string;
   readonly #report: (problem: string) => void;
+  /** By path. A checkpoint never changes, and every call may ask for all of them. */
+  readonly #known = new Map<string, StoredCheckpoint>();
 
   constructor(folder: (id: string) => string, report: (problem: string) => void) {
     this.#folder = folder;
@@ -51,7 +60,7 @@ export class CheckpointFiles {
 
   /** The oldest first. */
   async list(sandbox: string): Promise<readonly StoredCheckpoint[]> {
-    const found = await mapLimit(await this.#ids(sandbox), PARALLEL, (id) => this.find(sandbox, id));
+    const found = await mapLimit(await this.#ids(sandbox), PARALLEL, (id) => this.#listed(sandbox, id));
     return found.filter((one) => one !== undefined).toSorted(byAge);
   }
 
@@ -63,6 +72,14 @@ export class CheckpointFiles {
     return undefined;
   }
 
+  async #listed(sandbox: string, id: string): Promise<StoredCheckpoint | undefined> {
+    const path = this.#path(sandbox, id);
+    const checkpoint = this.#known.get(path) ?? (await this.find(sandbox, id));
+    if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
+    if (checkpoint) this.#known.set(path, checkpoint);
+    return checkpoint;
+  }
+
   /** Whether there is such a checkpoint, even one that another release has written. */
   async has(sandbox: string, id: string): Promise<boolean> {
     return (await this.#read(sandbox, id)) !== undefined;
@@ -71,6 +88,7 @@ export class CheckpointFiles {
   /** Whether there was one. */
   async remove(sandbox: string, id: string): Promise<boolean> {
     const path = this.#path(sandbox, id);
+    this.#known.delete(path);
     const isRemoved = await ifPresent(
       path,
       rm(path).then(() => true),
@@ -83,13 +101,15 @@ export class CheckpointFiles {
     await ifPresent(folder, rm(folder, { recursive: true, force: true }));
   }
 
-  /** The checkpoint or snapshot that the sandbox comes from. */
-  async head(sandbox: string): Promise<string | undefined> {
-    return (await this.#head(sandbox).read(undefined)).value;
+  /** Where the present line of the sandbox began: at a checkpoint that was asked for, or at what it was put back to. */
+  async head(sandbox: string): Promise<Head> {
+    const { number, value } = await this.#head(sandbox).read(NO_HEAD);
+    return { point: value.head, line: number };
   }
 
+  /** Begins another line, even at the same point. */
   async setHead(sandbox: string, head: string): Promise<void> {
-    await this.#head(sandbox).change(undefined, () => head);
+    await this.#head(sandbox).change(NO_HEAD, () => ({ head }));
   }
 
   async #read(sandbox: string, id: string): Promise<StoredCheckpoint | "unknown" | undefined> {
@@ -113,13 +133,13 @@ export class CheckpointFiles {
     return join(this.#checkpoints(sandbox), `${id}.json`);
   }
 
-  #head(sandbox: string): NumberedFile<string | undefined> {
+  #head(sandbox: string): NumberedFile<HeadFile> {
     return new NumberedFile({
       folder: this.#folder(sandbox),
       name: "time-line",
       title: `the time line of sandbox ${sandbox}`,
-      serialise: (head) => JSON.stringify({ version: 1, ...(head !== undefined && { head }) }),
-      parse: (text) => headSchema.safeParse(parseJson(text)).data?.head,
+      serialise: (value) => JSON.stringify({ version: 1, ...value }),
+      parse: (text) => headSchema.safeParse(parseJson(text)).data ?? NO_HEAD,
     });
   }
 }

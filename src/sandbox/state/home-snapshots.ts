@@ -143,9 +143,9 @@ function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
 // eslint-disable-next-line max-params -- one for each source of the record
 function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
   const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
-  const { metadata, env, root, nestedFilters } = record;
+  const { metadata, env, root, nestedFilters, autoCheckpoint } = record;
   const { way, stillMs, at, layers } = frozen;
-  const optional = { project, defaultName, workspace, root, nestedFilters };
+  const optional = { project, defaultName, workspace, root, nestedFilters, autoCheckpoint };
   return {
     version: 1,
     id,

@@ -4,15 +4,17 @@ import type { SandboxRecord } from "../sandbox-record.ts";
 import type { Quotas } from "../sandbox.ts";
 import type { StartGuard } from "../start-again.ts";
 import { CheckpointFiles } from "./checkpoint-files.ts";
+import { AutoCheckpoints, type AutoCheckpointSettings } from "./auto-checkpoints.ts";
 import type { Comparison } from "./comparison.ts";
 import { finishRewind, rewindUser } from "./finish-rewind.ts";
 import { HomeSnapshots, type SnapshotParts } from "./home-snapshots.ts";
-import { checkpointUser, HomeTimeLine, type TimeLineParts } from "./home-time-line.ts";
+import { HomeTimeLine, type TimeLineParts } from "./home-time-line.ts";
 import { SnapshotFiles } from "./snapshot-files.ts";
 import { SnapshotRoom } from "./snapshot-room.ts";
 import type { StateParts } from "./state-parts.ts";
 import { needStates } from "./state-errors.ts";
 import { originUser, StateUsers } from "./state-users.ts";
+import { checkpointUser } from "./take-checkpoint.ts";
 import { WorkLock } from "./work-lock.ts";
 
 export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtimes" | "report"> {
@@ -21,12 +23,13 @@ export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtime
   readonly records: SnapshotParts["records"];
   readonly comparison: Comparison;
   readonly quotas?: Quotas;
+  readonly settings: AutoCheckpointSettings;
   readonly make: SnapshotParts["make"];
   readonly startRun: TimeLineParts["startRun"];
 }
 
 /** The frozen states of a home's sandboxes: snapshots, checkpoints, and who uses which layers. */
-export class HomeStates implements StartGuard {
+export class HomeStates implements StartGuard, AsyncDisposable {
   readonly snapshots: HomeSnapshots;
   readonly #parts: TimeLineParts;
   readonly #users: StateUsers;
@@ -38,8 +41,9 @@ export class HomeStates implements StartGuard {
     const checkpoints = new CheckpointFiles(folder, report);
     const lock = new WorkLock(folder, report);
     const settle = (record: SandboxRecord, signal: AbortSignal): Promise<void> => this.finish(record, signal);
-    this.#parts = { ...options, snapshots, checkpoints, lock, settle };
-    this.snapshots = new HomeSnapshots({ ...options, snapshots, checkpoints, lock, room: new SnapshotRoom(home, snapshots, quotas) });
+    const parts = { ...options, snapshots, checkpoints, lock };
+    this.#parts = { ...parts, settle, auto: new AutoCheckpoints(parts, options.settings) };
+    this.snapshots = new HomeSnapshots({ ...parts, room: new SnapshotRoom(home, snapshots, quotas) });
     this.#users = new StateUsers({ journal, lock, checkpoints, snapshots, states: options.live.states });
   }
 
@@ -82,9 +86,15 @@ export class HomeStates implements StartGuard {
     const { runtimes, checkpoints } = this.#parts;
     const states = runtimes.need(record).layers.states;
     if (!states) return;
+    this.#parts.auto.forget(record);
     for (const { id, layers } of await checkpoints.list(record.id)) await states.letGo(layers, checkpointUser(record, id));
     await checkpoints.removeAll(record.id);
     await this.letGoOfOrigin(record);
+  }
+
+  /** Waits for the work behind checkpoints before calls. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.auto[Symbol.asyncDispose]();
   }
 
   /** Removes what dead processes have left of states. What cannot be removed is reported, and tried again by the next sweep. */

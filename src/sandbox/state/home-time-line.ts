@@ -16,28 +16,24 @@ import {
   type PointDiff,
   type TimeLineInfo,
 } from "../wire/state-schemas.ts";
-import { createCheckpointId } from "./checkpoint-files.ts";
+import type { AutoCheckpoints } from "./auto-checkpoints.ts";
 import type { Comparison } from "./comparison.ts";
-import { freezeSandbox } from "./freeze-sandbox.ts";
+import { linkTimeLine } from "./link-time-line.ts";
 import { parseStateOptions } from "./parse-state-options.ts";
 import { type Point, rollback, type StartRun } from "./rollback.ts";
 import type { SnapshotFiles } from "./snapshot-files.ts";
 import { layersOf } from "./snapshot-record.ts";
 import { needStates, noCheckpoint } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
-import { toCheckpoint } from "./stored-checkpoint.ts";
+import { removeCheckpoint, takeCheckpoint } from "./take-checkpoint.ts";
 
 export interface TimeLineParts extends StateParts {
   readonly snapshots: SnapshotFiles;
   readonly comparison: Comparison;
+  readonly auto: AutoCheckpoints;
   readonly startRun: StartRun;
   /** Puts the sandbox back where a process died that was doing so. */
   readonly settle: (record: SandboxRecord, signal: AbortSignal) => Promise<void>;
-}
-
-/** The user of a checkpoint's layers. */
-export function checkpointUser({ id }: Pick<SandboxRecord, "id">, checkpoint: string): string {
-  return `checkpoint-${id}-${checkpoint}`;
 }
 
 /** The time line of a sandbox of this home, from its files alone. */
@@ -54,19 +50,16 @@ export class HomeTimeLine implements OwnTimeLine {
     const { checkpoints } = this.#parts;
     const { id } = this.#states();
     const [all, head] = await Promise.all([checkpoints.list(id), checkpoints.head(id)]);
-    return { checkpoints: all.map(toCheckpoint), ...(head !== undefined && { head }) };
+    return linkTimeLine(all, head);
   }
 
   async checkpoint(options: CheckpointOptions, signal: AbortSignal): Promise<Checkpoint> {
     const { label } = parseStateOptions("checkpoint", checkpointOptionsSchema, options);
-    return this.#take({ ...(label !== undefined && { label }) }, signal);
+    return takeCheckpoint(this.#parts, { record: this.#record, more: { ...(label !== undefined && { label }) }, signal });
   }
 
-  async checkpointBefore(tool: string, { keep, signal }: { readonly keep: number; readonly signal: AbortSignal }): Promise<Checkpoint> {
-    const taken = await this.#take({ before: tool }, signal);
-    const unasked = (await this.#parts.checkpoints.list(this.#record.id)).filter(({ before }) => before !== undefined);
-    for (const { id } of unasked.slice(0, Math.max(0, unasked.length - keep))) await this.#remove(id);
-    return taken;
+  beforeCall(tool: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#parts.auto.before(this.#record, tool, signal);
   }
 
   async rollback(point: string, signal: AbortSignal, principal?: Principal): Promise<OwnRollback> {
@@ -77,7 +70,7 @@ export class HomeTimeLine implements OwnTimeLine {
 
   async remove(checkpoint: string): Promise<void> {
     this.#states();
-    if (!(await this.#remove(checkpoint))) throw noCheckpoint(checkpoint, this.#record);
+    if (!(await removeCheckpoint(this.#parts, this.#record, checkpoint))) throw noCheckpoint(checkpoint, this.#record);
   }
 
   async diff(points: ComparedPoints, signal: AbortSignal): Promise<PointDiff> {
@@ -110,31 +103,6 @@ export class HomeTimeLine implements OwnTimeLine {
   /** Throws `NOT_SUPPORTED` if nothing freezes this sandbox. */
   #states(): { readonly id: string; readonly states: StateStore } {
     return { id: this.#record.id, states: needStates(this.#parts.runtimes.need(this.#record)) };
-  }
-
-  async #take(more: Pick<Checkpoint, "label" | "before">, signal: AbortSignal): Promise<Checkpoint> {
-    const record = this.#record;
-    const { checkpoints } = this.#parts;
-    const id = createCheckpointId();
-    await checkpoints.assertRoom(record.id);
-    const request = { record, user: checkpointUser(record, id), durable: false, isOwn: true, signal };
-    return freezeSandbox(this.#parts, request, async (frozen) => {
-      const { layers, way, stillMs, at: createdAt } = frozen;
-      const parent = await checkpoints.head(record.id);
-      const stored = { version: 1, id, createdAt, way, stillMs, layers, ...more, ...(parent !== undefined && { parent }) } as const;
-      await checkpoints.add(record.id, stored);
-      await checkpoints.setHead(record.id, id).catch((cause: unknown) => this.#parts.report(headUnknown(record, cause)));
-      return toCheckpoint(stored);
-    });
-  }
-
-  /** Whether there was one. */
-  async #remove(id: string): Promise<boolean> {
-    const { checkpoints } = this.#parts;
-    const found = await checkpoints.find(this.#record.id, id);
-    if (!found || !(await checkpoints.remove(this.#record.id, id))) return false;
-    await this.#states().states.letGo(found.layers, checkpointUser(this.#record, id));
-    return true;
   }
 
   /** Rejects with `CHECKPOINT_NOT_FOUND`. */
@@ -176,10 +144,6 @@ export class HomeTimeLine implements OwnTimeLine {
     if (entry.end) throw ended(entry.record, entry.end.reason);
     return entry.record;
   }
-}
-
-function headUnknown({ id }: SandboxRecord, cause: unknown): string {
-  return `The time line of sandbox ${id} does not show which checkpoint it comes from: ${String(cause)}`;
 }
 
 function unrelated(one: SandboxRecord, other: SandboxRecord): BelljarError {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { parseJson } from "../../files/parse-json.ts";
 import { lineageSchema } from "../lineage.ts";
-import { limitName, limitsSchema, textsSchema } from "../wire/fields.ts";
+import { autoCheckpoint, limitName, limitsSchema, textsSchema } from "../wire/fields.ts";
 import { type SnapshotInfo, snapshotSchema } from "../wire/state-schemas.ts";
 
 /** What the sandboxes that are made from a state inherit, where their maker says nothing. */
@@ -14,6 +14,7 @@ const inherited = {
   env: textsSchema,
   root: z.boolean().optional(),
   nestedFilters: z.boolean().optional(),
+  autoCheckpoint: autoCheckpoint.optional(),
 } as const;
 
 const schema = snapshotSchema.extend({

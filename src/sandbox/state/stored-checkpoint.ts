@@ -6,6 +6,8 @@ const schema = checkpointSchema.extend({
   version: z.literal(1),
   /** The state, the topmost layer first. */
   layers: z.array(z.string()).readonly(),
+  /** The number of the line on which it was taken. */
+  line: z.number().int().nonnegative().optional(),
 });
 
 /** A checkpoint as the disk has it. Never changed. */
@@ -18,6 +20,6 @@ export function parseCheckpoint(text: string): StoredCheckpoint | "unknown" | un
   return schema.safeParse(content).data ?? "unknown";
 }
 
-export function toCheckpoint({ version: _version, layers: _layers, ...told }: StoredCheckpoint): Checkpoint {
+export function toCheckpoint({ version: _version, layers: _layers, line: _line, ...told }: StoredCheckpoint): Checkpoint {
   return told;
 }

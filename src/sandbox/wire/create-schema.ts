@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { networkPolicySchema, secretUsesSchema } from "../network-schema.ts";
 import type { Limits, Workspace } from "../../runtime/runtime.ts";
-import { deadlineAction, schemaOf } from "./fields.ts";
+import { autoCheckpoint, deadlineAction, schemaOf } from "./fields.ts";
 import { labelsSchema, variablesSchema } from "./texts-schema.ts";
 
 const positive = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
@@ -53,6 +53,9 @@ export const createOptionsSchema = z.strictObject({
     .describe(
       "What happens at the deadline. kill: it is deleted. pause: it is frozen. stop: its processes end, its files are kept for some time, and it can be started again. Default: kill, and stop for a default sandbox",
     ),
+  autoCheckpoint: autoCheckpoint
+    .optional()
+    .describe("per_call: a checkpoint is taken before each tool call that may write. off: none is. Default: as the configuration says"),
   ephemeral: z.boolean().optional().describe("It ends with the process that made it"),
   root: z
     .boolean()

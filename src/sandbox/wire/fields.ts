@@ -47,4 +47,7 @@ export const endReason = z.enum(Object.keys(END_REASONS) as [EndReason, ...EndRe
 
 export const deadlineAction = z.enum(["kill", "pause", "stop"]) satisfies z.ZodType<DeadlineAction>;
 
+/** Whether a checkpoint is taken before each tool call that may write. */
+export const autoCheckpoint = z.enum(["per_call", "off"]);
+
 export const textsSchema = z.record(z.string(), z.string());

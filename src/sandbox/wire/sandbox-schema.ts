@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { networkPolicySchema, secretUsesSchema } from "../network-schema.ts";
-import { dateField, deadlineAction, endReason, limitName, limitsSchema, textsSchema, workspaceSchema } from "./fields.ts";
+import { autoCheckpoint, dateField, deadlineAction, endReason, limitName, limitsSchema, textsSchema, workspaceSchema } from "./fields.ts";
 
 /** `unresponsive`: it lives, as far as is known, and whoever could tell does not answer. */
 export const SANDBOX_STATES = ["running", "paused", "unresponsive", "stopped", "ended"] as const;
@@ -18,6 +18,9 @@ export const madeFields = {
   workspace: workspaceSchema.optional(),
   nestedFilters: z.boolean().optional().describe("Whether its programs may install seccomp filters of their own. Absent: no"),
   root: z.boolean().optional().describe("false: no command runs as root in it, and `sudo` is refused. Absent: true"),
+  autoCheckpoint: autoCheckpoint
+    .optional()
+    .describe("per_call: a checkpoint is taken before each tool call that may write. Absent: as the configuration says"),
   metadata: textsSchema.describe("Labels"),
   project: z.string().optional().describe("Folder of the host for whose work it was made"),
   defaultName: z.string().optional().describe("Name of the default sandbox that it is"),

@@ -33,7 +33,10 @@ export const checkpointSchema = z.object({
   label: z.string().optional(),
   createdAt: dateField,
   parent: z.string().optional().describe("The checkpoint that the sandbox had come from"),
-  before: z.string().optional().describe("Name of the tool before whose call it was taken unasked"),
+  before: z
+    .string()
+    .optional()
+    .describe("Name of the tool before whose call it was taken unasked. Calls that began together share one, which names all their tools"),
   ...frozen,
 });
 
@@ -42,6 +45,11 @@ export type Checkpoint = Readonly<z.output<typeof checkpointSchema>>;
 export const timeLineSchema = z.object({
   checkpoints: z.array(checkpointSchema).readonly().describe("The oldest first"),
   head: z.string().optional().describe("The checkpoint, or snapshot of it, that the sandbox comes from now"),
+  calls: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .describe("The checkpoints before the calls whose changes the files hold now, the latest first. A rollback to one takes its call back"),
 });
 
 export type TimeLineInfo = Readonly<z.output<typeof timeLineSchema>>;

@@ -3,6 +3,7 @@ import type { Tool } from "../../catalog/tool.ts";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
+import { autoCheckpoint } from "../../sandbox/wire/fields.ts";
 import { labelsSchema } from "../../sandbox/wire/texts-schema.ts";
 import { pairsArgument } from "../shell/command-argument.ts";
 import { Created, limitArguments, toLimits } from "./sandbox-results.ts";
@@ -12,6 +13,9 @@ const Input = z.strictObject({
   runtime: z.string().min(1).max(40).optional().describe("Which of the server's runtimes makes it; default the server's choice"),
   ...limitArguments,
   timeout_s: z.number().int().min(1).max(31_536_000).optional().describe("How long it lives without being extended"),
+  auto_checkpoint: autoCheckpoint
+    .optional()
+    .describe("per_call: remember its files before each call that may write; default the server's choice"),
   metadata: pairsArgument().pipe(labelsSchema).optional().describe('Labels to find it by, as ["NAME=value"]'),
 });
 
@@ -28,12 +32,13 @@ export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool 
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     input: Input,
     output: Created,
-    async run(context, { template, runtime, timeout_s: timeoutS, metadata, ...limits }) {
+    async run(context, { template, runtime, timeout_s: timeoutS, auto_checkpoint: auto, metadata, ...limits }) {
       const options = {
         limits: toLimits(limits),
         ...(template !== undefined && { template }),
         ...(runtime !== undefined && { runtime }),
         ...(timeoutS !== undefined && { timeoutMs: timeoutS * 1_000 }),
+        ...(auto !== undefined && { autoCheckpoint: auto }),
         ...(metadata && { metadata }),
       };
       const sandbox = await sandboxes.create(context.principal, options, context.signal);

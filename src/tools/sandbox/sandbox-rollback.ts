@@ -1,6 +1,9 @@
 import * as z from "zod";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
+import { BelljarError } from "../../errors.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { checkpointBeforeCalls } from "../../sandbox/state/last-call.ts";
 import { acceptCheckpoint } from "../other-names.ts";
 import { toAbsolute } from "../sandbox-path.ts";
 import { ownIdArgument } from "./sandbox-results.ts";
@@ -8,7 +11,8 @@ import { fitShown, pathsArgument, ShownPaths, toShownPaths } from "./state-resul
 
 const Input = z.strictObject({
   id: ownIdArgument(),
-  checkpoint_id: z.string().min(1).max(64).describe("Checkpoint or snapshot of this sandbox"),
+  checkpoint_id: z.string().min(1).max(64).optional().describe("Checkpoint or snapshot of this sandbox"),
+  calls: z.number().int().min(1).max(500).optional().describe("Instead: take back your last calls, so many"),
   paths: pathsArgument("Put back these alone"),
 });
 
@@ -24,14 +28,17 @@ export const sandboxRollback = defineDataTool({
   title: "Go back to a checkpoint",
   description: [
     "Puts all files of your sandbox back to a checkpoint. What was written since is gone unless a later checkpoint holds it, and all its",
-    "processes and contexts end. With `paths` only these files and folders are put back, and nothing ends.",
+    "processes and contexts end. With `calls` it takes back the last calls that may have written, if they have checkpoints. With `paths` only",
+    "these files and folders are put back, and nothing ends.",
   ].join("\n"),
   toolset: "sandbox",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   accept: acceptCheckpoint,
   input: Input,
   output: Output,
-  async run(context, { id, checkpoint_id: point, paths }) {
+  async run(context, { id, checkpoint_id: named, calls, paths }) {
+    // Looked up before this call has a checkpoint of its own.
+    const point = await findPoint(await context.sandbox(id, { asIs: true }), { named, calls });
     const sandbox = await context.sandbox(id);
     const { timeLine } = sandbox;
     if (paths) {
@@ -47,3 +54,9 @@ export const sandboxRollback = defineDataTool({
     return dataResult({ checkpoint_id: checkpoint, ended: fitShown(ended), lost: fitShown(lost) });
   },
 });
+
+async function findPoint(sandbox: Sandbox, { named, calls }: { readonly named?: string | undefined; readonly calls?: number | undefined }) {
+  if (named !== undefined && calls === undefined) return named;
+  if (named === undefined && calls !== undefined) return (await checkpointBeforeCalls(sandbox, calls)).id;
+  throw new BelljarError("ARGUMENTS_INVALID", "Give either checkpoint_id, or calls with a number of calls to take back");
+}

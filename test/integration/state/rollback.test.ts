@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { OwnTimeLine } from "../../../src/sandbox/own-sandbox.ts";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
 import { openStateHome, shell, STATE_STORAGES } from "../../support/state-home.ts";
 
@@ -15,7 +14,7 @@ for (const storage of STATE_STORAGES) {
       const one = await sandbox.timeLine.checkpoint({ label: "the first" }, signal);
       await shell(sandbox, "echo two > notes; rm -r kept; mkdir added");
       const two = await sandbox.timeLine.checkpoint({}, signal);
-      expect(await sandbox.timeLine.list()).toEqual({ checkpoints: [one, two], head: two.id });
+      expect(await sandbox.timeLine.list()).toEqual({ checkpoints: [one, two], head: two.id, calls: [] });
       expect([one.label, two.parent]).toEqual(["the first", one.id]);
 
       const back = await sandbox.timeLine.rollback(one.id, signal);
@@ -121,17 +120,5 @@ describe("a rollback", () => {
     await expect(sandbox.timeLine.checkpoint({}, signal)).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
     await expect(home.sandboxes.snapshots.create(LOCAL, sandbox.id, {}, signal)).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
     expect(await home.layers()).toEqual([]);
-  });
-
-  it("is kept apart from checkpoints that were taken unasked, of which the last ones stay", async () => {
-    await using home = await openStateHome();
-    const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
-    const asked = await sandbox.timeLine.checkpoint({}, signal);
-    const timeLine = sandbox.timeLine as OwnTimeLine;
-    const taken = [];
-    for (const tool of ["a", "b", "c"]) taken.push(await timeLine.checkpointBefore(tool, { keep: 2, signal }));
-    expect((await timeLine.list()).checkpoints).toEqual([asked, ...taken.slice(1)]);
-    expect(taken[2]?.before).toBe("c");
-    expect(await home.layers()).toHaveLength(3);
   });
 });

@@ -1,17 +1,18 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { CLI, openTestHome } from "../../support/served-home.ts";
+import { CLI, openTestHome, type TestHome } from "../../support/served-home.ts";
 
 interface Called {
   readonly text: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-it("goes back, compares, forks and merges over stdio, as an agent does", async () => {
-  await using home = await openTestHome();
+async function connect(home: Pick<TestHome, "path">, env: TestHome["env"]) {
   const client = new Client({ name: "test", version: "1" });
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp"], env: { ...home.env }, cwd: home.path }));
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp"], env: { ...env }, cwd: home.path }));
   const call = async (name: string, args: object): Promise<Called> => {
     const { content, structuredContent = {} } = await client.callTool({ name, arguments: { ...args } });
     return {
@@ -19,6 +20,12 @@ it("goes back, compares, forks and merges over stdio, as an agent does", async (
       data: structuredContent as Called["data"],
     };
   };
+  return { client, call };
+}
+
+it("goes back, compares, forks and merges over stdio, as an agent does", async () => {
+  await using home = await openTestHome();
+  const { client, call } = await connect(home, home.env);
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(
     expect.arrayContaining(["sandbox_checkpoint", "sandbox_rollback"]),
   );
@@ -39,5 +46,42 @@ it("goes back, compares, forks and merges over stdio, as an agent does", async (
   expect((await call("sandbox", { action: "merge", from_id: fork })).data).toEqual({ changed: ["/home/user/idea.txt"], conflicts: [] });
   expect((await call("run_command", { command: "cat idea.txt" })).text).toMatch(/^idea\n/);
   expect((await call("sandbox_rollback", { checkpoint_id: "nope" })).text).toMatch(/^CHECKPOINT_NOT_FOUND: .* no checkpoint "nope"/);
+  await client.close();
+}, 120_000);
+
+it("takes calls back, as an agent does and as a person does", async () => {
+  await using home = await openTestHome();
+  const env = { ...home.env, BELLJAR_SANDBOX_AUTO_CHECKPOINT: "per_call" };
+  const { client, call } = await connect(home, env);
+  const belljar = async (...argv: string[]): Promise<string> =>
+    (await promisify(execFile)(process.execPath, [CLI, ...argv], { env: { ...env } })).stdout;
+  const read = async (): Promise<string> => (await call("read_file", { path: "a.txt" })).text;
+  for (const text of ["one", "two", "three"]) await call("run_command", { command: `echo ${text} >> a.txt` });
+  await call("run_command", { command: "exec sleep 600", background: true });
+
+  const { checkpoint_id: point, ended } = (await call("sandbox_rollback", { calls: 2 })).data;
+  expect(ended).toEqual([expect.stringContaining("background process")]);
+  expect(await read()).toBe("one\ntwo\n");
+  expect((await call("sandbox_rollback", {})).text).toMatch(/^ARGUMENTS_INVALID: Give either checkpoint_id, or calls/);
+  expect((await call("sandbox_rollback", { calls: 3 })).text).toMatch(/^CHECKPOINT_NOT_FOUND: .*2 calls have a checkpoint/);
+  const { checkpoints, head_id: head } = (await call("sandbox", { action: "log" })).data as {
+    readonly checkpoints: readonly { readonly checkpoint_id: string; readonly before_tool: string }[];
+    readonly head_id: string;
+  };
+  expect([checkpoints.map((one) => one.before_tool), head]).toEqual([["sandbox_rollback", ...Array(4).fill("run_command")], point]);
+  await call("sandbox_rollback", { checkpoint_id: checkpoints[0]?.checkpoint_id });
+  expect(await read()).toBe("one\ntwo\nthree\n");
+
+  const id = (await belljar("sandbox", "list", "--quiet")).trim();
+  expect(await belljar("log", id)).toMatch(/^\* now {2}running\n[^]* {2}before sandbox_rollback {2}[^]* {2}before run_command {2}/);
+  const told = JSON.parse(await belljar("rewind", id, "--json")) as object;
+  expect(told).toMatchObject({ id, before: "run_command", ended: [], lost: [] });
+  expect(await belljar("rewind", id, "--calls", "2")).toMatch(new RegExp(`^${id} is back at \\w{8}, before run_command\n$`));
+  expect(await read()).toMatch(/one\n$/);
+  const first = checkpoints.at(-1)?.checkpoint_id ?? "";
+  expect(await belljar("rewind", id, first)).toBe(`${id} is back at ${first}, before run_command\n`);
+  const asked = (await call("sandbox_checkpoint", {})).data["checkpoint_id"] as string;
+  await expect(belljar("rewind", id, asked)).rejects.toMatchObject({ stderr: expect.stringContaining("no checkpoint") });
+  await expect(belljar("rewind", id, first, "-n", "2")).rejects.toMatchObject({ code: 2 });
   await client.close();
 }, 120_000);

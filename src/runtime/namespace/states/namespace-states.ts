@@ -63,7 +63,7 @@ export class NamespaceStates implements StateStore {
     const { run, user } = request;
     if (signal.aborted) throw notFrozen(signal);
     const { below } = request.isRunning ? await this.#raised.settle(run) : await this.#settled(run);
-    const isClone = this.#options.place(run).storage === "btrfs";
+    const isClone = this.way(run) === "clone";
     const mayRaise = request.isOwn && request.isRunning && !request.durable && !isClone && below.length < STACK_FULL;
     const layer = await this.folders.begin(isClone ? "btrfs" : "home", user);
     try {
@@ -91,6 +91,10 @@ export class NamespaceStates implements StateStore {
     const { overlays, stillMs } = await this.#make(layer, merged, request, signal);
     await this.folders.finish({ ...layer, overlays }, { flush: request.durable });
     return { layers, way: layer.kind === "btrfs" ? "clone" : "copy", stillMs };
+  }
+
+  way(run: Run): FrozenState["way"] {
+    return this.#options.place(run).storage === "btrfs" ? "clone" : "copy";
   }
 
   async #make(

@@ -144,7 +144,9 @@ it("takes the names that models use of other tools", async () => {
 });
 
 it.each([
-  ["sandbox_rollback", {}, /^ARGUMENTS_INVALID: [^]*checkpoint_id: missing/],
+  ["sandbox_rollback", {}, /^ARGUMENTS_INVALID: Give either checkpoint_id, or calls/],
+  ["sandbox_rollback", { checkpoint_id: "nope", calls: 1 }, /^ARGUMENTS_INVALID: Give either checkpoint_id, or calls/],
+  ["sandbox_rollback", { calls: 1 }, /^CHECKPOINT_NOT_FOUND: Of the calls .* no call has a checkpoint/],
   ["sandbox_rollback", { checkpoint_id: "nope" }, /^CHECKPOINT_NOT_FOUND/],
   ["sandbox_rollback", { checkpoint_id: "nope", paths: [] }, /^ARGUMENTS_INVALID: [^]*paths/],
   ["sandbox_diff", {}, /^CHECKPOINT_NOT_FOUND: .* has no checkpoint to compare with: take one/],
