@@ -10,7 +10,8 @@ import { randomNumbers, readSeed } from "../../support/crash-home.ts";
 import { openStateHome, shell, STATE_STORAGES, type StateHome } from "../../support/state-home.ts";
 
 const WORKER = join(import.meta.dirname, "../../fixtures/call-worker.mjs");
-const ROUNDS = 6;
+const ROUNDS = 4;
+const TIMEOUT_MS = 240_000;
 const LATEST_MS = 40;
 const signal = new AbortController().signal;
 
@@ -39,27 +40,31 @@ async function killWhileCalling(home: StateHome, call: { readonly id: string; re
 
 describe("a process that is killed with -9 between a checkpoint and its call, or in either", () => {
   for (const storage of STATE_STORAGES) {
-    it(`leaves checkpoints to which the sandbox goes back call by call, and nothing else, with storage in ${storage}`, async () => {
-      const random = randomNumbers(readSeed());
-      await using home = await openStateHome(storage);
-      const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
-      let now = sandbox;
-      let first = 1;
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const wrote = await killWhileCalling(home, { id: sandbox.id, first }, random);
-        const written = Number(await shell(now, "cat notes"));
-        expect([wrote, wrote + 1]).toContain(written);
-        const { id } = await checkpointBeforeCalls(now, 1);
-        ({ sandbox: now } = await now.timeLine.rollback(id, signal));
-        const back = Number(await shell(now, "cat notes"));
-        // What was written has its checkpoint. There may be one more, of a call that has written nothing.
-        expect([written - 1, ...(written === wrote ? [wrote] : [])]).toContain(back);
-        expect((await now.timeLine.list()).checkpoints.length).toBeLessThanOrEqual(6);
-        first = back + 1;
-      }
-      await now.kill();
-      for (let sweep = 0; sweep < 3; sweep += 1) await home.sweepOld();
-      expect([await home.layers(), home.problems]).toEqual([[], []]);
-    });
+    it(
+      `leaves checkpoints to which the sandbox goes back call by call, and nothing else, with storage in ${storage}`,
+      { timeout: TIMEOUT_MS },
+      async () => {
+        const random = randomNumbers(readSeed());
+        await using home = await openStateHome(storage);
+        const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
+        let now = sandbox;
+        let first = 1;
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const wrote = await killWhileCalling(home, { id: sandbox.id, first }, random);
+          const written = Number(await shell(now, "cat notes"));
+          expect([wrote, wrote + 1]).toContain(written);
+          const { id } = await checkpointBeforeCalls(now, 1);
+          ({ sandbox: now } = await now.timeLine.rollback(id, signal));
+          const back = Number(await shell(now, "cat notes"));
+          // What was written has its checkpoint. There may be one more, of a call that has written nothing.
+          expect([written - 1, ...(written === wrote ? [wrote] : [])]).toContain(back);
+          expect((await now.timeLine.list()).checkpoints.length).toBeLessThanOrEqual(6);
+          first = back + 1;
+        }
+        await now.kill();
+        for (let sweep = 0; sweep < 3; sweep += 1) await home.sweepOld();
+        expect([await home.layers(), home.problems]).toEqual([[], []]);
+      },
+    );
   }
 });
