@@ -150,6 +150,8 @@ static const struct tag_shape TAGS[256] = {
     /* Between the host and `compare` alone. The values are field lists. */
     [TAG_BEFORE] = {BYTES, false},
     [TAG_AFTER] = {BYTES, false},
+    [TAG_FILE] = {TEXT, false},
+    [TAG_ATTRIBUTES] = {BYTES, false},
 };
 
 static size_t width_of(enum shape shape) {

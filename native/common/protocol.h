@@ -151,6 +151,8 @@ enum tag {
   TAG_SEED = 153,
   TAG_BEFORE = 160,
   TAG_AFTER = 161,
+  TAG_FILE = 162,
+  TAG_ATTRIBUTES = 163,
 };
 
 enum flag {
@@ -165,6 +167,7 @@ enum flag {
   FLAG_WHOLE_GROUP = 256,
   FLAG_KEEP_REST = 512,
   FLAG_LISTENED = 1024,
+  FLAG_SPARSE = 2048,
 };
 
 enum entry_type {

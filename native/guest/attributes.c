@@ -46,9 +46,10 @@ void serve_set_attributes(struct work *work) {
   work_done(work, NULL);
 }
 
+/* No link is followed: a program that puts one in the place of a file gains nothing. A link itself has no attributes of users. */
 void serve_get_xattr(struct work *work) {
   char value[XATTR_BYTES];
-  ssize_t length = getxattr(work->request->path, work->request->name, value, sizeof value);
+  ssize_t length = lgetxattr(work->request->path, work->request->name, value, sizeof value);
   if (length < 0) work_fail(work, "read an attribute of", work->request->path);
   struct field_writer fields = work_fields(work);
   put_bytes(&fields, TAG_VALUE, value, (size_t)length);
@@ -57,18 +58,18 @@ void serve_get_xattr(struct work *work) {
 
 void serve_set_xattr(struct work *work) {
   const struct request *request = work->request;
-  if (setxattr(request->path, request->name, request->value, request->value_length, 0) != 0) work_fail(work, "set an attribute of", request->path);
+  if (lsetxattr(request->path, request->name, request->value, request->value_length, 0) != 0) work_fail(work, "set an attribute of", request->path);
   work_done(work, NULL);
 }
 
 void serve_remove_xattr(struct work *work) {
-  if (removexattr(work->request->path, work->request->name) != 0) work_fail(work, "remove an attribute of", work->request->path);
+  if (lremovexattr(work->request->path, work->request->name) != 0) work_fail(work, "remove an attribute of", work->request->path);
   work_done(work, NULL);
 }
 
 void serve_list_xattrs(struct work *work) {
   char names[XATTR_BYTES];
-  ssize_t length = listxattr(work->request->path, names, sizeof names);
+  ssize_t length = llistxattr(work->request->path, names, sizeof names);
   if (length < 0) work_fail(work, "list the attributes of", work->request->path);
   for (size_t at = 0; at < (size_t)length; at += strnlen(&names[at], (size_t)length - at) + 1) {
     struct field_writer fields = work_fields(work);

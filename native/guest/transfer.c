@@ -12,6 +12,8 @@
 #include "work.h"
 
 #define TEMPORARY_TRIES 100
+/* The block of common file systems. */
+#define HOLE_BYTES 4096u
 
 static void require_file(struct work *work, const struct stat *status, const char *path) {
   errno = EISDIR;
@@ -168,15 +170,32 @@ static void finish(struct work *work, struct target *target, uint64_t size) {
   if (renameat2(AT_FDCWD, target->path, AT_FDCWD, target->final, flags) != 0) fail_write(work, target, "replace");
 }
 
+static bool is_zero(const uint8_t *bytes, size_t length) { return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0); }
+
+/* Blocks of zeros become holes. The file is new, so nothing lies there. */
+static bool write_sparse(int fd, const uint8_t *bytes, size_t length, uint64_t at) {
+  for (size_t done = 0; done < length;) {
+    size_t left = length - done, block = HOLE_BYTES - (size_t)((at + done) % HOLE_BYTES);
+    if (block > left) block = left;
+    bool skips = is_zero(&bytes[done], block);
+    if (skips ? lseek(fd, (off_t)block, SEEK_CUR) < 0 : !write_whole(fd, &bytes[done], block)) return false;
+    done += block;
+  }
+  return true;
+}
+
 void serve_write(struct work *work) {
   struct target target = {.fd = -1};
   open_target(work, &target);
+  bool is_sparse = has_flag(work->request, FLAG_SPARSE) && target.final[0] != 0;
   uint64_t size = 0;
   size_t length = 0;
   while (take_data(work, &target, &length)) {
-    if (!write_whole(target.fd, work->payload, length)) fail_write(work, &target, "write");
+    bool wrote = is_sparse ? write_sparse(target.fd, work->payload, length, size) : write_whole(target.fd, work->payload, length);
+    if (!wrote) fail_write(work, &target, "write");
     size += length;
   }
+  if (is_sparse && ftruncate(target.fd, (off_t)size) != 0) fail_write(work, &target, "write");
   finish(work, &target, size);
   struct field_writer fields = work_fields(work);
   put_number(&fields, TAG_SIZE, size);

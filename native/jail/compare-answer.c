@@ -1,4 +1,5 @@
 /* What `compare` says, in frames on its standard output. The host reads as fast as it likes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,8 +8,9 @@
 #include "io.h"
 
 #define OVERFLOW_ID 65534u
-/* Two entries with the longest links, and a path. */
-#define FRAME_BYTES (4u * PATH_MAX)
+/* Two entries with the longest links or the most attributes, and a path. */
+#define FRAME_BYTES PAYLOAD_MAX_BYTES
+_Static_assert(2u * ATTRIBUTES_MAX_BYTES + 3u * PATH_MAX <= FRAME_BYTES, "an answer fits into a frame");
 #define BUFFER_BYTES (64u * 1024)
 
 static struct {
@@ -52,6 +54,20 @@ static uint8_t type_of(mode_t mode) {
   return S_ISLNK(mode) ? ENTRY_TYPE_LINK : ENTRY_TYPE_OTHER;
 }
 
+/* Which file it is, where it has several names. */
+static void put_file(struct field_writer *fields, const struct stat *status) {
+  char text[48];
+  if (!S_ISREG(status->st_mode) || status->st_nlink < 2) return;
+  snprintf(text, sizeof text, "%llx-%llx", (unsigned long long)status->st_dev, (unsigned long long)status->st_ino);
+  put_text(fields, TAG_FILE, text);
+}
+
+static void put_attributes(struct field_writer *fields, const struct attributes *attributes) {
+  if (attributes == NULL) return;
+  if (attributes->length > 0) put_bytes(fields, TAG_ATTRIBUTES, attributes->bytes, attributes->length);
+  if (attributes->is_too_long) put_number(fields, TAG_FLAGS, ENTRY_ATTRIBUTES_UNTOLD);
+}
+
 static void put_found(struct field_writer *fields, const struct shown *shown) {
   const struct stat *status = &shown->found->status;
   put_number(fields, TAG_TYPE, type_of(status->st_mode));
@@ -61,6 +77,8 @@ static void put_found(struct field_writer *fields, const struct shown *shown) {
   put_number(fields, TAG_SIZE, S_ISREG(status->st_mode) ? (uint64_t)status->st_size : 0);
   put_number(fields, TAG_MTIME_NS, (uint64_t)status->st_mtim.tv_sec * 1000000000u + (uint64_t)status->st_mtim.tv_nsec);
   if (S_ISLNK(status->st_mode)) put_bytes(fields, TAG_TARGET, shown->target, shown->target_length);
+  put_file(fields, status);
+  put_attributes(fields, shown->attributes);
 }
 
 static void put_side(struct field_writer *fields, uint8_t tag, const struct shown *shown) {

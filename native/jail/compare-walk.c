@@ -72,13 +72,27 @@ static bool is_untouched(const struct stat *one, const struct stat *other) {
   return one->st_ino == other->st_ino && one->st_size == other->st_size && has_same_times;
 }
 
+static struct attributes attributes[SIDE_COUNT];
+
+/* Programs inside can set attributes of files and folders alone. */
+static bool has_attributes(const struct stat *status) { return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode); }
+
+static void read_found_attributes(struct walk *walk, unsigned level, enum side side, const char *name, const struct found *found) {
+  bool can = found->is_there && has_attributes(&found->status);
+  int fd = can ? open_found(walk->stack, level, side, name, found) : -1;
+  read_attributes(fd, &attributes[side]);
+  if (fd >= 0) close(fd);
+}
+
 static bool is_same(struct walk *walk, unsigned level, const char *name, const struct found found[SIDE_COUNT], const struct links *links) {
   const struct stat *one = &found[SIDE_BEFORE].status, *other = &found[SIDE_AFTER].status;
   if (one->st_mode != other->st_mode || !is_same_owner(&found[SIDE_BEFORE], &found[SIDE_AFTER])) return false;
-  if (S_ISDIR(one->st_mode)) return true;
   if (S_ISLNK(one->st_mode)) return is_same_link(links);
-  if (!S_ISREG(one->st_mode)) return one->st_rdev == other->st_rdev;
-  return is_untouched(one, other) || is_same_file(walk, level, name, found);
+  if (!has_attributes(one)) return one->st_rdev == other->st_rdev;
+  if (is_untouched(one, other)) return true;
+  for (unsigned side = 0; side < SIDE_COUNT; side++) read_found_attributes(walk, level, (enum side)side, name, &found[side]);
+  if (!is_same_attributes(&attributes[SIDE_BEFORE], &attributes[SIDE_AFTER])) return false;
+  return S_ISDIR(one->st_mode) || is_same_file(walk, level, name, found);
 }
 
 static bool is_folder(const struct found *found) { return found->is_there && S_ISDIR(found->status.st_mode); }
@@ -93,9 +107,10 @@ static void compare_found(struct walk *walk, unsigned level, const char *name, c
   bool too_deep = has_folder && (level + 1 >= LIST_LEVELS_MAX || strlen(walk->stack->path) > LIST_PATH_MAX);
   bool unseen = too_deep && !shares_all(walk->stack, level + 1);
   const struct shown shown[SIDE_COUNT] = {
-      {&found[SIDE_BEFORE], links.text[SIDE_BEFORE], links.length[SIDE_BEFORE]},
-      {&found[SIDE_AFTER], links.text[SIDE_AFTER], links.length[SIDE_AFTER]},
+      {&found[SIDE_BEFORE], links.text[SIDE_BEFORE], links.length[SIDE_BEFORE], &attributes[SIDE_BEFORE]},
+      {&found[SIDE_AFTER], links.text[SIDE_AFTER], links.length[SIDE_AFTER], &attributes[SIDE_AFTER]},
   };
+  for (unsigned side = 0; (changed || unseen) && side < SIDE_COUNT; side++) read_found_attributes(walk, level, (enum side)side, name, &found[side]);
   if (changed || unseen) answer_change(walk->stack, walk->stack->path, shown, unseen ? CHANGE_UNSEEN : 0);
   if (has_folder && !too_deep) walk_folder(walk, level + 1);
 }
@@ -183,9 +198,14 @@ static void compare_roots(struct stack *stack) {
     look_up_root(stack, (enum side)side, &found[side]);
     if (!found[side].is_there || found[side].layer >= &stack->layers[stack->first_shared]) return;
   }
-  const struct shown shown[SIDE_COUNT] = {{.found = &found[SIDE_BEFORE]}, {.found = &found[SIDE_AFTER]}};
+  for (unsigned side = 0; side < SIDE_COUNT; side++) read_attributes(found[side].layer->root, &attributes[side]);
+  const struct shown shown[SIDE_COUNT] = {
+      {.found = &found[SIDE_BEFORE], .attributes = &attributes[SIDE_BEFORE]},
+      {.found = &found[SIDE_AFTER], .attributes = &attributes[SIDE_AFTER]},
+  };
   bool is_same_mode = found[SIDE_BEFORE].status.st_mode == found[SIDE_AFTER].status.st_mode;
-  if (!is_same_mode || !is_same_owner(&found[SIDE_BEFORE], &found[SIDE_AFTER])) answer_change(stack, "", shown, 0);
+  bool is_same_root = is_same_mode && is_same_attributes(&attributes[SIDE_BEFORE], &attributes[SIDE_AFTER]);
+  if (!is_same_root || !is_same_owner(&found[SIDE_BEFORE], &found[SIDE_AFTER])) answer_change(stack, "", shown, 0);
 }
 
 void compare_stacks(struct stack *stack, const struct spec *spec) {

@@ -80,18 +80,32 @@ bool shares_rest(const struct stack *stack, unsigned level);
 bool shares_all(const struct stack *stack, unsigned level);
 /* An entry was removed, or lies where no sandbox's root could see it. */
 bool is_absent_error(int error);
-/* Opens what must be a file, or fails with errno. It is never something else that is opened. */
+/* Opens a file or a folder, as it was found, or fails with errno. It is never something else that is opened. */
 int open_found(struct stack *stack, unsigned level, enum side side, const char *name, const struct found *found);
 
 /* same-content.c: false also for files that change meanwhile. */
 bool is_same_content(int one, int other, uint64_t size);
+
+/* compare-attributes.c */
+#define ATTRIBUTES_MAX_BYTES (24u * 1024)
+/* By name, each with a NUL, the length of the value in four bytes, and the value. */
+struct attributes {
+  uint8_t bytes[ATTRIBUTES_MAX_BYTES];
+  size_t length;
+  bool is_too_long; /* then there are no bytes: they are told as changed, and cannot be carried */
+};
+/* Of what is open. Those that programs inside set; -1 has none. */
+void read_attributes(int fd, struct attributes *attributes);
+bool is_same_attributes(const struct attributes *one, const struct attributes *other);
 
 /* compare-answer.c: frames on standard output. */
 struct shown {
   const struct found *found; /* NULL, or not there: nothing */
   const char *target;        /* of a link */
   size_t target_length;
+  const struct attributes *attributes; /* NULL: none */
 };
+#define ENTRY_ATTRIBUTES_UNTOLD 1u
 #define CHANGE_UNSEEN 1u /* what lies in it lies too deep, and was not looked at */
 void answer_change(const struct stack *stack, const char *path, const struct shown shown[SIDE_COUNT], unsigned flags);
 void answer_entry(const struct found *found);

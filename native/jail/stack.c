@@ -117,7 +117,7 @@ int open_found(struct stack *stack, unsigned level, enum side side, const char *
   /* A pipe that took the file's place meanwhile does not hold it up. */
   int fd = open_below(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return -1;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) return fd;
+  if (fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == (found->status.st_mode & S_IFMT)) return fd;
   close(fd);
   errno = ENOENT;
   return -1;

@@ -158,6 +158,8 @@ export const TAG = {
   // Only between the host and `compare`. The values are fields.
   BEFORE: { id: 160, width: 0 },
   AFTER: { id: 161, width: 0 },
+  FILE: { id: 162, width: 0 },
+  ATTRIBUTES: { id: 163, width: 0 },
 } as const satisfies Record<string, { id: number; width: 0 | 1 | 2 | 4 | 8; many?: true }>;
 export type TagName = keyof typeof TAG;
 
@@ -173,6 +175,7 @@ export const FLAG = {
   WHOLE_GROUP: 256,
   KEEP_REST: 512,
   LISTENED: 1024,
+  SPARSE: 2048,
 } as const;
 
 export const ENTRY_TYPE = { FILE: 1, DIRECTORY: 2, LINK: 3, OTHER: 4 } as const;

@@ -78,8 +78,13 @@ export interface StateStore {
    * names, attributes and contents, and follows no link. A live sandbox may change meanwhile.
    */
   compare(from: StateView, to: StateView, signal: AbortSignal): AsyncIterable<StateChange>;
-  /** The content of a regular file. Rejects with `FILE_NOT_FOUND`, and with `FILE_TOO_LARGE` past `maxBytes`. */
-  read(view: StateView, path: Buffer, options: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Buffer>;
+  /** The content of a regular file, as the caller takes it. Rejects with `FILE_NOT_FOUND`, and with `FILE_TOO_LARGE` past `maxBytes`. */
+  read(view: StateView, path: Buffer, options: StateReading): AsyncIterable<Buffer>;
+}
+
+export interface StateReading {
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
 }
 
 export interface FreezeRequest {
@@ -129,6 +134,12 @@ export interface StateEntry {
   readonly mtimeNs: bigint;
   /** The text of a symbolic link. */
   readonly target?: Buffer;
+  /** Which file it is, where a file has several names: the same on one side of a comparison for all of them. */
+  readonly file?: string;
+  /** Extended attributes of users (`user.*`) by their names, a character for each byte. Absent: none. */
+  readonly attributes?: ReadonlyMap<string, Buffer> | undefined;
+  /** They are too long for `attributes`, which is absent. */
+  readonly hasUntoldAttributes?: true | undefined;
 }
 
 /** What is told of a template. */

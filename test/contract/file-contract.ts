@@ -55,6 +55,13 @@ export function fileContract(open: OpenRuntime, features: ContractFeatures): voi
       expect(content.destroyed).toBe(true);
     });
 
+    it("written with its zeros left out holds the same", async () => {
+      const content = Buffer.concat([Buffer.alloc(10_000), Buffer.from("middle"), Buffer.alloc(100_000)]);
+      expect(await files().write("sparse", content, { ...call(), sparse: true })).toEqual({ size: content.length });
+      expect((await files().read("sparse", call())).equals(content)).toBe(true);
+      await files().remove("sparse", call());
+    });
+
     it("of 5 GB with holes is read at its end", async () => {
       await run(guest(), "truncate -s 5G sparse && printf tail >> sparse");
       expect((await files().stat("sparse", call())).size).toBe(5 * 1024 ** 3 + 4);

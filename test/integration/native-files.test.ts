@@ -115,6 +115,27 @@ describe.each(BUILDS)("%s", (build) => {
     stream.close();
   });
 
+  test("makes holes of the zeros of a sparse write", async () => {
+    await using guest = await NativeGuest.open(build);
+    const content = Buffer.concat([Buffer.from("start"), Buffer.alloc(8 * 2 ** 20), Buffer.from("middle"), Buffer.alloc(8 * 2 ** 20 + 1)]);
+    const put = async (name: string, flags: number): Promise<void> => {
+      const stream = await guest.call("WRITE", [
+        ["PATH", guest.path(name)],
+        ["FLAGS", flags],
+      ]);
+      for (let at = 0; at < content.length; at += 60_000) stream.send("DATA", 0, content.subarray(at, at + 60_000));
+      stream.send("END", 0);
+      await stream.rest();
+      expect(readFileSync(guest.path(name)).equals(content)).toBe(true);
+    };
+    await put("sparse", FLAG.ATOMIC | FLAG.SPARSE);
+    await put("full", FLAG.ATOMIC);
+    expect(statSync(guest.path("sparse")).blocks * 512).toBeLessThan(65_536);
+    expect(statSync(guest.path("full")).blocks * 512).toBeGreaterThanOrEqual(content.length);
+    writeFileSync(guest.path("old"), Buffer.alloc(content.length, "x"));
+    await put("old", FLAG.SPARSE); // in place, so zeros are written over what lies there
+  });
+
   test("reads a range of a sparse file of 5 GiB and copies its hole as a hole", async () => {
     await using guest = await NativeGuest.open(build);
     writeFileSync(guest.path("sparse"), "");

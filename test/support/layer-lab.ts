@@ -49,9 +49,12 @@ export function openLayerLab(): LayerLab {
     async tell(before, after) {
       return (await lab.compare(before, after)).map(tellChange).toSorted();
     },
-    read: (state, path, maxBytes = 1_000_000) => {
+    async read(state, path, maxBytes = 1_000_000) {
       const bytes = Buffer.from(path as Buffer);
-      return readState(BINARY, encodeReading(state, bytes, maxBytes), { path: bytes, maxBytes, signal: signal() });
+      const pieces: Buffer[] = [];
+      for await (const piece of readState(BINARY, encodeReading(state, bytes, maxBytes), { path: bytes, maxBytes, signal: signal() }))
+        pieces.push(piece);
+      return Buffer.concat(pieces);
     },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };

@@ -79,3 +79,16 @@ function stateSandbox({ guest, spec }: ContractSandbox, freeze: () => Promise<re
 export function tellDiff({ changes }: PointDiff): readonly string[] {
   return changes.map(({ kind, path, from }) => (from === undefined ? `${kind} ${path}` : `${kind} ${from} ${path}`));
 }
+
+/** Of a script: gives a path an attribute of users. */
+export function setXattr(path: string, name: string, value: string): string {
+  return `python3 -B -c 'import os, sys; os.setxattr(sys.argv[1], "user." + sys.argv[2], sys.argv[3].encode())' "${path}" "${name}" "${value}"`;
+}
+
+/** Of a script: a line for each attribute of each path. */
+export function tellXattrs(...paths: readonly string[]): string {
+  const program = `import os, sys
+for path in sys.argv[1:]:
+    for name in sorted(os.listxattr(path)): print(name + "=" + os.getxattr(path, name).decode())`;
+  return `python3 -B -c '${program}' ${paths.join(" ")}`;
+}

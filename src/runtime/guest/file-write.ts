@@ -65,7 +65,8 @@ function writeFields(path: GuestPath, options: WriteFileOptions): readonly Field
     (options.append ? FLAG.APPEND : 0) |
     (options.exclusive ? FLAG.EXCLUSIVE : 0) |
     ((options.parents ?? true) ? FLAG.PARENTS : 0) |
-    (options.offset === undefined ? 0 : FLAG.KEEP_REST);
+    (options.offset === undefined ? 0 : FLAG.KEEP_REST) |
+    (options.sparse ? FLAG.SPARSE : 0);
   return [
     ["PATH", path],
     ["USER", options.user],

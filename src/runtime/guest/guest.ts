@@ -182,6 +182,8 @@ export interface WriteFileOptions extends FileCall {
   /** Create missing parent folders. Default true. */
   readonly parents?: boolean;
   readonly offset?: number;
+  /** Of an atomic write: blocks of zeros become holes. */
+  readonly sparse?: boolean;
 }
 
 export interface FileInfo {

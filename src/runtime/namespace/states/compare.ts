@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { BelljarError } from "../../../errors.ts";
 import { FrameDecoder } from "../../../protocol/frames.ts";
 import { FRAME, GUEST_ERROR } from "../../../protocol/wire.ts";
-import type { StateChange } from "../../runtime.ts";
+import type { StateChange, StateReading } from "../../runtime.ts";
 import { unavailable } from "../spawner.ts";
 import { parseStateChange, parseStateEntry } from "./state-changes.ts";
 
@@ -31,22 +31,21 @@ export async function* compareStates(binary: string, request: Buffer, signal: Ab
   throw failed("the answer was cut off");
 }
 
-/** The file that a request names. */
-export async function readState(
+/** The content of the file that a request names, as the caller takes it. */
+export async function* readState(
   binary: string,
   request: Buffer,
-  { path, maxBytes, signal }: { readonly path: Buffer; readonly maxBytes: number; readonly signal: AbortSignal },
-): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+  { path, maxBytes, signal }: StateReading & { readonly path: Buffer },
+): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const { type, payload } of ask(binary, request, signal)) {
-    if (type === FRAME.END) return Buffer.concat(chunks, bytes);
+    if (type === FRAME.END) return;
     if (type === FRAME.ERROR && payload.readUInt16BE() === GUEST_ERROR.NOT_FOUND) throw missing(path);
     if (type === FRAME.REPLY) assertFits(path, parseStateEntry(payload).size, maxBytes);
     else if (type === FRAME.DATA) {
       bytes += payload.length;
       assertFits(path, bytes, maxBytes);
-      chunks.push(payload);
+      yield payload;
     } else throw failed(`an answer of type ${type} came`);
   }
   throw failed("the answer was cut off");

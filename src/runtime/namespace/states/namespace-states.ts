@@ -1,7 +1,17 @@
 import { mapLimit } from "../../../async/map-limit.ts";
 import { BelljarError } from "../../../errors.ts";
 import { createGuest } from "../../guest/create-guest.ts";
-import type { Base, FreezeRequest, FrozenState, RecordedRun, Run, StateChange, StateStore, StateView } from "../../runtime.ts";
+import type {
+  Base,
+  FreezeRequest,
+  FrozenState,
+  RecordedRun,
+  Run,
+  StateChange,
+  StateReading,
+  StateStore,
+  StateView,
+} from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import { makeRunFolder } from "../run-paths.ts";
 import type { NamespaceSandbox } from "../running-sandbox.ts";
@@ -271,8 +281,8 @@ export class NamespaceStates implements StateStore {
     return this.#seen.compare(from, to, signal);
   }
 
-  read(view: StateView, path: Buffer, bounds: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Buffer> {
-    return this.#seen.read(view, path, bounds);
+  read(view: StateView, path: Buffer, reading: StateReading): AsyncIterable<Buffer> {
+    return this.#seen.read(view, path, reading);
   }
 
   #paths(layer: Pick<LayerFacts, "id" | "kind">): NonNullable<LayerJob["layer"]> {

@@ -1,5 +1,5 @@
 import { BelljarError } from "../../../errors.ts";
-import type { Base, Run, StateChange, StateView } from "../../runtime.ts";
+import type { Base, Run, StateChange, StateReading, StateView } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import type { Template } from "../template/template.ts";
 import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
@@ -39,12 +39,10 @@ export class SeenStates {
     await assertUnraised(after);
   }
 
-  async read(view: StateView, path: Buffer, bounds: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Buffer> {
+  async *read(view: StateView, path: Buffer, reading: StateReading): AsyncGenerator<Buffer> {
     const seen = await this.#see(view);
-    const request = encodeReading(seen.state, path, bounds.maxBytes);
-    const content = await readState(this.#options.binary, request, { path, ...bounds });
+    yield* readState(this.#options.binary, encodeReading(seen.state, path, reading.maxBytes), { path, ...reading });
     await assertUnraised(seen);
-    return content;
   }
 
   /** A sandbox whose rewind was cut off is as its next run will begin. */

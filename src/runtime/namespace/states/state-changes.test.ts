@@ -15,7 +15,21 @@ it("a change has a path and what it was and is", () => {
   });
 });
 
+it("an entry has its extended attributes, and which file it is", () => {
+  const more: Field[] = [["MTIME_NS", 7n], ["FILE", "1-2"], ["ATTRIBUTES", Buffer.from("user.a\0\0\0\0\x01\0user.b\xff\0\0\0\0\0", "latin1")]]; // prettier-ignore
+  const { after } = parseStateChange(encodeFields([["PATH", "/a"], ["AFTER", entry(more)]])); // prettier-ignore
+  expect(after?.file).toBe("1-2");
+  expect([...(after?.attributes ?? [])]).toEqual([["user.a", Buffer.from([0])], ["user.b\xff", Buffer.alloc(0)]]); // prettier-ignore
+  expect(after?.hasUntoldAttributes).toBeUndefined();
+  const untold = parseStateChange(encodeFields([["PATH", "/a"], ["AFTER", entry([["MTIME_NS", 7n], ["FLAGS", 1]])]])); // prettier-ignore
+  expect(untold.after?.hasUntoldAttributes).toBe(true);
+});
+
 it.each([
+  ["whose attribute has no end", [["PATH", "/a"], ["AFTER", entry([["MTIME_NS", 1n], ["ATTRIBUTES", "user.a"]])]]],
+  ["whose attribute has no length", [["PATH", "/a"], ["AFTER", entry([["MTIME_NS", 1n], ["ATTRIBUTES", Buffer.from("user.a\0\0\0")]])]]],
+  ["whose attribute has less than its length", [["PATH", "/a"], ["AFTER", entry([["MTIME_NS", 1n], ["ATTRIBUTES", Buffer.from("user.a\0\0\0\0\x02v")]])]]],
+  ["whose attribute has no name", [["PATH", "/a"], ["AFTER", entry([["MTIME_NS", 1n], ["ATTRIBUTES", Buffer.alloc(5)]])]]],
   ["without a side", [["PATH", "/a"]]],
   ["of a relative path", [["PATH", "a"], ["AFTER", entry()]]],
   ["without a path", [["AFTER", entry()]]],

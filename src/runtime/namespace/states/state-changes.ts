@@ -1,8 +1,11 @@
 import { Fields, malformed } from "../../../protocol/fields.ts";
 import { ENTRY_TYPE } from "../../../protocol/wire.ts";
 import type { StateChange, StateEntry } from "../../runtime.ts";
+import { parseAttributes } from "./parse-attributes.ts";
 
+/** Flags of a change, and of an entry. */
 const UNSEEN = 1;
+const UNTOLD = 1;
 
 const TYPES = new Map<number, StateEntry["type"]>([
   [ENTRY_TYPE.FILE, "file"],
@@ -33,7 +36,7 @@ export function parseStateEntry(bytes: Buffer): StateEntry {
   const type = TYPES.get(fields.needNumber("TYPE"));
   const mtimeNs = fields.bigint("MTIME_NS");
   if (type === undefined || mtimeNs === undefined) throw malformed("an entry without a type or a time");
-  const target = fields.bytes("TARGET");
+  const [target, file, attributes] = [fields.bytes("TARGET"), fields.text("FILE"), fields.bytes("ATTRIBUTES")];
   return {
     type,
     mode: fields.needNumber("MODE"),
@@ -43,5 +46,8 @@ export function parseStateEntry(bytes: Buffer): StateEntry {
     // A time before 1970 is a negative number of 64 bits.
     mtimeNs: BigInt.asIntN(64, mtimeNs),
     ...(target && { target }),
+    ...(file !== undefined && { file }),
+    ...(attributes && { attributes: parseAttributes(attributes) }),
+    ...(((fields.number("FLAGS") ?? 0) & UNTOLD) !== 0 && { hasUntoldAttributes: true }),
   };
 }

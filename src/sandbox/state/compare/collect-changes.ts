@@ -5,7 +5,8 @@ import type { IsSelected } from "./select-state-paths.ts";
 
 /** More are too many to be held at once. */
 const CHANGES_MAX = 100_000;
-const NAMES_MAX_BYTES = 64 * 1024 * 1024;
+/** Of their names and extended attributes. */
+const TEXTS_MAX_BYTES = 64 * 1024 * 1024;
 
 export interface Collecting {
   readonly states: StateStore;
@@ -27,14 +28,21 @@ export async function collectChanges(from: StateView, to: StateView, { states, i
   for await (const change of states.compare(from, to, signal)) {
     const key = toKey(change.path);
     if (!isSelected(key)) continue;
-    const hasRoom = found.size < CHANGES_MAX && bytes + key.length <= NAMES_MAX_BYTES;
-    if (!hasRoom && !found.has(key)) omitted += 1;
+    const taken = bytesOf(key, change);
+    const earlier = found.get(key);
+    const hasRoom = found.size < CHANGES_MAX && bytes + taken <= TEXTS_MAX_BYTES;
+    if (!hasRoom && !earlier) omitted += 1;
     else {
-      bytes += found.has(key) ? 0 : key.length;
+      bytes += taken - (earlier ? bytesOf(key, earlier) : 0);
       found.set(key, change);
     }
   }
   return { changes: new Map([...found].toSorted(([one], [other]) => (one < other ? -1 : 1))), omitted };
+}
+
+function bytesOf(key: string, { before, after }: StateChange): number {
+  const attributes = [...(before?.attributes ?? []), ...(after?.attributes ?? [])];
+  return attributes.reduce((bytes, [name, value]) => bytes + name.length + value.length, key.length);
 }
 
 /** The same for who must know all. Rejects with `FILE_TOO_LARGE`. */

@@ -1,7 +1,9 @@
+import type { Readable } from "node:stream";
 import { BelljarError } from "../../../errors.ts";
 import { INSIDE } from "../../../protocol/inside.ts";
 import type { FileCall, FileInfo, Guest } from "../../../runtime/guest/guest.ts";
 import type { StateEntry } from "../../../runtime/runtime.ts";
+import { carriedAttributes } from "./attributes.ts";
 
 /**
  * Writes into a live sandbox, from inside, under the user to whom a path belongs; where that one may not, as root. So a program inside that
@@ -30,17 +32,35 @@ export class GuestHand {
     await this.#as(wanted.uid, (call) => this.#guest.files.makeDirectory(path, { ...call, mode }));
   }
 
-  /** Readers see the old file or the new one. */
-  async write(path: Buffer, { wanted, content }: { readonly wanted: StateEntry; readonly content: Buffer }): Promise<void> {
+  /** Readers see the old file or the new one. Blocks of zeros become holes. `content` may be asked for twice. */
+  async write(
+    path: Buffer,
+    { wanted, content }: { readonly wanted: StateEntry; readonly content: () => Buffer | Readable },
+  ): Promise<void> {
     if ((await this.#look(path))?.type === "link") throw new BelljarError("FILE_EXISTS", "it has become a link meanwhile: try again");
-    await this.#as(wanted.uid, (call) => this.#guest.files.write(path, content, { ...call, mode: wanted.mode, parents: false }));
+    await this.#as(wanted.uid, (call) =>
+      this.#guest.files.write(path, content(), { ...call, mode: wanted.mode, parents: false, sparse: true }),
+    );
+  }
+
+  /**
+   * Gives a finished file one more name, in place of the file that has that name. False: the file has no such name, and whatever stands
+   * there is to be written. If a program inside exchanges the file meanwhile, the other file is not taken for it.
+   */
+  async link(path: Buffer, { wanted, from }: { readonly wanted: StateEntry; readonly from: Buffer }): Promise<boolean> {
+    const [made, target, source] = [await this.#look(from), textOf(path), textOf(from)];
+    if (!made || !isLike(made, wanted) || target === undefined || source === undefined) return false;
+    const user = wanted.uid === INSIDE.userId || !this.#hasRoot ? INSIDE.user : INSIDE.root;
+    if (!(await this.#isRun(["ln", "-fPT", "--", source, target], user))) return false;
+    const found = await this.#look(path);
+    return found?.inode === made.inode && isLike(found, wanted);
   }
 
   async symlink(path: Buffer, { wanted, target }: { readonly wanted: StateEntry; readonly target: Buffer }): Promise<void> {
     await this.#as(wanted.uid, (call) => this.#guest.files.symlink(path, target, call));
   }
 
-  /** Its owner and its mode. */
+  /** Its owner, its extended attributes and its mode. */
   async finish(path: Buffer, wanted: StateEntry): Promise<void> {
     let found = await this.#look(path);
     if (!found || found.type !== wanted.type) throw new BelljarError("FILE_EXISTS", "it was changed meanwhile: try again");
@@ -48,8 +68,20 @@ export class GuestHand {
       await this.#own(path, wanted);
       found = await this.#look(path);
     }
-    if (wanted.type === "link" || found?.mode === wanted.mode) return;
+    if (wanted.type === "link") return;
+    await this.#setAttributes(path, wanted);
+    if (found?.mode === wanted.mode) return;
     await this.#as(wanted.uid, (call) => this.#guest.files.setAttributes(path, { ...call, mode: wanted.mode }));
+  }
+
+  async #setAttributes(path: Buffer, wanted: StateEntry): Promise<void> {
+    const { files } = this.#guest;
+    const attributes = carriedAttributes(wanted);
+    // A file was made anew, and has none.
+    const names = wanted.type === "directory" ? await this.#as(wanted.uid, (call) => files.listXattrs(path, call)) : [];
+    const gone = names.filter((name) => isOfUsers(name) && !attributes.has(name));
+    for (const name of gone) await this.#as(wanted.uid, (call) => files.removeXattr(path, name, call));
+    for (const [name, value] of attributes) await this.#as(wanted.uid, (call) => files.setXattr(path, name, value, call));
   }
 
   async #look(path: Buffer): Promise<FileInfo | undefined> {
@@ -61,17 +93,14 @@ export class GuestHand {
     }
   }
 
-  /** A path that is no text cannot be an argument. */
   async #own(path: Buffer, { uid, gid }: StateEntry): Promise<void> {
-    const text = path.toString();
-    const isNamable = Buffer.from(text).equals(path);
-    const argv = ["chown", "-h", "--", `${uid}:${gid}`, text];
-    const isDone = isNamable && this.#hasRoot && (await this.#isRun(argv));
+    const text = textOf(path);
+    const isDone = text !== undefined && this.#hasRoot && (await this.#isRun(["chown", "-h", "--", `${uid}:${gid}`, text], INSIDE.root));
     if (!isDone) throw new BelljarError("FILE_DENIED", `its owner cannot be set to ${uid}:${gid}: set it by hand`);
   }
 
-  async #isRun(argv: readonly string[]): Promise<boolean> {
-    const { exitCode } = await this.#guest.run({ argv, cwd: "/", user: INSIDE.root, signal: this.#signal, timeoutMs: 10_000 });
+  async #isRun(argv: readonly string[], user: string): Promise<boolean> {
+    const { exitCode } = await this.#guest.run({ argv, cwd: "/", user, signal: this.#signal, timeoutMs: 10_000 });
     return exitCode === 0;
   }
 
@@ -96,6 +125,22 @@ export class GuestHand {
       return work({ user: INSIDE.user, signal: this.#signal });
     }
   }
+}
+
+/** A path that is no text cannot be an argument. */
+function textOf(path: Buffer): string | undefined {
+  const text = path.toString();
+  return Buffer.from(text).equals(path) ? text : undefined;
+}
+
+function isLike(found: FileInfo, wanted: StateEntry): boolean {
+  const isSameOwner = found.uid === wanted.uid && found.gid === wanted.gid;
+  return found.type === wanted.type && isSameOwner && found.mode === wanted.mode && found.size === wanted.size;
+}
+
+/** The overlays keep theirs out of sight. An overlay that a program inside has mounted has its own. */
+function isOfUsers(name: string): boolean {
+  return name.startsWith("user.") && !name.startsWith("user.overlay.");
 }
 
 function isCode(cause: unknown, code: BelljarError["code"]): boolean {

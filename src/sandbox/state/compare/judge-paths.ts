@@ -1,6 +1,7 @@
 import type { StateChange, StateEntry } from "../../../runtime/runtime.ts";
 import { mergeModes } from "../../text-sides.ts";
 import { parentKey } from "../../workspace/entry.ts";
+import { mergeAttributes } from "./attributes.ts";
 import type { PathWrite } from "./write-changes.ts";
 
 type Changes = ReadonlyMap<string, StateChange>;
@@ -69,10 +70,13 @@ function judgeBoth(
   if (mode === undefined) return conflict("both changed its mode");
   if (isOwnerChanged(base, ours) && isOwnerChanged(base, theirs) && isOwnerChanged(ours, theirs)) return conflict("both changed its owner");
   const owner = isOwnerChanged(base, theirs) ? theirs : ours;
-  if (ours.type === "directory")
-    return { kind: "write", write: { key, now: ours, wanted: { ...ours, mode, uid: owner.uid, gid: owner.gid } } };
+  const attributed = mergeAttributes({ base, ours, theirs });
+  if (!attributed) return conflict("both changed its extended attributes");
+  const { attributes, hasUntoldAttributes } = attributed;
+  const merged = { uid: owner.uid, gid: owner.gid, attributes, hasUntoldAttributes };
+  if (ours.type === "directory") return { kind: "write", write: { key, now: ours, wanted: { ...ours, ...merged, mode } } };
   if (ours.type === "other") return conflict("both changed it, and it is no file");
-  return { kind: "merge", key, base, ours, theirs: { ...theirs, uid: owner.uid, gid: owner.gid }, mode };
+  return { kind: "merge", key, base, ours, theirs: { ...theirs, ...merged }, mode };
 }
 
 function isOwnerChanged(one: StateEntry, other: StateEntry): boolean {

@@ -2,6 +2,7 @@ import type { StateView } from "../../../runtime/runtime.ts";
 import { mergeSides } from "../../text-sides.ts";
 import { fromKey, showPath } from "../../workspace/entry.ts";
 import type { ChangedPaths } from "../../wire/state-schemas.ts";
+import { hasSameAttributes } from "./attributes.ts";
 import { collectAllChanges } from "./collect-changes.ts";
 import { judgePaths, type Verdict } from "./judge-paths.ts";
 import { partUnseen } from "./part-unseen.ts";
@@ -49,7 +50,8 @@ async function mergeText(
   const content = await mergeContents(request, sides);
   if (typeof content === "string") return conflict(content);
   const wanted = { ...theirs, mode, size: content.length };
-  const isNothing = content.equals(sides.ours) && mode === ours.mode && wanted.uid === ours.uid && wanted.gid === ours.gid;
+  const isSameEntry = mode === ours.mode && wanted.uid === ours.uid && wanted.gid === ours.gid && hasSameAttributes(wanted, ours);
+  const isNothing = isSameEntry && content.equals(sides.ours);
   return isNothing ? undefined : { kind: "write", write: { key, now: ours, wanted, content } };
 }
 

@@ -13,11 +13,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { StateEntry } from "../../../../src/runtime/runtime.ts";
 import { giveToSandbox, openLayerLab } from "../../../support/layer-lab.ts";
 
 const whiteout = (path: string): Buffer => execFileSync("mknod", ["-m", "0", path, "c", "0", "0"]);
 const opaque = (path: string): Buffer =>
   execFileSync("python3", ["-c", "import os, sys; os.setxattr(sys.argv[1], 'user.overlay.opaque', b'y')", path]);
+
+const setXattr = (path: string, name: string, value: string): Buffer =>
+  execFileSync("python3", ["-c", "import os, sys; os.setxattr(sys.argv[1], sys.argv[2], sys.argv[3].encode())", path, name, value]);
+const attributesOf = (entry: StateEntry | undefined): Readonly<Record<string, string>> =>
+  Object.fromEntries([...(entry?.attributes ?? [])].map(([name, value]) => [name, value.toString()]));
 
 describe("states of layers", () => {
   it("differ in what a layer adds, changes and hides", async () => {
@@ -133,6 +139,47 @@ describe("states of layers", () => {
     writeFileSync(join(upper, "a"), "new");
     linkSync(join(upper, "a"), join(upper, "b"));
     expect(await lab.tell(lab.state(["template"]), lab.state(["one", "template"]))).toEqual(["changed file /a", "changed file /b"]);
+  });
+
+  it("have the names of one file told as one file, on each side", async () => {
+    using lab = openLayerLab();
+    const [template, upper] = [lab.layer("template"), lab.layer("one")];
+    for (const name of ["a", "b", "c"]) writeFileSync(join(template, name), "old");
+    for (const name of ["a", "c"]) writeFileSync(join(upper, name), "new");
+    linkSync(join(upper, "a"), join(upper, "b"));
+    const changes = await lab.compare(lab.state(["template"]), lab.state(["one", "template"]));
+    const [a, b, c] = ["/a", "/b", "/c"].map((name) => changes.find(({ path }) => path.toString() === name));
+    expect(a?.after?.file).toMatch(/^[0-9a-f]+-[0-9a-f]+$/);
+    expect(b?.after?.file).toBe(a?.after?.file);
+    expect([c?.after?.file, a?.before?.file]).toEqual([undefined, undefined]);
+  });
+
+  it("differ in the extended attributes that programs set, and not in those of overlays", async () => {
+    using lab = openLayerLab();
+    const [template, upper] = [lab.layer("template"), lab.layer("one")];
+    for (const root of [template, upper]) {
+      mkdirSync(join(root, "folder"));
+      mkdirSync(join(root, "folder.same"));
+      for (const name of ["file", "file.same", "file.gone", "file.order"]) writeFileSync(join(root, name), "x");
+      writeFileSync(join(root, "empty"), "");
+      for (const name of ["file", "file.gone", "file.order"]) setXattr(join(root, name), "user.a", "1");
+    }
+    setXattr(join(template, "file.order"), "user.b", "2");
+    setXattr(join(template, "file.order"), "user.c", "3");
+    setXattr(join(upper, "file.order"), "user.c", "3");
+    setXattr(join(upper, "file.order"), "user.b", "2");
+    for (const name of ["file.same", "folder.same"]) setXattr(join(upper, name), "user.overlay.origin", "x");
+    for (const name of ["folder", "empty"]) setXattr(join(upper, name), "user.b", "");
+    setXattr(join(upper, "file"), "user.a", "2");
+    execFileSync("python3", ["-c", "import os, sys; os.removexattr(sys.argv[1], 'user.a')", join(upper, "file.gone")]);
+    const changes = await lab.compare(lab.state(["template"]), lab.state(["one", "template"]));
+    const told = changes.map(({ path, before, after }) => [path.toString(), [attributesOf(before), attributesOf(after)]]);
+    expect(Object.fromEntries(told)).toEqual({
+      "/empty": [{}, { "user.b": "" }],
+      "/file": [{ "user.a": "1" }, { "user.a": "2" }],
+      "/file.gone": [{ "user.a": "1" }, {}],
+      "/folder": [{}, { "user.b": "" }],
+    });
   });
 
   it("have the present one on top, and leave mounts out", async () => {

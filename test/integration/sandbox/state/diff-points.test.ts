@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { soon } from "../../../contract/contract-sandbox.ts";
-import { openStateLab, tellDiff } from "../../../support/state-lab.ts";
+import { openStateLab, setXattr, tellDiff } from "../../../support/state-lab.ts";
 
 const isRoot = process.getuid?.() === 0;
 const STORAGES = isRoot ? (["btrfs", "tmpfs", "home"] as const) : (["tmpfs", "home"] as const);
@@ -55,4 +55,16 @@ it.each(STORAGES)("a fork's diff has the ids inside, and system files, and nothi
     "removed /usr/bin/perl",
     "added /usr/local/lib/mine/z",
   ]);
+});
+
+it.each(STORAGES)("a change of extended attributes alone is a change (%s)", async (storage) => {
+  await using lab = await openStateLab(storage);
+  const { sh, freeze, now } = await lab.sandbox();
+  await sh("mkdir -p work/folder work/same; echo x > work/file; echo x > work/same/file; touch -d @1 work/file", "user");
+  const before = await freeze();
+  await sh(`cd work; ${setXattr("file", "colour", "red")}; ${setXattr("folder", "colour", "red")}`, "user");
+  const changes = async () => tellDiff(await lab.comparison.diff({ states: lab.states, from: before, to: now, signal: soon() }));
+  expect(await changes()).toEqual(["changed /home/user/work/file", "changed /home/user/work/folder"]);
+  await sh('cd work; python3 -B -c \'import os; [os.removexattr(name, "user.colour") for name in ("file", "folder")]\'', "user");
+  expect(await changes()).toEqual([]);
 });
