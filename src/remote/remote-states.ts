@@ -33,7 +33,8 @@ export function remoteSnapshots(address: ServerAddress, toSandbox: (info: Sandbo
     },
     async fork(_principal, from, options, signal) {
       const answer = await askServer(address, { method: "POST", path: "/v1/forks", body: { ...options, ...from }, signal });
-      return parseAnswer(forksSchema, answer).sandboxes.map(toSandbox);
+      const { sandboxes, lost } = parseAnswer(forksSchema, answer);
+      return Object.assign(sandboxes.map(toSandbox), { lost });
     },
   };
 }

@@ -230,7 +230,13 @@ export interface Snapshots {
    * Makes sandboxes from a snapshot, or from a sandbox as it is now, whose programs go on. The options of the original hold where these
    * say nothing; name, network, secrets and links are not copied. All are made, or none. Rejects as `create` of both does.
    */
-  fork(principal: Principal, from: ForkSource, options: ForkOptions, signal: AbortSignal): Promise<readonly Sandbox[]>;
+  fork(principal: Principal, from: ForkSource, options: ForkOptions, signal: AbortSignal): Promise<Forks>;
+}
+
+/** The sandboxes that were made. */
+export interface Forks extends ReadonlyArray<Sandbox> {
+  /** A sentence for each thing that is not as it was when the state was taken, such as a workspace that has changed on the host. */
+  readonly lost: readonly string[];
 }
 
 export type ForkSource = { readonly snapshot: string } | { readonly sandbox: string };

@@ -70,7 +70,7 @@ it("keeps every built-in tool with its arguments and results", () => {
       "sandbox_log: id -> data checkpoints head_id omitted",
       "sandbox_snapshot: id name description -> data snapshot_id name description created_at sandbox_id workspace way still_ms",
       "sandbox_snapshots: action snapshot_id -> data snapshots omitted",
-      "sandbox_fork: id snapshot_id count cpu memory_mb timeout_s metadata -> data id short_id ip created_at sandboxes",
+      "sandbox_fork: id snapshot_id count cpu memory_mb timeout_s metadata -> data lost id short_id ip created_at sandboxes",
       "sandbox_merge: id from_id paths -> data changed conflicts omitted",
       "sandbox_network: allow sandbox -> data allow at_most",
       "sandbox_kill: id -> data ok",

@@ -80,7 +80,7 @@ class MemoryStates {
           this.#origins.set(sandbox.id, files);
           made.push(sandbox);
         }
-        return made;
+        return Object.assign(made, { lost: [] });
       },
     };
   }

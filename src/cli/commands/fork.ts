@@ -16,8 +16,11 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const source = await findForkSource(stack.sandboxes, call.positionals[0] ?? "");
   const made = stack.sandboxes.snapshots.fork(LOCAL, source, options, context.signal);
   const forks = await withProgress(context.stderr, "Making forks", made);
-  if (isSet(call, "json")) printJson(context.stdout, { ids: forks.map(({ id }) => id) });
-  else for (const { id } of forks) printLine(context.stdout, id);
+  if (isSet(call, "json")) printJson(context.stdout, { ids: forks.map(({ id }) => id), lost: forks.lost });
+  else {
+    for (const one of forks.lost) printLine(context.stderr, `Not as it was: ${one}`);
+    for (const { id } of forks) printLine(context.stdout, id);
+  }
   return 0;
 }
 

@@ -80,7 +80,7 @@ function forkRoute(sandboxes: Sandboxes): Route {
       const { sandbox, snapshot, ...options } = asked.body;
       const source = snapshot === undefined ? await reachSource(sandboxes, asked, sandbox ?? "") : { snapshot };
       const made = await sandboxes.snapshots.fork(asked.caller, source, options, asked.signal);
-      return { sandboxes: await Promise.all(made.map((one) => one.info())) };
+      return { sandboxes: await Promise.all(made.map((one) => one.info())), lost: made.lost };
     },
   });
 }

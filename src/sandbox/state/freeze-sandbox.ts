@@ -1,6 +1,7 @@
 import type { FreezeRequest, FrozenState } from "../../runtime/runtime.ts";
 import { ended, notReady } from "../refusals.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
+import { markFolder } from "./lost-files.ts";
 import { finishRewind } from "./finish-rewind.ts";
 import { needStates } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
@@ -8,6 +9,8 @@ import type { StateParts } from "./state-parts.ts";
 export interface Frozen extends FrozenState {
   /** A time before it was frozen. */
   readonly at: Date;
+  /** Which folder of the host the workspace was. */
+  readonly workspaceMark?: string | undefined;
 }
 
 /**
@@ -24,9 +27,10 @@ export async function freezeSandbox<Kept>(
   const freeze = async (): Promise<Kept> => {
     await finishRewind(parts, record);
     const at = new Date();
+    const workspaceMark = record.workspace && (await markFolder(record.workspace.path));
     const frozen = await states.freeze({ ...(await findRun(parts, record)), durable, isOwn, user }, signal);
     try {
-      return await keep({ ...frozen, at });
+      return await keep({ ...frozen, at, workspaceMark });
     } catch (cause) {
       await states.letGo(frozen.layers, user);
       throw cause;

@@ -7,10 +7,11 @@ import { mayReach } from "../reach.ts";
 import { ended } from "../refusals.ts";
 import { createSandboxId, isSandboxId } from "../sandbox-id.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
-import type { ForkOptions, ForkSource, Principal, Sandbox, Snapshots } from "../sandbox.ts";
+import type { ForkOptions, Forks, ForkSource, Principal, Sandbox, Snapshots } from "../sandbox.ts";
 import { type SnapshotInfo, type SnapshotOptions, snapshotOptionsSchema } from "../wire/state-schemas.ts";
 import { type Frozen, freezeSandbox } from "./freeze-sandbox.ts";
 import { parseCount } from "./inherited-options.ts";
+import { tellLostFiles } from "./lost-files.ts";
 import { makeAll } from "./make-all.ts";
 import { parseStateOptions } from "./parse-state-options.ts";
 import type { SnapshotFiles } from "./snapshot-files.ts";
@@ -72,15 +73,17 @@ export class HomeSnapshots implements Snapshots {
   }
 
   // eslint-disable-next-line max-params -- the contract's
-  async fork(principal: Principal, from: ForkSource, options: ForkOptions, signal: AbortSignal): Promise<readonly Sandbox[]> {
+  async fork(principal: Principal, from: ForkSource, options: ForkOptions, signal: AbortSignal): Promise<Forks> {
     const count = parseCount(options);
     const makeFrom = (source: SnapshotRecord) => makeAll(count, () => this.#parts.make(principal, source, options, signal));
     if ("snapshot" in from) {
       const source = await this.#find(principal, from.snapshot);
       assertMayShowAgain(principal, source);
-      return makeFrom(source);
+      const lost = await tellLostFiles(source, signal);
+      return Object.assign([...(await makeFrom(source))], { lost });
     }
-    return this.#withState(await this.#findUsable(principal, from.sandbox), signal, makeFrom);
+    const forks = await this.#withState(await this.#findUsable(principal, from.sandbox), signal, makeFrom);
+    return Object.assign([...forks], { lost: [] });
   }
 
   /** The snapshot that a create names in the place of a template. Undefined if the principal has none of that id or name. */
@@ -144,8 +147,8 @@ function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
 function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
   const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
   const { metadata, env, root, nestedFilters, autoCheckpoint } = record;
-  const { way, stillMs, at, layers } = frozen;
-  const optional = { project, defaultName, workspace, root, nestedFilters, autoCheckpoint };
+  const { way, stillMs, at, layers, workspaceMark } = frozen;
+  const optional = { project, defaultName, workspace, workspaceMark, root, nestedFilters, autoCheckpoint };
   return {
     version: 1,
     id,

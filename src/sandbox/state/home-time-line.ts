@@ -111,7 +111,7 @@ export class HomeTimeLine implements OwnTimeLine {
     if (checkpoint) return checkpoint;
     const snapshot = await this.#parts.snapshots.find(point);
     const isOwn = snapshot?.sandbox === this.#record.id && snapshot.owner === this.#record.owner;
-    if (snapshot && isOwn) return { id: snapshot.id, createdAt: snapshot.createdAt, layers: layersOf(snapshot) };
+    if (snapshot && isOwn) return { ...snapshot, layers: layersOf(snapshot) };
     throw noCheckpoint(point, this.#record);
   }
 

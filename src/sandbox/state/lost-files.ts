@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
 import { printable } from "../../files/printable.ts";
@@ -8,12 +9,26 @@ const LOOK_MS = 1_000;
 const ENTRIES_MAX = 100_000;
 const NANOSECONDS = 1_000_000n;
 
-/** A sentence for each thing that no rollback to a state of that time brings back. */
-export async function tellLostFiles(workspace: Workspace | undefined, at: Date, signal: AbortSignal): Promise<readonly string[]> {
+/** What is known of a workspace's folder from when a state was taken. The folder itself is not in the state. */
+export interface FolderThen {
+  readonly workspace?: Workspace | undefined;
+  readonly createdAt: Date;
+  readonly workspaceMark?: string | undefined;
+}
+
+/** Which folder of the host lies at a path. Another folder in its place has another mark, and so has an empty one whose disk is not mounted. */
+export async function markFolder(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found && `${found.ino}-${found.birthtimeNs}`;
+}
+
+/** A sentence for each thing that neither a rollback to that state nor a fork of it has as it was. */
+export async function tellLostFiles({ workspace, createdAt, workspaceMark }: FolderThen, signal: AbortSignal): Promise<readonly string[]> {
   if (!workspace) return [];
   const path = printable(workspace.path);
   if (workspace.mode === "rw") return [`The workspace ${path} is a folder of the host itself (rw): its files stay as they are now`];
-  const change = await findChange(workspace.path, at, signal);
+  const isOther = workspaceMark !== undefined && (await markFolder(workspace.path)) !== workspaceMark;
+  const change = isOther ? "some" : await findChange(workspace.path, createdAt, signal);
   if (change === "none") return [];
   const below =
     workspace.mode === "ro" ? "the sandbox shows it as it is now" : "files that the sandbox had not changed are as the host has them now";

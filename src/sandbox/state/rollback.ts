@@ -8,14 +8,13 @@ import { ended, notReady } from "../refusals.ts";
 import { listEndingPrograms } from "./ending-programs.ts";
 import { finishRewind, putBack, rewindUser } from "./finish-rewind.ts";
 import { findRun } from "./freeze-sandbox.ts";
-import { tellLostFiles } from "./lost-files.ts";
+import { type FolderThen, tellLostFiles } from "./lost-files.ts";
 import { needStates } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
 
 /** A point of a sandbox's time line. */
-export interface Point {
+export interface Point extends Pick<FolderThen, "createdAt" | "workspaceMark"> {
   readonly id: string;
-  readonly createdAt: Date;
   readonly layers: readonly string[];
 }
 
@@ -60,7 +59,7 @@ export async function rollback(parts: StateParts & { readonly startRun: StartRun
   };
   const work = async (): Promise<OwnRollback> => {
     await finishRewind(parts, record);
-    const lost = await tellLostFiles(record.workspace, point.createdAt, signal);
+    const lost = await tellLostFiles({ workspace: record.workspace, ...point }, signal);
     await states.hold(point.layers, user);
     try {
       const sandbox = await parts.startRun(record, { signal, prepare, ...(principal && { principal }) });

@@ -22,6 +22,8 @@ const schema = snapshotSchema.extend({
   ...inherited,
   /** Of the default sandbox that it is of. */
   defaultName: z.string().optional(),
+  /** Which folder the workspace was. */
+  workspaceMark: z.string().optional(),
   /** The nearest state is this snapshot's own. */
   lineage: lineageSchema,
 });

@@ -8,6 +8,8 @@ const schema = checkpointSchema.extend({
   layers: z.array(z.string()).readonly(),
   /** The number of the line on which it was taken. */
   line: z.number().int().nonnegative().optional(),
+  /** Which folder the workspace was. */
+  workspaceMark: z.string().optional(),
 });
 
 /** A checkpoint as the disk has it. Never changed. */
@@ -20,6 +22,12 @@ export function parseCheckpoint(text: string): StoredCheckpoint | "unknown" | un
   return schema.safeParse(content).data ?? "unknown";
 }
 
-export function toCheckpoint({ version: _version, layers: _layers, line: _line, ...told }: StoredCheckpoint): Checkpoint {
+export function toCheckpoint({
+  version: _version,
+  layers: _layers,
+  line: _line,
+  workspaceMark: _mark,
+  ...told
+}: StoredCheckpoint): Checkpoint {
   return told;
 }

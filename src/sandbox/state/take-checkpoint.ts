@@ -25,9 +25,9 @@ export async function takeCheckpoint(parts: StateParts, { record, more, signal, 
   const id = createCheckpointId();
   await checkpoints.assertRoom(record.id);
   return freezeSandbox(parts, { record, user: checkpointUser(record, id), durable: false, isOwn: true, signal }, async (frozen) => {
-    const { layers, way, stillMs, at: createdAt } = frozen;
+    const { at: createdAt, ...state } = frozen;
     const { point: parent, line } = await checkpoints.head(record.id);
-    const stored = { version: 1, id, createdAt, way, stillMs, layers, line, ...more, ...(parent !== undefined && { parent }) } as const;
+    const stored = { version: 1, id, createdAt, ...state, line, ...more, ...(parent !== undefined && { parent }) } as const;
     await checkpoints.add(record.id, stored);
     kept?.();
     if (more.before === undefined) await checkpoints.setHead(record.id, id).catch((cause: unknown) => report(headUnknown(record, cause)));

@@ -19,4 +19,11 @@ export const forkRequestSchema = forkOptionsSchema
     message: "needs either sandbox or snapshot",
   });
 
-export const forksSchema = z.object({ sandboxes: z.array(sandboxSchema).readonly() });
+export const forksSchema = z.object({
+  sandboxes: z.array(sandboxSchema).readonly(),
+  lost: z
+    .array(z.string())
+    .readonly()
+    .default([])
+    .describe("A sentence for each thing that is not as it was when the state was taken, such as a workspace that has changed on the host"),
+});

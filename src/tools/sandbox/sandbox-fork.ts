@@ -6,6 +6,7 @@ import type { ForkSource, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
 import { labelsSchema } from "../../sandbox/wire/texts-schema.ts";
 import { acceptSnapshot } from "../other-names.ts";
 import { pairsArgument } from "../shell/command-argument.ts";
+import { fitShown } from "./state-results.ts";
 import { Created, idArgument, limitArguments, toLimits } from "./sandbox-results.ts";
 
 const COUNT_MAX = 100;
@@ -25,6 +26,7 @@ const Input = z
   });
 
 const Output = z.object({
+  lost: z.array(z.string()).optional().describe("What is not as it was when the state was taken"),
   ...Created.partial().shape,
   sandboxes: z.array(Created).optional().describe("When count was given"),
 });
@@ -52,7 +54,8 @@ export function createSandboxFork({ snapshots }: Pick<Sandboxes, "snapshots">): 
       };
       const made = await snapshots.fork(context.principal, await sourceOf(context, { id, snapshot }), options, context.signal);
       const shown = await Promise.all(made.map(toCreated));
-      return dataResult(count === undefined ? { ...shown[0] } : { sandboxes: shown });
+      const lost = made.lost.length > 0 && { lost: fitShown(made.lost) };
+      return dataResult({ ...lost, ...(count === undefined ? shown[0] : { sandboxes: shown }) });
     },
   });
 }

@@ -1,6 +1,9 @@
+import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import type { BelljarError } from "../../../src/errors.ts";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
+import { isRoot, outside } from "../../security/support/outside.ts";
 import { openStateHome, shell, STATE_CONFIG, STATE_STORAGES } from "../../support/state-home.ts";
 
 const signal = new AbortController().signal;
@@ -72,6 +75,60 @@ for (const storage of STATE_STORAGES) {
 }
 
 describe("forks", () => {
+  it("say what of a workspace is not as it was", async () => {
+    await using home = await openStateHome();
+    const { snapshots } = home.sandboxes;
+    const above = await mkdtemp(`${tmpdir()}/belljar-workspace-`);
+    const folder = `${above}/project`;
+    const changed = [expect.stringContaining(`The workspace ${folder} has changed on the host since`)];
+    const lostOf = async (snapshot: string) => (await snapshots.fork(LOCAL, { snapshot }, {}, signal)).lost;
+    try {
+      await mkdir(folder);
+      await writeFile(`${folder}/file`, "host");
+      const sandbox = await home.sandboxes.create(LOCAL, { workspace: { path: folder, mode: "copy" } }, signal);
+      const [one, other] = [await snapshots.create(LOCAL, sandbox.id, {}, signal), await home.sandboxes.create(LOCAL, {}, signal)];
+      expect(await snapshots.info(LOCAL, one.id)).not.toHaveProperty("workspaceMark");
+      expect(await lostOf(one.id)).toEqual([]);
+      await rename(folder, `${above}/kept`);
+      await mkdir(folder);
+      await utimes(folder, 0, 0);
+      expect(await lostOf(one.id)).toEqual(changed);
+      await rm(folder, { recursive: true });
+      await rename(`${above}/kept`, folder);
+      await writeFile(`${folder}/file`, "changed");
+      expect(await lostOf(one.id)).toEqual(changed);
+      expect((await snapshots.fork(LOCAL, { sandbox: sandbox.id }, {}, signal)).lost).toEqual([]);
+      expect(await lostOf((await snapshots.create(LOCAL, sandbox.id, {}, signal)).id)).toEqual([]);
+      expect(await lostOf((await snapshots.create(LOCAL, other.id, {}, signal)).id)).toEqual([]);
+      const shared = await home.sandboxes.create(LOCAL, { workspace: { path: folder, mode: "rw" } }, signal);
+      expect(await lostOf((await snapshots.create(LOCAL, shared.id, {}, signal)).id)).toEqual([
+        expect.stringContaining("stay as they are now"),
+      ]);
+    } finally {
+      await rm(above, { recursive: true });
+    }
+  });
+
+  it.skipIf(!isRoot)("of a folder whose disk is mounted no more say so (skipped: only root mounts)", async () => {
+    await using home = await openStateHome();
+    const { snapshots } = home.sandboxes;
+    const folder = await mkdtemp(`${tmpdir()}/belljar-workspace-`);
+    const disk = await mkdtemp(`${tmpdir()}/belljar-disk-`);
+    try {
+      await outside(["mount", "--bind", disk, folder]);
+      const sandbox = await home.sandboxes.create(LOCAL, { workspace: { path: folder, mode: "copy" } }, signal);
+      const { id } = await snapshots.create(LOCAL, sandbox.id, {}, signal);
+      await sandbox.kill();
+      await outside(["umount", folder]);
+      // Nothing in it has changed since.
+      const { lost } = await snapshots.fork(LOCAL, { snapshot: id }, {}, signal);
+      expect(lost).toEqual([expect.stringContaining(`The workspace ${folder} has changed on the host since`)]);
+    } finally {
+      await outside(["umount", folder]);
+      for (const path of [folder, disk]) await rm(path, { recursive: true });
+    }
+  });
+
   it("are made all or none", async () => {
     await using home = await openStateHome("home", { quotas: { sandboxes: 4 } });
     const { snapshots } = home.sandboxes;
