@@ -54,6 +54,17 @@ it("puts the value percent-encoded into the path and the query", async () => {
   expect(path).toBe(`/bot${encodeURIComponent(VALUE)}/send?key=${encodeURIComponent(VALUE)}&b=1`);
 });
 
+it("refuses a placeholder of another sandbox in each part of a head, and says so", async () => {
+  const strange = createPlaceholder();
+  const asks: Record<string, string>[] = [
+    { authorization: `Bearer ${strange}` },
+    { authorization: basic(`user:${strange}`) },
+    { cookie: `${OPENAI} ${strange}` },
+  ];
+  for (const ask of asks) await expect(send(ask)).rejects.toEqual(denied(/not of this sandbox.*own variables/));
+  await expect(send({}, API, `/?key=${strange}`)).rejects.toEqual(denied(/not of this sandbox/));
+});
+
 it("does not change a request to a host without secrets", async () => {
   const headers = { authorization: basic("user:password"), range: "bytes=0-5", "accept-encoding": "gzip" };
   const filled = await send(headers, ELSEWHERE, "/a?b=belljar_secret_");

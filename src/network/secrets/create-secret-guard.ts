@@ -30,6 +30,9 @@ export function createSecretGuard(options: SecretGuardOptions): SecretGuard {
   return new SandboxGuard(options);
 }
 
+const STRANGE =
+  "The request has a placeholder that is not of this sandbox, as in files of the sandbox that it was forked from. It stands for nothing here: use this sandbox's own variables";
+
 /** One variable with its placeholder and its hosts. */
 interface Entry {
   readonly variable: string;
@@ -85,15 +88,17 @@ class SandboxGuard implements SecretGuard {
     return values.filter((row): row is readonly [string, string] => row[1] !== undefined);
   }
 
-  /** Returns the variables whose placeholders are in the head. Throws `FORBIDDEN` if one of them may not be sent there. */
+  /**
+   * Returns the variables whose placeholders are in the head. Throws `FORBIDDEN` if one of them may not be sent there, and for another
+   * sandbox's placeholder: a fork has the files of its parent, and the place that is asked would only answer that it does not know it.
+   */
   #wantedBy(target: RequestTarget, head: RequestHead): ReadonlySet<Entry> {
     const wanted = new Set<Entry>();
     const visit: Visit = (found, place) => {
       const entry = this.#entries.get(found);
-      if (entry) {
-        assertMayGo(entry, target, place);
-        wanted.add(entry);
-      }
+      if (!entry) throw new BelljarError("FORBIDDEN", STRANGE);
+      assertMayGo(entry, target, place);
+      wanted.add(entry);
       return found;
     };
     fillHead(head, visit);

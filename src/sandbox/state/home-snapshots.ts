@@ -1,7 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import { findEntry, type Records } from "../find-entry.ts";
 import { findRefusal } from "../granted-sandbox.ts";
-import { assertMayShowAgain } from "../grants.ts";
+import { assertMayShowAgain, assertWorkspaceGranted } from "../grants.ts";
 import { lineageFrom } from "../lineage.ts";
 import { mayReach } from "../reach.ts";
 import { ended } from "../refusals.ts";
@@ -79,6 +79,7 @@ export class HomeSnapshots implements Snapshots {
     if ("snapshot" in from) {
       const source = await this.#find(principal, from.snapshot);
       assertMayShowAgain(principal, source);
+      if (source.workspace) assertWorkspaceGranted(source.workspace, principal); // before the folder is looked at
       const lost = await tellLostFiles(source, signal);
       return Object.assign([...(await makeFrom(source))], { lost });
     }
