@@ -57,6 +57,8 @@ export const GUARANTEES = {
   "sandboxes-apart": "A sandbox sees no file, process or socket of another sandbox.",
   "held-layers-apart":
     "Layers in memory are reached by their own sandbox alone. No program inside, and no other user of the host, reaches the process that holds them.",
+  "raised-layers-stay":
+    "Nobody inside can change a layer that a checkpoint was made of, whatever was open before, or get at it or at the namespaces that the keeper joins for it.",
   "states-stay-in-layers":
     "To compare states of sandboxes, or to read a file of one, Belljar opens no file outside their layers, whatever names, links, pipes or swapped folders a sandbox makes.",
   "shared-files-apart":

@@ -84,7 +84,7 @@ function printReports({ others = [], ...standard }: HostIsolation, report: Repor
 
 const STATES: Readonly<Record<Isolation["states"], string>> = {
   clone: "at once, however much a sandbox wrote (clone)",
-  copy: "what a sandbox wrote is copied (copy)",
+  copy: "what a sandbox wrote is copied (copy), but see `checkpoints` above",
   none: "not supported",
 };
 

@@ -43,6 +43,7 @@ it("a host that has everything enforces everything, and has nothing to mend", ()
     "open-files-limit",
     "kernel-memory",
     "disk-limit",
+    "checkpoints",
     "pause",
   ]);
   expect(notEnforced(checks)).toEqual({});
@@ -107,10 +108,18 @@ describe("a host with", () => {
 
   it("no pool still holds the disk, and says where a pool would come from", () => {
     const checks = ofHost({ storage: { kind: "tmpfs", detail: "memory" } });
-    expect(notEnforced(checks)).toEqual({});
+    expect(notEnforced(checks)).toEqual({ checkpoints: "partial" });
     expect(checks.find(({ id }) => id === "disk-limit")).toMatchObject({
       detail: "Sandboxes write to memory",
       remedy: expect.stringContaining("btrfs-progs") as string,
+    });
+  });
+
+  it.each(["tmpfs", "home"] as const)("storage %s says which checkpoints are copies, and why", (kind) => {
+    const checks = ofHost({ storage: { kind, detail: "elsewhere" } });
+    expect(checks.find(({ id }) => id === "checkpoints")).toMatchObject({
+      state: "partial",
+      detail: expect.stringMatching(/no program is alive.*copied, as it lies on no btrfs pool/) as string,
     });
   });
 

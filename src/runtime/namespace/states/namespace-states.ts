@@ -165,9 +165,10 @@ export class NamespaceStates implements StateStore {
     try {
       await this.#jobs.run({ kind: "remove", place, layer: this.#paths(left) });
     } catch (cause) {
-      const isOthers = cause instanceof BelljarError && (cause.code === "RUNTIME_UNAVAILABLE" || cause.code === "SANDBOX_FILES_LOST");
-      if (isOthers) return;
-      throw cause;
+      const code = cause instanceof BelljarError ? cause.code : undefined;
+      const hasGone = left.kind === "held" && code === "SANDBOX_FILES_LOST"; // with its sandbox, or its holder
+      if (!hasGone && (code === "RUNTIME_UNAVAILABLE" || code === "SANDBOX_FILES_LOST")) return;
+      if (!hasGone) throw cause;
     }
     await this.folders.forget(id);
   }

@@ -2,17 +2,14 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createGuest } from "../../../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../../../src/runtime/guest/guest.ts";
-import type { FrozenState, RunningSandbox, Runtime, StateStore, StateView } from "../../../../src/runtime/runtime.ts";
-import { type ContractSandbox, createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
-import { makeHome } from "../../../support/namespace-home.ts";
-
-const USER = "raised";
+import type { FrozenState, StateView } from "../../../../src/runtime/runtime.ts";
+import { createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
+import { guestOf, openRaiseLab, tell, viewOf } from "../../../support/raise-lab.ts";
 
 describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the guest alive", (storage) => {
   it("a checkpoint is taken in constant time, and the sandbox goes on as it was", async () => {
-    await using lab = await openLab(storage);
+    await using lab = await openRaiseLab(storage);
     await using sandbox = await createSandbox(lab.open);
     await run(sandbox.guest, FILL);
     const before = await look(sandbox.guest);
@@ -24,7 +21,7 @@ describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the g
   });
 
   it("each state is put back, told apart from the others and started from", async () => {
-    await using lab = await openLab(storage);
+    await using lab = await openRaiseLab(storage);
     await using sandbox = await createSandbox(lab.open);
     const states: FrozenState[] = [];
     for (const text of ["one", "two", "three"]) {
@@ -64,7 +61,7 @@ describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the g
   });
 
   it("folders that were made before are renamed, removed and made anew", async () => {
-    await using lab = await openLab(storage);
+    await using lab = await openRaiseLab(storage);
     await using sandbox = await createSandbox(lab.open);
     await run(sandbox.guest, "mkdir -p old/deep gone/deep; echo text > old/deep/file; echo x > gone/deep/x; ln old/deep/file hard");
     await lab.freeze(sandbox);
@@ -77,7 +74,7 @@ describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the g
   });
 
   it("a stopped sandbox starts again with all of it", async () => {
-    await using lab = await openLab(storage);
+    await using lab = await openRaiseLab(storage);
     await using sandbox = await createSandbox(lab.open);
     await run(sandbox.guest, FILL);
     const before = await look(sandbox.guest);
@@ -91,7 +88,7 @@ describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the g
   });
 
   it("a workspace shows what it showed, copied and shared", async () => {
-    await using lab = await openLab(storage);
+    await using lab = await openRaiseLab(storage);
     const path = await mkdtemp(join(tmpdir(), "belljar-raised-"));
     try {
       await writeFile(join(path, "host"), "host\n");
@@ -109,8 +106,26 @@ describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the g
     }
   });
 
+  it("with filters of programs' own it is a copy, since no folder from before could be renamed", async () => {
+    await using lab = await openRaiseLab(storage);
+    await using sandbox = await createSandbox(lab.open, { nestedFilters: true });
+    expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy" });
+  });
+
+  it("the sandbox has its network and its users", async () => {
+    await using lab = await openRaiseLab(storage);
+    await using sandbox = await createSandbox(lab.open);
+    await lab.freeze(sandbox);
+    const serve =
+      "python3 -m http.server 8123 --bind 127.0.0.1 > /dev/null 2>&1 & sleep 0.1; until python3 -c 'import urllib.request as u; u.urlopen(\"http://127.0.0.1:8123\")' 2> /dev/null; do sleep 0.05; done; kill $!";
+    expect(await tell(sandbox.guest, serve)).toBe("");
+    expect((await run(sandbox.guest, "id -un; touch /etc/by-root && rm /etc/by-root", { user: "root" })).stdout.toString()).toMatch(
+      /^\w+\n$/,
+    );
+  });
+
   it("a program that is alive makes it a copy, and is not disturbed", async () => {
-    await using lab = await openLab(storage);
+    await using lab = await openRaiseLab(storage);
     await using sandbox = await createSandbox(lab.open);
     await run(
       sandbox.guest,
@@ -120,6 +135,18 @@ describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the g
     expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy" });
     await run(sandbox.guest, "pkill sleep; pkill -f fifo; sleep 0.1");
   });
+});
+
+it("where no room is left for new layers it is a copy, and with room again it is none", async () => {
+  await using lab = await openRaiseLab("tmpfs");
+  await using sandbox = await createSandbox(lab.open, { limits: { diskBytes: 8 * 2 ** 20 } });
+  const fill =
+    "mkdir full; head -c 64M /dev/zero > full/large; i=0; while [ $i -lt 30000 ] && : > full/$i; do i=$((i + 1)); done; : > full/last";
+  expect((await run(sandbox.guest, fill)).stderr.toString()).toContain("No space left");
+  expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy" });
+  expect(await tell(sandbox.guest, "rm -r full; echo text > file; ls")).toBe("file\n");
+  expect(await lab.freeze(sandbox)).toMatchObject({ way: "clone" });
+  expect(await tell(sandbox.guest, "cat file; echo more >> file; cat file")).toBe("text\ntext\nmore\n");
 });
 
 /** All that a root has: folders, links, removals, owners, `/tmp`, the programs of Belljar and what lies over the root. */
@@ -139,60 +166,3 @@ const WORK = [
   "ps -e > /dev/null; touch /tmp/again; ! touch /opt/belljar/x 2> /dev/null; ! touch /proc/sys/kernel/core_pattern 2> /dev/null",
   "! ls /storage /stage /root/storage 2> /dev/null; ! mv /opt /moved 2> /dev/null",
 ].join("; ");
-
-async function tell(guest: Guest, script: string): Promise<string> {
-  const { stdout, stderr, exitCode } = await run(guest, script);
-  return stdout.toString() + (exitCode === 0 ? "" : `failed: ${stderr.toString()}`);
-}
-
-function guestOf(running: RunningSandbox): Guest {
-  return createGuest((signal) => running.connect(signal), { ended: running.ended });
-}
-
-function viewOf({ spec }: ContractSandbox, frozen?: FrozenState): StateView {
-  return { sandbox: { ...spec, template: spec.base.template }, ...(frozen && { layers: frozen.layers }) };
-}
-
-interface Lab extends AsyncDisposable {
-  readonly runtime: Runtime;
-  readonly states: StateStore;
-  readonly open: () => Promise<Runtime>;
-  readonly freeze: (sandbox: ContractSandbox, more?: { readonly generation: number }) => Promise<FrozenState>;
-  /** For other sandboxes. */
-  readonly copy: (sandbox: ContractSandbox) => Promise<FrozenState & AsyncDisposable>;
-  readonly tell: (from: StateView, to: StateView) => Promise<readonly string[]>;
-}
-
-async function openLab(storage: "home" | "tmpfs"): Promise<Lab> {
-  const home = await makeHome();
-  const runtime = await home.open(storage);
-  const { states } = runtime.layers;
-  if (!states) throw new Error("this runtime freezes nothing");
-  const held: FrozenState[] = [];
-  const request = { isRunning: true, durable: false, user: USER };
-  return {
-    runtime,
-    states,
-    open: async () => runtime,
-    async freeze({ spec }, more) {
-      const frozen = await states.freeze({ ...request, run: { ...spec, ...more }, isOwn: true }, soon());
-      held.push(frozen);
-      return frozen;
-    },
-    async copy({ spec }) {
-      const frozen = await states.freeze({ ...request, run: spec, isOwn: false }, soon());
-      return { ...frozen, [Symbol.asyncDispose]: () => states.letGo(frozen.layers, USER) };
-    },
-    async tell(from, to) {
-      const changes: string[] = [];
-      for await (const { path, before, after } of states.compare(from, to, soon()))
-        if (path.toString().startsWith("/home/user/"))
-          changes.push(`${before ? (after ? "changed" : "removed") : "added"} ${path.toString()}`);
-      return changes.toSorted();
-    },
-    async [Symbol.asyncDispose]() {
-      for (const { layers } of held) await states.letGo(layers, USER);
-      await home[Symbol.asyncDispose]();
-    },
-  };
-}
