@@ -19,7 +19,7 @@ export type { Isolation, IsolationCheck, Limits, Runtime, RuntimeOptions, Usage,
 export type { ExecExit, ExecOptions, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions, RunResult } from "./runtime/guest/guest.ts";
 export { LOCAL } from "./sandbox/sandbox.ts";
 export type { CreateOptions, ListFilter, Principal, Sandbox, SandboxEvent, SandboxInfo, Sandboxes } from "./sandbox/sandbox.ts";
-export type { ForkOptions, ForkSource, SnapshotInfo, SnapshotOptions, Snapshots } from "./sandbox/state/snapshots.ts";
+export type { ForkOptions, Forks, ForkSource, SnapshotInfo, SnapshotOptions, Snapshots } from "./sandbox/state/snapshots.ts";
 export type { ChangedPaths, Checkpoint, CheckpointOptions, ComparedPoints } from "./sandbox/state/time-line.ts";
 export type { PointChange, PointDiff, RollbackResult, TimeLine, TimeLineInfo } from "./sandbox/state/time-line.ts";
 export { createLocalSandboxes } from "./sandbox/local-sandboxes.ts";

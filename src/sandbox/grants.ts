@@ -3,6 +3,7 @@ import type { NetworkPolicy } from "../network/policy.ts";
 import type { Limits, Workspace } from "../runtime/runtime.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import { assertWithin } from "./network-ceiling.ts";
+import { type FolderOf, shownFolder } from "./shown-folder.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { CreateOptions, Principal, Quotas } from "./sandbox.ts";
 import type { NamedWorkspace } from "./wire/create-schema.ts";
@@ -44,9 +45,10 @@ export function assertWithoutToken(option: keyof CreateOptions, { grants }: Prin
 }
 
 /** Throws `FORBIDDEN` for a caller without a token, to whom a snapshot must not show a folder of the host once more. */
-export function assertMayShowAgain({ isAnybody }: Principal, { workspace }: { readonly workspace?: Workspace | undefined }): void {
-  if (!isAnybody || !workspace) return;
-  const advice = `use a token with the scope workspace:${workspace.path}`;
+export function assertMayShowAgain({ isAnybody }: Principal, source: FolderOf): void {
+  const folder = shownFolder(source);
+  if (!isAnybody || !folder) return;
+  const advice = `use a token with the scope workspace:${folder.path}`;
   throw new BelljarError(
     "FORBIDDEN",
     `A caller without a token may make no sandbox from a snapshot that shows a folder of the host: ${advice}`,
@@ -107,11 +109,12 @@ export async function assertNetworkGranted(policy: NetworkPolicy, { grants }: Pr
 /** Why a principal may not use a sandbox of its own, as another token of the same owner may have made it; undefined when it may. */
 export async function findUseRefusal(
   principal: Principal,
-  record: Pick<SandboxRecord, "id" | "workspace">,
+  record: Pick<SandboxRecord, "id"> & FolderOf,
   network: NetworkState,
 ): Promise<BelljarError | undefined> {
   try {
-    if (record.workspace) assertWorkspaceGranted(record.workspace, principal);
+    const folder = shownFolder(record);
+    if (folder) assertWorkspaceGranted(folder, principal);
     await assertUsableNetwork(network, principal);
     return undefined;
   } catch (cause) {

@@ -52,6 +52,8 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   if (request.autoCheckpoint === "per_call") needStates(runtime);
   const network = await prepareNetwork(principal, options, { networks: parts.networks, standard: parts.standardNetwork });
   const { workspace } = wanted;
+  const tookIn = source?.tookIn;
+  if (tookIn !== undefined) assertWorkspaceGranted({ path: tookIn, mode: "copy" }, principal);
   if (workspace) {
     assertWorkspaceGranted(workspace, principal);
     await checkWorkspace(workspace, parts.home);
@@ -59,7 +61,7 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   const inside = await describe(runtime, { principal, template: request.template, source, workspace });
   const inherited = options.bestEffort ? [] : (forkOf?.required ?? []);
   const required = [...new Set([...request.required, ...requiredByGrant(principal), ...inherited])];
-  const lineage = source && { lineage: source.lineage };
+  const lineage = source && { lineage: source.lineage, ...(tookIn !== undefined && { tookIn }) };
   return newRecord(principal, { ...request, ...network, runtime: runtime.name, inside, required, ...lineage }, defaultName);
 }
 

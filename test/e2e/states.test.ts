@@ -1,6 +1,8 @@
+import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { CliHome } from "../support/belljar-cli.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
+import { openProjectFolder } from "../support/project-folder.ts";
 
 interface Cli {
   /** What it prints, without the last line break. It must say nothing else and succeed. */
@@ -132,6 +134,23 @@ describe("belljar snapshot and fork", () => {
       stderr: expect.stringContaining("SNAPSHOT_NOT_FOUND"),
     });
   });
+});
+
+it("says what of a folder has changed since a snapshot, and takes the folder in", async () => {
+  await using cli = await openCliHome();
+  await using folder = await openProjectFolder();
+  const { belljar } = await openSandbox(cli);
+  await writeFile(`${folder.path}/a`, "first\n");
+  const id = await belljar("sandbox", "create", "--workspace", folder.path);
+  const [snapshot, whole] = [await belljar("snapshot", "create", id), await belljar("snapshot", "create", id, "--whole")];
+  expect(await belljar("snapshot", "info", whole)).toMatch(new RegExp(`^took in +${folder.path}$`, "m"));
+  await writeFile(`${folder.path}/a`, "second\n");
+  const forked = await cli.run(["fork", snapshot]);
+  expect(forked).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Not as it was: .* has changed on the host since: .*\n$/) });
+  expect(await belljar("exec", forked.stdout.trim(), "--", "cat", `${folder.path}/a`)).toBe("second");
+  const own = await belljar("fork", whole);
+  expect(await belljar("exec", own, "--", "cat", `${folder.path}/a`)).toBe("first");
+  expect(await belljar("sandbox", "info", own)).toMatch(new RegExp(`^took in +${folder.path}$`, "m"));
 });
 
 it("merges a fork's changes, and names conflicts", async () => {

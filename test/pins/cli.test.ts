@@ -31,7 +31,7 @@ it("keeps every command with its options", () => {
       "sandbox ports ID --json",
       "sandbox port ID PORT --public --expires --remove --json",
       "sandbox forward ID PORT[:LOCAL]",
-      "snapshot create ID --name --description --json",
+      "snapshot create ID --name --description --whole --json",
       "snapshot list --sandbox --quiet --json",
       "snapshot info SNAPSHOT --json",
       "snapshot remove SNAPSHOT... --json",

@@ -68,7 +68,7 @@ it("keeps every built-in tool with its arguments and results", () => {
       "sandbox_diff: id from to paths -> text from to changes omitted",
       "sandbox_rollback: id checkpoint_id calls paths -> data checkpoint_id ended lost changed conflicts omitted",
       "sandbox_log: id -> data checkpoints head_id omitted",
-      "sandbox_snapshot: id name description -> data snapshot_id name description created_at sandbox_id workspace way still_ms",
+      "sandbox_snapshot: id name description whole -> data snapshot_id name description created_at sandbox_id workspace took_in way still_ms",
       "sandbox_snapshots: action snapshot_id -> data snapshots omitted",
       "sandbox_fork: id snapshot_id count cpu memory_mb timeout_s metadata -> data lost id short_id ip created_at sandboxes",
       "sandbox_merge: id from_id paths -> data changed conflicts omitted",

@@ -131,6 +131,8 @@ export const GUARANTEES = {
     "Only its owner can see a snapshot, fork it or remove it, and an agent of a project only those of its project. For everybody else every call answers as if its id and its name did not exist. A point of a time line leads to states of that sandbox alone. A fork counts against its maker's quotas, and has no more than its maker's token may give.",
   "forks-without-secrets":
     "A fork has none of its parent's secrets, links to ports and rules of the network. A placeholder of the parent that lies in a file of the fork is never filled in: a request that carries it to a place of the fork's secrets is refused, and the refusal says why. The fork's own authority signs for no other sandbox.",
+  "whole-takes-what-is-seen":
+    "A snapshot that takes in the workspace's folder holds what the sandbox could read of it, and nothing else. Who may not have the folder makes no sandbox from that snapshot, and uses none that was made from it.",
   "projects-apart":
     "An agent that `belljar mcp` serves sees, enters and ends the sandboxes of its project alone, unless `--all-sandboxes` says otherwise. For it every argument, resource, event and completion answers as if the id of another project's sandbox did not exist.",
   "routes-need-their-scope":

@@ -1,10 +1,11 @@
-import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { chown, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { expect } from "vitest";
 import { createSandboxId } from "../../src/sandbox/sandbox-id.ts";
 import type { Grants, Principal, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { openSecretLab } from "../support/secret-lab.ts";
 import { openStateHome, shell } from "../support/state-home.ts";
+import { isRoot } from "./support/outside.ts";
 import { verifies } from "./verifies.ts";
 
 const soon = (): AbortSignal => AbortSignal.timeout(60_000);
@@ -134,4 +135,46 @@ verifies("forks-without-secrets", async () => {
   expect(heard()).toBe(`Bearer ${value}`);
   const certificates = await Promise.all([parent, own].map((one) => shell(one, "cat /etc/ssl/certs/belljar-ca.pem")));
   expect(certificates[0]).not.toBe(certificates[1]);
+});
+
+/** As root inside, where there is one. */
+async function readAll(sandbox: Sandbox, paths: string): Promise<string> {
+  const argv = ["sh", "-c", `cd /workspace && cat ${paths} 2>/dev/null`];
+  const as = (user: string) => sandbox.guest.run({ argv, user, signal: soon() });
+  const { stdout } = await as("root").catch(() => as("user"));
+  return stdout.toString();
+}
+
+verifies("whole-takes-what-is-seen", async () => {
+  await using home = await openStateHome();
+  const { snapshots } = home.sandboxes;
+  const folder = await realpath(await mkdtemp(`${tmpdir()}/belljar-taken-`));
+  try {
+    await writeFile(`${folder}/seen`, "seen");
+    await writeFile(`${folder}/closed`, "closed", { mode: 0o600 });
+    await mkdir(`${folder}/room`, { mode: 0o700 });
+    await writeFile(`${folder}/room/in`, "in");
+    // The sandbox has the rights of the folder's owner. Here what is closed belongs to the host's root.
+    if (isRoot) for (const path of [folder, `${folder}/seen`]) await chown(path, 12_345, 12_345);
+    const expected = isRoot ? "seen" : "seenclosedin";
+    const sandbox = await home.sandboxes.create(ALICE, { workspace: { path: folder, mode: "copy" } }, soon());
+    expect(await readAll(sandbox, "seen closed room/in")).toBe(expected);
+    const { id } = await snapshots.create(ALICE, sandbox.id, { whole: true }, soon());
+    const [fork] = await snapshots.fork(ALICE, { snapshot: id }, {}, soon());
+    expect(await readAll(fork!, "seen closed room/in")).toBe(expected);
+
+    const without = withGrants({});
+    for (const ask of [
+      () => snapshots.fork(without, { snapshot: id }, {}, soon()),
+      () => snapshots.fork(without, { sandbox: fork!.id }, {}, soon()),
+      () => home.sandboxes.create(without, { template: id }, soon()),
+      () => home.sandboxes.create({ ...ALICE, isAnybody: true }, { template: id }, soon()),
+      async () => (await home.sandboxes.get(without, fork!.id)).guest.run({ argv: ["cat", "/workspace/seen"], signal: soon() }),
+    ])
+      await expect(ask()).rejects.toMatchObject({ code: "FORBIDDEN" });
+    const having = withGrants({ workspaces: [{ path: folder, mode: "copy" }] });
+    expect(await snapshots.fork(having, { snapshot: id }, {}, soon())).toHaveLength(1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

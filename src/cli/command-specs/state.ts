@@ -25,10 +25,11 @@ const SNAPSHOT: readonly CommandSpec[] = [
     options: {
       name: { type: "string", value: "NAME", description: "A name. fork, snapshot info and snapshot remove take it in place of the id" },
       description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
+      whole: { type: "boolean", description: "Take in the files of the workspace's folder on the host too" },
       json: JSON_OPTION,
     },
     details:
-      "It outlives the sandbox. It holds no processes, and none of the files of the host that a workspace shows: only what the sandbox wrote.",
+      "It outlives the sandbox. It holds no processes, and none of the files of the host that a workspace shows: only what the sandbox wrote. With --whole it holds those files too, as the sandbox can read them. Its forks then show no folder of the host.",
     load: () => import("../commands/snapshot-create.ts"),
   },
   {

@@ -31,6 +31,7 @@ function toRows(info: SandboxInfo): readonly (readonly string[])[] {
     ["kept until", info.keptUntil && `${info.keptUntil.toISOString()} (${formatWhen(info.keptUntil)})`],
     ["network", formatPolicy(info.network)],
     ["network at most", info.networkCeiling && formatPolicy(info.networkCeiling)],
+    ["took in", info.tookIn],
     ["workspace", info.workspace ? `${info.workspace.path} (${info.workspace.mode})` : undefined],
     ["project", info.project],
     ["default for", info.defaultName],

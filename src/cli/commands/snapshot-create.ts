@@ -7,7 +7,11 @@ import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  const options = withoutUndefined({ name: textOption(call, "name"), description: textOption(call, "description") });
+  const options = withoutUndefined({
+    name: textOption(call, "name"),
+    description: textOption(call, "description"),
+    ...(isSet(call, "whole") && { whole: true }),
+  });
   await using stack = await openStack(call, context);
   const { id } = await stack.sandboxes.get(LOCAL, call.positionals[0] ?? "");
   const made = stack.sandboxes.snapshots.create(LOCAL, id, options, context.signal);

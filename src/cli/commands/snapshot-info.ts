@@ -26,6 +26,7 @@ function toRows(snapshot: SnapshotInfo): readonly (readonly string[])[] {
     ["owner", snapshot.owner],
     ["project", snapshot.project],
     ["workspace", workspace && `${workspace.path} (${workspace.mode}), whose own files are not in it`],
+    ["took in", snapshot.tookIn],
     ["taken by", `${way}, while the sandbox stood still for ${stillMs.toFixed(1)} ms`],
   ];
   return rows.filter((row): row is readonly [string, string] => row[1] !== undefined);

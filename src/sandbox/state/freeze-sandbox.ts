@@ -13,15 +13,16 @@ export interface Frozen extends FrozenState {
   readonly workspaceMark?: string | undefined;
 }
 
+export interface FreezeWish extends Pick<FreezeRequest, "user" | "durable" | "isOwn"> {
+  readonly record: SandboxRecord;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Freezes what a sandbox has written, whether it runs or is stopped. No run of it is started and none is put back meanwhile. `keep` writes
  * down whose the layers are; if it rejects, nothing is left. Rejects with `SANDBOX_ENDED` if the sandbox was killed meanwhile.
  */
-export async function freezeSandbox<Kept>(
-  parts: StateParts,
-  request: Pick<FreezeRequest, "user" | "durable" | "isOwn"> & { readonly record: SandboxRecord; readonly signal: AbortSignal },
-  keep: (frozen: Frozen) => Promise<Kept>,
-): Promise<Kept> {
+export async function freezeSandbox<Kept>(parts: StateParts, request: FreezeWish, keep: (frozen: Frozen) => Promise<Kept>): Promise<Kept> {
   const { record, user, durable, isOwn, signal } = request;
   const states = needStates(parts.runtimes.need(record));
   const freeze = async (): Promise<Kept> => {

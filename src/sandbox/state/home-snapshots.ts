@@ -7,9 +7,10 @@ import { mayReach } from "../reach.ts";
 import { ended } from "../refusals.ts";
 import { createSandboxId, isSandboxId } from "../sandbox-id.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
+import { shownFolder } from "../shown-folder.ts";
 import type { ForkOptions, Forks, ForkSource, Principal, Sandbox, Snapshots } from "../sandbox.ts";
 import { type SnapshotInfo, type SnapshotOptions, snapshotOptionsSchema } from "../wire/state-schemas.ts";
-import { type Frozen, freezeSandbox } from "./freeze-sandbox.ts";
+import { type FreezeWish, type Frozen, freezeSandbox } from "./freeze-sandbox.ts";
 import { parseCount } from "./inherited-options.ts";
 import { tellLostFiles } from "./lost-files.ts";
 import { makeAll } from "./make-all.ts";
@@ -19,6 +20,7 @@ import { layersOf, type SnapshotRecord, toSnapshotInfo, userOf } from "./snapsho
 import type { SnapshotRoom } from "./snapshot-room.ts";
 import { needStates, noSnapshot } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
+import { assertShowsFolder, freezeWhole, WHOLE_OPTIONS, withOwnFolder } from "./whole-state.ts";
 
 export interface SnapshotParts extends StateParts {
   readonly records: Records;
@@ -38,16 +40,19 @@ export class HomeSnapshots implements Snapshots {
 
   async create(principal: Principal, sandbox: string, options: SnapshotOptions, signal: AbortSignal): Promise<SnapshotInfo> {
     const { snapshots, room } = this.#parts;
-    const told = parseSnapshotOptions(options);
+    const { whole, ...told } = parseSnapshotOptions(options);
     const record = await this.#findUsable(principal, sandbox);
+    if (whole) assertShowsFolder(record);
     const id = createSandboxId();
     await room.claim(principal, { id, owner: record.owner, ...(told.name !== undefined && { name: told.name }) });
+    const keep = async (stored: SnapshotRecord): Promise<SnapshotInfo> => {
+      await snapshots.commit(stored);
+      return toSnapshotInfo(stored);
+    };
+    const request = { record, user: userOf({ id }), durable: true, isOwn: false, signal };
     try {
-      return await freezeSandbox(this.#parts, { record, user: userOf({ id }), durable: true, isOwn: false, signal }, async (frozen) => {
-        const stored = toStored(id, record, frozen, told);
-        await snapshots.commit(stored);
-        return toSnapshotInfo(stored);
-      });
+      if (whole) return await this.#freezeWhole(principal, request, (frozen) => keep(withOwnFolder(toStored(id, record, frozen, told))));
+      return await freezeSandbox(this.#parts, request, (frozen) => keep(toStored(id, record, frozen, told)));
     } catch (cause) {
       await snapshots.forget(id);
       throw cause;
@@ -79,7 +84,8 @@ export class HomeSnapshots implements Snapshots {
     if ("snapshot" in from) {
       const source = await this.#find(principal, from.snapshot);
       assertMayShowAgain(principal, source);
-      if (source.workspace) assertWorkspaceGranted(source.workspace, principal); // before the folder is looked at
+      const folder = shownFolder(source);
+      if (folder) assertWorkspaceGranted(folder, principal); // before anybody looks at it
       const lost = await tellLostFiles(source, signal);
       return Object.assign([...(await makeFrom(source))], { lost });
     }
@@ -115,6 +121,19 @@ export class HomeSnapshots implements Snapshots {
     }
   }
 
+  /** The state of this moment, with what the workspace's folder holds a little later. */
+  async #freezeWhole<Kept>(principal: Principal, request: FreezeWish, keep: (frozen: Frozen) => Promise<Kept>): Promise<Kept> {
+    const { signal } = request;
+    return this.#withState(request.record, signal, (source) => {
+      const make = (from: SnapshotRecord): Promise<Sandbox> => this.#parts.make(principal, from, WHOLE_OPTIONS, signal);
+      return freezeWhole(source, { make, signal }, async ({ id }) => {
+        const record = await this.#findUsable(principal, id);
+        const { createdAt: at, stillMs } = source;
+        return freezeSandbox(this.#parts, { ...request, record }, (frozen) => keep({ ...frozen, at, way: "copy", stillMs }));
+      });
+    });
+  }
+
   /** Rejects as `Sandboxes.get`, and with `FORBIDDEN` for a sandbox that this token may not use. */
   async #findUsable(principal: Principal, text: string): Promise<SandboxRecord> {
     const { records, live, runtimes } = this.#parts;
@@ -147,9 +166,9 @@ function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
 // eslint-disable-next-line max-params -- one for each source of the record
 function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
   const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
-  const { metadata, env, root, nestedFilters, autoCheckpoint } = record;
+  const { metadata, env, root, nestedFilters, autoCheckpoint, tookIn } = record;
   const { way, stillMs, at, layers, workspaceMark } = frozen;
-  const optional = { project, defaultName, workspace, workspaceMark, root, nestedFilters, autoCheckpoint };
+  const optional = { project, defaultName, workspace, workspaceMark, tookIn, root, nestedFilters, autoCheckpoint };
   return {
     version: 1,
     id,

@@ -94,6 +94,7 @@ export class HomeTimeLine implements OwnTimeLine {
     const layers = sharedState(this.#record, theirs);
     if (!layers || theirs.runtime !== this.#record.runtime || theirs.template !== this.#record.template)
       throw unrelated(this.#record, theirs);
+    if (this.#record.workspace?.path !== theirs.workspace?.path) throw otherFolder(this.#record, theirs);
     const { guest } = await this.#running();
     const ours = await this.#now(signal);
     const request = { states, base: { ...ours, layers }, ours, theirs: await this.#now(signal, theirs), guest, paths, signal };
@@ -150,5 +151,12 @@ function unrelated(one: SandboxRecord, other: SandboxRecord): BelljarError {
   return new BelljarError(
     "ARGUMENTS_INVALID",
     `Sandboxes ${one.id} and ${other.id} never had the same files: merge a fork into the sandbox that it was forked from, or into a sister`,
+  );
+}
+
+function otherFolder(one: SandboxRecord, other: SandboxRecord): BelljarError {
+  return new BelljarError(
+    "ARGUMENTS_INVALID",
+    `One of the sandboxes ${one.id} and ${other.id} shows a folder of the host, and the other one has the files of a whole snapshot as its own: take them over with \`belljar cp\``,
   );
 }

@@ -41,9 +41,11 @@ export function toForkDefaults(source: SnapshotRecord, standard: SandboxDefaults
 
 /** A state shows the workspace that its sandbox showed: its files lie on top of that. Throws `ARGUMENTS_INVALID` for another one. */
 export function toWorkspace(
-  { id, workspace }: Pick<SnapshotRecord, "id" | "workspace">,
+  { id, workspace, tookIn }: Pick<SnapshotRecord, "id" | "workspace" | "tookIn">,
   asked?: NamedWorkspace,
 ): NamedWorkspace | undefined {
+  if (asked && tookIn !== undefined)
+    throw new BelljarError("ARGUMENTS_INVALID", `Snapshot ${id} has the files of ${tookIn} as its own: leave the workspace out`);
   if (!workspace || !asked || (asked.path === workspace.path && asked.mode === workspace.mode)) return workspace ?? asked;
   throw new BelljarError(
     "ARGUMENTS_INVALID",

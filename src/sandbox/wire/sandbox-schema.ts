@@ -16,6 +16,7 @@ export const madeFields = {
   limits: limitsSchema,
   secrets: secretUsesSchema.optional().describe("Secrets that it uses, by the name of the variable, without their values"),
   workspace: workspaceSchema.optional(),
+  tookIn: z.string().min(1).optional().describe("Folder of the host whose files it has as its own, from a whole snapshot"),
   nestedFilters: z.boolean().optional().describe("Whether its programs may install seccomp filters of their own. Absent: no"),
   root: z.boolean().optional().describe("false: no command runs as root in it, and `sudo` is refused. Absent: true"),
   autoCheckpoint: autoCheckpoint

@@ -21,6 +21,7 @@ export const snapshotSchema = z.object({
   workspace: workspaceSchema
     .optional()
     .describe("Folder of the host that the sandbox showed. Its files lie below the snapshot, and are not in it"),
+  tookIn: z.string().min(1).optional().describe("Folder of the host whose files are in it"),
   ...frozen,
 });
 
@@ -106,6 +107,10 @@ const line = (max: number) =>
 export const snapshotOptionsSchema = z.strictObject({
   name: line(63).optional(),
   description: line(1_000).optional(),
+  whole: z
+    .boolean()
+    .optional()
+    .describe("Takes in the files of the workspace's folder too. Forks show no folder of the host then: the files are their own"),
 });
 
 export type SnapshotOptions = Readonly<z.output<typeof snapshotOptionsSchema>>;

@@ -8,12 +8,13 @@ import { acceptSandbox } from "../other-names.ts";
 import { ownIdArgument } from "./sandbox-results.ts";
 import { ShownSnapshot, toShownSnapshot } from "./state-results.ts";
 
-const { name, description } = snapshotOptionsSchema.shape;
+const { name, description, whole } = snapshotOptionsSchema.shape;
 
 const Input = z.strictObject({
   id: ownIdArgument(),
   name: name.describe("Unique among your snapshots; sandbox_fork and sandbox_snapshots take it in place of the id"),
   description: description.describe("For whoever reads the list of snapshots"),
+  whole: whole.describe("Take in the workspace's own files too. Forks then have them as their own and show no folder of the host"),
 });
 
 export function createSandboxSnapshot({ snapshots }: Pick<Sandboxes, "snapshots">): Tool {
@@ -22,7 +23,7 @@ export function createSandboxSnapshot({ snapshots }: Pick<Sandboxes, "snapshots"
     title: "Snapshot a sandbox",
     description: [
       "Keeps the files of a sandbox as they are now, under an id that outlives it; sandbox_fork makes new sandboxes from it.",
-      "It holds no processes, no variables of run_code, and of a workspace only what the sandbox itself has changed.",
+      "It holds no processes, no variables of run_code, and of a workspace only what the sandbox itself has changed, unless `whole` is set.",
       "To go back in the same sandbox use sandbox_checkpoint.",
     ].join("\n"),
     toolset: "sandbox",

@@ -19,6 +19,7 @@ export const ShownSnapshot = z.object({
   created_at: z.string(),
   sandbox_id: z.string(),
   workspace: z.string().optional().describe("Folder of the host whose own files are not in it"),
+  took_in: z.string().optional().describe("Folder of the host whose files are in it"),
   ...Frozen,
 });
 
@@ -37,7 +38,7 @@ export const ShownPaths = z.object({
   omitted: z.number().int().optional().describe("Further paths and conflicts that are not shown"),
 });
 
-export function toShownSnapshot({ id, name, description, createdAt, sandbox, workspace, way, stillMs }: SnapshotInfo) {
+export function toShownSnapshot({ id, name, description, createdAt, sandbox, workspace, tookIn, way, stillMs }: SnapshotInfo) {
   return {
     snapshot_id: id,
     ...(name !== undefined && { name }),
@@ -45,6 +46,7 @@ export function toShownSnapshot({ id, name, description, createdAt, sandbox, wor
     created_at: createdAt.toISOString(),
     sandbox_id: sandbox,
     ...(workspace && { workspace: workspace.path }),
+    ...(tookIn !== undefined && { took_in: tookIn }),
     way,
     still_ms: toTenths(stillMs),
   };

@@ -1,8 +1,10 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { openProjectFolder } from "../../support/project-folder.ts";
 import { CLI, openTestHome, type TestHome } from "../../support/served-home.ts";
 
 interface Called {
@@ -83,5 +85,29 @@ it("takes calls back, as an agent does and as a person does", async () => {
   const asked = (await call("sandbox_checkpoint", {})).data["checkpoint_id"] as string;
   await expect(belljar("rewind", id, asked)).rejects.toMatchObject({ stderr: expect.stringContaining("no checkpoint") });
   await expect(belljar("rewind", id, first, "-n", "2")).rejects.toMatchObject({ code: 2 });
+  await client.close();
+}, 120_000);
+
+it("tells an agent what of a folder has changed since a snapshot, and takes the folder in", async () => {
+  await using home = await openTestHome();
+  await using folder = await openProjectFolder();
+  await writeFile(`${folder.path}/a`, "first\n");
+  const client = new Client({ name: "test", version: "1" });
+  const args = [CLI, "mcp", "--workspace", folder.path];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env: { ...home.env }, cwd: home.path }));
+  const call = async (name: string, asked: object): Promise<Readonly<Record<string, unknown>>> => {
+    const { structuredContent = {}, isError } = await client.callTool({ name, arguments: { ...asked } });
+    expect(isError ?? false).toBe(false);
+    return structuredContent as Readonly<Record<string, unknown>>;
+  };
+  const { snapshot_id: part } = await call("sandbox_snapshot", {});
+  const { snapshot_id: whole, ...told } = await call("sandbox_snapshot", { whole: true });
+  expect(told["took_in"]).toBe(folder.path);
+  await writeFile(`${folder.path}/a`, "second\n");
+  expect((await call("sandbox_fork", { snapshot_id: part }))["lost"]).toEqual([expect.stringContaining("has changed on the host since")]);
+  const { id, ...own } = await call("sandbox_fork", { snapshot_id: whole });
+  expect(own).not.toHaveProperty("lost");
+  const { content } = await client.callTool({ name: "run_command", arguments: { sandbox: id, command: "cat a" } });
+  expect(content[0]).toMatchObject({ text: expect.stringMatching(/^first\n/) }); // commands start in the folder
   await client.close();
 }, 120_000);
