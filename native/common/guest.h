@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+struct activity;
+
 /* The guest's limit of processes (RLIMIT_NPROC) has this many for the guest itself. Commands get the rest. */
 #define GUEST_RESERVED_PROCESSES 16u
 /*
@@ -27,6 +29,8 @@ struct guest_options {
   bool no_root;
   /* The sandbox may make no setuid or setgid file. File calls set modes without these bits. */
   bool drops_setid;
+  /* What the keeper is told of its work. NULL: there is no keeper. */
+  struct activity *activity;
   /* The folder of the sockets of ACCEPT services. NULL means /run/belljar. */
   const char *services_folder;
 };

@@ -16,7 +16,7 @@ static void check(int holds) {
 static struct clients clients;
 
 static void check_request(const struct keeper_request *request) {
-  check(request->action <= DEADLINE_ACTION_STOP);
+  check(request->action <= DEADLINE_ACTION_STOP && request->idle_ms <= IDLE_MAX_MS);
   size_t length = strnlen(request->reason, REASON_MAX);
   check(length > 0 && length < REASON_MAX);
   for (size_t i = 0; i < length; i++) check(request->reason[i] == '_' || (request->reason[i] >= 'a' && request->reason[i] <= 'z'));

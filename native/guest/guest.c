@@ -24,6 +24,7 @@
 #include "sink.h"
 #include "still.h"
 #include "sudo.h"
+#include "use.h"
 
 #define ACCEPTS_PER_EVENT 16
 /* When memory runs out, commands are killed before the guest and its workers. */
@@ -174,6 +175,7 @@ int guest_main(const struct guest_options *given) {
     connections_sweep(&loop);
     services_sweep(&loop);
     rest(&loop);
+    use_settle(&loop);
   } while (!shutdown_is_over(&loop));
   while (loop.connections != NULL) connection_close(loop.connections);
   connections_sweep(&loop);

@@ -8,6 +8,7 @@
 #include "connection.h"
 #include "request.h"
 #include "still.h"
+#include "use.h"
 
 size_t incoming_head_wanted(const struct connection *connection) {
   if (connection->header_length < HEAD_BYTES) return HEAD_BYTES - connection->header_length;
@@ -75,6 +76,7 @@ void incoming_start(struct connection *connection) {
 }
 
 static void take_head(struct connection *connection) {
+  if (is_use(connection->asked)) use_count(connection->loop);
   if (still_holds_head(connection)) connection->held = ++connection->loop->heads_held;
   else incoming_start(connection);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "protocol.h"
+#include "use.h"
 
 #define EVENTS_PER_BATCH 64
 
@@ -52,6 +53,7 @@ bool loop_wait(struct loop *loop, int64_t deadline_us) {
   struct epoll_event events[EVENTS_PER_BATCH];
   int count = epoll_wait(loop->epoll, events, EVENTS_PER_BATCH, timeout_ms(deadline_us));
   if (count < 0) return errno == EINTR;
+  use_begin(loop);
   for (int i = 0; i < count; i++) {
     struct event *event = events[i].data.ptr;
     if (event->fd >= 0) event->ready(loop, event, events[i].events);

@@ -17,6 +17,7 @@
 #include "failure.h"
 #include "network.h"
 #include "request.h"
+#include "use.h"
 
 #define UNIX_SERVICES_MAX 32u
 #define BACKLOG 128
@@ -105,6 +106,7 @@ static void hand_over(struct connection *connection, int fd, bool listened) {
   connection_send(connection, (struct frame_header){FRAME_STARTED, 0, (uint32_t)fields.length}, bytes);
   if (connection->phase != PHASE_OPEN) close(fd);
   else channel_attach(&connection->channels[0], fd);
+  use_count(connection->loop);
   connection_settle(connection);
 }
 
@@ -221,6 +223,11 @@ static void start(struct connection *connection, const struct request *request) 
 static void leave(struct connection *connection) {
   stop_waiting(connection->state);
   give_network_back(connection);
+}
+
+bool is_handed_over(const struct connection *connection) {
+  const struct accept *accept = connection->state;
+  return connection->operation == &ACCEPT && accept->connection != NULL && accept->service == NULL;
 }
 
 struct service *service_hold(struct loop *loop, const char *name) {

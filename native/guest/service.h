@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+struct connection;
 struct loop;
 struct service;
 
@@ -18,6 +19,9 @@ void service_let_go(struct service *service);
 /* The service hands out connections of this listening socket until service_unwatch. The caller still owns the socket. False with errno set. */
 bool service_watch(struct service *service, int fd);
 void service_unwatch(struct service *service, int fd);
+
+/* True of an ACCEPT that has got a connection. */
+bool is_handed_over(const struct connection *connection);
 
 /* A stream was closed, so descriptors are free: services that rest try again. */
 void services_wake(struct loop *loop);

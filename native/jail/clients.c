@@ -66,13 +66,14 @@ static bool parse_keeper_request(struct client *client, struct head head, struct
   while ((result = fields_next(&fields, &field)) == FIELD_READ) {
     if (field.tag == TAG_DEADLINE_MS) request->deadline_ms = field.number;
     else if (field.tag == TAG_ACTION) request->action = (enum deadline_action)field.number;
+    else if (field.tag == TAG_IDLE_MS) request->idle_ms = field.number;
     else if (field.tag == TAG_REASON) request->reason = field.text;
     else if (field.tag == TAG_ID) request->layer = field.text;
     else if (field.tag == TAG_FLAGS) request->only_tells = field.number != 0;
     else return false;
   }
   bool has_layer = request->operation == OPERATION_KEEPER_RAISE ? is_layer_id(request->layer) : request->layer == NULL && !request->only_tells;
-  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP && has_layer;
+  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP && request->idle_ms <= IDLE_MAX_MS && has_layer;
 }
 
 /* False: the client has gone. */

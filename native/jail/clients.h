@@ -13,6 +13,8 @@
 #define REQUEST_MAX 64
 #define REASON_MAX 32
 #define LAYER_ID_LENGTH 20u
+/* About ten years. */
+#define IDLE_MAX_MS (3650ull * 24 * 3600 * 1000)
 
 enum waiting { WAITS_NOT, WAITS_FOR_END, WAITS_FOR_REMOVAL, WAITS_FOR_RAISE };
 
@@ -32,13 +34,14 @@ struct clients {
 };
 
 /*
- * The deadline is 0, the action 0 (the one before stands), and the reason "killed", if the request has none. The reason lies in the client and
+ * The deadline and the idle time are 0, the action 0 (the one before stands), and the reason "killed", if the request has none. The reason lies in the client and
  * has only a-z and `_`; the layer too, and is an id, or NULL.
  */
 struct keeper_request {
   uint8_t operation;
   uint64_t deadline_ms;
   enum deadline_action action;
+  uint64_t idle_ms;
   const char *reason;
   const char *layer;
   bool only_tells; /* what became of the raise to that layer */

@@ -250,7 +250,7 @@ static int build(const struct spec *spec, int channel, struct copied_folders *co
   return build_root(spec, received.root);
 }
 
-void run_inside(struct spec *spec, int channel, char **argv) {
+void run_inside(struct spec *spec, int channel, struct activity *activity, char **argv) {
   struct copied_folders copied;
   hide_command_line(argv);
   prepare_inside(spec, channel);
@@ -275,6 +275,6 @@ void run_inside(struct spec *spec, int channel, char **argv) {
   bool single_id = spec->id_map == ID_MAP_SINGLE, shared = shares_folder(spec);
   struct seccomp_options filter = {.shares_folder = shared, .copies_folder = copied.count > 0, .single_id = single_id, .nested_filters = spec->nested_filters};
   confine_guest(filter, &copied);
-  struct guest_options options = {.listen_fd = guest, .is_init = true, .single_id = single_id, .programs = programs.user_namespace, .no_root = spec->no_root, .drops_setid = shared};
+  struct guest_options options = {.listen_fd = guest, .is_init = true, .single_id = single_id, .programs = programs.user_namespace, .no_root = spec->no_root, .drops_setid = shared, .activity = activity};
   _exit(guest_main(&options));
 }

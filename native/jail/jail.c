@@ -146,6 +146,8 @@ static void give_sources(void) {
 static void give_doors(void) {
   int fds[1 + CGROUPS_MAX];
   fds[0] = jail.guest_fd;
+  jail.kept.guest = fcntl(jail.guest_fd, F_DUPFD_CLOEXEC, 0);
+  if (jail.kept.guest < 0) die("keep the sandbox's socket");
   give(WORD_DOORS, fds, 1 + open_cgroup_joins(&jail.spec, fds + 1));
 }
 
@@ -223,7 +225,7 @@ int jail_main(char **argv, bool is_spare) {
   jail.argv = argv;
   umask(077);
   ignore_signals();
-  jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .leash = -1, .stage = -1, .user_namespace = -1, .mount_namespace = -1, .hold = {.connection = -1, .layers = -1, .user_namespace = -1}};
+  jail.kept = (struct kept){.spec = &jail.spec, .pidfd = -1, .guest = -1, .leash = -1, .stage = -1, .user_namespace = -1, .mount_namespace = -1, .hold = {.connection = -1, .layers = -1, .user_namespace = -1}};
   jail.prepared = (struct prepared){.pidfd = -1, .channel = -1, .layer_namespace = -1, .devices = -1};
   fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
   fcntl(LEASH_FD, F_SETFD, FD_CLOEXEC);
@@ -250,5 +252,6 @@ int jail_main(char **argv, bool is_spare) {
   wait_until_ready();
   jail.kept.pid = jail.prepared.pid;
   jail.kept.pidfd = jail.prepared.pidfd;
+  jail.kept.activity = jail.prepared.activity;
   keep(&jail.kept);
 }

@@ -283,6 +283,18 @@ void read_cgroup_usage(const struct spec *spec, struct cgroup_usage *usage);
 int open_group(const struct spec *spec, const struct cgroup *cgroup);
 bool write_group_file(int group, const char *name, const char *text);
 
+/* reclaim.c: gives memory of a paused sandbox back to the host, as far as the kernel can take it: what files hold of it, and with swap the rest. */
+struct reclaim {
+  pid_t pid; /* 0: nobody does */
+  int pidfd;
+};
+/* A child does it, for seconds at most. */
+void reclaim_begin(const struct spec *spec, struct reclaim *reclaim);
+/* The child ends soon. */
+void reclaim_stop(const struct reclaim *reclaim);
+/* It has ended. */
+void reclaim_end(struct reclaim *reclaim);
+
 /* freezer.c */
 bool has_freezer(const struct spec *spec);
 /* A freeze is done when every process stands still. False with errno ENOTSUP: there is no freezer; ETIMEDOUT: some process does not stop. */
@@ -379,7 +391,7 @@ unsigned open_overlays(const struct spec *spec, int *fds);
 /* A number below 3 stands for no descriptor. */
 void close_all_but(const int *kept, size_t count);
 /* `argv` is the host's command line, which is overwritten: /proc would show it inside. */
-_Noreturn void run_inside(struct spec *spec, int channel, char **argv);
+_Noreturn void run_inside(struct spec *spec, int channel, struct activity *activity, char **argv);
 
 /* programs.c: the user namespace that the sandbox's programs run in. */
 struct programs {
@@ -408,6 +420,8 @@ struct kept {
   int pidfd;
   pid_t pid;
   int control; /* listening */
+  int guest;   /* the guest's listening socket; -1 once the guest is gone */
+  struct activity *activity;
   int timer;   /* goes off at the deadline */
   struct hold hold;
   int overlays[OVERLAYS_MAX]; /* stay open, so that nobody who stops the sandbox waits until the kernel has freed what it holds of their files */

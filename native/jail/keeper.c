@@ -1,11 +1,12 @@
 /*
  * The keeper of one run: stays outside, holds the deadline, waits for the end, writes the reason, and lets go of the layers.
  *
- *          PAUSE, or the deadline
- *            with that action
+ *          PAUSE, the deadline with that
+ *          action, or the end of an idle time
  *   RUNNING ---------------> PAUSED      KILL, STOP, the deadline, or the leash of an ephemeral
  *      |    <---------------    |        sandbox: the first of them sets the reason
- *      |         RESUME         |
+ *      |     RESUME, or a stream|
+ *      |   that was on its way  |
  *      +-----------+------------+
  *                  |  SIGKILL to the sandbox's first process, then the thaw
  *                  v
@@ -27,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -34,17 +36,21 @@
 #include <unistd.h>
 
 #include "clients.h"
+#include "idle.h"
 #include "jail.h"
 #include "raise.h"
 
 /* The end of the year 9999. */
 #define DEADLINE_MAX_MS 253402300799999u
-#define STATUS_MAX 128
+#define STATUS_MAX 192
 #define RAISED_MAX 256
 /* Nothing tells when a descriptor or memory becomes free again, so the keeper tries after this time. */
 #define REST_MS 1000
 /* A sandbox that is paused at its deadline ends after this time if nobody resumes it or gives it another deadline: seven days. */
 #define PAUSED_KEPT_MS (7u * 24 * 3600 * 1000)
+
+/* Why a sandbox is paused, as STATUS says it. */
+#define CAUSE_IDLE "idle"
 
 enum keeper_phase { KEEPER_RUNNING = 1, KEEPER_PAUSED = 2, KEEPER_ENDING = 3 };
 
@@ -56,6 +62,10 @@ struct keeper {
   bool is_overdue;     /* its deadline found it paused or paused it, and nobody has resumed it since: the next deadline ends it */
   bool stops, removes; /* what happens to the layers at the end */
   char reason[REASON_MAX];
+  const char *cause;     /* of the pause */
+  uint64_t memory_awake; /* what it took before the pause */
+  struct idle idle;
+  struct reclaim reclaim;
   /* There was no free descriptor for a client. The listener rests until the next event, for REST_MS at most. */
   bool rests;
   struct raising raising;
@@ -83,6 +93,7 @@ static void begin_end(struct keeper *keeper, const char *reason) {
   if (keeper->phase == KEEPER_ENDING) return;
   keeper->phase = KEEPER_ENDING;
   strncpy(keeper->reason, reason, sizeof keeper->reason - 1);
+  reclaim_stop(&keeper->reclaim);
   syscall(SYS_pidfd_send_signal, keeper->kept->pidfd, SIGKILL, NULL, 0u);
   freeze_cgroups(keeper->kept->spec, false);
 }
@@ -124,6 +135,10 @@ static void answer_status(struct keeper *keeper, struct client *client) {
   put_number(&fields, TAG_CPU_US, usage.cpu_us);
   put_number(&fields, TAG_PROCESSES_COUNT, usage.processes);
   put_number(&fields, TAG_OOM_KILLS, usage.oom_kills);
+  if (keeper->phase == KEEPER_PAUSED) {
+    put_text(&fields, TAG_REASON, keeper->cause);
+    put_number(&fields, TAG_MEMORY_AWAKE, keeper->memory_awake);
+  }
   client_reply(&keeper->clients, client, &fields);
 }
 
@@ -131,28 +146,100 @@ static void refuse_client(struct keeper *keeper, struct client *client, uint16_t
   client_refuse(&keeper->clients, client, code, error, text);
 }
 
-static void answer_freeze(struct keeper *keeper, struct client *client, bool freeze) {
-  if (keeper->phase == KEEPER_ENDING) {
-    refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "the sandbox is ending");
-    return;
-  }
-  bool is_paused = keeper->phase == KEEPER_PAUSED;
-  /* A host that connects to a paused guest must get an error and not wait. So the guest's socket has another name meanwhile. */
-  if (freeze && !is_paused && !name_guest_socket(keeper->kept->spec, false)) {
-    refuse_client(keeper, client, GUEST_ERROR_IO, errno, "the guest's socket cannot be taken away");
-    return;
-  }
-  if (freeze != is_paused && !freeze_cgroups(keeper->kept->spec, freeze)) {
+/* Whoever watches the home looks at the sandbox: its folder is the one above the folder of all runs. */
+static void announce(const struct keeper *keeper) { utimensat(keeper->kept->runs, "..", NULL, 0); }
+
+/*
+ * A host that connects to a paused guest must get an error and not wait. So the guest's socket has another name meanwhile. False with errno set:
+ * the sandbox runs on.
+ */
+static bool stop_programs(const struct keeper *keeper) {
+  const struct spec *spec = keeper->kept->spec;
+  if (!name_guest_socket(spec, false)) return false;
+  if (freeze_cgroups(spec, true)) return true;
+  int error = errno;
+  name_guest_socket(spec, true);
+  errno = error;
+  return false;
+}
+
+/* False with errno set: they stand still. */
+static bool let_programs_go(struct keeper *keeper) {
+  if (!freeze_cgroups(keeper->kept->spec, false)) return false;
+  name_guest_socket(keeper->kept->spec, true);
+  idle_begin(&keeper->idle, keeper->kept);
+  return true;
+}
+
+/* Its programs stand still. */
+static void be_paused(struct keeper *keeper, const char *cause) {
+  struct cgroup_usage usage;
+  read_cgroup_usage(keeper->kept->spec, &usage);
+  keeper->phase = KEEPER_PAUSED;
+  keeper->cause = cause;
+  keeper->memory_awake = usage.memory;
+  reclaim_begin(keeper->kept->spec, &keeper->reclaim);
+  announce(keeper);
+}
+
+static bool resume(struct keeper *keeper) {
+  reclaim_stop(&keeper->reclaim);
+  if (!let_programs_go(keeper)) return false;
+  keeper->phase = KEEPER_RUNNING;
+  keeper->is_overdue = false;
+  announce(keeper);
+  return true;
+}
+
+static void answer_pause(struct keeper *keeper, struct client *client) {
+  if (keeper->phase == KEEPER_RUNNING && !stop_programs(keeper)) {
     int error = errno;
-    if (freeze) name_guest_socket(keeper->kept->spec, true);
-    refuse_client(keeper, client, error == ETIMEDOUT ? GUEST_ERROR_IO : GUEST_ERROR_NOT_SUPPORTED, error,
-                  error == ETIMEDOUT ? "a process of the sandbox does not stop; it runs on" : "this host has no freezer for the sandbox");
+    refuse_client(keeper, client, error == ENOTSUP ? GUEST_ERROR_NOT_SUPPORTED : GUEST_ERROR_IO, error,
+                  error == ENOTSUP     ? "this host has no freezer for the sandbox"
+                  : error == ETIMEDOUT ? "a process of the sandbox does not stop; it runs on"
+                                       : "the sandbox cannot be frozen");
     return;
   }
-  if (!freeze && is_paused) name_guest_socket(keeper->kept->spec, true);
-  keeper->phase = freeze ? KEEPER_PAUSED : KEEPER_RUNNING;
-  if (!freeze) keeper->is_overdue = false;
+  if (keeper->phase == KEEPER_RUNNING) be_paused(keeper, "asked");
+  else keeper->cause = "asked"; /* what has fallen asleep is now paused because somebody wants it */
   client_reply(&keeper->clients, client, NULL);
+}
+
+static void answer_resume(struct keeper *keeper, struct client *client) {
+  if (keeper->phase == KEEPER_PAUSED && !resume(keeper)) {
+    refuse_client(keeper, client, GUEST_ERROR_IO, errno, "the sandbox cannot be let go on; it stays paused");
+    return;
+  }
+  client_reply(&keeper->clients, client, NULL);
+}
+
+static void answer_freeze(struct keeper *keeper, struct client *client, bool freeze) {
+  if (keeper->phase == KEEPER_ENDING) refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "the sandbox is ending");
+  else if (freeze) answer_pause(keeper, client);
+  else answer_resume(keeper, client);
+}
+
+static void answer_sleep(struct keeper *keeper, struct client *client, const struct keeper_request *request) {
+  if (request->idle_ms > 0 && !can_be_idle(keeper->kept->spec)) {
+    refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "this host cannot pause the sandbox, or does not count the time of its programs");
+    return;
+  }
+  keeper->idle.after_ms = request->idle_ms;
+  idle_begin(&keeper->idle, keeper->kept);
+  client_reply(&keeper->clients, client, NULL);
+}
+
+static bool is_asleep(const struct keeper *keeper) { return keeper->phase == KEEPER_PAUSED && strcmp(keeper->cause, CAUSE_IDLE) == 0; }
+
+/*
+ * A request may come until the programs stand: then they go on at once. Where one does not stop, the idle time begins again. A host that found
+ * the guest's socket before it was renamed may connect still later: the keeper waits for that as long as the sandbox is asleep.
+ */
+static void sleep_if_idle(struct keeper *keeper) {
+  if (keeper->phase != KEEPER_RUNNING || !idle_look(&keeper->idle, keeper->kept)) return;
+  if (!stop_programs(keeper)) idle_begin(&keeper->idle, keeper->kept);
+  else if (is_untouched(&keeper->idle, keeper->kept)) be_paused(keeper, CAUSE_IDLE);
+  else if (!let_programs_go(keeper)) be_paused(keeper, CAUSE_IDLE); /* whoever waits on it wakes it */
 }
 
 static bool can_do(const struct keeper *keeper, enum deadline_action action) {
@@ -239,6 +326,7 @@ static void answer(struct keeper *keeper, struct client *client, const struct ke
       return;
     case OPERATION_KEEPER_STOP: answer_stop(keeper, client); return;
     case OPERATION_KEEPER_RAISE: answer_raise(keeper, client, request); return;
+    case OPERATION_KEEPER_SLEEP: answer_sleep(keeper, client, request); return;
     default: refuse_client(keeper, client, GUEST_ERROR_BAD_REQUEST, 0, "the keeper does not know this operation");
   }
 }
@@ -268,6 +356,7 @@ static _Noreturn void end(struct keeper *keeper) {
   while (waitpid(keeper->kept->pid, &status, 0) < 0 && errno == EINTR) continue;
   name_end(keeper, status);
   raising_end(&keeper->raising); /* it holds the lock of the layers */
+  close(keeper->kept->guest); /* streams that nobody accepts any more end with it */
   clean_kernel_objects(keeper->kept->spec); /* what stays has its record, by which somebody clears it later */
   bool kept = keep_layers(keeper);
   if (!keeper->removes && !kept && keeper->kept->spec->storage == STORAGE_TMPFS) drop_held_layers(keeper->kept->spec); /* before another run asks for them */
@@ -282,16 +371,11 @@ static _Noreturn void end(struct keeper *keeper) {
   _exit(EXIT_SUCCESS);
 }
 
-static bool freeze_at_deadline(struct keeper *keeper) {
-  if (!name_guest_socket(keeper->kept->spec, false) || !freeze_cgroups(keeper->kept->spec, true)) return false;
-  keeper->phase = KEEPER_PAUSED;
-  return true;
-}
-
 /* True: the sandbox is paused, perhaps since before, and has a new deadline. */
 static bool pause_at_deadline(struct keeper *keeper) {
   struct timespec now;
-  if (keeper->is_overdue || (keeper->phase == KEEPER_RUNNING && !freeze_at_deadline(keeper))) return false;
+  if (keeper->is_overdue || (keeper->phase == KEEPER_RUNNING && !stop_programs(keeper))) return false;
+  if (keeper->phase == KEEPER_RUNNING) be_paused(keeper, "deadline");
   clock_gettime(CLOCK_REALTIME, &now);
   keeper->is_overdue = true;
   keeper->deadline_ms = (uint64_t)now.tv_sec * 1000 + PAUSED_KEPT_MS;
@@ -306,7 +390,13 @@ static void meet_deadline(struct keeper *keeper) {
   else begin_kill(keeper, "deadline");
 }
 
-enum slot { SLOT_GUEST, SLOT_CONTROL, SLOT_TIMER, SLOT_LEASH, SLOT_RAISE, SLOT_CLIENTS };
+enum slot { SLOT_GUEST, SLOT_CONTROL, SLOT_TIMER, SLOT_LEASH, SLOT_RAISE, SLOT_LATE, SLOT_RECLAIM, SLOT_CLIENTS };
+
+/* The keeper rests, or waits for its next look at a running sandbox. */
+static int longest_wait(const struct keeper *keeper) {
+  int rest = keeper->rests ? REST_MS : -1, look = keeper->phase == KEEPER_RUNNING ? idle_wait_ms(&keeper->idle) : -1;
+  return rest < 0 || (look >= 0 && look < rest) ? look : rest;
+}
 
 /* Returns the number of clients that are waited for. */
 static size_t wait_for_events(struct keeper *keeper, struct pollfd *fds) {
@@ -317,10 +407,12 @@ static size_t wait_for_events(struct keeper *keeper, struct pollfd *fds) {
   fds[SLOT_TIMER] = (struct pollfd){.fd = keeper->kept->timer, .events = POLLIN};
   fds[SLOT_LEASH] = (struct pollfd){.fd = keeper->kept->leash, .events = POLLIN};
   fds[SLOT_RAISE] = (struct pollfd){.fd = keeper->raising.channel, .events = POLLIN};
+  fds[SLOT_LATE] = (struct pollfd){.fd = is_asleep(keeper) ? keeper->kept->guest : -1, .events = POLLIN};
+  fds[SLOT_RECLAIM] = (struct pollfd){.fd = keeper->reclaim.pid == 0 ? -1 : keeper->reclaim.pidfd, .events = POLLIN};
   for (size_t i = 0; i < clients->end; i++) fds[SLOT_CLIENTS + i] = (struct pollfd){.fd = clients->at[i].open ? clients->at[i].fd : -1, .events = POLLIN};
-  int rest = keeper->rests ? REST_MS : -1;
+  int wait = longest_wait(keeper);
   keeper->rests = false;
-  return poll(fds, SLOT_CLIENTS + clients->end, rest) < 0 ? 0 : clients->end;
+  return poll(fds, SLOT_CLIENTS + clients->end, wait) < 0 ? 0 : clients->end;
 }
 
 static void turn(struct keeper *keeper) {
@@ -338,8 +430,14 @@ static void turn(struct keeper *keeper) {
     begin_kill(keeper, "host_lost");
     keeper->kept->leash = -1;
   }
+  if (fds[SLOT_RECLAIM].revents != 0) {
+    reclaim_end(&keeper->reclaim);
+    announce(keeper); /* it takes less memory now */
+  }
+  if (fds[SLOT_LATE].revents != 0 && is_asleep(keeper)) resume(keeper);
   uint64_t expirations;
   if (fds[SLOT_TIMER].revents != 0 && read(keeper->kept->timer, &expirations, sizeof expirations) > 0) meet_deadline(keeper);
+  sleep_if_idle(keeper);
 }
 
 void keep(struct kept *kept) {

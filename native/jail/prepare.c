@@ -5,10 +5,12 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "activity.h"
 #include "io.h"
 
 /*
@@ -22,14 +24,22 @@ static void join_holder(struct hold *hold) {
   hold->is_joined = true;
 }
 
+/* A mapping that both processes have from the clone on: nothing has to be handed over, and no program inside gets it. */
+static struct activity *share_activity(void) {
+  void *page = mmap(NULL, sizeof(struct activity), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) die("share a page with the sandbox");
+  return page;
+}
+
 static void start_inside(struct spec *spec, char **argv, int report, struct prepared *prepared) {
   int pair[2];
+  prepared->activity = share_activity();
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) die("make the channel to the sandbox");
   prepared->pid = clone_inside(spec, prepared->first_id, &prepared->pidfd);
   if (prepared->pid == 0) {
     set_failure_report(report, spec, NULL);
     close(pair[0]);
-    run_inside(spec, pair[1], argv);
+    run_inside(spec, pair[1], prepared->activity, argv);
   }
   close(pair[1]);
   prepared->channel = pair[0];

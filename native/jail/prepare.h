@@ -8,6 +8,7 @@
 #include "jail.h"
 
 struct prepared {
+  struct activity *activity; /* shared with the first process */
   pid_t pid; /* of the first process inside; 0: nothing is prepared */
   int pidfd;
   int channel;

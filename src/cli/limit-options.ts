@@ -46,6 +46,17 @@ export function namedAction(call: CommandCall): DeadlineAction | undefined {
   return choiceOption(call, "on-deadline", ACTIONS);
 }
 
+export const PAUSE_IDLE: OptionSpec = {
+  type: "string",
+  value: "TIME",
+  description: "Pause it when it has been idle for this time: 90s, 30m. 0 for never",
+};
+
+/** After which idle time the command line wants a pause. Rejects with `USAGE`. */
+export function namedIdle(call: CommandCall): number | undefined {
+  return parsedOption(call, "pause-idle", (option, text) => (text === "0" ? 0 : parseDuration(option, text)));
+}
+
 /** The limits that the command line names. Rejects with `USAGE`. */
 export function namedLimits(call: CommandCall): Limits {
   return withoutUndefined({

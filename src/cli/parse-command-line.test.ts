@@ -100,7 +100,7 @@ describe("parseCommandLine", () => {
     [["fly"], 'Unknown command "fly"'],
     [
       ["sandbox"],
-      "needs one of: create, list, events, info, stats, logs, network, kill, stop, start, extend, diff, apply, ports, port, forward",
+      "needs one of: create, list, events, info, stats, logs, network, kill, pause, resume, stop, start, extend, diff, apply, ports, port, forward",
     ],
     [["sandbox", "fly"], "expected one of: create"],
     [["network"], '"network" needs one of: sets, or the ID of a sandbox'],

@@ -51,6 +51,12 @@ function sandboxSchema(hostCpus: number) {
       keepMemoryBytes: size(0)
         .default(4 * GIB)
         .describe("The same for files in memory"),
+      pauseIdleMs: time(0, 3650 * DAY_MS)
+        .refine((ms) => ms === 0 || ms >= 1000, "must be at least 1s, or 0")
+        .default(0)
+        .describe(
+          "Idle time after which a sandbox is paused. The next call, or request to one of its ports, wakes it. 0: never. Has no effect where sandboxes cannot be frozen",
+        ),
       memoryBytes: sizeLimit(16 * MIB)
         .default(2 * GIB)
         .describe("Maximum memory of a sandbox"),

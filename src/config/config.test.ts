@@ -39,6 +39,7 @@ describe("loadConfig", () => {
       autoCheckpointKeep: 20,
       keepBytes: 20 * 2 ** 30,
       keepMemoryBytes: 4 * 2 ** 30,
+      pauseIdleMs: 0,
       memoryBytes: 2_147_483_648,
       cpus: 2,
       pids: 512,

@@ -24,7 +24,7 @@ export type Config = Readonly<Omit<ParsedConfig, "program" | "sandbox">> & {
 };
 
 /** What becomes of sandboxes that nobody uses. */
-type KeepSettings = Readonly<Pick<ParsedConfig["sandbox"], "keep" | "keepBytes" | "keepMemoryBytes">>;
+type KeepSettings = Readonly<Pick<ParsedConfig["sandbox"], "keep" | "keepBytes" | "keepMemoryBytes" | "pauseIdleMs">>;
 
 /** Which checkpoints are taken unasked. */
 type CheckpointSettings = Readonly<Pick<ParsedConfig["sandbox"], "autoCheckpoint" | "autoCheckpointKeep">>;
@@ -171,11 +171,12 @@ function sandboxSettings({
   keep,
   keepBytes,
   keepMemoryBytes,
+  pauseIdleMs,
   autoCheckpoint,
   autoCheckpointKeep,
   ...given
 }: ParsedConfig["sandbox"]): Config["sandbox"] {
-  return Object.freeze({ ...givenSettings(given), keep, keepBytes, keepMemoryBytes, autoCheckpoint, autoCheckpointKeep });
+  return Object.freeze({ ...givenSettings(given), keep, keepBytes, keepMemoryBytes, pauseIdleMs, autoCheckpoint, autoCheckpointKeep });
 }
 
 function givenSettings({ network, ...limits }: ParsedConfig["program"]): Config["program"] {

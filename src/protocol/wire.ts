@@ -50,6 +50,7 @@ export const OPERATION = {
   KEEPER_WAIT: 69,
   KEEPER_STOP: 70,
   KEEPER_RAISE: 71,
+  KEEPER_SLEEP: 72,
   /** Never sent over a stream. It starts the specification that the jail reads from its standard input. */
   JAIL: 96,
   /** The same, of two states that are compared. */
@@ -128,6 +129,8 @@ export const TAG = {
   ADDRESS: { id: 52, width: 0, many: true },
   ACTION: { id: 53, width: 1 },
   DISK_FULL: { id: 54, width: 1 },
+  IDLE_MS: { id: 60, width: 8 },
+  MEMORY_AWAKE: { id: 61, width: 8 },
   // Only in the jail's specification.
   ID: { id: 128, width: 0 },
   HOSTNAME: { id: 129, width: 0 },

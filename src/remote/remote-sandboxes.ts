@@ -97,6 +97,12 @@ function createRemoteSandbox(address: ServerAddress, info: SandboxInfo): Sandbox
     async extend(timeoutMs, action) {
       await askServer(address, { method: "POST", path: `${path}/extend`, body: { timeoutMs, ...(action && { action }) } });
     },
+    async pause() {
+      await askServer(address, { method: "POST", path: `${path}/pause` });
+    },
+    async resume() {
+      await askServer(address, { method: "POST", path: `${path}/resume` });
+    },
     async stop() {
       await askServer(address, { method: "POST", path: `${path}/stop` });
     },

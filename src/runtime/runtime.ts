@@ -218,8 +218,20 @@ export interface RunningSandbox extends AsyncDisposable {
    * the keeper does then; absent: what was set before. Rejects with `NOT_SUPPORTED` for an action that this sandbox cannot have.
    */
   extend(deadline: Date | undefined, action?: DeadlineAction): Promise<void>;
+  /**
+   * Freezes all its programs, and gives memory back to the host where the kernel can take it. Each pause and each resume, whoever asked for
+   * it, sets a new time on `Run.folder`. Rejects with `NOT_SUPPORTED` where `Isolation.pause` is false.
+   */
   pause(): Promise<void>;
   resume(): Promise<void>;
+  /** Whether `connect` would reject with `SANDBOX_PAUSED` now. Asks nobody. */
+  isPaused(): boolean;
+  /**
+   * From now on it is paused by itself when it has been idle for about this time, whether or not this process still lives; undefined: never.
+   * It is idle while nobody waits on a stream of its guest, no call comes (a PING is none), and its programs use less than a hundredth of a
+   * processor. A stream that waits for a connection from inside is no use. Rejects with `NOT_SUPPORTED` where `Isolation.sleep` is false.
+   */
+  sleepAfter(idleMs: number | undefined): Promise<void>;
   /**
    * Ends the run and keeps all that the sandbox wrote for another run. Nothing is flushed: whatever process crashes, all of it is
    * kept, but a power cut or a crash of the host's kernel may lose what was written in the last half minute or so, and loses layers in
@@ -265,6 +277,8 @@ export interface SandboxEnd {
   readonly kept?: true;
 }
 
+export type PauseReason = "asked" | "deadline" | "idle";
+
 /** What a runtime is asked to build. All of it is decided before: names resolved, defaults applied. */
 export interface SandboxSpec extends RecordedRun {
   readonly base: Base;
@@ -308,6 +322,10 @@ export interface Usage {
   /** How many processes the kernel has killed for lack of memory. Absent if nobody counts them on this host. */
   readonly oomKills?: number;
   readonly phase: "running" | "paused" | "ending";
+  /** Of a paused one: somebody asked for it, its deadline did it, or it was idle. */
+  readonly pauseReason?: PauseReason;
+  /** Of a paused one: the memory that it took just before. Absent if nobody counts it on this host. */
+  readonly memoryAwakeBytes?: number;
   readonly deadline?: Date;
   readonly deadlineAction: DeadlineAction;
 }
@@ -324,6 +342,8 @@ export interface Isolation {
   readonly users: "two" | "one";
   readonly terminals: boolean;
   readonly pause: boolean;
+  /** A sandbox can be paused by itself when it is idle. */
+  readonly sleep: boolean;
   /** A sandbox can be stopped and started again. */
   readonly stop: boolean;
   /** How most sandboxes are frozen: in constant time, by a copy of what they wrote, or not at all. */

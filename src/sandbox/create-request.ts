@@ -21,7 +21,12 @@ const LIMIT_RANGES: Readonly<Record<keyof Limits, readonly [number, number]>> = 
 const MAX_TIMEOUT_MS = 3650 * 24 * 3_600_000;
 
 /** Limits and life of a sandbox whose maker names none. */
-export type SandboxDefaults = Limits & { readonly timeoutMs: number; readonly nestedFilters?: boolean; readonly root?: boolean };
+export type SandboxDefaults = Limits & {
+  readonly timeoutMs: number;
+  readonly pauseIdleMs?: number;
+  readonly nestedFilters?: boolean;
+  readonly root?: boolean;
+};
 
 /** A caller's wish, checked and filled up with defaults. */
 export type CreateRequest = Pick<
@@ -30,6 +35,7 @@ export type CreateRequest = Pick<
   | "template"
   | "timeoutMs"
   | "onDeadline"
+  | "pauseIdleMs"
   | "limits"
   | "required"
   | "workspace"
@@ -50,6 +56,7 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
     template: parseTemplate(options.template ?? DEFAULT_BASE.template),
     timeoutMs: parseTimeout(options.timeoutMs ?? defaults.timeoutMs),
     ...(options.onDeadline !== undefined && { onDeadline: parseAction(options.onDeadline) }),
+    ...parseIdle(options.pauseIdleMs ?? defaults.pauseIdleMs ?? 0),
     limits: { ...namedLimits(defaults), ...named },
     required: options.bestEffort ? [] : LIMIT_NAMES.filter((name) => name in named),
     ...(options.workspace && { workspace: { path: options.workspace.path, mode: options.workspace.mode } }),
@@ -67,6 +74,18 @@ export function parseCreateOptions(options: CreateOptions, defaults: SandboxDefa
 export function parseTimeout(timeoutMs: number): number {
   if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) return timeoutMs;
   throw new BelljarError("ARGUMENTS_INVALID", `A sandbox's timeout must be between 1 and ${MAX_TIMEOUT_MS} ms`);
+}
+
+/** A keeper that looks too often takes time from everybody. */
+const IDLE_LEAST_MS = 1_000;
+
+function parseIdle(pauseIdleMs: number): Pick<CreateRequest, "pauseIdleMs"> {
+  if (pauseIdleMs === 0) return {};
+  if (Number.isInteger(pauseIdleMs) && pauseIdleMs >= IDLE_LEAST_MS && pauseIdleMs <= MAX_TIMEOUT_MS) return { pauseIdleMs };
+  throw new BelljarError(
+    "ARGUMENTS_INVALID",
+    `The idle time before a pause is ${IDLE_LEAST_MS} to ${MAX_TIMEOUT_MS} ms, or 0 for no such pause`,
+  );
 }
 
 /** Callers of the library may say anything. */

@@ -48,6 +48,8 @@ function delegate(sandbox: OwnSandbox, principal: Principal, runtimes: Runtimes)
     workspaceBase: (keys) => sandbox.workspaceBase(keys),
     workspaceBaseText: (key) => sandbox.workspaceBaseText(key),
     extend: (timeoutMs, action) => sandbox.extend(timeoutMs, action),
+    pause: () => sandbox.pause(),
+    resume: () => sandbox.resume(),
     stop: () => sandbox.stop(),
     start: async (signal) => grantedSandbox(await sandbox.start(signal, principal), principal, runtimes),
     kill: () => sandbox.kill(),

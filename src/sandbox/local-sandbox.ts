@@ -87,7 +87,7 @@ export class LocalSandbox implements OwnSandbox {
       env: () => this.environment(),
       // Streams learn why their run was stopped.
       ended: running.ended.then(async (end) => ({ ...end, isRolledBack: end.kept === true && (await keeping.isRolledBack(record)) })),
-      isPaused: async () => (await running.usage()).phase === "paused",
+      isPaused: () => this.#staysPaused(),
       wake: () => this.#wake(),
     });
     this.#network = keeping.networks.hold(record, this.guest, network);
@@ -208,11 +208,30 @@ export class LocalSandbox implements OwnSandbox {
     this.#keeping.announce(this.record);
   }
 
+  pause(): Promise<void> {
+    return this.#running.pause();
+  }
+
+  async resume(): Promise<void> {
+    if (this.#running.isPaused()) await this.#wake();
+  }
+
+  /** From now on it is paused when it is idle, as its maker wished. */
+  async sleepWhenIdle(): Promise<void> {
+    if (this.record.pauseIdleMs !== undefined) await this.#running.sleepAfter(this.record.pauseIdleMs);
+  }
+
+  /** Asked for a call that gets no answer. A sandbox with a call is not idle, so one that sleeps all the same is woken. */
+  async #staysPaused(): Promise<boolean> {
+    if (!this.#running.isPaused()) return false;
+    if ((await this.#running.usage()).pauseReason === "idle") await this.#wake();
+    return true;
+  }
+
   /** A sandbox that its deadline paused gets its full lifetime again. */
   async #wake(): Promise<void> {
     const { deadlineAction } = await this.#running.usage();
     await this.#running.resume();
-    this.#keeping.announce(this.record);
     if (deadlineAction === "pause") await this.extend(this.#lifetimeMs);
   }
 

@@ -315,6 +315,7 @@ class HomeSandboxes implements LocalSandboxes {
     const first = await beginNetwork(record);
     const sandbox = await this.#live.hold(record, await this.#start(record, signal, taken), first);
     try {
+      await sandbox.sleepWhenIdle();
       await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first);
       await taken?.handOver(sandbox);
       this.#bases.begin(record);

@@ -25,6 +25,8 @@ export function lockedSandbox(
     workspaceBase: refuse,
     workspaceBaseText: refuse,
     extend: refuse,
+    pause: refuse,
+    resume: refuse,
     stop: refuse,
     start: refuse,
   };

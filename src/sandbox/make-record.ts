@@ -1,7 +1,7 @@
 import { BelljarError } from "../errors.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { Inside, Runtime } from "../runtime/runtime.ts";
-import { parseCreateOptions, type SandboxDefaults } from "./create-request.ts";
+import { type CreateRequest, parseCreateOptions, type SandboxDefaults } from "./create-request.ts";
 import { assertGranted, assertMayShowAgain, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import { prepareNetwork } from "./network/prepare-network.ts";
@@ -50,6 +50,7 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
     cutLimits(standard, principal, parts.quotas),
   );
   if (request.autoCheckpoint === "per_call") needStates(runtime);
+  const idle = await sleepOf(runtime, request, options);
   const network = await prepareNetwork(principal, options, { networks: parts.networks, standard: parts.standardNetwork });
   const { workspace } = wanted;
   const tookIn = source?.tookIn;
@@ -62,7 +63,21 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   const inherited = options.bestEffort ? [] : (forkOf?.required ?? []);
   const required = [...new Set([...request.required, ...requiredByGrant(principal), ...inherited])];
   const lineage = source && { lineage: source.lineage, ...(tookIn !== undefined && { tookIn }) };
-  return newRecord(principal, { ...request, ...network, runtime: runtime.name, inside, required, ...lineage }, defaultName);
+  return newRecord(principal, { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...lineage }, defaultName);
+}
+
+/** What the configuration says has no effect where it cannot be; what a maker says is refused. */
+async function sleepOf(
+  runtime: Runtime,
+  { pauseIdleMs }: CreateRequest,
+  named: CreateOptions,
+): Promise<{ readonly pauseIdleMs?: number | undefined }> {
+  if (pauseIdleMs === undefined || (await runtime.probe()).sleep) return {};
+  if (named.pauseIdleMs === undefined || named.bestEffort) return { pauseIdleMs: undefined };
+  throw new BelljarError(
+    "NOT_SUPPORTED",
+    "This host cannot pause a sandbox that is idle (`belljar doctor` says why): leave out `pauseIdleMs`, or set it to 0",
+  );
 }
 
 interface ChosenBase {

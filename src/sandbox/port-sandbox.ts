@@ -5,6 +5,10 @@ import type { Sandboxes } from "./sandbox.ts";
 export function findPortSandbox(sandboxes: Pick<Sandboxes, "getLinked">): (id: string) => Promise<PortSandbox> {
   return async (id) => {
     const sandbox = await sandboxes.getLinked(id);
-    return { dial: (port, signal) => sandbox.guest.dial(port, signal), links: () => sandbox.portLinks() };
+    return {
+      dial: (port, signal) => sandbox.guest.dial(port, signal),
+      links: () => sandbox.portLinks(),
+      resume: () => sandbox.resume(),
+    };
   };
 }

@@ -95,6 +95,7 @@ it("tells what the others enforce, and why one cannot be asked", async () => {
       users: "one",
       terminals: false,
       pause: false,
+      sleep: false,
       stop: false,
     },
   ]);

@@ -112,7 +112,18 @@ export class Runtimes {
 
 /** Nothing holds: no sandbox of this runtime can be made here. */
 export function unavailable(runtime: string, checks: Isolation["checks"]): Isolation {
-  return { runtime, available: false, checks, limits: [], users: "one", terminals: false, pause: false, stop: false, states: "none" };
+  return {
+    runtime,
+    available: false,
+    checks,
+    limits: [],
+    users: "one",
+    terminals: false,
+    pause: false,
+    sleep: false,
+    stop: false,
+    states: "none",
+  };
 }
 
 async function templatesOf(runtime: Runtime): Promise<readonly TemplateInfo[]> {

@@ -1,4 +1,4 @@
-import type { Limits, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import type { Limits, PauseReason, SandboxEnd, Usage } from "../runtime/runtime.ts";
 import { formatPolicy } from "./network-ceiling.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import { firstState } from "./network/network-state.ts";
@@ -60,8 +60,16 @@ function toState(life: Life): Pick<SandboxInfo, "state" | "stateReason" | "deadl
   if ("reason" in life) return { state: life.kept ? "stopped" : "ended", endedAt: life.at, endReason: life.reason };
   const deadline = life.deadline && { deadline: life.deadline };
   if ("silent" in life) return { state: "unresponsive", stateReason: life.silent, ...deadline };
-  return { state: life.phase === "paused" ? "paused" : "running", ...deadline, onDeadline: life.deadlineAction };
+  const state = life.phase === "paused" ? "paused" : "running";
+  const why = life.pauseReason && PAUSED_BECAUSE[life.pauseReason];
+  return { state, ...(why && { stateReason: why }), ...deadline, onDeadline: life.deadlineAction };
 }
+
+const PAUSED_BECAUSE: Readonly<Record<PauseReason, string | undefined>> = {
+  asked: undefined,
+  deadline: "its deadline has passed",
+  idle: "it was idle",
+};
 
 function unenforced(limits: Limits, enforced: readonly (keyof Limits)[]): (keyof Limits)[] {
   return (Object.keys(limits) as (keyof Limits)[]).filter((name) => limits[name] !== undefined && !enforced.includes(name));

@@ -52,7 +52,7 @@ export interface Sandboxes {
    * The first event is `resync`: list the sandboxes after it, and the list with the later events is complete. A reader that falls behind
    * gets another `resync` in place of the events that it missed.
    * `changed` may come without a difference. One event may stand for several changes. A sandbox that ends while it is made may have no
-   * event. A pause by a deadline has none: the keeper alone knows of it. Reading events does not keep the process alive.
+   * event. Reading events does not keep the process alive.
    * Rejects with `QUOTA_EXCEEDED` for too many readers, and with `FILE_IO` or `SERVER_UNREACHABLE` if the events cannot go on.
    */
   events(principal: Principal, signal: AbortSignal): AsyncIterable<SandboxEvent>;
@@ -155,6 +155,13 @@ export interface Sandbox extends WorkspaceBase {
   removePort(port: number): Promise<boolean>;
   /** Moves the deadline to this time from now. `action` is what happens then. Without it the earlier action stays; at first it is `onDeadline`. */
   extend(timeoutMs: number, action?: DeadlineAction): Promise<void>;
+  /**
+   * Freezes its programs, and gives memory of theirs back to the host as far as the kernel can take it. What waits on them waits until it is
+   * woken, by `resume` or by the next call. Rejects with `NOT_SUPPORTED` where nothing can be frozen.
+   */
+  pause(): Promise<void>;
+  /** Wakes a paused one. Changes nothing if it runs. Calls do so by themselves. */
+  resume(): Promise<void>;
   /**
    * Ends its processes and keeps its files. Changes nothing if it is stopped already. Rejects with `NOT_SUPPORTED` if its files
    * cannot be kept, and with `SANDBOX_ENDED` if somebody killed it meanwhile. Nothing is flushed: a power cut of the host may lose the writes

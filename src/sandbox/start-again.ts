@@ -52,6 +52,7 @@ export async function startAgain(live: LiveSandboxes, request: StartRequest): Pr
     throw busy(record);
   }
   const sandbox = await live.hold(record, await createRun(live, request, { state, before }));
+  await sandbox.sleepWhenIdle();
   await live.networks.touch(record);
   live.announce(record);
   return sandbox;

@@ -19,6 +19,8 @@ export interface ContractFeatures {
   /** Everything inside can be made to stand still. */
   readonly stands: boolean;
   readonly pause: boolean;
+  /** A sandbox can be paused by itself when it is idle. */
+  readonly sleep: boolean;
   /** What a sandbox wrote outlives its run. */
   readonly stop: boolean;
   /** What a sandbox wrote can be frozen. */

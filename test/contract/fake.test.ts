@@ -7,6 +7,7 @@ runtimeContract(async () => fakeRuntime(), {
   keeps: false,
   stands: false,
   pause: true,
+  sleep: false,
   stop: true,
   states: false,
   resourceUsage: false,

@@ -234,6 +234,7 @@ export function lifecycleContract(open: OpenRuntime, features: ContractFeatures)
         available: true,
         terminals: features.terminals,
         pause: features.pause,
+        sleep: features.sleep,
         stop: features.stop,
       });
       for (const check of isolation.checks) expect(check.id).toMatch(/^[a-z0-9-]+$/);

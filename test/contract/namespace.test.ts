@@ -59,6 +59,7 @@ for (const { idMap, storage, binary, runsAlone } of SETUPS.filter((setup) => fin
     keeps: true,
     stands: true,
     pause: isRoot,
+    sleep: isRoot,
     stop: true,
     states: true,
     resourceUsage: true,

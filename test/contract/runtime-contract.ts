@@ -7,6 +7,7 @@ import { keptContract } from "./kept-contract.ts";
 import { lifecycleContract } from "./lifecycle-contract.ts";
 import { runsContract } from "./runs-contract.ts";
 import { statesContract } from "./states-contract.ts";
+import { sleepContract } from "./sleep-contract.ts";
 import { socketContract } from "./socket-contract.ts";
 import { listenContract } from "./listen-contract.ts";
 import { stillContract } from "./still-contract.ts";
@@ -26,6 +27,7 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
     socketContract(open);
     listenContract(open);
     lifecycleContract(open, features);
+    sleepContract(open, features);
     insideContract(open, features);
     sudoContract(open, features);
     runsContract(open, features);

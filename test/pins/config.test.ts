@@ -37,6 +37,7 @@ it("keeps every setting with its variables", () => {
       "sandbox.keep BELLJAR_SANDBOX_KEEP",
       "sandbox.keepBytes BELLJAR_SANDBOX_KEEP_BYTES",
       "sandbox.keepMemoryBytes BELLJAR_SANDBOX_KEEP_MEMORY_BYTES",
+      "sandbox.pauseIdleMs BELLJAR_SANDBOX_PAUSE_IDLE_MS",
       "sandbox.memoryBytes BELLJAR_SANDBOX_MEMORY_BYTES",
       "sandbox.cpus BELLJAR_SANDBOX_CPUS",
       "sandbox.pids BELLJAR_SANDBOX_PIDS",

@@ -16,6 +16,8 @@ export function withFiles(sandbox: Sandbox, files: Partial<GuestFiles>): Sandbox
     workspaceBase: (keys) => sandbox.workspaceBase(keys),
     workspaceBaseText: (key) => sandbox.workspaceBaseText(key),
     extend: (ms, action) => sandbox.extend(ms, action),
+    pause: () => sandbox.pause(),
+    resume: () => sandbox.resume(),
     stop: () => sandbox.stop(),
     start: (abort) => sandbox.start(abort),
     setNetwork: (policy) => sandbox.setNetwork(policy),

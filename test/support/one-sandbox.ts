@@ -41,6 +41,8 @@ export function createOneSandbox(connect: (signal: AbortSignal) => Promise<Duple
     workspaceBase: refuse,
     workspaceBaseText: refuse,
     extend: refuse,
+    pause: refuse,
+    resume: refuse,
     stop: refuse,
     start: refuse,
     setNetwork: refuse,

@@ -34,7 +34,7 @@ export async function openPortLab(options: Pick<PortRouterOptions, "isOwnToken">
     find: async (id) => {
       const found = sandboxes.get(id);
       if (!found || found.error) throw found?.error ?? new BelljarError("SANDBOX_NOT_FOUND", "No such sandbox");
-      return { dial: found.dial, links: async () => found.links };
+      return { dial: found.dial, links: async () => found.links, resume: async () => {} };
     },
     onFailure: (error) => void failures.push(error),
   });

@@ -1,6 +1,6 @@
 import type { CommandSpec, OptionSpec } from "../command.ts";
 import { EXPIRES } from "../expiry-option.ts";
-import { AUTO_CHECKPOINT, LIFETIME, LIMIT_OPTIONS, ON_DEADLINE } from "../limit-options.ts";
+import { AUTO_CHECKPOINT, LIFETIME, LIMIT_OPTIONS, ON_DEADLINE, PAUSE_IDLE } from "../limit-options.ts";
 import { ENV, JSON_OPTION, NETWORK, NONE, ONE, WORKSPACE } from "./shared-options.ts";
 
 const CREATE_OPTIONS = {
@@ -15,6 +15,7 @@ const CREATE_OPTIONS = {
   "nested-filters": { type: "boolean", description: "Let its programs install seccomp filters of their own, as browsers do" },
   timeout: LIFETIME,
   "on-deadline": ON_DEADLINE,
+  "pause-idle": PAUSE_IDLE,
   network: NETWORK,
   secret: {
     type: "string",
@@ -162,6 +163,22 @@ The output of one is printed as it is; of several, each line stands behind its p
     positionals: { min: 0, max: 1000 },
     options: { all: { type: "boolean", short: "a", description: "End all sandboxes, stopped ones too" }, json: JSON_OPTION },
     load: () => import("../commands/sandbox-kill.ts"),
+  },
+  {
+    name: "sandbox pause",
+    summary: "Freeze sandboxes until the next call, or request to one of their ports",
+    usage: "ID...",
+    positionals: { min: 1, max: 1000 },
+    options: { json: JSON_OPTION },
+    load: () => import("../commands/sandbox-pause.ts"),
+  },
+  {
+    name: "sandbox resume",
+    summary: "Wake paused sandboxes, as every call does",
+    usage: "ID...",
+    positionals: { min: 1, max: 1000 },
+    options: { json: JSON_OPTION },
+    load: () => import("../commands/sandbox-resume.ts"),
   },
   {
     name: "sandbox stop",

@@ -4,7 +4,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
 import { openStack, workspaceOption } from "../compose/open-stack.ts";
 import { networkOption } from "../compose/configured-policy.ts";
-import { namedAction, namedAutoCheckpoint, namedLifetime, namedLimits, withoutUndefined } from "../limit-options.ts";
+import { namedAction, namedAutoCheckpoint, namedIdle, namedLifetime, namedLimits, withoutUndefined } from "../limit-options.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
 import { parsePairs, parseSecretOptions } from "../values.ts";
@@ -35,6 +35,7 @@ function toCreateOptions(call: CommandCall, { env }: CommandContext): CreateOpti
     timeoutMs: namedLifetime(call),
     onDeadline: namedAction(call),
     autoCheckpoint: namedAutoCheckpoint(call),
+    pauseIdleMs: namedIdle(call),
     env: parsePairs("env", textOptions(call, "env"), env),
     ...(secrets.length > 0 && { secrets: parseSecretOptions(secrets) }),
     metadata: parsePairs("metadata", textOptions(call, "metadata")),

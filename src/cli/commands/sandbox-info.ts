@@ -1,3 +1,4 @@
+import { formatDuration } from "../../config/duration.ts";
 import { formatPolicy } from "../../sandbox/network-ceiling.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
@@ -26,6 +27,7 @@ function toRows(info: SandboxInfo): readonly (readonly string[])[] {
     ["created", `${info.createdAt.toISOString()} (${formatWhen(info.createdAt)})`],
     ["deadline", info.deadline && !end ? `${info.deadline.toISOString()} (${formatWhen(info.deadline)})` : undefined],
     ["at the deadline", end ? undefined : info.onDeadline],
+    ["paused when idle for", info.pauseIdleMs === undefined ? undefined : formatDuration(info.pauseIdleMs)],
     [info.state === "stopped" ? "stopped" : "ended", end],
     ["files", info.keptBytes === undefined ? undefined : formatBytes(info.keptBytes)],
     ["kept until", info.keptUntil && `${info.keptUntil.toISOString()} (${formatWhen(info.keptUntil)})`],

@@ -20,6 +20,8 @@ interface Sample {
   readonly atMs: number;
   readonly cpuUs: number;
   readonly memoryBytes: number;
+  /** Of a paused one: before the pause. */
+  readonly memoryAwakeBytes?: number | undefined;
   readonly processes: number;
   readonly disk?: { readonly diskUsedBytes: number; readonly diskTotalBytes: number };
 }
@@ -69,12 +71,12 @@ async function takeSample(
 ): Promise<Sample | undefined> {
   try {
     const sandbox = await sandboxes.get(LOCAL, info.id);
-    const { cpuUs, memoryBytes, processes, phase } = await sandbox.usage();
+    const { cpuUs, memoryBytes, memoryAwakeBytes, processes, phase } = await sandbox.usage();
     const atMs = performance.now();
     // A question to its guest would wake it.
     const inside = phase === "running" ? await sandbox.guest.usage(signal) : undefined;
     const disk = inside && { diskUsedBytes: inside.diskUsedBytes, diskTotalBytes: inside.diskTotalBytes };
-    return { info, atMs, cpuUs, memoryBytes, processes, ...(disk && { disk }) };
+    return { info, atMs, cpuUs, memoryBytes, memoryAwakeBytes, processes, ...(disk && { disk }) };
   } catch (error) {
     if (isNamed || signal.aborted || !(error instanceof BelljarError)) throw error;
     return undefined;
@@ -86,19 +88,30 @@ function toReading(sample: Sample, before: Sample | undefined): Reading {
   return { ...sample, cpus: before && us > 0 ? Math.max(0, (sample.cpuUs - before.cpuUs) / us) : 0 };
 }
 
-function toRow({ info, cpus, memoryBytes, processes, disk }: Reading): readonly string[] {
+function toRow({ info, cpus, memoryBytes, memoryAwakeBytes, processes, disk }: Reading): readonly string[] {
   const of = (limit: number | undefined): string => (limit === undefined ? "" : ` / ${formatBytes(limit)}`);
+  const awake = memoryAwakeBytes === undefined ? "" : ` (${formatBytes(memoryAwakeBytes)} awake)`;
   return [
     info.id,
     info.name ?? "-",
     `${(cpus * 100).toFixed(1)} %`,
-    `${formatBytes(memoryBytes)}${of(info.limits.memoryBytes)}`,
+    `${formatBytes(memoryBytes)}${awake}${of(info.limits.memoryBytes)}`,
     `${processes}${info.limits.pids === undefined ? "" : ` / ${info.limits.pids}`}`,
     disk ? `${formatBytes(disk.diskUsedBytes)} / ${formatBytes(disk.diskTotalBytes)}` : "-",
   ];
 }
 
-function toJson({ info, cpus, cpuUs, memoryBytes, processes, disk }: Reading) {
+function toJson({ info, cpus, cpuUs, memoryBytes, memoryAwakeBytes, processes, disk }: Reading) {
   const { id, name, limits } = info;
-  return { id, ...(name !== undefined && { name }), cpus: Math.round(cpus * 1000) / 1000, cpuUs, memoryBytes, processes, ...disk, limits };
+  return {
+    id,
+    ...(name !== undefined && { name }),
+    cpus: Math.round(cpus * 1000) / 1000,
+    cpuUs,
+    memoryBytes,
+    memoryAwakeBytes,
+    processes,
+    ...disk,
+    limits,
+  };
 }

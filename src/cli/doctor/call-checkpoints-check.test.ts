@@ -9,7 +9,7 @@ const HOST: HostIsolation = {
   limits: [],
   users: "two",
   terminals: true,
-  pause: true,
+  pause: true, sleep: true,
   stop: true,
   states: "clone",
 };

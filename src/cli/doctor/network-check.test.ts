@@ -11,6 +11,7 @@ const isolation = (more: Partial<Isolation>): Isolation => ({
   users: "two",
   terminals: true,
   pause: true,
+  sleep: true,
   stop: true,
   states: "none",
   ...more,

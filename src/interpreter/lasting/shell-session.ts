@@ -37,6 +37,7 @@ const ANSWER_MAX_BYTES = 8_192;
 
 /** One bash process that runs several commands, one at a time. It owns the exec. */
 export class ShellSession implements LastingInterpreter<ShellCommand, ShellResult> {
+  readonly #sandbox: Pick<Sandbox, "resume">;
   readonly #process: ExecProcess;
   readonly #stdout: FencedOutput;
   readonly #stderr: FencedOutput;
@@ -45,7 +46,8 @@ export class ShellSession implements LastingInterpreter<ShellCommand, ShellResul
   #answer: Buffer = Buffer.alloc(0);
   #answered: ((answer: readonly [string, string]) => void) | undefined;
 
-  private constructor(process: ExecProcess, maxOutputBytes: number) {
+  private constructor(process: ExecProcess, { sandbox, maxOutputBytes }: { sandbox: Pick<Sandbox, "resume">; maxOutputBytes: number }) {
+    this.#sandbox = sandbox;
     this.#process = process;
     this.#stdout = new FencedOutput(maxOutputBytes);
     this.#stderr = new FencedOutput(maxOutputBytes);
@@ -61,7 +63,7 @@ export class ShellSession implements LastingInterpreter<ShellCommand, ShellResul
   /** Rejects with `COMMAND_NOT_FOUND` if the sandbox has no bash. */
   static async open(sandbox: Sandbox, { maxOutputBytes, signal }: { maxOutputBytes: number; signal: AbortSignal }): Promise<ShellSession> {
     const exec = { argv: ["bash", "-c", START], channels: 1, stdin: false, env: { TERM: "dumb" }, signal };
-    return new ShellSession(await sandbox.guest.exec(exec), maxOutputBytes);
+    return new ShellSession(await sandbox.guest.exec(exec), { sandbox, maxOutputBytes });
   }
 
   get hasEnded(): boolean {
@@ -80,6 +82,8 @@ export class ShellSession implements LastingInterpreter<ShellCommand, ShellResul
   async run({ command, timeoutMs, signal, onOutput }: ShellCommand): Promise<ShellResult> {
     this.#stdout.onOutput = onOutput;
     this.#stderr.onOutput = onOutput;
+    // A paused sandbox would not read what its open stream is given.
+    await this.#sandbox.resume();
     try {
       const answering = this.#ask(command);
       const first = await settleWithin(answering, { timeoutMs, signal });

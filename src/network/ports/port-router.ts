@@ -17,6 +17,8 @@ export interface PortSandbox {
   /** Opens a TCP connection to a port inside. The signal applies to its whole life. */
   dial(port: number, signal: AbortSignal): Promise<Duplex>;
   links(): Promise<readonly PortLink[]>;
+  /** Wakes it if it is paused. A new connection does so by itself; one that was kept would wait. */
+  resume(): Promise<void>;
 }
 
 export interface PortRouterOptions {
@@ -64,6 +66,7 @@ async function serve(router: Router, request: IncomingMessage, response: ServerR
   try {
     const { target, sandbox, ours } = await admit(router, request);
     if (ours) return answerWith(response, ours, request);
+    await sandbox.resume();
     const connections = connectionsOf(router, target);
     const done = connections.use((signal) => sandbox.dial(target.port, signal));
     await relayRequest(connections, { request, response, target }).finally(done);
@@ -78,6 +81,7 @@ async function switchOver(router: Router, { request, socket, head }: Pick<Upgrad
   try {
     const { target, sandbox, ours } = await admit(router, request);
     if (ours) return writeAnswer(socket, ours);
+    await sandbox.resume();
     const connections = connectionsOf(router, target);
     const done = connections.use((signal) => sandbox.dial(target.port, signal));
     await relayUpgrade(connections, { request, socket, head, target }).finally(done);

@@ -75,6 +75,7 @@ function isolation(limits: readonly (keyof Limits)[]): Isolation {
     users: "one",
     terminals: false,
     pause: true,
+    sleep: false,
     stop: true,
     states: "none",
   };
@@ -99,6 +100,10 @@ function runningSandbox(sandbox: FakeSandbox): RunningSandbox {
     extend: async (deadline, action) => sandbox.extend(deadline, action),
     pause: async () => sandbox.pause(),
     resume: async () => sandbox.resume(),
+    isPaused: () => sandbox.usage().phase === "paused",
+    sleepAfter: async (idleMs) => {
+      if (idleMs !== undefined) throw new BelljarError("NOT_SUPPORTED", "The fake runtime pauses no sandbox by itself");
+    },
     stop: () => sandbox.stop("stopped"),
     kill: (reason) => sandbox.finish(reason),
     release: async () => {

@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import type { Head } from "../../protocol/head.ts";
-import type { DeadlineAction, EndReason, LayersSize, Run, SandboxEnd, SandboxSpec, Usage } from "../runtime.ts";
+import type { DeadlineAction, EndReason, LayersSize, PauseReason, Run, SandboxEnd, SandboxSpec, Usage } from "../runtime.ts";
 import { sandboxEnded } from "../guest/guest-errors.ts";
 import { createDuplexPair } from "./duplex-pair.ts";
 import { Peer } from "./peer.ts";
@@ -32,6 +32,7 @@ export class FakeSandbox {
   readonly #peers = new Set<Peer>();
   readonly #open = new Set<Promise<void>>();
   #phase: Usage["phase"] = "running";
+  #pauseReason: PauseReason = "asked";
   #deadline: Date | undefined;
   #action: DeadlineAction;
   #isDeleted = false;
@@ -79,6 +80,7 @@ export class FakeSandbox {
       processes: rows.length,
       oomKills: 0,
       phase: this.#phase,
+      ...(this.#phase === "paused" && { pauseReason: this.#pauseReason }),
       deadlineAction: this.#action,
       ...deadline,
     };
@@ -99,21 +101,29 @@ export class FakeSandbox {
     if (this.#action === "kill") void this.finish("deadline");
     else if (this.#action === "stop" || this.#isOverdue) void this.stop("deadline");
     else {
-      this.pause();
+      if (this.#phase === "running") this.pause("deadline");
       this.#isOverdue = true;
       this.extend(new Date(Date.now() + PAUSED_KEPT_MS));
     }
   }
 
-  pause(): void {
+  pause(reason: PauseReason = "asked"): void {
     this.#phase = "paused";
+    this.#pauseReason = reason;
     this.#signalAll("SIGSTOP");
+    this.#announce();
   }
 
   resume(): void {
     this.#phase = "running";
     this.#isOverdue = false;
     this.#signalAll("SIGCONT");
+    this.#announce();
+  }
+
+  #announce(): void {
+    const now = new Date();
+    utimesSync(this.#run.folder, now, now);
   }
 
   /** `pipe` closes when the last process of an exec that holds its other end is gone. */

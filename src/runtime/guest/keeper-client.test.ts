@@ -53,6 +53,24 @@ it("reads a status", async () => {
   });
 });
 
+it("reads why a sandbox is paused, and what it took before", async () => {
+  const paused: readonly Field[] = [...STATUS, ["REASON", "idle"], ["MEMORY_AWAKE", 9]];
+  expect(await keeper(paused).client.status(signal())).toMatchObject({ pauseReason: "idle", memoryAwakeBytes: 9 });
+  const unknown: readonly Field[] = [...STATUS, ["REASON", "lazy"], ["MEMORY_AWAKE", 9]];
+  await expect(keeper(unknown).client.status(signal())).rejects.toMatchObject({ code: "GUEST_PROTOCOL" });
+});
+
+it("sets the idle time, and removes it with 0", async () => {
+  const { client, asked } = keeper([]);
+  await client.sleepAfter(1_500, signal());
+  await client.sleepAfter(undefined, signal());
+  const said = asked.map((head) => [head.operation, head.fields.number("IDLE_MS")]);
+  expect(said).toEqual([
+    [OPERATION.KEEPER_SLEEP, 1_500],
+    [OPERATION.KEEPER_SLEEP, 0],
+  ]);
+});
+
 it("sets the deadline, and removes it with 0", async () => {
   const { client, asked } = keeper([]);
   await client.extend(new Date(1_900_000_000_000), "stop", signal());

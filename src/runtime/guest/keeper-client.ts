@@ -1,7 +1,7 @@
 import { BelljarError } from "../../errors.ts";
-import { type Field, malformed } from "../../protocol/fields.ts";
+import { type Field, type Fields, malformed } from "../../protocol/fields.ts";
 import { DEADLINE_ACTION, OPERATION } from "../../protocol/wire.ts";
-import type { DeadlineAction, EndReason, SandboxEnd, Usage } from "../runtime.ts";
+import type { DeadlineAction, EndReason, PauseReason, SandboxEnd, Usage } from "../runtime.ts";
 import { call } from "./call.ts";
 import { Link, type Connect, type LinkOptions } from "./link.ts";
 
@@ -21,6 +21,8 @@ export interface KeeperClient {
    * With `onlyTells`, says what became of it.
    */
   raise(layer: string, options: { readonly onlyTells: boolean }, signal: AbortSignal): Promise<Raised>;
+  /** Undefined: never. */
+  sleepAfter(idleMs: number | undefined, signal: AbortSignal): Promise<void>;
   /** Resolves when the sandbox has ended. */
   wait(signal: AbortSignal): Promise<SandboxEnd>;
 }
@@ -42,6 +44,8 @@ const ACTIONS = new Map<number, DeadlineAction>([
   [DEADLINE_ACTION.PAUSE, "pause"],
   [DEADLINE_ACTION.STOP, "stop"],
 ]);
+
+const PAUSE_REASONS: readonly string[] = ["asked", "deadline", "idle"] satisfies PauseReason[];
 
 const REASONS: readonly string[] = [
   "stopped",
@@ -70,6 +74,7 @@ export function createKeeperClient(connect: Connect, options: Pick<LinkOptions, 
     pause: async (signal) => void (await call(link, OPERATION.KEEPER_PAUSE, [], signal)),
     raise: (layer, options, signal) => keeperRaise(link, { layer, ...options }, signal),
     resume: async (signal) => void (await call(link, OPERATION.KEEPER_RESUME, [], signal)),
+    sleepAfter: async (idleMs, signal) => void (await call(link, OPERATION.KEEPER_SLEEP, [["IDLE_MS", idleMs ?? 0]], signal)),
     wait: async (signal) => ({ reason: parseReason((await call(link, OPERATION.KEEPER_WAIT, [], signal)).text("REASON")), at: new Date() }),
   };
 }
@@ -105,6 +110,7 @@ async function keeperStatus(link: Link, signal: AbortSignal): Promise<Usage> {
     processes: fields.needNumber("PROCESSES_COUNT"),
     oomKills: fields.needNumber("OOM_KILLS"),
     phase,
+    ...pauseOf(fields),
     deadlineAction,
     ...(atMs > 0 && { deadline: new Date(atMs) }),
   };
@@ -131,6 +137,14 @@ async function keeperRaise(
     "RUNTIME_FAILED",
     "A process that worked on the sandbox's layers was killed, so the sandbox was stopped: its files are kept, start it again",
   );
+}
+
+/** A keeper that an earlier Belljar has started says nothing of it. */
+function pauseOf(fields: Fields): Pick<Usage, "pauseReason" | "memoryAwakeBytes"> {
+  const reason = fields.text("REASON");
+  if (reason === undefined) return {};
+  if (!PAUSE_REASONS.includes(reason)) throw malformed("an unknown reason of a pause");
+  return { pauseReason: reason as PauseReason, memoryAwakeBytes: fields.needNumber("MEMORY_AWAKE") };
 }
 
 /** Throws `GUEST_PROTOCOL` for an unknown reason. */

@@ -65,6 +65,7 @@ describe("control groups of version 1", () => {
       ],
       limits: ["memoryBytes", "pids", "cpus"],
       freezer: true,
+      countsTime: true,
       kernelMemory: "counted",
     });
   });
@@ -72,10 +73,11 @@ describe("control groups of version 1", () => {
   it("have the controller of the used time in a folder of its own, if that is mounted apart", () => {
     makeGroup("cpu", "tasks");
     const cpuacct = makeGroup("cpuacct", "tasks");
-    const { bases, limits } = find({ mounts: { cpu: "rw,cpu", cpuacct: "rw,cpuacct" }, groups: ["2:cpuacct:/", "1:cpu:/"] });
+    const { bases, limits, countsTime } = find({ mounts: { cpu: "rw,cpu", cpuacct: "rw,cpuacct" }, groups: ["2:cpuacct:/", "1:cpu:/"] });
     expect(bases.map(({ kind }) => kind)).toEqual(["cpu", "cpuacct"]);
     expect(bases[1]?.path).toBe(cpuacct);
     expect(limits).toEqual(["cpus"]);
+    expect(countsTime).toBe(true);
   });
 
   it("are looked for below the part that is mounted, as in a container", () => {
@@ -124,7 +126,7 @@ describe("what the kernel holds for a sandbox", () => {
 });
 
 describe("without usable control groups", () => {
-  const nothing = { bases: [], limits: [], freezer: false, kernelMemory: "uncounted" };
+  const nothing = { bases: [], limits: [], freezer: false, countsTime: false, kernelMemory: "uncounted" };
 
   it("says that none are mounted", () => {
     for (const machine of [{}, { groups: ["0::/"] }, { mounts: { unified: "*" } }])

@@ -16,6 +16,8 @@ export interface Cgroups {
   readonly bases: readonly CgroupBase[];
   readonly limits: readonly (keyof Limits)[];
   readonly freezer: boolean;
+  /** The processor's time is counted, whether or not it can be limited. */
+  readonly countsTime: boolean;
   /** What the kernel itself holds for a sandbox counts against its limit on memory: all of it, all but the queues of sockets, or nothing. */
   readonly kernelMemory: "counted" | "without-sockets" | "uncounted";
   /** Why there are none, or fewer than could be. */
@@ -96,6 +98,7 @@ function findV1({ mounts, paths, switchedOff }: Told): Cgroups {
     bases,
     limits: bases.flatMap(({ kind }) => (kind in LIMIT_OF ? [LIMIT_OF[kind as keyof typeof LIMIT_OF]] : [])),
     freezer: bases.some(({ kind }) => kind === "freezer"),
+    countsTime: bases.some(({ kind }) => kind === "cpuacct"),
     kernelMemory: kernelMemory(switchedOff, memory !== undefined, countsSockets),
   });
 }
@@ -139,6 +142,7 @@ function v2Below(folder: string, switchedOff: Told["switchedOff"]): Cgroups | un
     bases: [{ kind: "v2", path: join(folder, OUR_FOLDER) }],
     limits: controllers.map((controller) => LIMIT_OF[controller]),
     freezer: true,
+    countsTime: true,
     kernelMemory: kernelMemory(switchedOff, controllers.includes("memory"), true),
   };
 }
@@ -150,7 +154,7 @@ function makesRoom(group: string): boolean {
 }
 
 function none(problem: string): Cgroups {
-  return { bases: [], limits: [], freezer: false, kernelMemory: "uncounted", problem };
+  return { bases: [], limits: [], freezer: false, countsTime: false, kernelMemory: "uncounted", problem };
 }
 
 /** Which controllers our folder under `folder` can hand to sandboxes. */

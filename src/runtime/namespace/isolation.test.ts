@@ -8,7 +8,7 @@ const ALL_LIMITS = ["memoryBytes", "cpus", "pids", "diskBytes", "openFiles"] as 
 const BEST: Host = {
   idMap: { kind: "slot" },
   limits: ALL_LIMITS,
-  cgroups: { limits: ["memoryBytes", "pids", "cpus"], freezer: true, kernelMemory: "counted" },
+  cgroups: { limits: ["memoryBytes", "pids", "cpus"], freezer: true, countsTime: true, kernelMemory: "counted" },
   storage: { kind: "btrfs", detail: "a pool" },
 };
 const SUBIDS = { kind: "subids", subuid: 1, subgid: 1, newuidmap: "", newgidmap: "" } as const;
@@ -90,7 +90,10 @@ describe("a host with", () => {
 
   it("control groups that cannot be used says why", () => {
     const told = (problem?: string) =>
-      ofHost({ limits: [], cgroups: { limits: [], freezer: false, kernelMemory: "uncounted", ...(problem && { problem }) } });
+      ofHost({
+        limits: [],
+        cgroups: { limits: [], freezer: false, countsTime: false, kernelMemory: "uncounted", ...(problem && { problem }) },
+      });
     const details = (problem?: string) => told(problem).find(({ id }) => id === "cpu-limit")?.detail;
     expect(details("none is delegated")).toBe("No limit on cpu: none is delegated");
     expect(details()).toBe("No limit on cpu: the host has no such control group");
@@ -101,7 +104,7 @@ describe("a host with", () => {
     ["uncounted", ["memoryBytes"], "absent", /^Boot without cgroup.memory=nokmem$/],
     ["uncounted", [], "absent", /^Run Belljar as root/],
   ] as const)("kernel memory that is %s, and limits on %j", (kernelMemory, limits, state, remedy) => {
-    const checks = ofHost({ cgroups: { limits, freezer: true, kernelMemory } });
+    const checks = ofHost({ cgroups: { limits, freezer: true, countsTime: true, kernelMemory } });
     expect(notEnforced(checks)).toEqual({ "kernel-memory": state });
     expect(checks.find(({ id }) => id === "kernel-memory")?.remedy).toMatch(remedy);
   });
@@ -125,5 +128,9 @@ describe("a host with", () => {
 
   it("no freezer cannot pause", () => {
     expect(notEnforced(ofHost({ cgroups: { ...BEST.cgroups, freezer: false } }))).toEqual({ pause: "absent" });
+  });
+
+  it("no count of the processor's time pauses no idle sandbox", () => {
+    expect(notEnforced(ofHost({ cgroups: { ...BEST.cgroups, countsTime: false } }))).toEqual({ pause: "partial" });
   });
 });

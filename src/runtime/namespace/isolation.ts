@@ -18,6 +18,7 @@ export async function probeIsolation(host: NamespaceHost, runtime: Runtime): Pro
     users: host.idMap.kind === "single" ? "one" : "two",
     terminals: true,
     pause: host.cgroups.freezer,
+    sleep: host.cgroups.freezer && host.cgroups.countsTime,
     stop: true,
     states: host.storage.kind === "btrfs" ? "clone" : "copy",
   } as const;
@@ -227,6 +228,10 @@ function checkpointCheck({ storage }: CheckedHost): IsolationCheck {
 }
 
 function pauseCheck({ cgroups }: CheckedHost): IsolationCheck {
-  if (cgroups.freezer) return { id: "pause", state: "enforced", detail: "Sandboxes can be frozen" };
-  return { id: "pause", state: "absent", detail: "Sandboxes cannot be frozen", remedy: CGROUP_REMEDY };
+  const id = "pause";
+  if (!cgroups.freezer)
+    return { id, state: "absent", detail: "Sandboxes cannot be frozen: pauseIdleMs has no effect", remedy: CGROUP_REMEDY };
+  if (cgroups.countsTime) return { id, state: "enforced", detail: "Sandboxes can be frozen, by themselves too when they are idle" };
+  const detail = "Sandboxes can be frozen. Nobody counts the time of their programs, so pauseIdleMs has no effect";
+  return { id, state: "partial", detail, remedy: "Mount the control group cpuacct" };
 }

@@ -64,7 +64,11 @@ export class NamespaceSandbox implements RunningSandbox {
   }
 
   connect(signal: AbortSignal): Promise<Duplex> {
-    return connectSocket({ path: join(this.#options.sockets, "guest"), pausedPath: join(this.#options.sockets, "paused"), signal });
+    return connectSocket({ path: join(this.#options.sockets, "guest"), pausedPath: this.#pausedPath, signal });
+  }
+
+  get #pausedPath(): string {
+    return join(this.#options.sockets, "paused");
   }
 
   async usage(): Promise<Usage> {
@@ -72,7 +76,7 @@ export class NamespaceSandbox implements RunningSandbox {
     if (!this.#hasAnswered && !this.#watching.signal.aborted) this.#watchLater(0);
     this.#hasAnswered = true;
     if (this.#options.countsUsage) return usage;
-    const { oomKills: _, ...known } = usage;
+    const { oomKills: _, memoryAwakeBytes: __, ...known } = usage;
     return known.phase === "running" ? { ...known, ...(await this.#guestUsage()) } : known;
   }
 
@@ -102,6 +106,14 @@ export class NamespaceSandbox implements RunningSandbox {
 
   resume(): Promise<void> {
     return this.#keeper.resume(NEVER);
+  }
+
+  isPaused(): boolean {
+    return existsSync(this.#pausedPath);
+  }
+
+  sleepAfter(idleMs: number | undefined): Promise<void> {
+    return this.#keeper.sleepAfter(idleMs, NEVER);
   }
 
   /** Only the keeper can stop it: a run whose keeper does not answer lives on, or was lost. */

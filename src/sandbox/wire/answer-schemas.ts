@@ -16,6 +16,14 @@ export const usageSchema = schemaOf<Usage>()({
     .optional()
     .describe("Processes that the kernel killed for lack of memory. Absent if nobody counts them on this host"),
   phase: z.enum(["running", "paused", "ending"]),
+  pauseReason: z
+    .enum(["asked", "deadline", "idle"])
+    .optional()
+    .describe("Of a paused one: somebody asked for it, its deadline did it, or it was idle"),
+  memoryAwakeBytes: z
+    .number()
+    .optional()
+    .describe("Of a paused one: the memory that it took just before. Absent if nobody counts it on this host"),
   deadlineAction: deadlineAction.describe("What happens at the deadline"),
   deadline: dateField.optional(),
 });
@@ -36,6 +44,7 @@ const isolationSchema = schemaOf<Isolation>()({
   users: z.enum(["two", "one"]),
   terminals: z.boolean(),
   pause: z.boolean(),
+  sleep: z.boolean().describe("A sandbox can be paused by itself when it is idle"),
   stop: z.boolean(),
   states: z.enum(["clone", "copy", "none"]).describe("How most sandboxes are frozen"),
 });

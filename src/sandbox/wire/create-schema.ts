@@ -56,6 +56,15 @@ export const createOptionsSchema = z.strictObject({
   autoCheckpoint: autoCheckpoint
     .optional()
     .describe("per_call: a checkpoint is taken before each tool call that may write. off: none is. Default: as the configuration says"),
+  pauseIdleMs: z
+    .number()
+    .int()
+    .nonnegative()
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      "It is paused when it has been idle for this time, in milliseconds: at least 1000, or 0 for never. The next call, or request to one of its ports, wakes it. Default: the configuration's, which is 0",
+    ),
   ephemeral: z.boolean().optional().describe("It ends with the process that made it"),
   root: z
     .boolean()

@@ -18,6 +18,7 @@ export const madeFields = {
   workspace: workspaceSchema.optional(),
   tookIn: z.string().min(1).optional().describe("Folder of the host whose files it has as its own, from a whole snapshot"),
   nestedFilters: z.boolean().optional().describe("Whether its programs may install seccomp filters of their own. Absent: no"),
+  pauseIdleMs: z.number().positive().optional().describe("It is paused when it has been idle for this time. Absent: never"),
   root: z.boolean().optional().describe("false: no command runs as root in it, and `sudo` is refused. Absent: true"),
   autoCheckpoint: autoCheckpoint
     .optional()
@@ -37,7 +38,7 @@ export const sandboxSchema = z.object({
   state: z
     .enum(SANDBOX_STATES)
     .describe("unresponsive: it lives, as far as is known, and does not answer. It can be killed unless its runtime is missing"),
-  stateReason: z.string().optional().describe("Why it is unresponsive"),
+  stateReason: z.string().optional().describe("Why it is unresponsive, or paused without being asked"),
   deadline: dateField.optional().describe("When it ends unless it is extended"),
   onDeadline: deadlineAction.optional().describe("What happens then. Absent where only its keeper knows, and it does not answer"),
   endedAt: dateField.optional().describe("When it ended or was stopped"),

@@ -14,6 +14,7 @@ const ISOLATION: Isolation = {
   users: "two",
   terminals: true,
   pause: false,
+  sleep: false,
   stop: false,
   states: "none" as const,
 };

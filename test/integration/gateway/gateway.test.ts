@@ -17,6 +17,7 @@ const ISOLATION: Isolation = {
   users: "two",
   terminals: true,
   pause: false,
+  sleep: false,
   stop: false,
   states: "none",
 };

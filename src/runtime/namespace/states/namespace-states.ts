@@ -127,11 +127,16 @@ export class NamespaceStates implements StateStore {
     return this.#whileStill(run, freeze, signal);
   }
 
-  /** A sandbox that is paused stands still already. If it is woken meanwhile, the copy may be of several moments. */
+  /**
+   * A sandbox that is paused stands still already. If it is woken meanwhile, the copy may be of several moments. One that sleeps any call
+   * may wake, so it is woken before.
+   */
   async #whileStill(run: RecordedRun, freeze: (bound: AbortSignal) => Promise<readonly string[]>, signal: AbortSignal) {
     const running = this.#options.open(run);
     try {
-      if ((await running.usage()).phase === "paused") {
+      const { phase, pauseReason } = await running.usage();
+      if (pauseReason === "idle") await running.resume();
+      else if (phase === "paused") {
         const overlays = await freeze(signal);
         if ((await running.usage()).phase === "paused") return { overlays, stillMs: 0 };
         throw new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${run.id} was woken while it was frozen: try again`);
