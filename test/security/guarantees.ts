@@ -107,6 +107,8 @@ export const GUARANTEES = {
   "groups-unreached":
     "A sandbox sees no control group. It can leave, join, change or freeze none, so it cannot change its limits. Its keeper is not in its groups.",
   "pause-stops-all": "Once a pause is done, no process of the sandbox runs, however fast its processes fork.",
+  "sleep-loses-no-call":
+    "A sandbox that falls asleep because it is idle keeps no call waiting: a call that comes meanwhile wakes it. Its deadline, a stop and a kill hold while it sleeps, and while its memory is given back.",
   "memory-bounded": "A process, or a tree of processes, that takes too much memory is killed. The sandbox and the host go on.",
   "disk-bounded":
     "A program that fills the disk stops at the limit, also in /tmp. /dev/shm has its own limit. With storage home nothing limits the disk.",

@@ -45,6 +45,8 @@ const BODIES: Readonly<Record<string, object | undefined>> = {
   "POST /v1/sandboxes/:id/rollback": { to: "abcd2345" },
   "POST /v1/sandboxes/:id/snapshots": {},
   "POST /v1/sandboxes/:id/undo": { to: "abcd2345", paths: ["/home/user/note"] },
+  "POST /v1/sandboxes/:id/pause": {},
+  "POST /v1/sandboxes/:id/resume": {},
   "POST /v1/sandboxes/:id/stop": {},
   "POST /v1/sandboxes/:id/start": {},
   "POST /v1/sandboxes/:id/ports": { port: 8080 },

@@ -1,7 +1,34 @@
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { Link } from "./link.ts";
+import { BelljarError } from "../../errors.ts";
+import { connectAwake, Link } from "./link.ts";
 
 const connect = (): Promise<never> => Promise.reject(new Error("nobody connects"));
+
+describe("a stream to a sandbox that may sleep", () => {
+  const { signal } = new AbortController();
+  const paused = new BelljarError("SANDBOX_PAUSED", "It sleeps");
+
+  it("wakes it as often as it falls asleep before the stream is there", async () => {
+    const stream = new PassThrough();
+    const done: string[] = [];
+    const open = async () => {
+      done.push("connect");
+      if (done.length < 5) throw paused;
+      return stream;
+    };
+    expect(await connectAwake(open, async () => void done.push("wake"), signal)).toBe(stream);
+    expect(done).toEqual(["connect", "wake", "connect", "wake", "connect"]);
+  });
+
+  it("is given up when it cannot be woken, and wakes nobody for another failure", async () => {
+    const asleep = async () => Promise.reject(paused);
+    const failed = new BelljarError("RUNTIME_FAILED", "It stays paused");
+    await expect(connectAwake(asleep, async () => Promise.reject(failed), signal)).rejects.toBe(failed);
+    const gone = async () => Promise.reject(failed);
+    await expect(connectAwake(gone, async () => Promise.reject(paused), signal)).rejects.toBe(failed);
+  });
+});
 
 describe("the environment of a guest's commands", () => {
   it("is asked for before each command", async () => {

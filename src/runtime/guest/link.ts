@@ -47,14 +47,20 @@ export interface LinkOptions {
 
 function ignore(): void {}
 
-/** Connects to a sandbox. If it is paused, calls `wake` and connects again. */
+/**
+ * Connects to a sandbox. If it is paused, calls `wake` and connects again. One that sleeps when it is idle may have fallen asleep before this
+ * process, which had to wait for the processor, comes to connect: then again, for as long as a guest may take to answer.
+ */
 export async function connectAwake(connect: Connect, wake: () => Promise<void>, signal: AbortSignal): Promise<Duplex> {
-  try {
-    return await connect(signal);
-  } catch (cause) {
-    if (!(cause instanceof BelljarError && cause.code === "SANDBOX_PAUSED")) throw cause;
-    await wake();
-    return connect(signal);
+  const endsAt = performance.now() + ANSWER_MS;
+  while (true) {
+    try {
+      return await connect(signal);
+    } catch (cause) {
+      const isPaused = cause instanceof BelljarError && cause.code === "SANDBOX_PAUSED";
+      if (!isPaused || performance.now() > endsAt) throw cause;
+      await wake();
+    }
   }
 }
 
