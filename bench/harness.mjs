@@ -147,7 +147,7 @@ export function runtimeOptions({ runtimeDirectory, storage }, home) {
 export async function removeHome(folder) {
   const pool = join(folder, "home/pool");
   await keepersGone(folder);
-  if (isPool(pool)) spawnSync("umount", [pool], { env: { PATH: process.env.PATH }, stdio: "inherit" });
+  if (isPool(pool)) spawnSync("umount", ["--lazy", pool], { env: { PATH: process.env.PATH }, stdio: "inherit" });
   rmSync(folder, { recursive: true, force: true });
 }
 

@@ -15,7 +15,17 @@ export type { PortLink } from "./network/ports/port-link.ts";
 export { createSecretStore } from "./secrets/create-secret-store.ts";
 export type { SecretStore } from "./secrets/secret-store.ts";
 export { openRuntime, openRuntimes } from "./runtime/registry.ts";
-export type { Isolation, IsolationCheck, Limits, Runtime, RuntimeOptions, Usage, Workspace } from "./runtime/runtime.ts";
+export type {
+  Isolation,
+  IsolationCheck,
+  Limits,
+  PoolHoldings,
+  Runtime,
+  RuntimeOptions,
+  StoragePool,
+  Usage,
+  Workspace,
+} from "./runtime/runtime.ts";
 export type { ExecExit, ExecOptions, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions, RunResult } from "./runtime/guest/guest.ts";
 export { LOCAL } from "./sandbox/sandbox.ts";
 export type { CreateOptions, ListFilter, Principal, Sandbox, SandboxEvent, SandboxInfo, Sandboxes } from "./sandbox/sandbox.ts";

@@ -229,6 +229,7 @@ int clear_main(void) {
     if (flock(folder, LOCK_EX) < 0) die("wait for the keeper to finish");
   }
   if (asked.remove_layers && !take_lock_soon(runs)) return EXIT_ALIVE;
+  if (asked.remove_layers) hold_pool(&asked);
   bool was_built = read_record(&asked, &recorded);
   if (was_built && is_this_boot(&recorded)) end_cgroups(&recorded);
   if (!clean_kernel_objects(was_built ? &recorded : &asked)) die("remove the sandbox's control groups");

@@ -80,6 +80,7 @@ static void make_groups(struct spec_bytes record) {
 
 static void make_disk_layers(struct spec_bytes record) {
   note(record);
+  hold_pool(&jail.spec);
   make_layers(&jail.spec);
 }
 

@@ -452,7 +452,10 @@ int holder_main(const char *path);
 int spawner_main(void);
 int clear_main(void);
 int measure_main(void);
-int pool_main(const char *image, const char *folder);
+/* pool.c: `argv` is the image, the folder that it is mounted on, and the size that the pool should have. */
+int pool_main(const char *work, char **argv);
+/* Until this process ends nobody unmounts the pool that the sandbox's layers lie in. Others have none. */
+void hold_pool(const struct spec *spec);
 int jobs_main(void);
 int compare_main(void);
 

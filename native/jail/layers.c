@@ -224,6 +224,7 @@ static int list_job(const struct spec *spec) {
 int run_layer_job(struct spec_bytes raw) {
   static struct spec spec;
   parse_spec(raw, &spec);
+  hold_pool(&spec);
   bool has_frozen = spec.frozen != NULL && spec.frozen[0] == '/' && spec.layer != NULL && spec.layer[0] == '/';
   if (!has_frozen && spec.job != LAYER_EMPTY) refuse("the job on layers lacks a path");
   switch ((enum layer_job)spec.job) {

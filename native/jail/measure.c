@@ -99,6 +99,7 @@ int measure_main(void) {
   static struct spec spec;
   struct rlimit files = {.rlim_cur = DEPTH_MAX + 64, .rlim_max = DEPTH_MAX + 64};
   parse_spec(read_spec(STDIN_FILENO), &spec);
+  hold_pool(&spec);
   setpriority(PRIO_PROCESS, 0, 19); /* nobody waits for it */
   setrlimit(RLIMIT_NOFILE, &files); /* with fewer, it counts fewer levels */
   if (spec.storage == STORAGE_TMPFS) return measure_memory(&spec);

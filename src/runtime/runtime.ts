@@ -4,6 +4,8 @@ import type { Duplex } from "node:stream";
 export interface Runtime {
   readonly name: string;
   readonly layers: LayerStore;
+  /** Absent where what sandboxes write lies in no file system of the runtime's own. */
+  readonly storagePool?: StoragePool;
   /** What this runtime enforces on this host, found by trying, not by reading version strings. Cached after the first call. */
   probe(): Promise<Isolation>;
   /**
@@ -21,6 +23,30 @@ export interface Runtime {
    * stay. The end of a second or later run that was lost, or that never came up, is `kept`. Safe to call from several processes at once.
    */
   clear(run: Run): Promise<SandboxEnd | undefined>;
+}
+
+/**
+ * The room that a runtime has for what sandboxes write. Whoever opened the runtime disposes it: sandboxes live on, and when none lives in the
+ * pool and nobody else has it open, its room is given back as far as it is free.
+ */
+export interface StoragePool extends AsyncDisposable {
+  /** Undefined while there is none. Rejects with `RUNTIME_UNAVAILABLE` and `RUNTIME_FAILED`. */
+  holds(): Promise<PoolHoldings | undefined>;
+  /** Fits its size to the room that the host has, and gives back what is free. Does nothing while this process does not use it. */
+  tend(): Promise<void>;
+}
+
+/** All as of some seconds ago. */
+export interface PoolHoldings {
+  /** As much as it may hold now. */
+  readonly sizeBytes: number;
+  readonly usedBytes: number;
+  /** As much as it takes of the host's disk. */
+  readonly hostBytes: number;
+  /** What each sandbox wrote, by id. What it wrote before a freeze counts here for as long as the sandbox is there. */
+  readonly sandboxes: ReadonlyMap<string, number>;
+  /** How many frozen layers lie in it. */
+  readonly layers: number;
 }
 
 /** What sandboxes start from, and what they wrote. Layers lie beside a sandbox's runs: a run uses them and never owns them. */

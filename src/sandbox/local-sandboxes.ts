@@ -232,7 +232,9 @@ class HomeSandboxes implements LocalSandboxes {
     const { tombstoneRetentionMs: retentionMs } = this.#options.config;
     const [waiting, now] = [new PoolFiles(this.#options.home), this.#sweptAtMs];
     const sweep = { journal: this.#journal, live: this.#live, states: this.#states, waiting, report: this.#report, retentionMs, now };
-    this.#sweeping = sweepHome(sweep).then(() => this.#kept.sweep());
+    this.#sweeping = sweepHome(sweep)
+      .then(() => this.#kept.sweep())
+      .then(() => this.#runtimes.tend());
     return this.#sweeping;
   }
 

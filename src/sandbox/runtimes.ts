@@ -1,5 +1,6 @@
 import { BelljarError } from "../errors.ts";
 import type { Isolation, Runtime, TemplateInfo } from "../runtime/runtime.ts";
+import type { StorageReport } from "./keeping/storage-report.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { Principal } from "./sandbox.ts";
 
@@ -15,6 +16,8 @@ export interface RuntimeChoice {
 export interface HostIsolation extends Isolation {
   /** The same for the other runtimes that a create may name. Absent when there are none. */
   readonly others?: readonly Isolation[] | undefined;
+  /** What the home's storage pool holds. Absent without a pool. */
+  readonly storagePool?: StorageReport | undefined;
 }
 
 /**
@@ -53,6 +56,11 @@ export class Runtimes {
 
   all(): readonly Runtime[] {
     return [...this.#byName.values()];
+  }
+
+  /** Fits the storage of the runtimes to the host's room, and gives back what is free. */
+  async tend(): Promise<void> {
+    for (const { storagePool } of this.all()) await storagePool?.tend();
   }
 
   /** Of another runtime that cannot even be opened, it says so. Rejects when the standard one cannot be asked. */

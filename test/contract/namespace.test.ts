@@ -49,7 +49,7 @@ for (const { idMap, storage, binary, runsAlone } of SETUPS.filter((setup) => fin
     runtime = await openNamespaceRuntime({ home, runtimeDirectory: join(home, "run"), storage, binary: join(BUILD, binary), idMap });
   });
   afterAll(async () => {
-    if (storage === "btrfs") await outside(["umount", join(home, "pool")]);
+    if (storage === "btrfs") await outside(["umount", "--lazy", join(home, "pool")]);
     await rm(home, { recursive: true, force: true });
   });
 

@@ -3,10 +3,11 @@ import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { openRuntime } from "../../src/runtime/registry.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { outside } from "../security/support/outside.ts";
 import { byName } from "../support/by-name.ts";
 
 const run = promisify(execFile);
@@ -27,6 +28,7 @@ it.skipIf(!isRoot)("a home on btrfs gets a pool of its own, whose limits hold (s
   try {
     await mkdir(home, { mode: 0o700 });
     const runtime = await openRuntime("namespace", { home, runtimeDirectory: join(folder, "run"), storage: "auto", binary: BINARY });
+    await using _pool = runtime.storagePool;
     const config = { sandbox: { timeoutMs: 60_000 }, listMax: 10, tombstoneRetentionMs: 60_000 };
     await using sandboxes = createLocalSandboxes({ home, runtimes: byName(runtime), config });
     const sandbox = await sandboxes.create(LOCAL, { limits: LARGER_THAN_MEMORY }, signal);
@@ -35,8 +37,8 @@ it.skipIf(!isRoot)("a home on btrfs gets a pool of its own, whose limits hold (s
     expect(fill.stderr.toString()).toMatch(/quota exceeded|No space left/i);
     await sandbox.kill();
   } finally {
-    await run("umount", [join(home, "pool")]).catch(() => undefined);
-    await run("umount", [disk]);
+    // The pool goes first, by itself.
+    await vi.waitUntil(async () => (await outside(["umount", disk])).code === 0, { timeout: 30_000, interval: 20 });
     await rm(folder, { recursive: true });
   }
 });

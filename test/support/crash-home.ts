@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
 import { onTestFailed } from "vitest";
 import type { WorkerHome } from "./home-worker.ts";
+import { untilUnmounted } from "./pool-traces.ts";
 
-const run = promisify(execFile);
 const binary = resolve(import.meta.dirname, "../../native/build/belljar-native");
 
 /** A home whose processes are killed. */
@@ -27,7 +25,8 @@ export function openCrashHome(storage: WorkerHome["storage"]): CrashHome {
     marker: `marker-of-${root.replaceAll("/", "-")}`,
     ids: new Set(),
     async [Symbol.asyncDispose]() {
-      if (storage === "btrfs") await run("umount", [join(home, "pool")]);
+      // Nothing lives and nobody serves, so the pool goes by itself.
+      if (storage === "btrfs") await untilUnmounted(home);
       rmSync(root, { recursive: true });
     },
   };

@@ -30,20 +30,20 @@ export interface Home extends AsyncDisposable {
 export async function makeHome(): Promise<Home> {
   const path = await mkdtemp(join(tmpdir(), "bj-"));
   const unmount = async (): Promise<void> => {
-    if (isRoot) await outside(["umount", join(path, "pool")]);
+    if (isRoot) await outside(["umount", "--lazy", join(path, "pool")]);
   };
+  const opened: Runtime[] = [];
   return {
     path,
-    open: (storage, sockets = "run", kernels?: string) =>
-      openNamespaceRuntime({
-        home: path,
-        runtimeDirectory: join(path, sockets),
-        storage,
-        binary: BINARY,
-        ...(kernels !== undefined && { kernels }),
-      }),
+    async open(storage, sockets = "run", kernels?: string) {
+      const places = { home: path, runtimeDirectory: join(path, sockets), binary: BINARY };
+      const runtime = await openNamespaceRuntime({ ...places, storage, ...(kernels !== undefined && { kernels }) });
+      opened.push(runtime);
+      return runtime;
+    },
     unmount,
     [Symbol.asyncDispose]: async () => {
+      for (const { storagePool } of opened) await storagePool?.[Symbol.asyncDispose]();
       await unmount();
       await rm(path, { recursive: true, force: true });
     },

@@ -28,6 +28,8 @@ import type { KeptTotals } from "../../sandbox/keeping/kept-sandboxes.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { withCallCheckpointsCheck } from "../doctor/call-checkpoints-check.ts";
 import { withKeptCheck } from "../doctor/kept-check.ts";
+import { withPoolCheck } from "../doctor/pool-check.ts";
+import { readStorage } from "../../sandbox/keeping/storage-report.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
 import { openPool, type PoolUse } from "./open-pool.ts";
 import type { WarmPrograms } from "../../interpreter/warm/warm-programs.ts";
@@ -155,7 +157,10 @@ export async function openLocalStack(
       const { asked, unasked } = sandboxes.kept();
       return { disk: asked.diskBytes + unasked.diskBytes, memory: asked.memoryBytes + unasked.memoryBytes };
     },
-    isolation: async () => withHomeChecks(await sandboxes.isolation(), sandboxes.kept(), config),
+    isolation: async () => {
+      const checked = withHomeChecks(await sandboxes.isolation(), sandboxes.kept(), config);
+      return withPoolCheck(checked, () => readStorage(runtimes.values(), config.home));
+    },
     startUpkeep() {
       void upkeep().catch(failed);
       sweeps ??= repeat(
@@ -172,6 +177,7 @@ export async function openLocalStack(
       await sandboxes[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
       await (await egress.current())?.[Symbol.asyncDispose]();
+      await closeRuntimes(runtimes);
       await closeAudit(audit, report);
     },
   };
@@ -205,12 +211,22 @@ async function openConfiguredRuntimes(config: Config, stderr: Writable): Promise
 export async function probeRuntimes(config: Config, stderr: Writable): Promise<HostIsolation> {
   const { Runtimes } = await import("../../sandbox/runtimes.ts");
   const { readKeptTotals } = await import("../../sandbox/keeping/kept-sandboxes.ts");
-  const isolation = await new Runtimes(await openConfiguredRuntimes(config, stderr), config).probe();
-  return withHomeChecks(isolation, readKeptTotals(config.home), config);
+  const runtimes = await openConfiguredRuntimes(config, stderr);
+  try {
+    const checked = withHomeChecks(await new Runtimes(runtimes, config).probe(), readKeptTotals(config.home), config);
+    return await withPoolCheck(checked, () => readStorage(runtimes.values(), config.home));
+  } finally {
+    await closeRuntimes(runtimes);
+  }
 }
 
 function withHomeChecks(isolation: HostIsolation, kept: KeptTotals, { sandbox }: Config): HostIsolation {
   return withCallCheckpointsCheck(withKeptCheck(withNetworkChecks(isolation), kept, sandbox), sandbox);
+}
+
+/** Their sandboxes live on. */
+async function closeRuntimes(runtimes: ReadonlyMap<string, Runtime>): Promise<void> {
+  for (const { storagePool } of runtimes.values()) await storagePool?.[Symbol.asyncDispose]();
 }
 
 /** Creates the folders of the runtimes. Runtimes report slow work on stderr, such as building the base template. */

@@ -9,7 +9,8 @@ const HOST: HostIsolation = {
   limits: [],
   users: "two",
   terminals: true,
-  pause: true, sleep: true,
+  pause: true,
+  sleep: true,
   stop: true,
   states: "clone",
 };

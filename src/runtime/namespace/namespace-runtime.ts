@@ -17,6 +17,7 @@ import type {
   Runtime,
   SandboxEnd,
   SandboxSpec,
+  StoragePool,
 } from "../runtime.ts";
 import { DEFAULT_BASE } from "../runtime.ts";
 import { poolOf } from "./btrfs-pool.ts";
@@ -81,6 +82,7 @@ const TEMPLATES = [
 class NamespaceRuntime implements Runtime {
   readonly name = "namespace";
   readonly layers: LayerStore;
+  readonly storagePool: StoragePool;
   readonly #host: NamespaceHost;
   readonly #states: NamespaceStates;
   readonly #spawner: Spawner;
@@ -89,6 +91,7 @@ class NamespaceRuntime implements Runtime {
 
   constructor(host: NamespaceHost) {
     this.#host = host;
+    this.storagePool = host.storage.pool;
     const { home, binary } = host.options;
     this.#states = new NamespaceStates({
       home,
@@ -115,12 +118,13 @@ class NamespaceRuntime implements Runtime {
   }
 
   async create(spec: SandboxSpec, signal: AbortSignal): Promise<RunningSandbox> {
-    this.#needLimits(spec);
     this.#needAction(spec);
+    const storage = await this.#storageOf(spec);
+    this.#needLimits(spec, storage);
     if (signal.aborted) throw cancelled(signal);
     const template = await this.#need(spec.base);
     claimRunFolder(spec);
-    if (spec.generation === 1) this.#noteStorage(spec);
+    if (spec.generation === 1) this.#noteStorage(spec, storage);
     else await this.#prepareAgain(spec);
     const base = await this.#baseOf(spec);
     await this.#start(spec, this.#request(spec, { template, base }));
@@ -234,8 +238,7 @@ class NamespaceRuntime implements Runtime {
     return holder === this.#holder() ? undefined : holder;
   }
 
-  #noteStorage(spec: SandboxSpec): void {
-    const kind = this.#storageOf(spec);
+  #noteStorage(spec: SandboxSpec, kind: StorageKind): void {
     noteStorage(spec, { kind, ...(kind === "tmpfs" && { holder: this.#holder() }) });
   }
 
@@ -323,8 +326,8 @@ class NamespaceRuntime implements Runtime {
   }
 
   /** A later run uses the storage of the first, whatever the configuration says by then. */
-  #storageOf(spec: SandboxSpec): StorageKind {
-    return spec.generation === 1 ? this.#host.storage.kindFor(spec.limits, { isKept: isKept(spec) }) : this.#place(spec).storage;
+  async #storageOf(spec: SandboxSpec): Promise<StorageKind> {
+    return spec.generation === 1 ? this.#host.storage.choose(spec.limits, { isKept: isKept(spec) }) : this.#place(spec).storage;
   }
 
   #needAction(spec: SandboxSpec): void {
@@ -336,9 +339,9 @@ class NamespaceRuntime implements Runtime {
       );
   }
 
-  #needLimits(spec: SandboxSpec): void {
+  #needLimits(spec: SandboxSpec, storage: StorageKind): void {
     const { limits } = this.#host;
-    const holds = (limit: keyof Limits): boolean => (limit === "diskBytes" ? this.#storageOf(spec) !== "home" : limits.includes(limit));
+    const holds = (limit: keyof Limits): boolean => (limit === "diskBytes" ? storage !== "home" : limits.includes(limit));
     const missing = spec.required.filter((limit) => !holds(limit));
     if (missing.length === 0) return;
     throw new BelljarError(

@@ -24,7 +24,7 @@ it.each([
 ] as const)("keeps what an ordinary user's sandboxes write, with storage %s, in %s", async (storage, kind) => {
   const opened = await openStorage({ storage, home, binary: "/no/binary" }, false);
   expect(opened.kind).toBe(kind);
-  for (const diskBytes of [1, 2]) expect(opened.kindFor({ memoryBytes: 1, diskBytes })).toBe(kind);
+  for (const diskBytes of [1, 2]) expect(await opened.choose({ memoryBytes: 1, diskBytes })).toBe(kind);
 });
 
 it.each([

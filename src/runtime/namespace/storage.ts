@@ -1,7 +1,7 @@
 import { release } from "node:os";
 import { join } from "node:path";
 import type { Limits, RuntimeOptions } from "../runtime.ts";
-import { openPool, poolOf, reopenPool } from "./btrfs-pool.ts";
+import { BtrfsPool, poolOf } from "./btrfs-pool.ts";
 
 const KINDS = ["home", "tmpfs", "btrfs"] as const;
 
@@ -13,14 +13,15 @@ export function parseKind(text: string | undefined): StorageKind | undefined {
 
 /** Where sandboxes keep what they write. */
 export interface Storage {
-  /** The kind that this host has for what is larger than memory. */
+  /** The kind that this host has for what is larger than memory. A pool that is there counts until it cannot be mounted. */
   readonly kind: StorageKind;
   readonly detail: string;
+  readonly pool: BtrfsPool;
   /**
    * A sandbox whose disk fits in its memory gets memory: its writes count there, and it is made and gone faster. Not if its files are to be
-   * kept: on a disk they take no memory, and survive a reboot.
+   * kept: on a disk they take no memory, and survive a reboot. A pool is mounted by this, not before.
    */
-  kindFor(limits: Limits, wishes?: Pick<Choice, "isKept">): StorageKind;
+  choose(limits: Limits, wishes?: Pick<Choice, "isKept">): Promise<StorageKind>;
   /** The folder or subvolume of one sandbox, which the jail makes and removes. */
   layers(kind: StorageKind, id: string, folder: string): string;
   /**
@@ -38,15 +39,26 @@ const DETAILS: Readonly<Record<StorageKind, string>> = {
 
 /** The best that this host has: a btrfs pool (root), else memory, else the home, unless the configuration names one. */
 export async function openStorage(options: Pick<RuntimeOptions, "storage" | "home" | "binary">, isRoot: boolean): Promise<Storage> {
-  const pool = await poolFor(options, isRoot);
   const inMemory = options.storage === "tmpfs" || memoryHoldsLayers();
-  const kind: StorageKind = pool !== undefined ? "btrfs" : options.storage === "home" || !inMemory ? "home" : "tmpfs";
+  const [pool, without] = [new BtrfsPool(options), options.storage === "home" || !inMemory ? "home" : "tmpfs"] as const;
+  /* One that is there is mounted when it is needed: most commands do not. */
+  const first = wantsPool(options, isRoot) && (pool.exists() || (await canOpen(pool, options)));
+  let kind: StorageKind = first ? "btrfs" : without;
   return {
-    kind,
-    detail: DETAILS[kind],
-    kindFor: (limits, wishes) => kindFor(limits, { kind, storage: options.storage, inMemory, ...wishes }),
+    get kind() {
+      return kind;
+    },
+    get detail() {
+      return DETAILS[kind];
+    },
+    pool,
+    async choose(limits, wishes) {
+      const best = kindFor(limits, { kind, storage: options.storage, inMemory, ...wishes });
+      if (best !== "btrfs" || (await canOpen(pool, options))) return best;
+      return (kind = without);
+    },
     layers: (one, id, folder) => (one === "btrfs" ? join(poolOf(options.home), id) : join(folder, "layers")),
-    reach: async (one) => one !== "btrfs" || reopenPool(options),
+    reach: async (one) => one !== "btrfs" || pool.reopen(),
   };
 }
 
@@ -61,12 +73,19 @@ export function kindFor(limits: Limits, { kind, storage, inMemory, isKept = fals
   return kind === "btrfs" && storage === "auto" && inMemory && !isKept && fitsInMemory(limits) ? "tmpfs" : kind;
 }
 
-async function poolFor(
-  { storage, home, binary }: Pick<RuntimeOptions, "storage" | "home" | "binary">,
-  isRoot: boolean,
-): Promise<string | undefined> {
-  if (storage === "btrfs") return openPool({ home, binary, required: true });
-  return storage === "auto" && isRoot ? openPool({ home, binary, required: false }) : undefined;
+function wantsPool({ storage }: Pick<RuntimeOptions, "storage">, isRoot: boolean): boolean {
+  return storage === "btrfs" || (storage === "auto" && isRoot);
+}
+
+/** Somebody who asked for a pool by name hears what stands in its way. */
+async function canOpen(pool: BtrfsPool, { storage }: Pick<RuntimeOptions, "storage">): Promise<boolean> {
+  try {
+    await pool.open();
+    return true;
+  } catch (cause) {
+    if (storage === "btrfs") throw cause;
+    return false;
+  }
 }
 
 /** An overlay marks replaced folders with extended attributes of users, which tmpfs keeps since Linux 6.6. */

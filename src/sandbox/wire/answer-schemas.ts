@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { ListeningPort, PortLink } from "../../network/ports/port-link.ts";
 import type { Isolation, IsolationCheck, Usage } from "../../runtime/runtime.ts";
+import type { StorageReport, StorageSum } from "../keeping/storage-report.ts";
 import type { BaseAnswer, BaseEntry } from "../workspace/base/base-entry.ts";
 import { dateField, deadlineAction, limitName, schemaOf, textsSchema } from "./fields.ts";
 import { sandboxSchema } from "./sandbox-schema.ts";
@@ -49,12 +50,25 @@ const isolationSchema = schemaOf<Isolation>()({
   states: z.enum(["clone", "copy", "none"]).describe("How most sandboxes are frozen"),
 });
 
+const storageSum = schemaOf<StorageSum>()({ count: z.number(), bytes: z.number() });
+
+const storageReport = schemaOf<StorageReport>()({
+  sizeBytes: z.number().describe("As much as it may hold now. It follows the room that the host has"),
+  usedBytes: z.number(),
+  hostBytes: z.number().describe("As much as it takes of the host's disk"),
+  live: storageSum.describe("What live sandboxes wrote. What several share counts for the one that wrote it"),
+  stopped: storageSum.describe("Deleting these gives back what no snapshot or checkpoint shares with them"),
+  left: storageSum.describe("Of sandboxes that have ended, and of none"),
+  frozen: storageSum.describe("Frozen layers, of snapshots and checkpoints, with what the file system needs for itself"),
+});
+
 export const hostIsolationSchema = isolationSchema.extend({
   others: z
     .array(isolationSchema)
     .readonly()
     .optional()
     .describe("The same for the other runtimes that a create may name. Absent when there are none"),
+  storagePool: storageReport.optional().describe("What the home's storage pool holds. Absent without a pool"),
 });
 
 export const portLinkSchema = schemaOf<PortLink>()({

@@ -28,7 +28,7 @@ function makeHome(storage: StorageName) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-")));
   const [home, sockets] = [join(root, "home"), join(root, "run")];
   const unmount = async (): Promise<void> => {
-    if (isRoot) await outside(["umount", join(home, "pool")]);
+    if (isRoot) await outside(["umount", "--lazy", join(home, "pool")]);
   };
   const open = async (): Promise<LocalSandboxes> => {
     const runtime = await openNamespaceRuntime({ home, runtimeDirectory: sockets, storage, binary: BINARY });

@@ -32,7 +32,7 @@ export async function outside(argv: readonly string[], { cwd, env, uid }: Outsid
 /** Removes a folder of a test, after the storage pool that a runtime of root may have mounted below it. */
 export async function removeFolder(folder: string): Promise<void> {
   const points = (await textOf("/proc/self/mountinfo")).split("\n").map((row) => row.split(" ")[4] ?? "");
-  for (const point of points.filter((path) => path.startsWith(`${folder}/`))) await outside(["umount", "--", point]);
+  for (const point of points.filter((path) => path.startsWith(`${folder}/`))) await outside(["umount", "--lazy", "--", point]);
   await rm(folder, { recursive: true, force: true });
 }
 

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { mapLimit } from "../../../async/map-limit.ts";
 import { BelljarError } from "../../../errors.ts";
 import { createGuest } from "../../guest/create-guest.ts";
@@ -66,7 +67,13 @@ export class NamespaceStates implements StateStore {
     this.#jobs = new LayerJobs(options.binary);
     this.folders = new LayerFolders(options.home, options.pool);
     this.#raised = new RaisedLayers({ ...options, jobs: this.#jobs, folders: this.folders });
-    this.#seen = new SeenStates({ ...options, folders: this.folders, raised: this.#raised, facts: (layers) => this.#facts(layers) });
+    this.#seen = new SeenStates({
+      ...options,
+      reach: (storage) => this.#reach([storage]),
+      folders: this.folders,
+      raised: this.#raised,
+      facts: (layers) => this.#facts(layers),
+    });
   }
 
   async freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState> {
@@ -74,6 +81,7 @@ export class NamespaceStates implements StateStore {
     if (signal.aborted) throw notFrozen(signal);
     const { below } = request.isRunning ? await this.#raised.settle(run) : await this.#settled(run);
     const isClone = this.way(run) === "clone";
+    await this.#reach([this.#options.place(run).storage]);
     const mayRaise = request.isOwn && request.isRunning && !request.durable && !isClone && below.length < STACK_FULL;
     const layer = await this.folders.begin(isClone ? "btrfs" : "home", user);
     try {
@@ -165,8 +173,9 @@ export class NamespaceStates implements StateStore {
   /** Several processes may remove one layer: then one of them does, and the others need not wait. */
   async #remove(id: string): Promise<void> {
     const left = await this.folders.left(id, () => this.#options.reach("btrfs"));
-    await this.#reach([left.kind]);
-    const place = { ...this.#nowhere(left.sandbox ?? id), storage: storageOf(left.kind) };
+    const storage = storageOf(left.kind);
+    await this.#reach([storage]);
+    const place = this.#nowhere(left.sandbox ?? id, storage);
     try {
       await this.#jobs.run({ kind: "remove", place, layer: this.#paths(left) });
     } catch (cause) {
@@ -190,6 +199,7 @@ export class NamespaceStates implements StateStore {
     const { below, rewindsTo } = await this.#raised.settle(run);
     if (!rewindsTo) return { below };
     const place = this.#options.place(run);
+    await this.#reach([place.storage]);
     const base = await this.#split(rewindsTo, place.storage);
     makeRunFolder(run);
     if (base.top) await this.#jobs.run({ kind: "seed", place, layer: this.#paths(base.top) });
@@ -247,14 +257,14 @@ export class NamespaceStates implements StateStore {
 
   async #facts(layers: readonly string[]): Promise<readonly LayerFacts[]> {
     const facts = await mapLimit(layers, PARALLEL, (id) => this.folders.facts(id));
-    await this.#reach([...new Set(facts.map(({ kind }) => kind))]);
+    await this.#reach([...new Set(facts.map(({ kind }) => storageOf(kind)))]);
     return facts;
   }
 
-  async #reach(kinds: readonly LayerFacts["kind"][]): Promise<void> {
+  async #reach(kinds: readonly StorageKind[]): Promise<void> {
     for (const kind of kinds)
-      if (!(await this.#options.reach(storageOf(kind))))
-        throw new BelljarError("RUNTIME_UNAVAILABLE", "The storage pool with frozen layers is gone: bring back its image");
+      if (!(await this.#options.reach(kind)))
+        throw new BelljarError("RUNTIME_UNAVAILABLE", "The storage pool with what was written is gone: bring back its image");
   }
 
   /** One layer that cannot be looked after keeps no other one from it. */
@@ -295,9 +305,11 @@ export class NamespaceStates implements StateStore {
     return { folder: this.folders.folder(layer.id), files: this.folders.files(layer) };
   }
 
-  /** A job that removes a layer works on no sandbox. */
-  #nowhere(id: string): JailPaths {
-    return this.#options.place({ id, generation: 1, folder: this.folders.folder(id) });
+  /** A job that removes a layer works on no sandbox: of its layers it is only said whether they are in the pool. */
+  #nowhere(id: string, storage: StorageKind): JailPaths {
+    const folder = this.folders.folder(id);
+    const layers = join(storage === "btrfs" ? this.#options.pool : folder, id);
+    return { ...this.#options.place({ id, generation: 1, folder }), storage, layers };
   }
 }
 

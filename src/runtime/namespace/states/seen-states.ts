@@ -1,6 +1,7 @@
 import { BelljarError } from "../../../errors.ts";
 import type { Base, Run, StateChange, StateReading, StateView } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
+import type { StorageKind } from "../storage.ts";
 import type { Template } from "../template/template.ts";
 import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
 import { compareStates, readState } from "./compare.ts";
@@ -14,6 +15,8 @@ export interface SeenStatesOptions {
   readonly template: (base: Base) => Promise<Template>;
   readonly folders: LayerFolders;
   readonly raised: RaisedLayers;
+  /** Rejects if what was written there cannot be reached. */
+  readonly reach: (storage: StorageKind) => Promise<void>;
   readonly facts: (layers: readonly string[]) => Promise<readonly LayerFacts[]>;
 }
 
@@ -48,11 +51,13 @@ export class SeenStates {
   /** A sandbox whose rewind was cut off is as its next run will begin. */
   async #see(view: StateView): Promise<Seen> {
     const { sandbox } = view;
-    const { folders, place, template, facts, raised } = this.#options;
+    const { folders, template, facts, raised, reach } = this.#options;
     const { below, rewindsTo } = await raised.peek(sandbox);
     const layers = view.layers ?? rewindsTo;
+    const place = this.#options.place(sandbox);
+    if (!layers) await reach(place.storage);
     const state = comparedState(sandbox, {
-      place: place(sandbox),
+      place,
       template: await template(sandbox),
       isPresent: layers === undefined,
       below: (await facts(layers ?? below)).map((layer) => folders.filesOf(layer)),
