@@ -108,6 +108,31 @@ export function statesContract(open: OpenRuntime, features: ContractFeatures): v
       await running.kill("killed");
     });
 
+    itNeeds(features, "states")("of the sandbox's own is put back, with nothing and with a program alive", async () => {
+      await using sandbox = await createSandbox(open);
+      const states = need(sandbox.runtime.layers.states);
+      const points: Kept[] = [];
+      try {
+        for (const text of ["one", "two", "three"]) {
+          await run(sandbox.guest, `echo ${text} > notes; mkdir -p ${text}/folder; rm -rf .profile`);
+          if (text === "two") await run(sandbox.guest, "sleep 1000 > /dev/null 2>&1 & echo $! > /tmp/pid");
+          points.push(await freeze(sandbox, { isOwn: true }));
+          if (text === "two") await run(sandbox.guest, "kill $(cat /tmp/pid); while [ -e /proc/$(cat /tmp/pid) ]; do sleep 0.01; done");
+        }
+        let { running } = sandbox;
+        for (const [i, text] of ["one", "two", "three"].entries()) {
+          await running.stop();
+          await states.rewind({ ...sandbox.spec, generation: i + 1 }, points[i]?.layers ?? []);
+          running = await sandbox.runtime.create({ ...sandbox.spec, generation: i + 2 }, soon());
+          const { stdout } = await run(guestOf(running), "cat notes; ls -d */folder | wc -l");
+          expect(stdout.toString()).toBe(`${text}\n${i + 1}\n`);
+        }
+        await running.kill("killed");
+      } finally {
+        for (const point of points) await point[Symbol.asyncDispose]();
+      }
+    });
+
     itNeeds(features, "states")("is not put back while a run lives", async () => {
       await using sandbox = await createSandbox(open);
       await using kept = await freezeText(sandbox, "first");
@@ -158,9 +183,10 @@ function need(states: StateStore | undefined): StateStore {
 
 type Kept = FrozenState & AsyncDisposable;
 
-async function freeze({ runtime, spec }: ContractSandbox, { isRunning = true } = {}): Promise<Kept> {
+/** For everybody and on the disk, or for its sandbox alone. */
+async function freeze({ runtime, spec }: ContractSandbox, { isRunning = true, isOwn = false } = {}): Promise<Kept> {
   const states = need(runtime.layers.states);
-  const frozen = await states.freeze({ run: spec, isRunning, durable: true, isOwn: false, user: USER }, soon());
+  const frozen = await states.freeze({ run: spec, isRunning, durable: !isOwn, isOwn, user: USER }, soon());
   return { ...frozen, [Symbol.asyncDispose]: () => states.letGo(frozen.layers, USER) };
 }
 
