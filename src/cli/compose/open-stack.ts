@@ -29,6 +29,7 @@ import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { withCallCheckpointsCheck } from "../doctor/call-checkpoints-check.ts";
 import { withKeptCheck } from "../doctor/kept-check.ts";
 import { withPoolCheck } from "../doctor/pool-check.ts";
+import type { KeptTotals } from "../../sandbox/keeping/kept-sandboxes.ts";
 import { readStorage } from "../../sandbox/keeping/storage-report.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
 import { openPool, type PoolUse } from "./open-pool.ts";
@@ -157,10 +158,7 @@ export async function openLocalStack(
       const { asked, unasked } = sandboxes.kept();
       return { disk: asked.diskBytes + unasked.diskBytes, memory: asked.memoryBytes + unasked.memoryBytes };
     },
-    isolation: async () => {
-      const checked = withHomeChecks(await sandboxes.isolation(), sandboxes.kept(), config);
-      return withPoolCheck(checked, () => readStorage(runtimes.values(), config.home));
-    },
+    isolation: async () => withHomeChecks(await sandboxes.isolation(), { runtimes, config, kept: sandboxes.kept() }),
     startUpkeep() {
       void upkeep().catch(failed);
       sweeps ??= repeat(
@@ -213,15 +211,22 @@ export async function probeRuntimes(config: Config, stderr: Writable): Promise<H
   const { readKeptTotals } = await import("../../sandbox/keeping/kept-sandboxes.ts");
   const runtimes = await openConfiguredRuntimes(config, stderr);
   try {
-    const checked = withHomeChecks(await new Runtimes(runtimes, config).probe(), readKeptTotals(config.home), config);
-    return await withPoolCheck(checked, () => readStorage(runtimes.values(), config.home));
+    const isolation = await new Runtimes(runtimes, config).probe();
+    return await withHomeChecks(isolation, { runtimes, config, kept: readKeptTotals(config.home) });
   } finally {
     await closeRuntimes(runtimes);
   }
 }
 
-function withHomeChecks(isolation: HostIsolation, kept: KeptTotals, { sandbox }: Config): HostIsolation {
-  return withCallCheckpointsCheck(withKeptCheck(withNetworkChecks(isolation), kept, sandbox), sandbox);
+interface HomeFacts {
+  readonly runtimes: ReadonlyMap<string, Runtime>;
+  readonly config: Config;
+  readonly kept: KeptTotals;
+}
+
+function withHomeChecks(isolation: HostIsolation, { runtimes, config, kept }: HomeFacts): Promise<HostIsolation> {
+  const checked = withCallCheckpointsCheck(withKeptCheck(withNetworkChecks(isolation), kept, config.sandbox), config.sandbox);
+  return withPoolCheck(checked, () => readStorage(runtimes.values(), config.home));
 }
 
 /** Their sandboxes live on. */

@@ -16,9 +16,9 @@ export async function withPoolCheck(isolation: HostIsolation, read: () => Promis
   }
 }
 
-export function poolCheck({ sizeBytes, usedBytes, hostBytes, live, stopped, left, frozen }: StorageReport): IsolationCheck {
+function poolCheck({ sizeBytes, usedBytes, hostBytes, live, stopped, left, frozen }: StorageReport): IsolationCheck {
   const parts = [
-    `${count(live, "live sandbox", "live sandboxes")}`,
+    count(live, "live sandbox", "live sandboxes"),
     `${count(stopped, "stopped one", "stopped ones")}, which deleting them frees`,
     ...(left.count > 0 ? [`${count(left, "ended one", "ended ones")}, which the next sweep frees`] : []),
     `${count(frozen, "frozen layer", "frozen layers")} of snapshots and checkpoints, and the pool itself`,
