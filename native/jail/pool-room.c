@@ -16,11 +16,28 @@
 #define UNIT ((uint64_t)1 << 20)
 #define PART_WORTH_IT 8
 
+/* Linux 6.13. */
+#ifndef BTRFS_IOC_SUBVOL_SYNC_WAIT
+struct btrfs_ioctl_subvol_wait {
+  __u64 subvolid;
+  __u32 mode, count;
+};
+#define BTRFS_SUBVOL_SYNC_WAIT_FOR_QUEUED 1
+#define BTRFS_IOC_SUBVOL_SYNC_WAIT _IOW(BTRFS_IOCTL_MAGIC, 65, struct btrfs_ioctl_subvol_wait)
+#endif
+
+/* A thread of the kernel frees them after they are gone by name, and is woken by a commit. */
+static void await_removed_subvolumes(int folder) {
+  struct btrfs_ioctl_subvol_wait wait = {.mode = BTRFS_SUBVOL_SYNC_WAIT_FOR_QUEUED};
+  if (ioctl(folder, BTRFS_IOC_SYNC) == 0) ioctl(folder, BTRFS_IOC_SUBVOL_SYNC_WAIT, &wait);
+}
+
 /* The kernel gives back much by itself, but not what was freed a moment before the pool is unmounted. */
 void trim_pool(const char *folder) {
   struct fstrim_range all = {.len = UINT64_MAX};
   int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
+  await_removed_subvolumes(fd);
   ioctl(fd, FITRIM, &all); /* a host that cannot keeps its blocks */
   close(fd);
 }

@@ -185,6 +185,20 @@ describe.skipIf(!isRoot)("the storage pool (skipped without root, who alone has 
     }
   });
 
+  it("gives back what a deleted sandbox and its frozen layer held", async () => {
+    await using home = await makeHome();
+    const runtime = await home.open("btrfs");
+    const sandbox = await createSandbox(async () => runtime);
+    await run(sandbox.guest, "head -c 60M /dev/urandom > kept; sync");
+    const { states } = runtime.layers;
+    const frozen = await states?.freeze({ run: sandbox.spec, isRunning: true, user: "test", durable: true }, soon());
+    await sandbox.running.kill("killed");
+    await states?.letGo(frozen?.layers ?? [], "test");
+    await runtime.storagePool?.[Symbol.asyncDispose]();
+    await untilUnmounted(home.path);
+    expect(((await stat(join(home.path, "pool.img"))).blocks * 512) / MIB).toBeLessThan(20);
+  });
+
   it("grows and shrinks with its files, and stays as it is when they leave no room for less", async () => {
     await using home = await makeHome();
     await using pool = poolIn(home);
