@@ -29,7 +29,6 @@ import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { withCallCheckpointsCheck } from "../doctor/call-checkpoints-check.ts";
 import { withKeptCheck } from "../doctor/kept-check.ts";
 import { withPoolCheck } from "../doctor/pool-check.ts";
-import type { KeptTotals } from "../../sandbox/keeping/kept-sandboxes.ts";
 import { readStorage } from "../../sandbox/keeping/storage-report.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
 import { openPool, type PoolUse } from "./open-pool.ts";
