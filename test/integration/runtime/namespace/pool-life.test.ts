@@ -191,7 +191,7 @@ describe.skipIf(!isRoot)("the storage pool (skipped without root, who alone has 
     const sandbox = await createSandbox(async () => runtime);
     await run(sandbox.guest, "head -c 60M /dev/urandom > kept; sync");
     const { states } = runtime.layers;
-    const frozen = await states?.freeze({ run: sandbox.spec, isRunning: true, user: "test", durable: true }, soon());
+    const frozen = await states?.freeze({ run: sandbox.spec, isRunning: true, user: "test", durable: true, isOwn: false }, soon());
     await sandbox.running.kill("killed");
     await states?.letGo(frozen?.layers ?? [], "test");
     await runtime.storagePool?.[Symbol.asyncDispose]();
