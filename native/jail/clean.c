@@ -31,10 +31,19 @@
 #define LOCK_TICK_US 100000
 #define LOCK_TICKS 20
 
+/* A power cut may leave the name and nothing behind it. */
+static bool is_end_written(int folder) {
+  char first = 0;
+  int fd = openat(folder, END_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  bool is_written = fd >= 0 && read(fd, &first, 1) == 1 && first == '{';
+  if (fd >= 0) close(fd);
+  return is_written;
+}
+
 /* True: the end is written, or the folder is already removed. */
 bool has_ended(int folder) {
   struct stat status;
-  return faccessat(folder, END_FILE, F_OK, 0) == 0 || fstat(folder, &status) < 0 || status.st_nlink == 0;
+  return is_end_written(folder) || fstat(folder, &status) < 0 || status.st_nlink == 0;
 }
 
 /* Blanks fill the reserved room. A reader of JSON ignores them. */

@@ -83,7 +83,6 @@ static int copy_as_owner(const struct spec *spec) {
   copy_below(spec);
   copy_layers(open_trees.written, open_trees.frozen);
   print_overlays(open_trees.frozen);
-  if (spec->durable && syncfs(open_trees.frozen) < 0) fail_job("write to the disk", spec->frozen);
   return EXIT_SUCCESS;
 }
 
@@ -98,14 +97,13 @@ static int copy_job(const struct spec *spec) {
   return run_as_owner(spec, copy_as_owner);
 }
 
-/* Of one moment, also while programs write. */
+/* Of one moment, also while programs write. The kernel makes it in one transaction, which has what was written before. */
 static int clone_job(const struct spec *spec) {
   lock_frozen(spec);
   if (!clone_subvolume(spec->layers, spec->frozen, true)) fail_job("freeze", "what the sandbox wrote");
   int frozen = open(spec->frozen, FOLDER_FLAGS);
   if (frozen < 0) fail_job("open", spec->frozen);
   print_overlays(frozen);
-  if (spec->durable && syncfs(frozen) < 0) fail_job("write to the disk", spec->frozen);
   return EXIT_SUCCESS;
 }
 
@@ -234,6 +232,7 @@ int run_layer_job(struct spec_bytes raw) {
     case LAYER_SEED: return empty_job(&spec);
     case LAYER_REMOVE: return remove_job(&spec);
     case LAYER_LIST: return list_job(&spec);
+    case LAYER_FLUSH: return flush_job(&spec);
   }
   refuse("a job on layers of an unknown kind");
 }

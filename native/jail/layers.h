@@ -9,6 +9,9 @@
  * the folder FROZEN_TREE in that folder. One that was raised in memory lies with what the sandbox writes, and FROZEN is its path there. It has the shape of what a sandbox writes: a folder `upper` for each overlay.
  */
 #define FROZEN_TREE "tree"
+/* In that folder: what is written last, and the mark that all of it is on the disk. */
+#define FACTS_FILE "layer.json"
+#define FLUSHED_FILE "flushed"
 enum layer_job {
   LAYER_COPY = 1,  /* makes FROZEN from what the sandbox wrote, and from the layers below that the sources name, the topmost first */
   LAYER_CLONE = 2, /* the same, as a read-only snapshot of its subvolume */
@@ -16,6 +19,7 @@ enum layer_job {
   LAYER_SEED = 4,  /* the same, and a snapshot of FROZEN takes its place */
   LAYER_REMOVE = 5, /* removes FROZEN */
   LAYER_LIST = 6,   /* prints what a layer has that was raised (raise.h), or was to be. No run may live */
+  LAYER_FLUSH = 7, /* of all layers: LAYER is their folder, FROZEN a folder on the disk that is flushed with them (flush-layers.c) */
 };
 
 /* Prints what the caller asked for, and returns the exit code. For a process of its own. */
@@ -29,6 +33,9 @@ _Noreturn void fail_job(const char *action, const char *target);
 
 /* written.c: what the sandbox wrote, in every storage, also while it runs. */
 int open_written(const struct spec *spec);
+
+/* flush-layers.c */
+int flush_job(const struct spec *spec);
 
 /* copy-layer.c */
 /* The writable layer of an overlay. -1: there is none of that name, or nothing in it. */

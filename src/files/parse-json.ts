@@ -6,3 +6,8 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** Whether this is what a power cut leaves of a file that was not flushed: nothing, zeros, or the blanks that kept its room. */
+export function isUnflushed(text: string): boolean {
+  return text.replaceAll("\0", "").trim() === "";
+}

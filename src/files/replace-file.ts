@@ -55,7 +55,7 @@ export async function createFile(path: string, content: string | Uint8Array, opt
   return withFreshFile(path, { content, ...options }, async (fresh) => {
     try {
       await link(fresh, path);
-      if (options.flush) await flushFolder(dirname(path));
+      if (options.flush) await flushPath(dirname(path));
       return true;
     } catch (cause) {
       if (errnoOf(cause) === "EEXIST") return false;
@@ -82,10 +82,10 @@ async function withFreshFile<T>(
   }
 }
 
-/** The names in the folder then outlive a power cut. */
-export async function flushFolder(folder: string): Promise<void> {
-  await using names = await open(folder);
-  await names.sync();
+/** What the file holds, or the names in the folder, then outlive a power cut. */
+export async function flushPath(path: string): Promise<void> {
+  await using file = await open(path);
+  await file.sync();
 }
 
 function freshPath(path: string): string {

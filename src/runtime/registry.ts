@@ -39,6 +39,7 @@ export function lazyRuntime(name: string, open: () => Promise<Runtime>): Runtime
       remove: async (lastRun) => (await need()).layers.remove(lastRun),
       has: async (lastRun) => (await need()).layers.has(lastRun),
       measure: async (lastRun, signal) => (await need()).layers.measure(lastRun, signal),
+      flush: async (lastRun) => (await need()).layers.flush(lastRun),
     },
     probe: async () => (await need()).probe(),
     create: async (spec, signal) => (await need()).create(spec, signal),

@@ -64,6 +64,11 @@ export interface LayerStore {
    * stops counting then. Rejects with `RUNTIME_UNAVAILABLE` and `RUNTIME_FAILED` if nobody can tell.
    */
   measure(lastRun: Run, signal: AbortSignal): Promise<LayersSize | undefined>;
+  /**
+   * What the sandbox wrote in its last run, and what it lies on, outlives a power cut. Files in memory do not: for these it does nothing.
+   * Rejects with `RUNTIME_FAILED` if the disk fails.
+   */
+  flush(lastRun: Run): Promise<void>;
   /** Absent where `Isolation.states` is `none`. */
   readonly states?: StateStore;
 }
@@ -88,6 +93,8 @@ export interface StateStore {
   freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState>;
   /** How `freeze` would do it for this run. */
   way(run: Run): FrozenState["way"];
+  /** Whether all of these layers are there, and none in part. A power cut may take those that were not made to be durable. */
+  has(layers: readonly string[]): Promise<boolean>;
   /** One more user of layers. Rejects with `SANDBOX_FILES_LOST` when one of them is gone. Doing it again is no error. */
   hold(layers: readonly string[], user: string): Promise<void>;
   /** The user needs these no more. Layers that nobody uses are removed. Doing it again is no error. */
@@ -259,9 +266,8 @@ export interface RunningSandbox extends AsyncDisposable {
    */
   sleepAfter(idleMs: number | undefined): Promise<void>;
   /**
-   * Ends the run and keeps all that the sandbox wrote for another run. Nothing is flushed: whatever process crashes, all of it is
-   * kept, but a power cut or a crash of the host's kernel may lose what was written in the last half minute or so, and loses layers in
-   * memory. Rejects with `NOT_SUPPORTED` when this run's files cannot be kept; then it lives on. Of a stop and a kill at once, the kill holds.
+   * Ends the run and keeps all that the sandbox wrote for another run, whatever process crashes. Nothing is flushed: until
+   * `LayerStore.flush` a power cut may lose what was written in the last half minute or so. Rejects with `NOT_SUPPORTED` when this run's files cannot be kept; then it lives on. Of a stop and a kill at once, the kill holds.
    */
   stop(): Promise<SandboxEnd>;
   /**

@@ -3,7 +3,7 @@ import { readFile, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, fileError, ifPresent } from "../files/file-error.ts";
 import { highest, listNumbers } from "../files/numbered-links.ts";
-import { replaceFile, UNFINISHED } from "../files/replace-file.ts";
+import { flushPath, replaceFile, UNFINISHED } from "../files/replace-file.ts";
 import { type FolderEars, watchFolder } from "../files/watch-folder.ts";
 import { isSandboxId } from "./sandbox-id.ts";
 import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
@@ -49,7 +49,7 @@ export class Journal {
 
   /**
    * Synchronous: five small system calls on the path of every create cost less than one turn of the event loop each.
-   * Nothing is flushed: a host that loses power has lost the sandbox too.
+   * Nothing is flushed: a host that loses power has lost the live sandbox too.
    */
   write(record: SandboxRecord): void {
     const fresh = join(this.#directory, UNFINISHED + record.id);
@@ -62,6 +62,12 @@ export class Journal {
       throw fileError(fresh, cause);
     }
     this.#remember(record.id, { record });
+  }
+
+  /** The record outlives a power cut. */
+  async flush(id: string): Promise<void> {
+    for (const path of [join(this.folder(id), RECORD), this.folder(id), this.#directory])
+      await flushPath(path).catch((cause: unknown) => Promise.reject(fileError(path, cause)));
   }
 
   /** Writes the record of a sandbox whose folder is there already, whole or not at all. Synchronous, as `write` is. */

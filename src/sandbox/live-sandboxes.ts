@@ -8,7 +8,7 @@ import type { HeldRun, SandboxKeeping } from "./local-sandbox.ts";
 import { LocalSandbox } from "./local-sandbox.ts";
 import type { KeptSandboxes } from "./keeping/kept-sandboxes.ts";
 import { type LiveHandle, lifeOf, usageOf } from "./life.ts";
-import { notReady } from "./refusals.ts";
+import { ended, notReady, unflushed } from "./refusals.ts";
 import { notCleared, RunEnds, type RunHolder } from "./run-ends.ts";
 import { mayBeKept, RunStates, type RunState, stopOf } from "./run-states.ts";
 import type { Runtimes } from "./runtimes.ts";
@@ -167,6 +167,16 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
 
   deleteStopped(record: SandboxRecord): Promise<void> {
     return this.ends.deleteStopped(record);
+  }
+
+  async flush(record: SandboxRecord): Promise<void> {
+    try {
+      await this.#journal.flush(record.id);
+      await this.#runtimes.need(record).layers.flush(this.states.runOf(record, await this.states.read(record)));
+    } catch (cause) {
+      const end = (await this.#journal.read(record.id))?.end;
+      throw end ? ended(record, end.reason) : unflushed(record, cause);
+    }
   }
 
   base({ id }: SandboxRecord): WorkspaceBase {

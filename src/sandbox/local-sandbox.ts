@@ -38,6 +38,8 @@ export interface SandboxKeeping {
   /** Makes every process that watches the home look at the sandbox. */
   announce(record: SandboxRecord): void;
   deleteStopped(record: SandboxRecord): Promise<void>;
+  /** What it wrote until its last stop outlives a power cut. Rejects as `Sandbox.stop`. */
+  flush(record: SandboxRecord): Promise<void>;
   base(record: SandboxRecord): WorkspaceBase;
   timeLine(record: SandboxRecord): OwnTimeLine;
   /** Whether a run that was stopped now was stopped for a rollback. Never rejects. */
@@ -256,6 +258,12 @@ export class LocalSandbox implements OwnSandbox {
   }
 
   async stop(): Promise<void> {
+    await this.stopUnflushed();
+    await this.#keeping.flush(this.record);
+  }
+
+  /** For those who put it back to what is on the disk. */
+  async stopUnflushed(): Promise<void> {
     this.#end = await this.#running.stop();
     await this.#keeping.bury(this, this.#end);
     if (!this.#end.kept) throw ended(this.record, this.#end.reason);

@@ -32,6 +32,16 @@ export function stopped({ id }: SandboxRecord): BelljarError {
   );
 }
 
+/** Its processes have ended, and its files are there until the power is cut. */
+export function unflushed({ id }: SandboxRecord, cause: unknown): BelljarError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new BelljarError(
+    "RUNTIME_FAILED",
+    `Sandbox ${id} is stopped, but a power cut may still take its last files: ${why}. Look at the disk, and stop it again`,
+    { cause },
+  );
+}
+
 /** It neither answers nor is known to be dead: in the making, being started again, or being taken down. */
 export function notReady(record: SandboxRecord): BelljarError {
   return new BelljarError("RUNTIME_UNAVAILABLE", `Sandbox ${record.id} is being created, started or removed: try again`);

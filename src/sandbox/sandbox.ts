@@ -164,8 +164,8 @@ export interface Sandbox extends WorkspaceBase {
   resume(): Promise<void>;
   /**
    * Ends its processes and keeps its files. Changes nothing if it is stopped already. Rejects with `NOT_SUPPORTED` if its files
-   * cannot be kept, and with `SANDBOX_ENDED` if somebody killed it meanwhile. Nothing is flushed: a power cut of the host may lose the writes
-   * of about the last half minute, and loses files in memory.
+   * cannot be kept, and with `SANDBOX_ENDED` if somebody killed it meanwhile. Its files are on the disk when this resolves, so no power cut
+   * loses them, unless they lie in memory. Without the disk it rejects with `RUNTIME_FAILED`, and the sandbox is stopped all the same.
    */
   stop(): Promise<void>;
   /**

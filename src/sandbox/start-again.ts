@@ -5,7 +5,9 @@ import { cancelled, ended, notReady } from "./refusals.ts";
 import type { RunState } from "./run-states.ts";
 import { nextRun, withoutRewind } from "./run-states.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import { lookUntil } from "./state/look-until.ts";
 import { busy } from "./state/state-errors.ts";
+import { WAIT_MS } from "./state/work-lock.ts";
 import { toSpec } from "./to-spec.ts";
 
 export interface StartRequest {
@@ -27,19 +29,32 @@ export interface StartWishes {
 }
 
 export interface StartGuard {
-  /** Puts the sandbox back where a process died that was doing so. Rejects with `RUNTIME_UNAVAILABLE` while another one does. */
+  /** Puts the sandbox back where a process died that was doing so. Rejects with `RUNTIME_UNAVAILABLE` if another one does so for long. */
   finish(record: SandboxRecord, signal: AbortSignal): Promise<void>;
   isFree(record: SandboxRecord): Promise<boolean>;
 }
 
 /**
  * Starts the next run of a stopped sandbox, with its files, its network and its links. If several processes do so at once, one of them
- * starts it. The others get its run if it is up, else `RUNTIME_UNAVAILABLE`. If the run cannot be started, the sandbox stays stopped.
+ * starts it, and the others get its run. A start waits while the sandbox is frozen or put back. What takes longer than some seconds is
+ * `RUNTIME_UNAVAILABLE`. If the run cannot be started, the sandbox stays stopped.
  */
 export async function startAgain(live: LiveSandboxes, request: StartRequest): Promise<LocalSandbox> {
-  const { record, signal, wishes, work } = request;
+  const { record, signal, work } = request;
   if (signal.aborted) throw cancelled(signal);
+  const { folder } = live.states.runOf(record, await live.states.read(record));
+  const sandbox = await lookUntil(folder, () => tryStart(live, request), { ms: WAIT_MS, signal });
+  if (sandbox) return sandbox;
+  if (signal.aborted) throw cancelled(signal);
+  throw (await work.isFree(record)) ? notReady(record) : busy(record);
+}
+
+/** Undefined while somebody else starts it, freezes it or puts it back. */
+async function tryStart(live: LiveSandboxes, request: StartRequest): Promise<LocalSandbox | undefined> {
+  const { record, signal, wishes, work } = request;
   if (!wishes?.isPutBack && (await live.states.read(record)).rewind) await work.finish(record, signal);
+  const isFree = async (): Promise<boolean> => wishes?.isPutBack === true || work.isFree(record);
+  if (!(await isFree())) return live.open(record);
   let before: RunState["stopped"];
   const state = await live.states.change(record, (found) => {
     const now = wishes?.isPutBack ? withoutRewind(found, { isDone: true }) : found;
@@ -47,9 +62,9 @@ export async function startAgain(live: LiveSandboxes, request: StartRequest): Pr
     return now.phase === "stopped" && !now.rewind ? nextRun(now) : undefined;
   });
   if (!state) return startedByOther(live, record);
-  if (!wishes?.isPutBack && !(await work.isFree(record))) {
+  if (!(await isFree())) {
     await live.states.change(record, (now) => giveBack(now, state, before));
-    throw busy(record);
+    return undefined;
   }
   const sandbox = await live.hold(record, await createRun(live, request, { state, before }));
   await sandbox.sleepWhenIdle();
@@ -86,9 +101,10 @@ function giveBack(now: RunState, mine: RunState, stopped: RunState["stopped"]): 
   return { ...now, phase: "stopped", ...(stopped && { stopped }) };
 }
 
-async function startedByOther(live: LiveSandboxes, record: SandboxRecord): Promise<LocalSandbox> {
+async function startedByOther(live: LiveSandboxes, record: SandboxRecord): Promise<LocalSandbox | undefined> {
   const sandbox = await live.open(record);
   if (sandbox) return sandbox;
-  const { state, endReason } = await live.info(record);
-  throw state === "ended" && endReason ? ended(record, endReason) : notReady(record);
+  const info = await live.findInfo(record);
+  if (info?.state === "ended" && info.endReason) throw ended(record, info.endReason);
+  return undefined;
 }

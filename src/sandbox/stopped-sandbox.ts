@@ -21,7 +21,7 @@ export function stoppedSandbox(record: SandboxRecord, live: LiveSandboxes): OwnS
     knownOomKills: () => Promise.reject(refusal),
     portLinks: async () => (await live.networks.read(record)).state.links.filter(isOpenLink),
     removePort: (port) => removeLink(live.networks, record, port),
-    stop: async () => {},
+    stop: () => live.flush(record), // its deadline may have stopped it
     start: (signal, principal) => live.startAgain(record, signal, principal),
     kill: () => live.deleteStopped(record),
   };

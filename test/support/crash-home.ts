@@ -14,8 +14,8 @@ export interface CrashHome extends WorkerHome, AsyncDisposable {
   readonly ids: Set<string>;
 }
 
-export function openCrashHome(storage: WorkerHome["storage"]): CrashHome {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "bj-")));
+export function openCrashHome(storage: WorkerHome["storage"], folder = tmpdir()): CrashHome {
+  const root = realpathSync(mkdtempSync(join(folder, "bj-")));
   const home = join(root, "home");
   return {
     home,

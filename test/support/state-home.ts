@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../src/errors.ts";
@@ -8,6 +9,7 @@ import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { byName } from "./by-name.ts";
 import { type CrashHome, openCrashHome } from "./crash-home.ts";
+import { untilUnlocked } from "./home-traces.ts";
 import type { WorkerHome } from "./home-worker.ts";
 
 const signal = new AbortController().signal;
@@ -37,8 +39,9 @@ export interface StateHome extends AsyncDisposable {
 export async function openStateHome(
   storage: WorkerHome["storage"] = "home",
   more: Partial<LocalSandboxesOptions> = {},
+  folder?: string,
 ): Promise<StateHome> {
-  const crash = openCrashHome(storage);
+  const crash = openCrashHome(storage, folder);
   const problems: string[] = [];
   const report = (problem: string): void => void problems.push(problem);
   const runtime = await openRuntime("namespace", crash);
@@ -66,9 +69,16 @@ export async function openStateHome(
       for (const id of await namesIn(join(crash.home, "layers")))
         for (const user of await namesIn(join(crash.home, "layers", id, "users"))) await runtime.layers.states?.letGo([id], user);
       for (const one of opened) await one[Symbol.asyncDispose]();
+      await untilFlushed(crash.home);
       await crash[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Flushes in the background hold the folder of all layers locked. */
+export async function untilFlushed(home: string): Promise<void> {
+  const layers = join(home, "layers");
+  if (existsSync(layers)) await untilUnlocked(layers);
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

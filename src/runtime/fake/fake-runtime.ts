@@ -30,6 +30,7 @@ export function fakeRuntime({ host = new Map(), limits = [] }: FakeRuntimeOption
       remove: async ({ folder }) => removeRoot(folder),
       has: async ({ folder }) => existsSync(rootOf(folder)),
       measure: async ({ folder }) => measureRoot(folder),
+      flush: async () => {},
     },
     probe: async () => isolation(limits),
     create: async (spec, signal) => {

@@ -97,6 +97,7 @@ class NamespaceRuntime implements Runtime {
       home,
       pool: poolOf(home),
       binary,
+      boot: host.bootId,
       place: (run) => this.#place(run),
       open: (run) => this.#running(run, { isUp: false }),
       template: (base) => this.#need(base),
@@ -108,6 +109,7 @@ class NamespaceRuntime implements Runtime {
       remove: (lastRun) => this.#remove(lastRun),
       has: (lastRun) => this.#has(lastRun),
       measure: (lastRun, signal) => this.#measure(lastRun, signal),
+      flush: (lastRun) => this.#states.flush(lastRun),
       states: this.#states,
     };
     this.#spawner = new Spawner(host.options.binary);

@@ -44,7 +44,11 @@ it("reads how a run ended, and knows of no end that nobody wrote", async () => {
   expect(await readEnd(run(1))).toEqual({ reason: "deadline", at: new Date(5) });
   write('{"reason":"stopped","at":5,"kept":true,"more":1}');
   expect(await readEnd(run(1))).toEqual({ reason: "stopped", at: new Date(5), kept: true });
-  for (const text of ["", "null", '{"reason":"unheard of","at":5,"kept":true}']) {
+  for (const left of ["", "\0\0", "  \n"]) {
+    write(left);
+    expect(await readEnd(run(1)), "a power cut has taken it").toBeUndefined();
+  }
+  for (const text of ["null", '{"reason":"unheard of","at":5,"kept":true}']) {
     write(text);
     await expect(readEnd(run(1))).rejects.toThrow(failed);
   }

@@ -2,6 +2,7 @@ import { mkdirSync, readlinkSync, symlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
+import { isUnflushed } from "../../files/parse-json.ts";
 import { parseReason } from "../guest/keeper-client.ts";
 import type { Run, SandboxEnd } from "../runtime.ts";
 
@@ -73,13 +74,15 @@ function makeIfAbsent(path: string, make: () => void): boolean {
 }
 
 /**
- * Why a run ended, as its keeper or `clear` wrote it; undefined when nothing is written. Rejects with `RUNTIME_FAILED` when the end is
+ * Why a run ended, as its keeper or `clear` wrote it; undefined when nothing is written, or a power cut has taken it. Rejects with `RUNTIME_FAILED` when the end is
  * there and cannot be read: it may say that the files are kept.
  */
 export async function readEnd(run: Run): Promise<SandboxEnd | undefined> {
   const path = join(runFolder(run), "end.json");
   try {
-    const { reason, at, kept } = JSON.parse(await readFile(path, "utf8")) as { reason: string; at: number; kept?: boolean };
+    const text = await readFile(path, "utf8");
+    if (isUnflushed(text)) return undefined;
+    const { reason, at, kept } = JSON.parse(text) as { reason: string; at: number; kept?: boolean };
     return { reason: parseReason(reason), at: new Date(at), ...(kept === true && { kept }) };
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;

@@ -26,13 +26,14 @@ export async function putBack(parts: RewindParts, record: SandboxRecord): Promis
   const state = await live.states.read(record);
   if (state.phase !== "stopped" || !state.rewind) return undefined;
   const { rewind } = state;
+  const states = needStates(runtimes.need(record));
   try {
-    await needStates(runtimes.need(record)).rewind(live.states.runOf(record, state), rewind.layers);
+    await states.rewind(live.states.runOf(record, state), rewind.layers);
   } catch (cause) {
     if (!(cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST")) throw cause;
-    // Nobody can ever put it back. What it has written is as it was, unless that is lost too: then its next start says so.
+    // Nobody can ever put it back. What it has written is as it was, unless it is that which is lost.
     await forgetRewind(parts, record, { rewind, isDone: false });
-    throw noPoint(record, rewind.point, cause);
+    throw (await states.has(rewind.layers)) ? cause : noPoint(record, rewind.point, cause);
   }
   await checkpoints.setHead(record.id, rewind.point);
   return rewind;

@@ -3,8 +3,10 @@ import { ended, notReady } from "../refusals.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import { markFolder } from "./lost-files.ts";
 import { finishRewind } from "./finish-rewind.ts";
+import { lookUntil } from "./look-until.ts";
 import { needStates } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
+import { WAIT_MS } from "./work-lock.ts";
 
 export interface Frozen extends FrozenState {
   /** A time before it was frozen. */
@@ -29,7 +31,7 @@ export async function freezeSandbox<Kept>(parts: StateParts, request: FreezeWish
     await finishRewind(parts, record);
     const at = new Date();
     const workspaceMark = record.workspace && (await markFolder(record.workspace.path));
-    const frozen = await states.freeze({ ...(await findRun(parts, record)), durable, isOwn, user }, signal);
+    const frozen = await states.freeze({ ...(await findRun(parts, record, signal)), durable, isOwn, user }, signal);
     try {
       return await keep({ ...frozen, at, workspaceMark });
     } catch (cause) {
@@ -44,14 +46,25 @@ export async function freezeSandbox<Kept>(parts: StateParts, request: FreezeWish
   }
 }
 
-/** The present run, or the last one. Rejects with `SANDBOX_ENDED`, and with `RUNTIME_UNAVAILABLE` for a run in the making. */
-export async function findRun({ live }: StateParts, record: SandboxRecord): Promise<Pick<FreezeRequest, "run" | "isRunning">> {
+type FoundRun = Pick<FreezeRequest, "run" | "isRunning">;
+
+/**
+ * The present run, or the last one. The caller has the lock of the work on it: a start that sees the lock gives its run back, and any other
+ * run is soon up. Rejects with `SANDBOX_ENDED`, and with `RUNTIME_UNAVAILABLE` for a run that is long in the making.
+ */
+export async function findRun(parts: StateParts, record: SandboxRecord, signal: AbortSignal): Promise<FoundRun> {
+  const found = await lookUntil(parts.journal.folder(record.id), () => lookForRun(parts, record), { ms: WAIT_MS, signal });
+  if (found) return found;
+  throw notReady(record);
+}
+
+async function lookForRun({ live }: StateParts, record: SandboxRecord): Promise<FoundRun | undefined> {
   const sandbox = await live.open(record);
   if (sandbox) return { run: live.states.runOf(record, sandbox), isRunning: true };
   const end = await live.ends.settle(record);
   if (end && !end.kept) throw ended(record, end.reason);
   const state = await live.states.read(record);
-  if (!end || state.phase !== "stopped") throw notReady(record);
+  if (!end || state.phase !== "stopped") return undefined;
   return { run: live.states.runOf(record, state), isRunning: false };
 }
 

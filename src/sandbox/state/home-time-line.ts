@@ -1,3 +1,4 @@
+import { mapLimit } from "../../async/map-limit.ts";
 import { BelljarError } from "../../errors.ts";
 import type { StateStore, StateView } from "../../runtime/runtime.ts";
 import { sharedState } from "../lineage.ts";
@@ -27,6 +28,8 @@ import { needStates, noCheckpoint } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
 import { removeCheckpoint, takeCheckpoint } from "./take-checkpoint.ts";
 
+const PARALLEL = 16;
+
 export interface TimeLineParts extends StateParts {
   readonly snapshots: SnapshotFiles;
   readonly comparison: Comparison;
@@ -48,9 +51,13 @@ export class HomeTimeLine implements OwnTimeLine {
 
   async list(): Promise<TimeLineInfo> {
     const { checkpoints } = this.#parts;
-    const { id } = this.#states();
+    const { id, states } = this.#states();
     const [all, head] = await Promise.all([checkpoints.list(id), checkpoints.head(id)]);
-    return linkTimeLine(all, head);
+    const areWhole = await mapLimit(all, PARALLEL, ({ layers }) => states.has(layers));
+    return linkTimeLine(
+      all.filter((_, index) => areWhole[index]),
+      head,
+    );
   }
 
   async checkpoint(options: CheckpointOptions, signal: AbortSignal): Promise<Checkpoint> {
@@ -109,7 +116,7 @@ export class HomeTimeLine implements OwnTimeLine {
   /** Rejects with `CHECKPOINT_NOT_FOUND`. */
   async #find(point: string): Promise<Point> {
     const checkpoint = await this.#parts.checkpoints.find(this.#record.id, point);
-    if (checkpoint) return checkpoint;
+    if (checkpoint && (await this.#states().states.has(checkpoint.layers))) return checkpoint;
     const snapshot = await this.#parts.snapshots.find(point);
     const isOwn = snapshot?.sandbox === this.#record.id && snapshot.owner === this.#record.owner;
     if (snapshot && isOwn) return { ...snapshot, layers: layersOf(snapshot) };

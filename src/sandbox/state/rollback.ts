@@ -8,9 +8,11 @@ import { ended, notReady } from "../refusals.ts";
 import { listEndingPrograms } from "./ending-programs.ts";
 import { finishRewind, putBack, rewindUser } from "./finish-rewind.ts";
 import { findRun } from "./freeze-sandbox.ts";
+import { lookUntil } from "./look-until.ts";
 import { type FolderThen, tellLostFiles } from "./lost-files.ts";
 import { needStates } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
+import { WAIT_MS } from "./work-lock.ts";
 
 /** A point of a sandbox's time line. */
 export interface Point extends Pick<FolderThen, "createdAt" | "workspaceMark"> {
@@ -50,10 +52,11 @@ export async function rollback(parts: StateParts & { readonly startRun: StartRun
   const states = needStates(parts.runtimes.need(record));
   let programs: readonly string[] = [];
   const prepare = async (): Promise<StartWishes> => {
-    const before = await lookBefore(parts, record);
+    const before = await lookBefore(parts, record, signal);
     programs = before.programs;
-    await before.sandbox?.stop();
-    await mark(parts, { record, point });
+    // What a stop has promised to keep goes only when what takes its place is as safe.
+    await (before.sandbox ? before.sandbox.stopUnflushed() : parts.live.flush(record));
+    await mark(parts, request);
     await putBack(parts, record);
     return { ...before.wishes, isPutBack: true };
   };
@@ -80,8 +83,8 @@ interface Before {
 }
 
 /** What the next run inherits, and what ends with this one. */
-async function lookBefore(parts: StateParts, record: SandboxRecord): Promise<Before> {
-  const { isRunning } = await findRun(parts, record);
+async function lookBefore(parts: StateParts, record: SandboxRecord, signal: AbortSignal): Promise<Before> {
+  const { isRunning } = await findRun(parts, record, signal);
   const sandbox = isRunning ? parts.live.held(record.id) : undefined;
   if (!sandbox) return { programs: [], wishes: {} };
   const { phase, deadline } = await sandbox.usage();
@@ -89,13 +92,16 @@ async function lookBefore(parts: StateParts, record: SandboxRecord): Promise<Bef
   return { sandbox, programs, wishes: { deadline: deadline ?? "none" } };
 }
 
-/** From here on the sandbox is put back, whatever becomes of this process. */
-async function mark({ live, journal }: StateParts, { record, point }: Pick<RollbackRequest, "record" | "point">): Promise<void> {
+/** From here on the sandbox is put back, whatever becomes of this process. A start that came in between gives its run back. */
+async function mark({ live, journal }: StateParts, { record, point, signal }: RollbackRequest): Promise<void> {
   const rewind = { point: point.id, layers: point.layers };
-  const state = await live.states.change(record, (now) => (now.phase === "stopped" ? { ...now, rewind } : undefined));
-  if (state) return;
-  const end = (await journal.read(record.id))?.end;
-  throw end ? ended(record, end.reason) : notReady(record);
+  const tryMark = async (): Promise<true | undefined> => {
+    const state = await live.states.change(record, (now) => (now.phase === "stopped" ? { ...now, rewind } : undefined));
+    const end = state ? undefined : (await journal.read(record.id))?.end;
+    if (end) throw ended(record, end.reason);
+    return state && true;
+  };
+  if (!(await lookUntil(journal.folder(record.id), tryMark, { ms: WAIT_MS, signal }))) throw notReady(record);
 }
 
 /** Its files may be older than its authority. */

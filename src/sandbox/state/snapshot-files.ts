@@ -4,7 +4,7 @@ import * as z from "zod";
 import { mapLimit } from "../../async/map-limit.ts";
 import { fileError, ifPresent } from "../../files/file-error.ts";
 import { parseJson } from "../../files/parse-json.ts";
-import { createFile, flushFolder, UNFINISHED } from "../../files/replace-file.ts";
+import { createFile, flushPath, UNFINISHED } from "../../files/replace-file.ts";
 import { isSandboxId } from "../sandbox-id.ts";
 import { isProcessAlive, markProcess } from "../workspace/apply/process-mark.ts";
 import { parseSnapshot, type SnapshotRecord } from "./snapshot-record.ts";
@@ -68,7 +68,7 @@ export class SnapshotFiles {
     const path = join(this.#folder(record.id), RECORD);
     try {
       await createFile(path, JSON.stringify(record), { flush: true });
-      await flushFolder(this.#directory);
+      await flushPath(this.#directory);
       await rm(join(this.#folder(record.id), MAKING), { force: true });
     } catch (cause) {
       throw fileError(path, cause);

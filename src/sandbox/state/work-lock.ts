@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
-import { limitTime } from "../../async/limit-time.ts";
 import { TurnsByKey } from "../../async/turns-by-key.ts";
-import { NumberedFile, watchNumberedFiles } from "../../files/numbered-file.ts";
+import { NumberedFile } from "../../files/numbered-file.ts";
 import { parseJson } from "../../files/parse-json.ts";
+import { cancelled } from "../refusals.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import { isProcessAlive, markProcess } from "../workspace/apply/process-mark.ts";
+import { lookUntil } from "./look-until.ts";
 import { busy } from "./state-errors.ts";
 
 const schema = z.object({
@@ -30,10 +31,8 @@ type WorkFile = Omit<z.output<typeof schema>, "version">;
 export type StateWork = Readonly<NonNullable<WorkFile["work"]>>;
 
 const NOBODY: WorkFile = {};
-
-const FILE = "work";
-/** So long the work of another process is waited for. A checkpoint before a call takes some milliseconds. */
-const WAIT_MS = 2_000;
+/** Whoever finds a sandbox at work, or a start of it in progress, waits so long for its end. Longer ones are refused: they may be tried again. */
+export const WAIT_MS = 5_000;
 
 /**
  * One freeze or rollback of a sandbox at a time, whichever processes ask: `sandboxes/<id>/work.<number>.json`. The work of a dead process
@@ -53,12 +52,12 @@ export class WorkLock {
     this.#report = report;
   }
 
-  /** Calls of this process wait for their turn. Rejects with `RUNTIME_UNAVAILABLE` if another process is at work for more than a moment. */
+  /** Calls of this process wait for their turn. Rejects with `RUNTIME_UNAVAILABLE` if another process is at work for long. */
   async run<T>({ id }: SandboxRecord, asked: Pick<StateWork, "kind" | "user">, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     return this.#turns.run(
       id,
       async () => {
-        const token = (await this.#take(id, asked)) ?? (await this.#takeLater(id, asked, signal));
+        const token = await this.#take(id, asked, signal);
         try {
           return await work();
         } finally {
@@ -75,26 +74,18 @@ export class WorkLock {
     return value.work && (await this.#isAlive(value.work)) ? value.work : undefined;
   }
 
-  async #takeLater(id: string, asked: Pick<StateWork, "kind" | "user">, signal: AbortSignal): Promise<string> {
-    using limit = limitTime(signal, WAIT_MS);
-    using changes = watchWork(this.#folder(id), limit.signal);
-    for (;;) {
-      const change = changes.next();
-      const token = await this.#take(id, asked);
-      if (token !== undefined) return token;
-      signal.throwIfAborted();
-      if (limit.signal.aborted) throw busy({ id });
-      await change;
-    }
+  async #take(id: string, asked: Pick<StateWork, "kind" | "user">, signal: AbortSignal): Promise<string> {
+    const mine = { ...asked, token: randomBytes(9).toString("base64url"), by: (await (this.#self ??= markProcess())) ?? "" };
+    const isTaken = await lookUntil(this.#folder(id), () => this.#tryTake(id, mine), { ms: WAIT_MS, signal });
+    if (isTaken) return mine.token;
+    throw signal.aborted ? cancelled(signal) : busy({ id });
   }
 
-  /** Undefined while a live process is at work. */
-  async #take(id: string, asked: Pick<StateWork, "kind" | "user">): Promise<string | undefined> {
-    const mine = { ...asked, token: randomBytes(9).toString("base64url"), by: (await (this.#self ??= markProcess())) ?? "" };
+  async #tryTake(id: string, mine: StateWork): Promise<true | undefined> {
     const { value } = await this.#file(id).change(NOBODY, async (now) =>
       now.work && (await this.#isAlive(now.work)) ? now : { work: mine },
     );
-    return value.work?.token === mine.token ? mine.token : undefined;
+    return value.work?.token === mine.token || undefined;
   }
 
   /** If the disk is full, this process at least goes on as if it were given back, and others once this process has ended. */
@@ -114,27 +105,11 @@ export class WorkLock {
   #file(id: string): NumberedFile<WorkFile> {
     return new NumberedFile({
       folder: this.#folder(id),
-      name: FILE,
+      name: "work",
       title: `the work on the states of sandbox ${id}`,
       serialise: (value) => JSON.stringify({ version: 1, ...value }),
       // After a power cut the file may be empty: no process of before is at work.
       parse: (text) => schema.safeParse(parseJson(text)).data ?? NOBODY,
     });
   }
-}
-
-/** `next` resolves with the next change of the file, and once the signal has aborted. A death changes no file. */
-function watchWork(folder: string, signal: AbortSignal): { readonly next: () => Promise<void> } & Disposable {
-  let tell: () => void = () => undefined;
-  const changed = (name: string): void => void (name === FILE && tell());
-  const watcher = watchNumberedFiles(folder, { changed, failed: () => undefined });
-  const wake = (): void => tell();
-  signal.addEventListener("abort", wake, { once: true });
-  return {
-    next: () => (signal.aborted ? Promise.resolve() : new Promise((resolve) => (tell = resolve))),
-    [Symbol.dispose]() {
-      signal.removeEventListener("abort", wake);
-      watcher.close();
-    },
-  };
 }

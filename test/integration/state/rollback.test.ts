@@ -68,28 +68,6 @@ describe("a rollback", () => {
     expect(await shell(await other.get(LOCAL, sandbox.id), "echo again")).toBe("again");
   });
 
-  it("of two processes at once happens, one after the other or one of them refused", async () => {
-    await using home = await openStateHome();
-    const other = await home.open();
-    const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
-    const points = [];
-    for (const text of ["one", "two"]) {
-      await shell(sandbox, `echo ${text} > notes`);
-      points.push(await sandbox.timeLine.checkpoint({}, signal));
-    }
-    const held = await other.get(LOCAL, sandbox.id);
-    const [first, second] = await Promise.allSettled([
-      sandbox.timeLine.rollback(points[0]!.id, signal),
-      held.timeLine.rollback(points[1]!.id, signal),
-    ]);
-    const refused = [first, second].filter(({ status }) => status === "rejected");
-    expect(refused.length).toBeLessThan(2);
-    for (const one of refused) expect(one).toMatchObject({ reason: { code: "RUNTIME_UNAVAILABLE" } });
-    const { head } = await held.timeLine.list();
-    const text = await shell(await other.get(LOCAL, sandbox.id), "cat notes");
-    expect(text).toBe(head === points[0]!.id ? "one" : "two");
-  });
-
   it("says what of a workspace it cannot bring back", async () => {
     await using home = await openStateHome();
     const { mkdtemp, writeFile, rm } = await import("node:fs/promises");

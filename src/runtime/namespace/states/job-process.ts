@@ -18,6 +18,8 @@ export interface JobEars {
   ended(code: number): void;
   /** The process of the jobs cannot be started, or is gone with all that it did. */
   lost(error: BelljarError): void;
+  /** The job goes on when this process ends, and does not keep it alive. */
+  readonly isDetached?: boolean;
 }
 
 interface Jobs {
@@ -43,7 +45,7 @@ export class JobProcess {
     const number = Array.from({ length: JOBS_MAX }, (_, index) => index).find((index) => !jobs.running.has(index));
     if (number === undefined) throw new BelljarError("RUNTIME_UNAVAILABLE", "Too much is done to frozen states at once: try again");
     jobs.running.set(number, ears);
-    if (jobs.running.size === 1) hold(jobs, "ref");
+    hold(jobs);
     for (let at = 0; at < input.length; at += PAYLOAD_MAX_BYTES)
       jobs.child.stdin.write(encodeFrame(FRAME.DATA, number, input.subarray(at, at + PAYLOAD_MAX_BYTES)));
     jobs.child.stdin.write(encodeFrame(FRAME.END, number));
@@ -61,7 +63,7 @@ export class JobProcess {
     child.stdout.on("data", (chunk: Buffer) => this.#hear(jobs, decoder, chunk));
     child.once("error", (cause) => this.#lose(jobs, unavailable(cause)));
     child.once("close", () => this.#lose(jobs, gone()));
-    hold(jobs, "unref");
+    hold(jobs);
     return jobs;
   }
 
@@ -89,12 +91,13 @@ function tell(jobs: Jobs, { type, number, payload }: { readonly type: number; re
   else if (type === FRAME.EVENT) ears?.said(payload);
   if (type !== FRAME.REPLY) return;
   jobs.running.delete(number);
-  if (jobs.running.size === 0) hold(jobs, "unref");
+  hold(jobs);
   ears?.ended(payload.readUInt32BE());
 }
 
-/** Whether it keeps this process alive. Its pipes are sockets. */
-function hold({ child }: Jobs, how: "ref" | "unref"): void {
+/** It keeps this process alive while there is a job that this process waits for. Its pipes are sockets. */
+function hold({ child, running }: Jobs): void {
+  const how = [...running.values()].some(({ isDetached }) => !isDetached) ? "ref" : "unref";
   for (const one of [child, child.stdin as Socket, child.stdout as Socket, child.stderr as Socket]) one[how]();
 }
 

@@ -2,14 +2,18 @@ import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { mapLimit } from "../../../async/map-limit.ts";
 import { BelljarError } from "../../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
 import { parseJson } from "../../../files/parse-json.ts";
-import { createFile, UNFINISHED } from "../../../files/replace-file.ts";
+import { createFile, flushPath, UNFINISHED } from "../../../files/replace-file.ts";
 import type { LayerFiles } from "../jail-spec.ts";
 
 const FACTS = "layer.json";
 const USERS = "users";
+/** As `FLUSHED_FILE` of `native/jail/layers.h` says, which marks layers too. */
+const FLUSHED = "flushed";
+const PARALLEL = 8;
 /** What `FROZEN_TREE` of `native/jail/layers.h` says. */
 const TREE = "tree";
 const KINDS = ["home", "btrfs", "held"] as const;
@@ -24,6 +28,8 @@ export interface LayerFacts {
   readonly sandbox?: string;
   /** The overlays that have files in it. */
   readonly overlays: readonly string[];
+  /** The boot of the machine in which it was copied: after that it is whole only if it has the mark of a flush. */
+  readonly boot?: string;
 }
 
 /**
@@ -40,6 +46,11 @@ export class LayerFolders {
   constructor(home: string, pool: string) {
     this.#folder = join(home, "layers");
     this.#pool = join(pool, "layers");
+  }
+
+  /** Of all layers. */
+  get all(): string {
+    return this.#folder;
   }
 
   folder(id: string): string {
@@ -72,10 +83,11 @@ export class LayerFolders {
     return { id, kind };
   }
 
-  async finish(layer: LayerFacts, { flush }: { readonly flush: boolean }): Promise<void> {
+  /** With `flush`, a power cut leaves these facts, if not the files. */
+  async finish(layer: LayerFacts, options: { readonly flush?: boolean } = {}): Promise<void> {
     const path = join(this.folder(layer.id), FACTS);
     try {
-      await createFile(path, JSON.stringify({ version: 1, ...layer }), { flush });
+      await createFile(path, JSON.stringify({ version: 1, ...layer }), options);
     } catch (cause) {
       throw fileError(path, cause);
     }
@@ -83,15 +95,29 @@ export class LayerFolders {
 
   /** Rejects with `SANDBOX_FILES_LOST` for a layer that is gone, or was never finished. */
   async facts(id: string): Promise<LayerFacts> {
-    const known = this.#known.get(id);
-    if (known) return known;
-    const path = join(this.folder(id), FACTS);
-    const text = await ifPresent(path, readFile(path, "utf8"));
-    const facts = text === undefined ? undefined : parseFacts(id, text);
+    const facts = this.#known.get(id) ?? (await this.#read(id));
     if (!facts) throw lost(id);
     if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
     this.#known.set(id, facts);
     return facts;
+  }
+
+  /** Whether no power cut has left it in part, or taken it away. */
+  async isWhole(id: string, boot: string): Promise<boolean> {
+    const facts = this.#known.get(id) ?? (await this.#read(id));
+    if (facts?.kind === "btrfs") return existsSync(this.files(facts));
+    return facts !== undefined && (facts.boot === undefined || facts.boot === boot || existsSync(join(this.folder(id), FLUSHED)));
+  }
+
+  /** For layers whose files are on the disk: so are these layers then, with their marks and users. */
+  async flush(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await mapLimit(ids, PARALLEL, async (id) => {
+      const folder = this.folder(id);
+      if ((await this.facts(id)).boot !== undefined) await writeFile(join(folder, FLUSHED), "", { mode: 0o600 });
+      for (const path of [join(folder, FACTS), join(folder, USERS), folder]) await flushPath(path);
+    });
+    await flushPath(this.#folder);
   }
 
   /** Rejects with `SANDBOX_FILES_LOST`. */
@@ -154,11 +180,26 @@ export class LayerFolders {
    * sandbox in memory was finished, or goes with the sandbox.
    */
   async left(id: string, reachPool: () => Promise<boolean>): Promise<Omit<LayerFacts, "overlays">> {
-    const path = join(this.folder(id), FACTS);
-    const text = await ifPresent(path, readFile(path, "utf8"));
-    const facts = text === undefined ? undefined : parseFacts(id, text);
+    const facts = await this.#read(id);
     if (facts) return facts;
     return { id, kind: (await reachPool()) && existsSync(this.files({ id, kind: "btrfs" })) ? "btrfs" : "home" };
+  }
+
+  /**
+   * A power cut may leave a subvolume whose layer was never on the disk of the home, or is not any more. It gets a folder, as of a layer that
+   * is being removed.
+   */
+  async adoptStrays(): Promise<void> {
+    const names = (await ifPresent(this.#pool, readdir(this.#pool))) ?? [];
+    for (const id of names.filter((name) => isLayerId(name) && !existsSync(this.folder(name))))
+      await mkdir(this.folder(id), { recursive: true, mode: 0o700 });
+  }
+
+  /** Undefined for a layer that is gone, or was never finished. */
+  async #read(id: string): Promise<LayerFacts | undefined> {
+    const path = join(this.folder(id), FACTS);
+    const text = await ifPresent(path, readFile(path, "utf8"));
+    return text === undefined ? undefined : parseFacts(id, text);
   }
 
   /** Removes what processes have left that died while they began a layer. */
@@ -188,10 +229,10 @@ function createLayerId(): string {
 function parseFacts(id: string, text: string): LayerFacts | undefined {
   const found = parseJson(text);
   if (typeof found !== "object" || found === null) return undefined;
-  const { version, overlays, sandbox } = found as Record<string, unknown>;
+  const { version, overlays, sandbox, boot } = found as Record<string, unknown>;
   const kind = KINDS.find((one) => one === (found as { kind?: unknown }).kind);
   if (version !== 1 || kind === undefined || !Array.isArray(overlays) || !overlays.every(isOverlayName)) return undefined;
-  if (kind !== "held") return { id, kind, overlays };
+  if (kind !== "held") return { id, kind, overlays, ...(typeof boot === "string" && { boot }) };
   return typeof sandbox === "string" && isLayerId(sandbox) ? { id, kind, overlays, sandbox } : undefined;
 }
 

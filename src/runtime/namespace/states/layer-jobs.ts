@@ -6,11 +6,11 @@ import { IDS, type JailPaths, type LayerFiles, placeFields } from "../jail-spec.
 import { JobProcess } from "./job-process.ts";
 
 /** Numbers of `native/jail/layers.h`. */
-const JOB = { copy: 1, clone: 2, empty: 3, seed: 4, remove: 5, list: 6 } as const;
+const JOB = { copy: 1, clone: 2, empty: 3, seed: 4, remove: 5, list: 6, flush: 7 } as const;
 /** The number of `native/jail/jail.h` for a list of layers. */
 const OVERLAY = 1;
 const EXIT = { ALIVE: 3, FULL: 5, LOST: 6, KILLED: 137 } as const;
-/** Of the specification: what it makes is on the disk before it ends; no run may live meanwhile. */
+/** Of the specification: the caller waits for the disk; no run may live meanwhile. */
 const DURABLE = 128;
 const NO_RUN = 2;
 const HAS_LAYERS = 16;
@@ -26,11 +26,12 @@ export interface LayerJob {
   readonly kind: keyof typeof JOB;
   /** The sandbox whose layers it works on. For `remove`, a place that names the layer alone, unless its files lie with the sandbox's. */
   readonly place: JailPaths;
-  /** The layer's own folder, and where its files are. */
+  /** The layer's own folder, and where its files are. Of `flush`: the folder of all layers, and a folder that is flushed with them. */
   readonly layer?: { readonly folder: string; readonly files: string };
   /** Of `copy`: the files of layers that become one with it, the topmost first. */
   readonly below?: readonly Pick<LayerFiles, "files" | "isHeld">[];
-  readonly isDurable?: boolean;
+  /** Of `flush`: the job goes on when its caller ends, and need not be waited for. */
+  readonly isDetached?: boolean;
   /** Of `copy`: the sandbox does not run, and must not start meanwhile. */
   readonly isStopped?: boolean;
 }
@@ -51,7 +52,7 @@ export class LayerJobs {
   async run(job: LayerJob, signal?: AbortSignal): Promise<readonly string[]> {
     if (signal?.aborted) throw cancelled(signal);
     const over = new AbortController();
-    const timer = setTimeout(() => over.abort(), JOB_MS);
+    const timer = job.isDetached ? undefined : setTimeout(() => over.abort(), JOB_MS);
     const ends = AbortSignal.any([over.signal, ...(signal ? [signal] : [])]);
     try {
       return await this.#run(job, ends);
@@ -74,6 +75,7 @@ export class LayerJobs {
         said: (chunk) => void (text = (text + chunk.toString()).slice(0, TEXT_MAX)),
         ended: (code) => (code === 0 ? resolve(lines.whole) : reject(failed(code, text.trim()))),
         lost: reject,
+        isDetached: job.isDetached === true,
       });
       ends.addEventListener("abort", kill, { once: true });
     });
@@ -100,8 +102,8 @@ class Lines {
   }
 }
 
-function encodeJob({ kind, place, layer, below = [], isDurable, isStopped }: LayerJob): Buffer {
-  const flags = HAS_LAYERS | (isDurable ? DURABLE : 0) | (isStopped ? NO_RUN : 0);
+function encodeJob({ kind, place, layer, below = [], isDetached, isStopped }: LayerJob): Buffer {
+  const flags = HAS_LAYERS | (isDetached ? 0 : DURABLE) | (isStopped ? NO_RUN : 0);
   return encodeHead(OPERATION.JAIL, [
     ...placeFields(place),
     ["KIND", JOB[kind]],

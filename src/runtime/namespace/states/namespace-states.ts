@@ -17,7 +17,9 @@ import type { JailPaths } from "../jail-spec.ts";
 import { makeRunFolder } from "../run-paths.ts";
 import type { NamespaceSandbox } from "../running-sandbox.ts";
 import type { StorageKind } from "../storage.ts";
+import { removeStrays } from "./stray-subvolumes.ts";
 import type { Template } from "../template/template.ts";
+import { LayerFlusher } from "./layer-flusher.ts";
 import { type LayerFacts, LayerFolders } from "./layer-folders.ts";
 import { type LayerJob, LayerJobs } from "./layer-jobs.ts";
 import { RaisedLayers, userOf } from "./raised-layers.ts";
@@ -39,6 +41,8 @@ export interface NamespaceStatesOptions {
   /** Where the home's pool is mounted, if it has one. */
   readonly pool: string;
   readonly binary: string;
+  /** Of the machine. */
+  readonly boot: string;
   readonly place: (run: Run) => JailPaths;
   readonly open: (run: RecordedRun) => NamespaceSandbox;
   readonly template: (base: Base) => Promise<Template>;
@@ -61,12 +65,14 @@ export class NamespaceStates implements StateStore {
   readonly folders: LayerFolders;
   readonly #raised: RaisedLayers;
   readonly #seen: SeenStates;
+  readonly #flusher: LayerFlusher;
 
   constructor(options: NamespaceStatesOptions) {
     this.#options = options;
     this.#jobs = new LayerJobs(options.binary);
     this.folders = new LayerFolders(options.home, options.pool);
-    this.#raised = new RaisedLayers({ ...options, jobs: this.#jobs, folders: this.folders });
+    this.#flusher = new LayerFlusher({ boot: options.boot, jobs: this.#jobs, folders: this.folders });
+    this.#raised = new RaisedLayers({ ...options, jobs: this.#jobs, flusher: this.#flusher, folders: this.folders });
     this.#seen = new SeenStates({
       ...options,
       reach: (storage) => this.#reach([storage]),
@@ -107,8 +113,12 @@ export class NamespaceStates implements StateStore {
     const layers = [layer.id, ...below.slice(merged.length)];
     await this.hold(layers.slice(1), request.user);
     const { overlays, stillMs } = await this.#make(layer, merged, request, signal);
-    await this.folders.finish({ ...layer, overlays }, { flush: request.durable });
-    return { layers, way: layer.kind === "btrfs" ? "clone" : "copy", stillMs };
+    const isClone = layer.kind === "btrfs";
+    const place = this.#options.place(request.run);
+    await this.folders.finish({ ...layer, overlays, ...(!isClone && { boot: this.#options.boot }) });
+    if (request.durable) await this.#flusher.frozen(place, layers, signal);
+    else if (!isClone) this.#flusher.soon(place);
+    return { layers, way: isClone ? "clone" : "copy", stillMs };
   }
 
   way(run: Run): FrozenState["way"] {
@@ -118,7 +128,7 @@ export class NamespaceStates implements StateStore {
   async #make(
     layer: Pick<LayerFacts, "id" | "kind">,
     merged: readonly LayerFacts[],
-    { run, isRunning, durable: isDurable }: FreezeRequest,
+    { run, isRunning }: FreezeRequest,
     signal: AbortSignal,
   ): Promise<{ readonly overlays: readonly string[]; readonly stillMs: number }> {
     const job: LayerJob = {
@@ -126,7 +136,6 @@ export class NamespaceStates implements StateStore {
       place: this.#options.place(run),
       layer: this.#paths(layer),
       below: merged.map((one) => this.folders.filesOf(one)),
-      isDurable,
       isStopped: !isRunning,
     };
     const freeze = (bound: AbortSignal): Promise<readonly string[]> => this.#jobs.run(job, bound);
@@ -160,6 +169,16 @@ export class NamespaceStates implements StateStore {
     }
   }
 
+  /** Files in memory cannot be flushed. */
+  async flush(run: Run): Promise<void> {
+    const place = this.#options.place(run);
+    if (place.storage !== "tmpfs" && (await this.#options.reach(place.storage))) await this.#flusher.stopped(place, run);
+  }
+
+  has(layers: readonly string[]): Promise<boolean> {
+    return this.#flusher.areWhole(layers);
+  }
+
   async hold(layers: readonly string[], user: string): Promise<void> {
     await mapLimit(layers, PARALLEL, (id) => this.folders.addUser(id, user));
   }
@@ -188,6 +207,7 @@ export class NamespaceStates implements StateStore {
   }
 
   async rewind(run: Run, layers: readonly string[]): Promise<void> {
+    await this.#flusher.assertWhole(layers);
     const before = await this.#settled(run);
     await this.hold(layers, userOf(run));
     await writeStack(run, { ...before, rewindsTo: layers });
@@ -198,6 +218,7 @@ export class NamespaceStates implements StateStore {
   async #settled(run: Run): Promise<Stack> {
     const { below, rewindsTo } = await this.#raised.settle(run);
     if (!rewindsTo) return { below };
+    await this.#flusher.assertWhole(rewindsTo);
     const place = this.#options.place(run);
     await this.#reach([place.storage]);
     const base = await this.#split(rewindsTo, place.storage);
@@ -235,9 +256,9 @@ export class NamespaceStates implements StateStore {
     return { below: await this.#facts(below) };
   }
 
-  /** The sandbox and all that it wrote are gone. */
+  /** The sandbox and all that it wrote are gone. A sweep lets go of what a damaged stack does not name. */
   async forget(run: Run): Promise<void> {
-    const { below, origin = [], rewindsTo = [], raises = [] } = await readStack(run);
+    const { below, origin = [], rewindsTo = [], raises = [] } = await readStack(run).catch((): Stack => ({ below: [] }));
     await removeStack(run);
     await this.letGo([...below, ...[origin, raises].flat(), ...rewindsTo], userOf(run));
   }
@@ -271,6 +292,10 @@ export class NamespaceStates implements StateStore {
   async sweep(isUser: (user: string) => Promise<boolean>): Promise<void> {
     const before = Date.now() - YOUNG_MS;
     await this.folders.removeUnfinished(before);
+    await this.folders.adoptStrays();
+    const { pool } = this.#options;
+    const place = (id: string): JailPaths => this.#nowhere(id, "btrfs");
+    await removeStrays({ jobs: this.#jobs, pool, place }, (id) => isUser(`sandbox-${id}`));
     const failures = await mapLimit(await this.folders.ids(), PARALLEL, (id) =>
       this.#sweepOne(id, { isUser, before }).then(
         () => [],

@@ -8,11 +8,15 @@ import type { RecordedRun, Run } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import type { NamespaceSandbox } from "../running-sandbox.ts";
 import { type LayerFacts, type LayerFolders, raisedName } from "./layer-folders.ts";
+import type { LayerFlusher } from "./layer-flusher.ts";
 import type { LayerJobs } from "./layer-jobs.ts";
 import { flushStack, readStack, type Stack, writeStack } from "./stack-file.ts";
 
 export interface RaisedLayersOptions {
   readonly jobs: LayerJobs;
+  readonly flusher: LayerFlusher;
+  /** Of the machine. */
+  readonly boot: string;
   readonly folders: LayerFolders;
   readonly place: (run: Run) => JailPaths;
   readonly open: (run: RecordedRun) => NamespaceSandbox;
@@ -106,14 +110,21 @@ export class RaisedLayers {
   }
 
   async #finish(run: Run, layer: string, overlays: Raised): Promise<void> {
-    const { folders, place } = this.#options;
-    const { layers, storage } = place(run);
-    const raised = join(layers, raisedName(layer));
+    const { folders, place, flusher } = this.#options;
+    const raised = join(place(run).layers, raisedName(layer));
+    const isOnDisk = this.#isOnDisk(run);
     // Another process may have done it.
-    if (storage === "home") await ifPresent(raised, rename(raised, folders.files({ id: layer, kind: "home" })));
-    await folders.finish(factsOf(run, { layer, overlays, storage }), { flush: this.#isOnDisk(run) });
+    if (isOnDisk) await ifPresent(raised, rename(raised, folders.files({ id: layer, kind: "home" })));
+    await folders.finish(this.#factsOf(run, layer, overlays), { flush: isOnDisk });
     const { raises, ...stack } = await readStack(run);
-    if (raises === layer) await writeStack(run, { ...stack, below: [layer, ...stack.below] }, { flush: this.#isOnDisk(run) });
+    if (raises === layer) await writeStack(run, { ...stack, below: [layer, ...stack.below] }, { flush: isOnDisk });
+    if (isOnDisk) flusher.soon(place(run));
+  }
+
+  /** What lies in memory needs no boot: it is gone with its sandbox. */
+  #factsOf(run: Run, layer: string, overlays: Raised): LayerFacts {
+    if (!this.#isOnDisk(run)) return { id: layer, kind: "held", overlays, sandbox: run.id };
+    return { id: layer, kind: "home", overlays, boot: this.#options.boot };
   }
 
   async #leave(run: Run, layer: string): Promise<void> {
@@ -131,13 +142,6 @@ export class RaisedLayers {
 
 /** Of a run that is only asked for its layers. */
 const NOWHERE = { env: {}, home: "/", workspace: "/", cwd: "/" } as const;
-
-function factsOf(
-  { id }: Run,
-  { layer, overlays, storage }: { readonly layer: string; readonly overlays: Raised; readonly storage: JailPaths["storage"] },
-): LayerFacts {
-  return storage === "tmpfs" ? { id: layer, kind: "held", overlays, sandbox: id } : { id: layer, kind: "home", overlays };
-}
 
 /** A keeper of an earlier release does not know the question. */
 async function canRaise(running: NamespaceSandbox, layer: string): Promise<boolean> {

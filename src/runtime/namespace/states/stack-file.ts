@@ -2,8 +2,8 @@ import { readFile, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { fileError, ifPresent } from "../../../files/file-error.ts";
-import { parseJson } from "../../../files/parse-json.ts";
-import { flushFolder, replaceFile } from "../../../files/replace-file.ts";
+import { isUnflushed, parseJson } from "../../../files/parse-json.ts";
+import { flushPath, replaceFile } from "../../../files/replace-file.ts";
 import type { Run } from "../../runtime.ts";
 
 /** What lies below the writable layers of a sandbox. */
@@ -20,10 +20,15 @@ export interface Stack {
 
 const NOTHING: Stack = { below: [] };
 
-/** The stack of a sandbox that started from a state, or was put back to one: `runs/stack.json`. There is none of any other. */
+/**
+ * The stack of a sandbox that started from a state, or was put back to one: `runs/stack.json`. There is none of any other. Rejects with
+ * `SANDBOX_FILES_LOST` for one that a power cut has left empty.
+ */
 export async function readStack(run: Run): Promise<Stack> {
   const path = stackFile(run);
   const text = await ifPresent(path, readFile(path, "utf8"));
+  if (text !== undefined && isUnflushed(text))
+    throw new BelljarError("SANDBOX_FILES_LOST", "A power cut has taken the list of what the sandbox lies on");
   return text === undefined ? NOTHING : (parseStack(text) ?? refuse(path));
 }
 
@@ -37,9 +42,11 @@ export async function writeStack(run: Run, stack: Stack, { flush = false } = {})
   }
 }
 
-/** A power cut after it leaves the stack that was written last. */
+/** The stack of a sandbox, or that it has none, outlives a power cut. */
 export async function flushStack(run: Run): Promise<void> {
-  await flushFolder(dirname(stackFile(run)));
+  const path = stackFile(run);
+  await ifPresent(path, flushPath(path));
+  await ifPresent(path, flushPath(dirname(path)));
 }
 
 export async function removeStack(run: Run): Promise<void> {
