@@ -50,10 +50,24 @@ function promised(model: FaultModel, during: Operation): Pick<Cut, "stopped" | "
   return { stopped: new Map(stopped.map(([id, { content }]) => [id, content])), snapshots: new Map(snapshots) };
 }
 
+/** The moments after a stop and after a checkpoint have answered. Nothing else has flushed anything. */
+async function cutAfterAnswers(home: Home, worker: FaultWorker, model: FaultModel): Promise<Cut[]> {
+  const act = async (operation: Operation): Promise<void> => model.settle(operation, await worker.ask(operation).outcome, undefined);
+  const next: Operation = { kind: "create" };
+  await act(next);
+  const [id = ""] = model.sandboxes.keys();
+  const cutAfter = async (kind: "stop" | "checkpoint"): Promise<Cut> => {
+    await act({ kind: "write", id, text: `${kind}${FILLING}` });
+    await act({ kind, id });
+    return { during: next, ...promised(model, next), copy: await home.disk.cut() };
+  };
+  return [await cutAfter("stop"), await cutAfter("checkpoint")];
+}
+
 /** Works without end, while the power is cut now and then. Gives all checkpoints that were ever taken, too. */
 async function workAndCut(home: Home, worker: FaultWorker, random: () => number) {
   const model = new FaultModel(FILLING);
-  const [cuts, points]: [Cut[], Map<string, Content>] = [[], new Map()];
+  const [cuts, points]: [Cut[], Map<string, Content>] = [await cutAfterAnswers(home, worker, model), new Map()];
   for (let count = 0; count < CUTS * OPERATIONS_PER_CUT; count += 1) {
     const operation = model.choose(random);
     const asked = worker.ask(operation);
@@ -147,7 +161,7 @@ describe.skipIf(process.getuid?.() !== 0)("the host's power that is cut at rando
         if (storage === "btrfs") await run("umount", [join(home.home, "pool")]);
         await disk.unmount();
         for (const cut of cuts) await checkCut(home, cut, points);
-        expect(cuts).toHaveLength(CUTS);
+        expect(cuts).toHaveLength(CUTS + 2);
       },
     );
   }

@@ -25,6 +25,8 @@ export class FaultModel {
   readonly snapshots = new Map<string, Content>();
   /** All that ever were, for traces. */
   readonly ids = new Set<string>();
+  /** Those that ended in the middle of an operation, which may have made something of them before. */
+  readonly #gone = new Map<string, KnownSandbox>();
   #pending: Operation | undefined;
   #keeperKilled: string | undefined;
   #count = 0;
@@ -102,7 +104,7 @@ export class FaultModel {
   }
 
   #known(id: string): KnownSandbox {
-    const known = this.sandboxes.get(id);
+    const known = this.sandboxes.get(id) ?? this.#gone.get(id);
     if (!known) throw new Error(`Nothing is known of sandbox ${id}`);
     return known;
   }
@@ -162,6 +164,7 @@ export class FaultModel {
     const isPending = pending !== undefined && FaultModel.target(pending) === id;
     if (!seen) {
       ok((isPending && pending.kind === "kill") || (isHit && known.isFirstRun), `${id} is gone`);
+      this.#gone.set(id, known);
       this.sandboxes.delete(id);
       return;
     }
