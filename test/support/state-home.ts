@@ -33,6 +33,8 @@ export interface StateHome extends AsyncDisposable {
   sweepOld(): Promise<void>;
   /** The frozen layers that are left in the home. */
   layers(): Promise<readonly string[]>;
+  /** Those of them that are left in its pool. */
+  subvolumes(): Promise<readonly string[]>;
 }
 
 /** Disposing it kills what lives. */
@@ -64,6 +66,7 @@ export async function openStateHome(
       await sandboxes.sweep();
     },
     layers: () => namesIn(join(crash.home, "layers")),
+    subvolumes: () => namesIn(join(crash.home, "pool", "layers")),
     async [Symbol.asyncDispose]() {
       for (const id of await namesIn(join(crash.home, "sandboxes"))) await killAnyones(sandboxes, id);
       for (const id of await namesIn(join(crash.home, "layers")))
