@@ -3,7 +3,6 @@ import * as z from "zod";
 import { TurnsByKey } from "../../async/turns-by-key.ts";
 import { NumberedFile } from "../../files/numbered-file.ts";
 import { parseJson } from "../../files/parse-json.ts";
-import { cancelled } from "../refusals.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import { isProcessAlive, markProcess } from "../workspace/apply/process-mark.ts";
 import { lookUntil } from "./look-until.ts";
@@ -78,7 +77,8 @@ export class WorkLock {
     const mine = { ...asked, token: randomBytes(9).toString("base64url"), by: (await (this.#self ??= markProcess())) ?? "" };
     const isTaken = await lookUntil(this.#folder(id), () => this.#tryTake(id, mine), { ms: WAIT_MS, signal });
     if (isTaken) return mine.token;
-    throw signal.aborted ? cancelled(signal) : busy({ id });
+    signal.throwIfAborted();
+    throw busy({ id });
   }
 
   async #tryTake(id: string, mine: StateWork): Promise<true | undefined> {

@@ -12,7 +12,7 @@ import { fitShown, pathsArgument, ShownPaths, toShownPaths } from "./state-resul
 const Input = z.strictObject({
   id: ownIdArgument(),
   checkpoint_id: z.string().min(1).max(64).optional().describe("Checkpoint or snapshot of this sandbox"),
-  calls: z.number().int().min(1).max(500).optional().describe("Instead: take back your last calls, so many"),
+  calls: z.number().int().min(1).max(500).optional().describe("Instead: how many calls to take back"),
   paths: pathsArgument("Put back these alone"),
 });
 
@@ -28,11 +28,11 @@ export const sandboxRollback = defineDataTool({
   title: "Go back to a checkpoint",
   description: [
     "Puts all files of your sandbox back to a checkpoint. What was written since is gone unless a later checkpoint holds it, and all its",
-    "processes and contexts end. With `calls` it takes back the last calls that may have written, if they have checkpoints. With `paths` only",
-    "these files and folders are put back, and nothing ends.",
+    "processes and contexts end. `calls` takes back the last calls that may have written. With `paths` only these are put back, and",
+    "nothing ends.",
   ].join("\n"),
   toolset: "sandbox",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   accept: acceptCheckpoint,
   input: Input,
   output: Output,
