@@ -13,6 +13,7 @@ export async function measure(home) {
   return [
     ...(await frozen(home, small, `${FEW} files`)),
     ...(await frozen(home, large, "100,000 files")),
+    { what: `checkpoint, ${FEW} files written, nothing but the guest alive`, most: 15, measured: await checkpoints(small) },
     { what: "checkpoint, 100,000 files written, nothing but the guest alive", most: 15, measured: await checkpoints(large) },
     { what: `${FORKS} forks of one sandbox, all answering`, most: 1_500, measured: await manyForks(home, small) },
     { what: "rollback to the last checkpoint, the sandbox usable again, 10 files", most: 30, measured: await rollbacks(small) },
