@@ -15,6 +15,7 @@ export const MIB = 1024 * 1024;
 const QUICK_PART = process.env.BELLJAR_BENCH_QUICK === "1" ? 100 : 1;
 /** So long the removal of a killed sandbox's files is given before the next reference is taken. */
 const SETTLE_MS = 40;
+const AT_ONCE = 8;
 const BTRFS_MAGIC = 0x91_23_68_3e;
 
 /** How often, or how much: all of it, or with `--quick` a hundredth, and at least one. */
@@ -89,6 +90,7 @@ export async function openHome({ storage = "auto" } = {}) {
     folder,
     create: (options = {}) => sandboxes.create(LOCAL, options, NEVER),
     snapshot: (sandbox) => sandboxes.snapshots.create(LOCAL, sandbox.id, {}, NEVER),
+    list: () => allOf((cursor) => sandboxes.list(LOCAL, { cursor })),
     removeSnapshot: ({ id }) => sandboxes.snapshots.remove(LOCAL, id),
     fork: (from, options = {}) => sandboxes.snapshots.fork(LOCAL, from, options, NEVER),
     async close() {
@@ -98,6 +100,17 @@ export async function openHome({ storage = "auto" } = {}) {
       await removeHome(folder);
     },
   };
+}
+
+/** All pages of a list. */
+async function allOf(page) {
+  const all = [];
+  for (let cursor; ;) {
+    const { sandboxes, nextCursor } = await page(cursor);
+    all.push(...sandboxes);
+    if (nextCursor === undefined) return all;
+    cursor = nextCursor;
+  }
 }
 
 /** What claims the ports on which a process of this home listens. */
@@ -218,6 +231,25 @@ function parentOf(pid) {
 export function pssOf(pid) {
   const kib = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1];
   return Number(kib) * 1024;
+}
+
+/** MiB of each live sandbox of the home: its keeper and its guest. Root alone may ask. */
+export function pssOfSandboxes(home) {
+  return keepers(home).map((keeper) => [keeper, ...childrenOf([keeper])].reduce((sum, pid) => sum + pssOf(pid), 0) / MIB);
+}
+
+/** Bytes that the host could still give to programs. */
+export function availableMemory() {
+  return Number(/^MemAvailable:\s+(\d+)/m.exec(readFileSync("/proc/meminfo", "utf8"))[1]) * 1024;
+}
+
+/** Some at a time. */
+export async function inParallel(items, work) {
+  const left = [...items];
+  const worker = async () => {
+    while (left.length > 0) await work(left.pop());
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
 export const isRoot = process.getuid?.() === 0;

@@ -1,4 +1,4 @@
-import { MIB, childrenOf, keepers, pssOf, summarise } from "../harness.mjs";
+import { pssOfSandboxes, summarise } from "../harness.mjs";
 
 const SANDBOXES = 20;
 
@@ -8,8 +8,7 @@ export const needsRoot = true;
 /** What a sandbox takes that does nothing: its keeper and its guest. */
 export async function measure(home) {
   for (let i = 0; i < SANDBOXES; i += 1) await home.create();
-  const outside = keepers(home);
-  const sums = outside.map((keeper) => [keeper, ...childrenOf([keeper])].reduce((sum, pid) => sum + pssOf(pid), 0) / MIB);
+  const sums = pssOfSandboxes(home);
   if (sums.length !== SANDBOXES) throw new Error(`${sums.length} keepers were found for ${SANDBOXES} sandboxes`);
   return [{ what: "idle sandbox, PSS of keeper + guest", unit: "MiB", measured: summarise(sums), most: 0.4 }];
 }

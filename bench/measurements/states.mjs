@@ -1,4 +1,4 @@
-import { compare, isRoot, NEVER, scaled, summarise, time } from "../harness.mjs";
+import { compare, isRoot, NEVER, pssOfSandboxes, scaled, summarise, time } from "../harness.mjs";
 import { openServe } from "../mcp-client.mjs";
 
 const FEW = 10;
@@ -15,7 +15,7 @@ export async function measure(home) {
     ...(await frozen(home, large, "100,000 files")),
     { what: `checkpoint, ${FEW} files written, nothing but the guest alive`, most: 15, measured: await checkpoints(small) },
     { what: "checkpoint, 100,000 files written, nothing but the guest alive", most: 15, measured: await checkpoints(large) },
-    { what: `${FORKS} forks of one sandbox, all answering`, most: 1_500, measured: await manyForks(home, small) },
+    ...(await manyForks(home, small)),
     { what: "rollback to the last checkpoint, the sandbox usable again, 10 files", most: 30, measured: await rollbacks(small) },
     { what: "rollback to the last checkpoint, the sandbox usable again, 100,000 files", most: 30, measured: await rollbacks(large) },
     { what: "a stopped sandbox's next call, 100,000 files", most: 60, measured: await nextCalls(large) },
@@ -73,8 +73,9 @@ async function manyForks(home, sandbox) {
   const forks = await home.fork({ sandbox: sandbox.id }, { count: scaled(FORKS), limits: { memoryBytes: 64 * 2 ** 20 }, bestEffort: true });
   await Promise.all(forks.map((fork) => fork.guest.ping(NEVER)));
   const took = performance.now() - started;
+  const pss = isRoot ? [{ what: "PSS of a fork: keeper + guest", unit: "MiB", most: 1.5, measured: summarise(pssOfSandboxes(home)) }] : [];
   for (const fork of forks) await fork.kill();
-  return summarise([took]);
+  return [{ what: `${FORKS} forks of one sandbox, all answering`, most: 1_500, measured: summarise([took]) }, ...pss];
 }
 
 async function rollbacks(sandbox) {

@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { freemem } from "node:os";
-import { MIB, NEVER, childrenOf, isRoot, keepers, pssOf, scaled, summarise, time } from "../harness.mjs";
+import { availableMemory, inParallel, MIB, NEVER, childrenOf, isRoot, keepers, pssOf, scaled, summarise, time } from "../harness.mjs";
 
 const COUNT = scaled(1000);
 const EDGE = 50;
-const PARALLEL = 8;
 const KEEP_FREE = 4096 * MIB;
 const SMALL = { limits: { memoryBytes: 64 * MIB, diskBytes: 16 * MIB, pids: 32 }, bestEffort: true };
 
@@ -45,14 +44,6 @@ async function fill(home) {
 
 const freeEnough = () => freemem() > KEEP_FREE;
 
-async function inParallel(items, work) {
-  const left = [...items];
-  const worker = async () => {
-    for (let item = left.pop(); item; item = left.pop()) await work(item);
-  };
-  await Promise.all(Array.from({ length: PARALLEL }, worker));
-}
-
 /** The larger of what the host lost and what can be counted: the kernel charges much of a sandbox to nobody's group. */
 function totalMemory(home, count, took) {
   const outside = keepers(home);
@@ -67,8 +58,4 @@ function totalMemory(home, count, took) {
 function kernelMemoryOf(pid) {
   const group = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, "utf8"))?.[1];
   return group === undefined ? 0 : Number(readFileSync(`/sys/fs/cgroup/memory${group}/memory.kmem.usage_in_bytes`, "utf8"));
-}
-
-function availableMemory() {
-  return Number(/^MemAvailable:\s+(\d+)/m.exec(readFileSync("/proc/meminfo", "utf8"))[1]) * 1024;
 }

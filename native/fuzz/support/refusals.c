@@ -42,7 +42,7 @@ void check_spec(const struct spec *spec) {
   check(spec->step_count <= STEPS_MAX && spec->source_count <= SOURCES_MAX && spec->cgroup_count <= CGROUPS_MAX);
   check(spec->memory + RESERVED_MEMORY > spec->memory && spec->pids + GUEST_RESERVED_PROCESSES > spec->pids);
   for (size_t i = 0; i < spec->step_count; i++) check_step(spec, &spec->steps[i]);
-  for (size_t i = 0; i < spec->source_count; i++) check(spec->sources[i].path != NULL && spec->sources[i].path[0] == '/' && spec->sources[i].ids <= IDS_NONE);
+  for (size_t i = 0; i < spec->source_count; i++) check(spec->sources[i].path != NULL && spec->sources[i].path[0] == '/' && spec->sources[i].ids <= IDS_HELD);
   for (size_t i = 0; i < spec->cgroup_count; i++) {
     check(spec->cgroups[i].path != NULL && spec->cgroups[i].path[0] == '/');
     check(spec->cgroups[i].kind >= CGROUP_MEMORY && spec->cgroups[i].kind <= CGROUP_V2);
