@@ -1,4 +1,4 @@
-import { rename } from "node:fs/promises";
+import { rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { ifPresent } from "../../../files/file-error.ts";
@@ -43,7 +43,7 @@ export class RaisedLayers {
   async raise(run: RecordedRun, layer: string, signal: AbortSignal): Promise<number | undefined> {
     const running = this.#options.open(run);
     try {
-      if (!(await canRaise(running, layer))) return undefined;
+      if (!(await this.#canMove(run, layer)) || !(await canRaise(running, layer))) return undefined;
       await this.#options.folders.addUser(layer, userOf(run));
       await writeStack(run, { ...(await readStack(run)), raises: layer }, { flush: this.#isOnDisk(run) });
       if (this.#isOnDisk(run)) await flushStack(run);
@@ -132,6 +132,13 @@ export class RaisedLayers {
     if (raises !== layer) return;
     await writeStack(run, stack);
     await this.#options.folders.removeUser(layer, userOf(run));
+  }
+
+  /** In the home, a raised layer gets its place by a rename. The frozen layers may lie on another file system. */
+  async #canMove(run: Run, layer: string): Promise<boolean> {
+    const { folders, place } = this.#options;
+    const { layers, storage } = place(run);
+    return storage !== "home" || (await stat(layers)).dev === (await stat(folders.folder(layer))).dev;
   }
 
   /** A stopped sandbox whose files lie on a disk is there after a power cut, with all layers that it lies on. */
