@@ -1,4 +1,5 @@
 import { readdirSync, readlinkSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { expect } from "vitest";
 import { createSandbox, run, soon } from "../contract/contract-sandbox.ts";
 import { guestOf as guestPid, keeperOf } from "../support/home-traces.ts";
@@ -45,7 +46,7 @@ verifies("raised-layers-stay", async () => {
     const { guest } = sandbox;
     const read = async (layers: readonly string[]) => {
       const view = { sandbox: { ...sandbox.spec, template: "base" }, layers };
-      return (await lab.states.read(view, Buffer.from("/home/user/held/file"), { maxBytes: 10_000, signal: soon() })).toString();
+      return await text(lab.states.read(view, Buffer.from("/home/user/held/file"), { maxBytes: 10_000, signal: soon() }));
     };
     await guest.files.write("hold.py", HOLD, { signal: soon() });
     await run(guest, "python3 hold.py > /dev/null 2>&1 & echo $! > pid; while [ ! -e ready ]; do sleep 0.01; done");

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import type { Guest } from "../../../../src/runtime/guest/guest.ts";
 import type { FrozenState, StateView } from "../../../../src/runtime/runtime.ts";
@@ -36,7 +37,7 @@ describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the g
     const view = (frozen?: FrozenState): StateView => viewOf(sandbox, frozen);
     expect(await diff(view(one), view(two))).toEqual(expect.arrayContaining(["changed /home/user/notes", "added /home/user/two"]));
     expect(await diff(view(three), view())).toEqual(["changed /home/user/notes", "removed /home/user/one"]);
-    expect((await lab.states.read(view(two), Buffer.from("/home/user/notes"), { maxBytes: 100, signal: soon() })).toString()).toBe("two\n");
+    expect(await text(lab.states.read(view(two), Buffer.from("/home/user/notes"), { maxBytes: 100, signal: soon() }))).toBe("two\n");
     await using copied = await lab.copy(sandbox);
     await using fork = await createSandbox(lab.open, { base: { template: "base", layers: copied.layers } });
     expect(await tell(fork.guest, "cat notes; ls")).toBe("now\nnotes\nthree\ntwo\n");
