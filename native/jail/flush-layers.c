@@ -17,6 +17,7 @@
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define ID_LENGTH 20u
 #define FIRST_ROOM 64u
+#define FACTS_MAX 4096
 
 struct names {
   char (*ids)[ID_LENGTH + 1];
@@ -44,8 +45,18 @@ static void add_name(struct names *names, const char *id) {
   memcpy(names->ids[names->count++], id, ID_LENGTH + 1);
 }
 
-/* The layers that are finished, and have no mark yet. */
-static struct names find_unmarked(int layers) {
+/* What an earlier boot has left without a mark may be there in part, and stays without. */
+static bool is_of_boot(int layers, const char *id, const char *boot) {
+  char facts[FACTS_MAX], wanted[FACTS_MAX];
+  int fd = openat(layers, entry_of(id, FACTS_FILE).text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  ssize_t length = fd < 0 ? -1 : read(fd, facts, sizeof facts);
+  if (fd >= 0) close(fd);
+  int wanted_length = snprintf(wanted, sizeof wanted, "\"boot\":\"%s\"", boot);
+  return length > 0 && wanted_length < (int)sizeof wanted && memmem(facts, (size_t)length, wanted, (size_t)wanted_length) != NULL;
+}
+
+/* The layers of this boot that are finished, and have no mark yet. */
+static struct names find_unmarked(int layers, const char *boot) {
   struct names names = {.ids = NULL};
   int fd = openat(layers, ".", FOLDER_FLAGS);
   DIR *list = fd < 0 ? NULL : fdopendir(fd);
@@ -54,7 +65,7 @@ static struct names find_unmarked(int layers) {
   while ((entry = readdir(list)) != NULL) {
     const char *id = entry->d_name;
     bool is_layer = id[0] != '.' && strlen(id) == ID_LENGTH;
-    if (is_layer && has_entry(layers, id, FACTS_FILE) && !has_entry(layers, id, FLUSHED_FILE)) add_name(&names, id);
+    if (is_layer && !has_entry(layers, id, FLUSHED_FILE) && is_of_boot(layers, id, boot)) add_name(&names, id);
   }
   closedir(list);
   return names;
@@ -77,10 +88,11 @@ static void flush(int folder, const char *shown) {
 int flush_job(const struct spec *spec) {
   int written = open(spec->frozen, FOLDER_FLAGS), layers = open(spec->layer, FOLDER_FLAGS);
   struct names names = {.ids = NULL};
+  if (spec->boot_id == NULL) refuse("a flush does not say the boot of the machine");
   if (written < 0) fail_job("open", spec->frozen);
   if (layers < 0 && errno != ENOENT) fail_job("open", spec->layer);
   if (layers >= 0 && flock(layers, LOCK_EX) < 0) fail_job("lock", spec->layer);
-  if (layers >= 0) names = find_unmarked(layers);
+  if (layers >= 0) names = find_unmarked(layers, spec->boot_id);
   signal(SIGPIPE, SIG_IGN);
   if (!spec->durable) {
     setsid();

@@ -356,6 +356,7 @@ static _Noreturn void end(struct keeper *keeper) {
   while (waitpid(keeper->kept->pid, &status, 0) < 0 && errno == EINTR) continue;
   name_end(keeper, status);
   raising_end(&keeper->raising); /* it holds the lock of the layers */
+  reclaim_stop(&keeper->reclaim);
   close(keeper->kept->guest); /* streams that nobody accepts any more end with it */
   clean_kernel_objects(keeper->kept->spec); /* what stays has its record, by which somebody clears it later */
   bool kept = keep_layers(keeper);
@@ -376,6 +377,7 @@ static bool pause_at_deadline(struct keeper *keeper) {
   struct timespec now;
   if (keeper->is_overdue || (keeper->phase == KEEPER_RUNNING && !stop_programs(keeper))) return false;
   if (keeper->phase == KEEPER_RUNNING) be_paused(keeper, "deadline");
+  keeper->cause = "deadline"; /* also of one that was paused before: it gets its lifetime again when it wakes */
   clock_gettime(CLOCK_REALTIME, &now);
   keeper->is_overdue = true;
   keeper->deadline_ms = (uint64_t)now.tv_sec * 1000 + PAUSED_KEPT_MS;
@@ -423,7 +425,8 @@ static void turn(struct keeper *keeper) {
   for (size_t i = 0; i < count; i++) {
     struct client *client = &keeper->clients.at[i];
     struct keeper_request request;
-    if (fds[SLOT_CLIENTS + i].revents != 0 && client_read(&keeper->clients, client, &request)) answer(keeper, client, &request);
+    /* The answer to a raise has dropped those who waited for it. */
+    if (client->open && fds[SLOT_CLIENTS + i].revents != 0 && client_read(&keeper->clients, client, &request)) answer(keeper, client, &request);
   }
   if (fds[SLOT_CONTROL].revents != 0) take_client(keeper);
   if (fds[SLOT_LEASH].revents != 0) {

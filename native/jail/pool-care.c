@@ -48,7 +48,7 @@ static _Noreturn void take_care(const struct pool *pool) {
   do {
     lock_alone();
     flock(OWN_LOCK_FD, LOCK_UN);
-    trim_pool(pool->folder);
+    if (is_pool_mounted(pool->folder)) trim_pool(pool->folder);
   } while (flock(OWN_LOCK_FD, LOCK_EX | LOCK_NB) < 0);
   if (is_pool_mounted(pool->folder)) umount2(pool->folder, MNT_DETACH);
   _exit(EXIT_SUCCESS);

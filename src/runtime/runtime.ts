@@ -95,6 +95,10 @@ export interface StateStore {
   way(run: Run): FrozenState["way"];
   /** Whether all of these layers are there, and none in part. A power cut may take those that were not made to be durable. */
   has(layers: readonly string[]): Promise<boolean>;
+  /** Whether no process has died in the middle of a freeze of this sandbox. Until then `compare` and `read` of its present state reject. */
+  isSettled(run: Run): Promise<boolean>;
+  /** Finishes what such a process has begun. No freeze and no rewind of the sandbox may be going on. */
+  settle(run: Run): Promise<void>;
   /** One more user of layers. Rejects with `SANDBOX_FILES_LOST` when one of them is gone. Doing it again is no error. */
   hold(layers: readonly string[], user: string): Promise<void>;
   /** The user needs these no more. Layers that nobody uses are removed. Doing it again is no error. */

@@ -232,9 +232,9 @@ export class LocalSandbox implements OwnSandbox {
 
   /** A sandbox that its deadline paused gets its full lifetime again. */
   async #wake(): Promise<void> {
-    const { deadlineAction } = await this.#running.usage();
+    const { pauseReason } = await this.#running.usage();
     await this.#running.resume();
-    if (deadlineAction === "pause") await this.extend(this.#lifetimeMs);
+    if (pauseReason === "deadline") await this.extend(this.#lifetimeMs);
   }
 
   /** Gives a sandbox in use its full time again, never less than it has, once less than this share of it is left. */

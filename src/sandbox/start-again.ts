@@ -1,3 +1,4 @@
+import { BelljarError } from "../errors.ts";
 import type { RunningSandbox, Runtime, SandboxSpec } from "../runtime/runtime.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
@@ -67,7 +68,7 @@ async function tryStart(live: LiveSandboxes, request: StartRequest): Promise<Loc
     return undefined;
   }
   const sandbox = await live.hold(record, await createRun(live, request, { state, before }));
-  await sandbox.sleepWhenIdle();
+  await sandbox.sleepWhenIdle().catch(unlessUnsupported);
   await live.networks.touch(record);
   live.announce(record);
   return sandbox;
@@ -107,4 +108,9 @@ async function startedByOther(live: LiveSandboxes, record: SandboxRecord): Promi
   const info = await live.findInfo(record);
   if (info?.state === "ended" && info.endReason) throw ended(record, info.endReason);
   return undefined;
+}
+
+/** What this host cannot do any more is no reason to refuse a run that is up. */
+function unlessUnsupported(cause: unknown): void {
+  if (!(cause instanceof BelljarError && cause.code === "NOT_SUPPORTED")) throw cause;
 }

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BelljarError } from "../../src/errors.ts";
-import { openRuntime } from "../../src/runtime/registry.ts";
 import { Journal } from "../../src/sandbox/journal.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
@@ -71,7 +70,7 @@ describe("a sandbox whose starter, keeper or first process is killed with -9 bet
     it(`runs or can be started, with all files that were acknowledged, with storage in ${storage}`, { timeout: TIMEOUT_MS }, async () => {
       const random = randomNumbers(readSeed());
       await using home = openCrashHome(storage);
-      await using sandboxes = createLocalSandboxes({ home: home.home, runtimes: byName(await openRuntime("namespace", home)), config });
+      await using sandboxes = createLocalSandboxes({ home: home.home, runtimes: byName(await home.openRuntime()), config });
       const { id } = await sandboxes.create(LOCAL, {}, signal);
       await (await sandboxes.get(LOCAL, id)).stop();
       const written: string[] = [];

@@ -3,6 +3,8 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { onTestFailed } from "vitest";
+import { openRuntime } from "../../src/runtime/registry.ts";
+import type { Runtime } from "../../src/runtime/runtime.ts";
 import type { WorkerHome } from "./home-worker.ts";
 import { untilUnmounted } from "./pool-traces.ts";
 
@@ -12,19 +14,31 @@ const binary = resolve(import.meta.dirname, "../../native/build/belljar-native")
 export interface CrashHome extends WorkerHome, AsyncDisposable {
   /** Whatever any of its processes made. */
   readonly ids: Set<string>;
+  /** A runtime of this process on the home. It lets go of the storage pool with the home. */
+  openRuntime(): Promise<Runtime>;
 }
 
 export function openCrashHome(storage: WorkerHome["storage"], folder = tmpdir()): CrashHome {
   const root = realpathSync(mkdtempSync(join(folder, "bj-")));
   const home = join(root, "home");
-  return {
+  const place: WorkerHome = {
     home,
     runtimeDirectory: join(root, "run"),
     storage,
     binary,
     marker: `marker-of-${root.replaceAll("/", "-")}`,
+  };
+  const opened: Runtime[] = [];
+  return {
+    ...place,
     ids: new Set(),
+    async openRuntime() {
+      const runtime = await openRuntime("namespace", place);
+      opened.push(runtime);
+      return runtime;
+    },
     async [Symbol.asyncDispose]() {
+      for (const { storagePool } of opened) await storagePool?.[Symbol.asyncDispose]();
       // Nothing lives and nobody serves, so the pool goes by itself.
       if (storage === "btrfs") await untilUnmounted(home);
       rmSync(root, { recursive: true });

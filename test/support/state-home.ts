@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../src/errors.ts";
-import { openRuntime } from "../../src/runtime/registry.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import type { LocalSandboxes, LocalSandboxesOptions } from "../../src/sandbox/local-sandboxes-options.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
@@ -46,7 +45,7 @@ export async function openStateHome(
   const crash = openCrashHome(storage, folder);
   const problems: string[] = [];
   const report = (problem: string): void => void problems.push(problem);
-  const runtime = await openRuntime("namespace", crash);
+  const runtime = await crash.openRuntime();
   const first = { home: crash.home, runtimes: byName(runtime), config: STATE_CONFIG, report, ...more };
   const sandboxes = createLocalSandboxes(first);
   const opened = [sandboxes];
@@ -56,7 +55,7 @@ export async function openStateHome(
     sandboxes,
     problems,
     open: async (other) => {
-      const one = createLocalSandboxes({ ...first, runtimes: byName(await openRuntime("namespace", crash)), ...other });
+      const one = createLocalSandboxes({ ...first, runtimes: byName(await crash.openRuntime()), ...other });
       opened.push(one);
       return one;
     },

@@ -34,6 +34,8 @@ const DEBTS: Readonly<Record<number, Debts>> = {
   [OPERATION.WATCH]: { first: "word", afterwards: "nothing" },
   [OPERATION.KEEPER_WAIT]: NOTHING,
   [OPERATION.KEEPER_KILL]: { ...WORDS, workMs: 7_000 },
+  // As `RAISE_SECONDS` of `native/jail/raise.c`.
+  [OPERATION.KEEPER_RAISE]: { ...WORDS, workMs: 10_000 },
 };
 
 export interface PatienceOptions {

@@ -40,7 +40,7 @@ export class HomeStates implements StartGuard, AsyncDisposable {
     const snapshots = new SnapshotFiles(home, report);
     const checkpoints = new CheckpointFiles(folder, report);
     const lock = new WorkLock(folder, report);
-    const settle = (record: SandboxRecord, signal: AbortSignal): Promise<void> => this.finish(record, signal);
+    const settle = (record: SandboxRecord, signal: AbortSignal): Promise<void> => this.#settle(record, signal);
     const parts = { ...options, snapshots, checkpoints, lock };
     this.#parts = { ...parts, settle, auto: new AutoCheckpoints(parts, options.settings) };
     this.snapshots = new HomeSnapshots({ ...parts, room: new SnapshotRoom(home, snapshots, quotas) });
@@ -55,6 +55,16 @@ export class HomeStates implements StartGuard, AsyncDisposable {
     const { live, lock } = this.#parts;
     if (!(await live.states.read(record)).rewind) return;
     await lock.run(record, { kind: "rollback", user: rewindUser(record) }, () => finishRewind(this.#parts, record), signal);
+  }
+
+  /** Whatever process has begun to freeze it or to put it back: that is done, or as if it had never begun. */
+  async #settle(record: SandboxRecord, signal: AbortSignal): Promise<void> {
+    const { live, lock, runtimes } = this.#parts;
+    await this.finish(record, signal);
+    const states = needStates(runtimes.need(record));
+    const run = live.states.runOf(record, await live.states.read(record));
+    if (await states.isSettled(run)) return;
+    await lock.run(record, { kind: "freeze", user: rewindUser(record) }, () => states.settle(run), signal);
   }
 
   async isFree({ id }: SandboxRecord): Promise<boolean> {

@@ -15,7 +15,9 @@ it("takes a copied layer for whole in the boot that it was made in, and later if
   expect(await open().isWhole(layer.id, "one")).toBe(false);
   await open().finish({ ...layer, overlays: ["root"], boot: "one" });
   expect([await open().isWhole(layer.id, "one"), await open().isWhole(layer.id, "two")]).toEqual([true, false]);
-  await open().flush([layer.id]);
+  await open().flush([layer.id], "two");
+  expect(await open().isWhole(layer.id, "two")).toBe(false);
+  await open().flush([layer.id], "one");
   expect(await open().isWhole(layer.id, "two")).toBe(true);
 });
 

@@ -95,26 +95,31 @@ export class LayerFolders {
 
   /** Rejects with `SANDBOX_FILES_LOST` for a layer that is gone, or was never finished. */
   async facts(id: string): Promise<LayerFacts> {
-    const facts = this.#known.get(id) ?? (await this.#read(id));
+    const facts = await this.find(id);
     if (!facts) throw lost(id);
     if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
     this.#known.set(id, facts);
     return facts;
   }
 
+  /** Undefined for a layer that is gone, or was never finished. */
+  async find(id: string): Promise<LayerFacts | undefined> {
+    return this.#known.get(id) ?? this.#read(id);
+  }
+
   /** Whether no power cut has left it in part, or taken it away. */
   async isWhole(id: string, boot: string): Promise<boolean> {
-    const facts = this.#known.get(id) ?? (await this.#read(id));
+    const facts = await this.find(id);
     if (facts?.kind === "btrfs") return existsSync(this.files(facts));
     return facts !== undefined && (facts.boot === undefined || facts.boot === boot || existsSync(join(this.folder(id), FLUSHED)));
   }
 
   /** For layers whose files are on the disk: so are these layers then, with their marks and users. */
-  async flush(ids: readonly string[]): Promise<void> {
+  async flush(ids: readonly string[], boot: string): Promise<void> {
     if (ids.length === 0) return;
     await mapLimit(ids, PARALLEL, async (id) => {
       const folder = this.folder(id);
-      if ((await this.facts(id)).boot !== undefined) await writeFile(join(folder, FLUSHED), "", { mode: 0o600 });
+      if ((await this.facts(id)).boot === boot) await writeFile(join(folder, FLUSHED), "", { mode: 0o600 });
       for (const path of [join(folder, FACTS), join(folder, USERS), folder]) await flushPath(path);
     });
     await flushPath(this.#folder);

@@ -32,6 +32,8 @@ export interface LayerJob {
   readonly below?: readonly Pick<LayerFiles, "files" | "isHeld">[];
   /** Of `flush`: the job goes on when its caller ends, and need not be waited for. */
   readonly isDetached?: boolean;
+  /** Of `flush`: the boot whose layers get the mark. */
+  readonly boot?: string;
   /** Of `copy`: the sandbox does not run, and must not start meanwhile. */
   readonly isStopped?: boolean;
 }
@@ -102,7 +104,7 @@ class Lines {
   }
 }
 
-function encodeJob({ kind, place, layer, below = [], isDetached, isStopped }: LayerJob): Buffer {
+function encodeJob({ kind, place, layer, below = [], isDetached, isStopped, boot }: LayerJob): Buffer {
   const flags = HAS_LAYERS | (isDetached ? 0 : DURABLE) | (isStopped ? NO_RUN : 0);
   return encodeHead(OPERATION.JAIL, [
     ...placeFields(place),
@@ -110,6 +112,7 @@ function encodeJob({ kind, place, layer, below = [], isDetached, isStopped }: La
     ["PATH", layer?.folder],
     ["TARGET", layer?.files],
     ["FLAGS", flags],
+    ["VALUE", boot],
     ...(below.length > 0 ? [mergedLayers(below)] : []),
   ]);
 }

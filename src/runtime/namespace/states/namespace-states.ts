@@ -77,7 +77,6 @@ export class NamespaceStates implements StateStore {
       ...options,
       reach: (storage) => this.#reach([storage]),
       folders: this.folders,
-      raised: this.#raised,
       facts: (layers) => this.#facts(layers),
     });
   }
@@ -175,8 +174,17 @@ export class NamespaceStates implements StateStore {
     if (place.storage !== "tmpfs" && (await this.#options.reach(place.storage))) await this.#flusher.stopped(place, run);
   }
 
-  has(layers: readonly string[]): Promise<boolean> {
+  async has(layers: readonly string[]): Promise<boolean> {
+    await this.#reachLayers(layers);
     return this.#flusher.areWhole(layers);
+  }
+
+  async isSettled(run: Run): Promise<boolean> {
+    return (await readStack(run)).raises === undefined;
+  }
+
+  async settle(run: Run): Promise<void> {
+    await this.#raised.settle(run);
   }
 
   async hold(layers: readonly string[], user: string): Promise<void> {
@@ -207,7 +215,7 @@ export class NamespaceStates implements StateStore {
   }
 
   async rewind(run: Run, layers: readonly string[]): Promise<void> {
-    await this.#flusher.assertWhole(layers);
+    await this.#assertWhole(layers);
     const before = await this.#settled(run);
     await this.hold(layers, userOf(run));
     await writeStack(run, { ...before, rewindsTo: layers });
@@ -218,7 +226,7 @@ export class NamespaceStates implements StateStore {
   async #settled(run: Run): Promise<Stack> {
     const { below, rewindsTo } = await this.#raised.settle(run);
     if (!rewindsTo) return { below };
-    await this.#flusher.assertWhole(rewindsTo);
+    await this.#assertWhole(rewindsTo);
     const place = this.#options.place(run);
     await this.#reach([place.storage]);
     const base = await this.#split(rewindsTo, place.storage);
@@ -282,6 +290,18 @@ export class NamespaceStates implements StateStore {
     return facts;
   }
 
+  /** Rejects with `SANDBOX_FILES_LOST`. */
+  async #assertWhole(layers: readonly string[]): Promise<void> {
+    await this.#reachLayers(layers);
+    await this.#flusher.assertWhole(layers);
+  }
+
+  /** The pool must be mounted before anybody says that a layer in it is gone. */
+  async #reachLayers(layers: readonly string[]): Promise<void> {
+    const facts = await mapLimit(layers, PARALLEL, (id) => this.folders.find(id));
+    await this.#reach([...new Set(facts.flatMap((one) => (one ? [storageOf(one.kind)] : [])))]);
+  }
+
   async #reach(kinds: readonly StorageKind[]): Promise<void> {
     for (const kind of kinds)
       if (!(await this.#options.reach(kind)))
@@ -295,9 +315,12 @@ export class NamespaceStates implements StateStore {
     await this.folders.adoptStrays();
     const { pool } = this.#options;
     const place = (id: string): JailPaths => this.#nowhere(id, "btrfs");
-    await removeStrays({ jobs: this.#jobs, pool, place }, (id) => isUser(`sandbox-${id}`));
-    const failures = await mapLimit(await this.folders.ids(), PARALLEL, (id) =>
-      this.#sweepOne(id, { isUser, before }).then(
+    const works = [
+      () => removeStrays({ jobs: this.#jobs, pool, place }, (id) => isUser(`sandbox-${id}`)),
+      ...(await this.folders.ids()).map((id) => () => this.#sweepOne(id, { isUser, before })),
+    ];
+    const failures = await mapLimit(works, PARALLEL, (work) =>
+      work().then(
         () => [],
         (cause: unknown) => [cause],
       ),

@@ -43,6 +43,7 @@ export class RaisedLayers {
   async raise(run: RecordedRun, layer: string, signal: AbortSignal): Promise<number | undefined> {
     const running = this.#options.open(run);
     try {
+      if (running.isPaused() && (await running.usage()).pauseReason === "idle") await running.resume(); // any call may wake it
       if (!(await this.#canMove(run, layer)) || !(await canRaise(running, layer))) return undefined;
       await this.#options.folders.addUser(layer, userOf(run));
       await writeStack(run, { ...(await readStack(run)), raises: layer }, { flush: this.#isOnDisk(run) });
@@ -51,7 +52,8 @@ export class RaisedLayers {
     } catch (cause) {
       // Whoever looks next finds out what became of it. The reason of the failure is told.
       await this.settle(run).catch(() => undefined);
-      if (cause instanceof BelljarError && cause.code === "SANDBOX_PAUSED") return undefined;
+      const isPaused = cause instanceof BelljarError && (cause.code === "SANDBOX_PAUSED" || cause.code === "NOT_SUPPORTED");
+      if (isPaused) return undefined;
       throw cause;
     } finally {
       await running.release();
@@ -77,16 +79,6 @@ export class RaisedLayers {
     const overlays = await this.#look(run, stack.raises);
     if (overlays.length > 0) await this.#finish(run, stack.raises, overlays);
     else await this.#leave(run, stack.raises);
-    return readStack(run);
-  }
-
-  /** For one who only looks: somebody may be about to raise it. */
-  async peek(run: Run): Promise<Stack> {
-    const stack = await readStack(run);
-    if (stack.raises === undefined) return stack;
-    const overlays = await this.#look(run, stack.raises);
-    if (overlays.length === 0) return stack;
-    await this.#finish(run, stack.raises, overlays);
     return readStack(run);
   }
 

@@ -6,7 +6,6 @@ import type { Template } from "../template/template.ts";
 import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
 import { compareStates, readState } from "./compare.ts";
 import type { LayerFacts, LayerFolders } from "./layer-folders.ts";
-import type { RaisedLayers } from "./raised-layers.ts";
 import { readStack } from "./stack-file.ts";
 
 export interface SeenStatesOptions {
@@ -14,7 +13,6 @@ export interface SeenStatesOptions {
   readonly place: (run: Run) => JailPaths;
   readonly template: (base: Base) => Promise<Template>;
   readonly folders: LayerFolders;
-  readonly raised: RaisedLayers;
   /** Rejects if what was written there cannot be reached. */
   readonly reach: (storage: StorageKind) => Promise<void>;
   readonly facts: (layers: readonly string[]) => Promise<readonly LayerFacts[]>;
@@ -51,8 +49,9 @@ export class SeenStates {
   /** A sandbox whose rewind was cut off is as its next run will begin. */
   async #see(view: StateView): Promise<Seen> {
     const { sandbox } = view;
-    const { folders, template, facts, raised, reach } = this.#options;
-    const { below, rewindsTo } = await raised.peek(sandbox);
+    const { folders, template, facts, reach } = this.#options;
+    const { below, rewindsTo, raises } = await readStack(sandbox);
+    if (raises !== undefined) throw raisedMeanwhile(sandbox);
     const layers = view.layers ?? rewindsTo;
     const place = this.#options.place(sandbox);
     if (!layers) await reach(place.storage);
@@ -68,6 +67,9 @@ export class SeenStates {
 
 /** Where what is written was raised meanwhile, a part of it was looked for at its old place. */
 async function assertUnraised({ state, sandbox, below }: Seen): Promise<void> {
-  if (!state.isPresent || (await readStack(sandbox)).below.length === below.length) return;
-  throw new BelljarError("RUNTIME_UNAVAILABLE", `A checkpoint of sandbox ${sandbox.id} was taken meanwhile: try again`);
+  if (state.isPresent && (await readStack(sandbox)).below.length !== below.length) throw raisedMeanwhile(sandbox);
+}
+
+function raisedMeanwhile({ id }: Run): BelljarError {
+  return new BelljarError("RUNTIME_UNAVAILABLE", `A checkpoint of sandbox ${id} was taken meanwhile: try again`);
 }

@@ -1,11 +1,13 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { JobProcess } from "../../../../src/runtime/namespace/states/job-process.ts";
+import { LayerFolders } from "../../../../src/runtime/namespace/states/layer-folders.ts";
 import { LayerJobs } from "../../../../src/runtime/namespace/states/layer-jobs.ts";
 import { BINARY, makeHome, placeOf } from "../../../support/namespace-home.ts";
 
@@ -56,6 +58,21 @@ it("a job is killed, and nothing else is", async () => {
   holder.stdin.end();
   await once(holder, "close");
   expect(await jobs.run({ kind: "remove", place, layer }, soon())).toEqual([]);
+});
+
+it("a flush marks the layers that were finished in this boot", async () => {
+  await using home = await makeHome();
+  const folders = new LayerFolders(home.path, join(home.path, "pool"));
+  const layers = [await folders.begin("home", "x"), await folders.begin("home", "x"), await folders.begin("home", "x")] as const;
+  const boots = ["the-boot", "another-boot"];
+  for (const [index, boot] of boots.entries()) await folders.finish({ ...(layers[index] ?? layers[0]), overlays: [], boot });
+  const place = placeOf(home, { id: "a".repeat(20), generation: 1, folder });
+  const jobs = new LayerJobs(BINARY);
+  const job = { kind: "flush", place, layer: { folder: folders.all, files: folders.all }, boot: "the-boot" } as const;
+  expect(await jobs.run(job, soon())).toEqual([]);
+  const isMarked = (id: string): boolean => existsSync(join(folders.folder(id), "flushed"));
+  expect(layers.map(({ id }) => isMarked(id))).toEqual([true, false, false]);
+  await expect(jobs.run({ ...job, boot: undefined as never }, soon())).rejects.toThrow(expect.objectContaining({ code: "RUNTIME_FAILED" }));
 });
 
 it("the process of the jobs keeps nobody alive", async () => {

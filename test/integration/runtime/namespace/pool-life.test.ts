@@ -5,6 +5,7 @@ import { readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as moment } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { BtrfsPool } from "../../../../src/runtime/namespace/btrfs-pool.ts";
 import { openStorage } from "../../../../src/runtime/namespace/storage.ts";
 import { createLocalSandboxes } from "../../../../src/sandbox/local-sandboxes.ts";
@@ -48,7 +49,33 @@ async function isLocked({ path }: Home): Promise<boolean> {
   return (await outside(["flock", "--nonblock", "--exclusive", join(path, "pool.lock"), "true"])).code === 1;
 }
 
+/** A runtime that lets go of its pool at the end. */
+function poolOf(runtime: Runtime): AsyncDisposable & { readonly runtime: Runtime } {
+  return { runtime, [Symbol.asyncDispose]: async () => runtime.storagePool?.[Symbol.asyncDispose]() };
+}
+
 describe.skipIf(!isRoot)("the storage pool (skipped without root, who alone has one)", () => {
+  it("is mounted for the time line of a stopped sandbox", async () => {
+    await using home = await makeHome();
+    const first = await home.open("btrfs");
+    const before = createLocalSandboxes({ home: home.path, runtimes: byName(first), config: CONFIG });
+    const made = await before.create(LOCAL, { bestEffort: true }, soon());
+    await made.guest.files.write("kept", "x", { signal: soon() });
+    const { id } = await made.timeLine.checkpoint({}, soon());
+    await made.guest.files.write("kept", "y", { signal: soon() });
+    await made.stop();
+    await before[Symbol.asyncDispose]();
+    await first.storagePool?.[Symbol.asyncDispose]();
+    await untilUnmounted(home.path);
+    await using second = poolOf(await home.open("auto"));
+    await using later = createLocalSandboxes({ home: home.path, runtimes: byName(second.runtime), config: CONFIG });
+    const stopped = await later.get(LOCAL, made.id);
+    expect((await stopped.timeLine.list()).checkpoints.map((one) => one.id)).toEqual([id]);
+    const { sandbox } = await stopped.timeLine.rollback(id, soon());
+    expect((await sandbox.guest.files.read("kept", { signal: soon() })).toString()).toBe("x");
+    await sandbox.kill();
+  });
+
   it("is mounted when it is needed, not when a process starts", async () => {
     await using home = await makeHome();
     await using pool = poolIn(home);
