@@ -35,9 +35,14 @@ describe.each(["home", "tmpfs"] as const)("with storage %s", (storage) => {
       expect(await tell(guestOf(again), LOOK)).toBe(SHOWN);
     });
 
-    it("is settled by a comparison", async () => {
+    it("is settled before a comparison, which waits for that", async () => {
       await using lab = await openRaiseLab(storage);
       await using sandbox = await abandoned(lab, step);
+      const early = lab.tell(viewOf(sandbox, sandbox.before), viewOf(sandbox));
+      await expect(early).rejects.toMatchObject({ code: "RUNTIME_UNAVAILABLE" });
+      expect(await lab.states.isSettled(sandbox.spec)).toBe(false);
+      await lab.states.settle(sandbox.spec);
+      expect(await lab.states.isSettled(sandbox.spec)).toBe(true);
       const changes = await lab.tell(viewOf(sandbox, sandbox.before), viewOf(sandbox));
       expect(changes).toEqual(["added /home/user/since", "changed /home/user/notes"]);
     });
