@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RecordedEgress } from "../../../support/recorded-egress.ts";
 import { createRecordedEgress } from "../../../support/recorded-egress.ts";
 import type { Egress } from "../../../../src/network/egress.ts";
@@ -335,7 +335,8 @@ describe("links to ports", () => {
     for (const port of [8000, 9000]) await sandbox.registerPort(port, "public");
     const same = await other.get(LOCAL, sandbox.id);
     expect(await same.removePort(8000)).toBe(true);
-    expect((await sandbox.portLinks()).map(({ port }) => port)).toEqual([9000]);
+    // Another process hears of it a moment later.
+    await vi.waitFor(async () => expect((await sandbox.portLinks()).map(({ port }) => port)).toEqual([9000]), { timeout: 20_000 });
     expect(await sandbox.removePort(8000)).toBe(false);
     await sandbox.stop();
     const stopped = await other.get(LOCAL, sandbox.id);
