@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { randomNumbers, readSeed } from "../../support/crash-home.ts";
 import { type CutDisk, openCutDisk } from "../../support/faults/cut-disk.ts";
@@ -10,9 +8,9 @@ import { FaultModel } from "../../support/faults/fault-model.ts";
 import { type Done, type FaultWorker, type Outcome, type Seen, startFaultWorker } from "../../support/faults/fault-worker.ts";
 import { type Content, LATEST_MS, type Operation } from "../../support/faults/operation.ts";
 import type { WorkerHome } from "../../support/home-worker.ts";
+import { untilUnmounted } from "../../support/pool-traces.ts";
 import { STATE_STORAGES, untilFlushed } from "../../support/state-home.ts";
 
-const run = promisify(execFile);
 /** Of each storage. `npm run faults` makes more. */
 const CUTS = Number(process.env["BELLJAR_TEST_CUTS"] ?? 4);
 /** The disk of the machine sees each as much work as between two cuts of a person's. */
@@ -158,7 +156,7 @@ describe.skipIf(process.getuid?.() !== 0)("the host's power that is cut at rando
         const { cuts, points } = await workAndCut(home, worker, random);
         await worker.kill();
         await untilFlushed(home.home);
-        if (storage === "btrfs") await run("umount", [join(home.home, "pool")]);
+        if (storage === "btrfs") await untilUnmounted(home.home);
         await disk.unmount();
         for (const cut of cuts) await checkCut(home, cut, points);
         expect(cuts).toHaveLength(CUTS + 2);
