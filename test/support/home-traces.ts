@@ -29,7 +29,7 @@ export function findTraces({ home, runtimeDirectory, marker, ids }: TracedHome):
   const known = new Set(ids);
   return {
     processes: pids()
-      .filter((pid) => holdsFile(pid, home) || isMarked(pid, marker))
+      .filter((pid) => (holdsFile(pid, home) || isMarked(pid, marker)) && !isCaretaker(pid))
       .map((pid) => `${pid} ${read(`/proc/${pid}/comm`).trim()} ${commandLine(pid)}`),
     mounts: read("/proc/self/mountinfo")
       .split("\n")
@@ -37,6 +37,11 @@ export function findTraces({ home, runtimeDirectory, marker, ids }: TracedHome):
     groups: groupFolders().flatMap((folder) => names(folder).filter((name) => known.has(name.split("-")[0] ?? ""))),
     sockets: names(runtimeDirectory),
   };
+}
+
+/** It unmounts the pool when nobody uses it any more, as the process that looks may do. `untilUnmounted` waits for its end. */
+function isCaretaker(pid: number): boolean {
+  return read(`/proc/${pid}/comm`) === "belljar-pool\n";
 }
 
 /** What lies in an ended sandbox's folder beside its record and its end, written or half written, and in the pool. */

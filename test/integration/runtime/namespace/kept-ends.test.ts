@@ -78,7 +78,7 @@ it("a start that has no room for its end tells so, and leaves the files that a s
   await expectKept(sandbox, 3);
 });
 
-it.each(["", " ".repeat(127) + "\n", '{"reason":"unheard of","at":1,"kept":true}', "null"])(
+it.each(['{"reason":"unheard of","at":1,"kept":true}', "null"])(
   "the end of a first run that says %j is told as over to nobody, and its files stay",
   async (text) => {
     await using home = await makeHome();
@@ -91,6 +91,14 @@ it.each(["", " ".repeat(127) + "\n", '{"reason":"unheard of","at":1,"kept":true}
     await expectKept(sandbox, 2);
   },
 );
+
+it.each(["", " ".repeat(127) + "\n"])("an end that a power cut has left as %j is none, and the files stay", async (text) => {
+  await using home = await makeHome();
+  await using sandbox = await stopOne(home);
+  await writeFile(join(runFolder(sandbox.spec), "end.json"), text);
+  expect(await sandbox.runtime.clear(sandbox.spec)).toMatchObject({ reason: "host_lost" });
+  await expectKept(sandbox, 2);
+});
 
 it("a run whose silent keeper is gone was killed, whoever writes its end", async () => {
   await using home = await makeHome();
