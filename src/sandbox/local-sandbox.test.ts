@@ -29,14 +29,16 @@ function openHome() {
 const leftOf = async (sandbox: Sandbox) => ((await sandbox.info()).deadline?.getTime() ?? 0) - Date.now();
 
 it.each([
-  ["pause", HOUR_MS],
-  ["stop", 60_000],
-  ["kill", 60_000],
-] as const)("wakes a paused sandbox for a call: one whose deadline does %s has so much time then", async (action, leftMs) => {
+  ["pause", "deadline", HOUR_MS],
+  ["pause", "idle", 60_000],
+  ["pause", "asked", 60_000],
+  ["stop", "asked", 60_000],
+  ["kill", "asked", 60_000],
+] as const)("wakes a sandbox whose deadline does %s, and that was paused for %s, with so much time", async (action, reason, leftMs) => {
   await using sandboxes = openHome();
   const sandbox = await sandboxes.create(LOCAL, {}, signal);
   await sandbox.extend(60_000, action);
-  host.get(sandbox.id)?.pause();
+  host.get(sandbox.id)?.pause(reason);
   expect((await sandbox.info()).state).toBe("paused");
   expect((await sandbox.guest.run({ argv: ["true"], signal })).exitCode).toBe(0);
   expect((await sandbox.info()).state).toBe("running");

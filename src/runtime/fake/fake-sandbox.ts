@@ -102,6 +102,7 @@ export class FakeSandbox {
     else if (this.#action === "stop" || this.#isOverdue) void this.stop("deadline");
     else {
       if (this.#phase === "running") this.pause("deadline");
+      this.#pauseReason = "deadline";
       this.#isOverdue = true;
       this.extend(new Date(Date.now() + PAUSED_KEPT_MS));
     }
