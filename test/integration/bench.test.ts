@@ -65,7 +65,7 @@ it("gives figures for every measurement of Belljar", async () => {
   expect(rows.filter((row) => row.failed !== undefined)).toEqual([]);
   expect({ code, err }).toMatchObject({ code: 0 });
   expect(rows.length).toBeGreaterThan(25);
-}, 600_000);
+}, 1_200_000);
 
 it("keeps no figures of a quick run", async () => {
   const { code, err } = await ended([join(ROOT, "bench/run.mjs"), "--alone", "--quick", "--markdown", "nowhere.md"]);
