@@ -17,7 +17,11 @@ export async function measure(home) {
   inside.exited.catch(() => undefined);
   await once(inside.stdout, "data");
   const link = await sandbox.registerPort(PORT, "token");
-  const find = async () => ({ dial: (port, signal) => sandbox.guest.dial(port, signal), links: () => sandbox.portLinks() });
+  const find = async () => ({
+    resume: async () => {},
+    dial: (port, signal) => sandbox.guest.dial(port, signal),
+    links: () => sandbox.portLinks(),
+  });
   const listener = await openPortListener({ find, listeners: await openOwnListeners(home), onFailure: (error) => console.error(error) });
   const straight = spawn(process.execPath, [SERVER], { stdio: ["ignore", "pipe", "inherit"] });
   const [said] = await once(straight.stdout, "data");
