@@ -54,7 +54,8 @@ static _Noreturn void do_job(const struct job *job, const int outputs[OUTPUTS]) 
   struct head head;
   sigset_t none;
   sigemptyset(&none);
-  if (dup2(outputs[0], STDOUT_FILENO) < 0 || dup2(outputs[1], STDERR_FILENO) < 0 || close_range(STDERR_FILENO + 1, ~0u, 0) < 0) _exit(EXIT_FAILURE);
+  int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the host's requests are not the job's */
+  if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(outputs[0], STDOUT_FILENO) < 0 || dup2(outputs[1], STDERR_FILENO) < 0 || close_range(STDERR_FILENO + 1, ~0u, 0) < 0) _exit(EXIT_FAILURE);
   sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL);
   prctl(PR_SET_NAME, "belljar-layers", 0, 0, 0);

@@ -8,6 +8,7 @@ import { unavailable } from "../spawner.ts";
 /** A job has the channel of its frames for its number. */
 const JOBS_MAX = 256;
 const SIGKILL = 9;
+const TEXT_MAX = 1_000;
 
 export interface JobEars {
   /** What the job printed, in order and in pieces. */
@@ -59,10 +60,11 @@ export class JobProcess {
     const jobs: Jobs = { child, running: new Map() };
     const decoder = new FrameDecoder((type, number, payload) => tell(jobs, { type, number, payload }));
     child.stdin.on("error", () => {}); // it has ended, which is told below
-    child.stderr.resume();
+    let text = "";
+    child.stderr.on("data", (chunk: Buffer) => void (text = (text + chunk.toString()).slice(0, TEXT_MAX)));
     child.stdout.on("data", (chunk: Buffer) => this.#hear(jobs, decoder, chunk));
     child.once("error", (cause) => this.#lose(jobs, unavailable(cause)));
-    child.once("close", () => this.#lose(jobs, gone()));
+    child.once("close", () => this.#lose(jobs, gone(text.trim() || undefined)));
     hold(jobs);
     return jobs;
   }

@@ -9,7 +9,7 @@ import { flushStack, readStack } from "./stack-file.ts";
 const PARALLEL = 8;
 
 export interface LayerFlusherOptions {
-  readonly jobs: LayerJobs;
+  readonly jobs: Pick<LayerJobs, "run">;
   /** Of the machine. */
   readonly boot: string;
   readonly folders: LayerFolders;

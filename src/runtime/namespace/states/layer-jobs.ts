@@ -1,3 +1,4 @@
+import { limitTime } from "../../../async/limit-time.ts";
 import { BelljarError } from "../../../errors.ts";
 import { encodeFields, type Field } from "../../../protocol/fields.ts";
 import { encodeHead } from "../../../protocol/head.ts";
@@ -16,6 +17,7 @@ const NO_RUN = 2;
 const HAS_LAYERS = 16;
 /** A job that takes longer is killed, with an error. Copying and removing millions of files takes minutes. */
 const JOB_MS = 15 * 60_000;
+const NEVER = new AbortController().signal;
 const LINE_MAX = 64;
 const LINES_MAX = 64;
 const TEXT_MAX = 1_000;
@@ -51,25 +53,33 @@ export class LayerJobs {
    * ends by itself. Aborting kills it; then what it made is in part. Rejects, once it has ended, with `DISK_FULL`, `SANDBOX_FILES_LOST`,
    * `RUNTIME_UNAVAILABLE` while a run or another job uses the layers, `RUNTIME_FAILED` or `CANCELLED`.
    */
-  async run(job: LayerJob, signal?: AbortSignal): Promise<readonly string[]> {
-    if (signal?.aborted) throw cancelled(signal);
-    const over = new AbortController();
-    const timer = job.isDetached ? undefined : setTimeout(() => over.abort(), JOB_MS);
-    const ends = AbortSignal.any([over.signal, ...(signal ? [signal] : [])]);
+  async run(job: LayerJob, signal: AbortSignal = NEVER): Promise<readonly string[]> {
+    if (signal.aborted) throw cancelled(signal);
+    using limit = limitTime(signal, JOB_MS);
     try {
-      return await this.#run(job, ends);
+      return await this.#run(job, limit.signal);
     } catch (cause) {
-      throw signal?.aborted ? cancelled(signal) : cause;
-    } finally {
-      clearTimeout(timer);
+      throw signal.aborted ? cancelled(signal) : cause;
     }
   }
 
-  #run(job: LayerJob, ends: AbortSignal): Promise<readonly string[]> {
-    return new Promise((resolve, reject) => {
-      const lines = new Lines();
-      let text = "";
-      const kill = this.#process.begin(encodeJob(job), {
+  /** Nobody kills it any more once its caller need not wait. */
+  async #run(job: LayerJob, ends: AbortSignal): Promise<readonly string[]> {
+    const { kill, done } = this.#begin(job);
+    ends.addEventListener("abort", kill, { once: true });
+    try {
+      return await done;
+    } finally {
+      ends.removeEventListener("abort", kill);
+    }
+  }
+
+  #begin(job: LayerJob): { readonly kill: () => void; readonly done: Promise<readonly string[]> } {
+    const lines = new Lines();
+    let text = "";
+    let kill: () => void = () => undefined;
+    const done = new Promise<readonly string[]>((resolve, reject) => {
+      kill = this.#process.begin(encodeJob(job), {
         output: (chunk) => {
           lines.push(chunk);
           if (lines.isDone) resolve(lines.whole);
@@ -79,8 +89,8 @@ export class LayerJobs {
         lost: reject,
         isDetached: job.isDetached === true,
       });
-      ends.addEventListener("abort", kill, { once: true });
     });
+    return { kill, done };
   }
 }
 
