@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { fileError, ifPresent } from "./file-error.ts";
 import { highest } from "./numbered-links.ts";
-import { createFile } from "./replace-file.ts";
+import { createFile, type FlushWish } from "./replace-file.ts";
 import { watchFolder } from "./watch-folder.ts";
 
 const NAME = /^(.+)\.([1-9][0-9]{0,14})\.json$/;
@@ -61,19 +61,19 @@ export class NumberedFile<T> {
 
   /**
    * Writes the result of `change`, exactly once. If another process was quicker, `change` is called again with the newer value. If
-   * `change` returns the same object, nothing is written. A change for which `flushes` is true outlives a power cut. Rejects with
-   * `RUNTIME_FAILED` if other processes keep changing the value.
+   * `change` returns the same object, nothing is written. `flush` says what of a change outlives a power cut. Rejects with `RUNTIME_FAILED`
+   * if other processes keep changing the value.
    */
   async change(
     first: T,
     change: (value: T) => T | Promise<T>,
-    flushes: (before: T, after: T) => boolean = () => false,
+    flush: (before: T, after: T) => FlushWish = () => false,
   ): Promise<Numbered<T>> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const before = await this.#read(first);
       const value = await change(before.value);
       if (value === before.value) return { number: before.number, value };
-      if (await this.#place(before, value, flushes(before.value, value))) return { number: before.number + 1, value };
+      if (await this.#place(before, value, flush(before.value, value))) return { number: before.number + 1, value };
     }
     throw new BelljarError("RUNTIME_FAILED", `Other processes keep changing ${this.#options.title}: try again`);
   }
@@ -98,7 +98,7 @@ export class NumberedFile<T> {
     return { number, value: this.#options.parse(bare, path), marks };
   }
 
-  async #place(before: Stored<unknown>, value: T, flush = false): Promise<boolean> {
+  async #place(before: Stored<unknown>, value: T, flush: FlushWish = false): Promise<boolean> {
     const { folder, serialise } = this.#options;
     const number = before.number + 1;
     const mark = randomBytes(6).toString("base64url");

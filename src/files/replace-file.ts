@@ -8,6 +8,9 @@ import { errnoOf, ifPresent } from "./file-error.ts";
 /** Prefix of files that are not complete yet. Readers of a folder skip them. A killed process may leave one behind. */
 export const UNFINISHED = ".new-";
 
+/** true: a power cut takes neither the content nor the name of a new file. `content`: a file that has its name has its content. */
+export type FlushWish = boolean | "content";
+
 export interface WriteOptions {
   /** Default: 0600. */
   readonly mode?: number;
@@ -48,14 +51,18 @@ export function replaceFileSync(path: string, content: string | Uint8Array, { mo
 }
 
 /**
- * Creates the file atomically. With `flush`, a power cut does not take its name away either. Returns false if a file of that name exists
+ * Creates the file atomically. With `flush: true`, a power cut does not take its name away either. Returns false if a file of that name exists
  * already. Rejects with the error of the file system.
  */
-export async function createFile(path: string, content: string | Uint8Array, options: WriteOptions = {}): Promise<boolean> {
-  return withFreshFile(path, { content, ...options }, async (fresh) => {
+export async function createFile(
+  path: string,
+  content: string | Uint8Array,
+  { mode, flush = false }: Pick<WriteOptions, "mode"> & { readonly flush?: FlushWish } = {},
+): Promise<boolean> {
+  return withFreshFile(path, { content, ...(mode !== undefined && { mode }), flush: flush !== false }, async (fresh) => {
     try {
       await link(fresh, path);
-      if (options.flush) await flushPath(dirname(path));
+      if (flush === true) await flushPath(dirname(path));
       return true;
     } catch (cause) {
       if (errnoOf(cause) === "EEXIST") return false;

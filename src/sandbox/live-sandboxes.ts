@@ -291,7 +291,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
 
   /** What `kill` of this process has buried is held no more. */
   async #buryUnasked(sandbox: LocalSandbox, end: SandboxEnd): Promise<void> {
-    if (this.#held.get(sandbox.id) !== sandbox) return;
+    if (this.#held.get(sandbox.id) !== sandbox || (end.kept && sandbox.isEndWritten)) return;
     await this.bury(sandbox, end).catch((cause: unknown) => this.#report(notCleared(sandbox.record, cause)));
   }
 }

@@ -76,6 +76,7 @@ export class LocalSandbox implements OwnSandbox {
   #end: SandboxEnd | undefined;
   #oomKills: number | undefined;
   #countsKills = true;
+  #isEndWritten = false;
 
   constructor(record: SandboxRecord, { running, keeping, network }: LocalSandboxOptions) {
     this.record = record;
@@ -258,15 +259,32 @@ export class LocalSandbox implements OwnSandbox {
   }
 
   async stop(): Promise<void> {
-    await this.stopUnflushed();
+    const end = await this.#stopRun();
+    await this.#keeping.bury(this, end);
     await this.#keeping.flush(this.record);
   }
 
-  /** For those who put it back to what is on the disk. */
-  async stopUnflushed(): Promise<void> {
+  /** For those who write down at once how it goes on. If they do not, whoever looks next finds a run that was stopped. */
+  async stopUnwritten(): Promise<SandboxEnd> {
+    this.#isEndWritten = true;
+    try {
+      return await this.#stopRun();
+    } catch (cause) {
+      this.#isEndWritten = false;
+      throw cause;
+    }
+  }
+
+  /** Whether its end, if it was stopped, is written down by those who stopped it. */
+  get isEndWritten(): boolean {
+    return this.#isEndWritten;
+  }
+
+  async #stopRun(): Promise<SandboxEnd> {
     this.#end = await this.#running.stop();
+    if (this.#end.kept) return this.#end;
     await this.#keeping.bury(this, this.#end);
-    if (!this.#end.kept) throw ended(this.record, this.#end.reason);
+    throw ended(this.record, this.#end.reason);
   }
 
   async start(signal: AbortSignal, principal?: Principal): Promise<LocalSandbox> {

@@ -89,12 +89,22 @@ async function createRun(
   const deadline = wished === "none" ? {} : { deadline: wished };
   const run = live.states.runOf(record, state);
   try {
-    return await runtime.create(toSpec(run, record, { ...deadline, deadlineAction: state.action, required }), signal);
+    const made = runtime.create(toSpec(run, record, { ...deadline, deadlineAction: state.action, required }), signal);
+    return await beside(made, live.states.flush(record));
   } catch (cause) {
     const end = await runtime.clear(run).catch(() => undefined);
     if (end?.kept) await live.states.change(record, (now) => giveBack(now, state, before));
     throw signal.aborted ? cancelled(signal) : cause;
   }
+}
+
+/** The disk is waited for while the guest comes up. If it fails, the run goes on, and whoever looks next finds it. */
+async function beside(made: Promise<RunningSandbox>, flushed: Promise<void>): Promise<RunningSandbox> {
+  const [flush] = await Promise.allSettled([flushed, made]);
+  const running = await made;
+  if (flush.status === "fulfilled") return running;
+  await running.release();
+  throw flush.reason;
 }
 
 function giveBack(now: RunState, mine: RunState, stopped: RunState["stopped"]): RunState | undefined {

@@ -1,7 +1,9 @@
+import type { SandboxEnd } from "../../runtime/runtime.ts";
 import type { LocalSandbox } from "../local-sandbox.ts";
 import { trustAuthority, TRUST_MS } from "../network/trust-authority.ts";
 import type { OwnRollback } from "../own-sandbox.ts";
 import type { Principal } from "../sandbox.ts";
+import { withStop } from "../run-states.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { StartWishes } from "../start-again.ts";
 import { ended, notReady } from "../refusals.ts";
@@ -38,8 +40,8 @@ export type StartRun = (
  *
  *     step                                       a process that dies after it leaves
  *     1  the lock of the work; hold the layers   the sandbox as it was
- *     2  stop the run                            a stopped sandbox with all that it has written
- *     3  the state names the point               a stopped sandbox, which whoever looks next puts back
+ *     2  stop the run                            a run that has ended, which whoever looks next notes as stopped
+ *     3  the state is stopped, names the point   a stopped sandbox, which whoever looks next puts back
  *     4  the runtime puts it back                the same
  *     5  start the next run: from its first      a run that nobody holds, as after any start
  *        write on the state names no point
@@ -55,8 +57,7 @@ export async function rollback(parts: StateParts & { readonly startRun: StartRun
     const before = await lookBefore(parts, record, signal);
     programs = before.programs;
     // What a stop has promised to keep goes only when what takes its place is as safe.
-    await (before.sandbox ? before.sandbox.stopUnflushed() : parts.live.flush(record));
-    await mark(parts, request);
+    await stopAndMark(parts, request, before.sandbox);
     await putBack(parts, record);
     return { ...before.wishes, isPutBack: true };
   };
@@ -92,11 +93,32 @@ async function lookBefore(parts: StateParts, record: SandboxRecord, signal: Abor
   return { sandbox, programs, wishes: { deadline: deadline ?? "none" } };
 }
 
-/** From here on the sandbox is put back, whatever becomes of this process. A start that came in between gives its run back. */
-async function mark({ live, journal }: StateParts, { record, point, signal }: RollbackRequest): Promise<void> {
+async function stopAndMark(parts: StateParts, request: RollbackRequest, sandbox: LocalSandbox | undefined): Promise<void> {
+  if (!sandbox) {
+    await parts.live.flush(request.record);
+    return mark(parts, request);
+  }
+  const { generation } = sandbox;
+  await mark(parts, request, { generation, end: await sandbox.stopUnwritten() });
+  await parts.live.letGo(sandbox.id, generation);
+}
+
+interface EndedRun {
+  readonly generation: number;
+  readonly end: SandboxEnd;
+}
+
+/**
+ * From here on the sandbox is put back, whatever becomes of this process. `stop`: of its run, which nobody may have written down. A start
+ * that came in between gives its run back.
+ */
+async function mark({ live, journal }: StateParts, { record, point, signal }: RollbackRequest, stop?: EndedRun): Promise<void> {
   const rewind = { point: point.id, layers: point.layers };
   const tryMark = async (): Promise<true | undefined> => {
-    const state = await live.states.change(record, (now) => (now.phase === "stopped" ? { ...now, rewind } : undefined));
+    const state = await live.states.change(record, (now) => {
+      const stopped = stop?.generation === now.generation ? (withStop(now, stop.end) ?? now) : now;
+      return stopped.phase === "stopped" ? { ...stopped, rewind } : undefined;
+    });
     const end = state ? undefined : (await journal.read(record.id))?.end;
     if (end) throw ended(record, end.reason);
     return state && true;

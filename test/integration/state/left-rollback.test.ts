@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { BelljarError } from "../../../src/errors.ts";
 import { Journal } from "../../../src/sandbox/journal.ts";
 import { RunStates } from "../../../src/sandbox/run-states.ts";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
@@ -46,6 +47,18 @@ it("a rollback whose process died is finished before the sandbox is frozen", asy
   const left = await openLeft(home);
   const [fork] = await home.sandboxes.snapshots.fork(LOCAL, { sandbox: left.id }, {}, signal);
   expect(await shell(fork!, "cat notes")).toBe("point");
+});
+
+it("a rollback that cannot be written down leaves a stopped sandbox with all that it has written", async () => {
+  await using home = await openStateHome();
+  const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
+  const { id: point } = await sandbox.timeLine.checkpoint({}, signal);
+  await shell(sandbox, "echo later > notes");
+  vi.spyOn(RunStates.prototype, "change").mockRejectedValueOnce(new BelljarError("DISK_FULL", "no room for the state"));
+  await expect(sandbox.timeLine.rollback(point, signal)).rejects.toMatchObject({ code: "DISK_FULL" });
+  expect((await sandbox.info()).state).toBe("stopped");
+  const again = await (await home.open()).get(LOCAL, sandbox.id);
+  expect(await shell(await again.start(signal), "cat notes")).toBe("later");
 });
 
 it("a sandbox that another process freezes or puts back is not started meanwhile, and stays stopped", async () => {
