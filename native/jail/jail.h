@@ -458,5 +458,7 @@ int pool_main(const char *work, char **argv);
 void hold_pool(const struct spec *spec);
 int jobs_main(void);
 int compare_main(void);
+/* Asks sockets together. */
+int ask_main(void);
 
 #endif

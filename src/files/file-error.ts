@@ -20,8 +20,21 @@ export async function ifPresent<T>(path: string, work: Promise<T>): Promise<T | 
   try {
     return await work;
   } catch (cause) {
-    const code = errnoOf(cause);
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw fileError(path, cause);
+    return unlessAbsent(path, cause);
   }
+}
+
+/** The same for synchronous work. */
+export function nowIfPresent<T>(path: string, work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (cause) {
+    return unlessAbsent(path, cause);
+  }
+}
+
+function unlessAbsent(path: string, cause: unknown): undefined {
+  const code = errnoOf(cause);
+  if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+  throw fileError(path, cause);
 }

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { listNumberedFiles, NumberedFile, watchNumberedFiles } from "./numbered-file.ts";
+import { highestNumbers, NumberedFile, watchNumberedFiles } from "./numbered-file.ts";
 
 let folder: string;
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "bj-numbered-"))));
@@ -113,10 +113,18 @@ it("removes all its numbers and no other file", async () => {
   expect(await readdir(folder)).toEqual(["other.1.json"]);
 });
 
-it("lists the names of a folder once each", async () => {
-  expect(await listNumberedFiles(join(folder, "none"))).toEqual([]);
-  for (const name of ["a.1.json", "a.2.json", "b.3.json", "c.json", ".new-x"]) await writeFile(join(folder, name), "1");
-  expect(await listNumberedFiles(folder)).toEqual(["a", "b"]);
+it("tells the highest number of each file of a folder", () => {
+  const names = ["a.1.json", "a.10.json", "a.2.json", "b.3.json", "c.json", ".new-x"];
+  expect(highestNumbers(names)).toEqual(new Map(Object.entries({ a: 10, b: 3 })));
+});
+
+it("reads at once what it reads otherwise", async () => {
+  expect(open().readNow("none")).toEqual({ number: 0, value: "none" });
+  for (let round = 0; round < 3; round += 1) await open().change(0, (value) => value + 1);
+  expect(open().readNow(0)).toEqual({ number: 3, value: 3 });
+  const names = await readdir(folder);
+  await open().change(0, (value) => value + 1);
+  expect(open().readNow(0, names)).toEqual({ number: 4, value: 4 }); // the file was replaced since it was listed
 });
 
 it("reports new files", async () => {

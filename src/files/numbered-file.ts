@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, readFile, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
-import { fileError, ifPresent } from "./file-error.ts";
+import { fileError, ifPresent, nowIfPresent } from "./file-error.ts";
 import { highest } from "./numbered-links.ts";
 import { createFile, type FlushWish } from "./replace-file.ts";
 import { watchFolder } from "./watch-folder.ts";
@@ -59,6 +60,15 @@ export class NumberedFile<T> {
     return { number, value };
   }
 
+  /** The same at once, for whoever reads very many. `names`: those in the folder. */
+  readNow<F>(first: F, names: readonly string[] = this.#namesNow()): Numbered<T | F> {
+    const number = highest(this.#numbersIn(names));
+    if (number === 0) return { number, value: first };
+    const path = this.#path(number);
+    const text = nowIfPresent(path, () => readFileSync(path, "utf8"));
+    return text === undefined ? this.readNow(first) : { number, value: this.#parse(text, path).value };
+  }
+
   /**
    * Writes the result of `change`, exactly once. If another process was quicker, `change` is called again with the newer value. If
    * `change` returns the same object, nothing is written. `flush` says what of a change outlives a power cut. Rejects with `RUNTIME_FAILED`
@@ -94,8 +104,12 @@ export class NumberedFile<T> {
     const path = this.#path(number);
     const text = await ifPresent(path, readFile(path, "utf8"));
     if (text === undefined) return this.#read(first);
+    return { number, ...this.#parse(text, path) };
+  }
+
+  #parse(text: string, path: string): Pick<Stored<T>, "value" | "marks"> {
     const [bare, marks] = takeMarks(text);
-    return { number, value: this.#options.parse(bare, path), marks };
+    return { value: this.#options.parse(bare, path), marks };
   }
 
   async #place(before: Stored<unknown>, value: T, flush: FlushWish = false): Promise<boolean> {
@@ -127,10 +141,18 @@ export class NumberedFile<T> {
   }
 
   async #numbers(): Promise<readonly number[]> {
-    const { folder, name } = this.#options;
-    return (await namesIn(folder)).flatMap((file) => {
+    return this.#numbersIn(await namesIn(this.#options.folder));
+  }
+
+  #namesNow(): readonly string[] {
+    const { folder } = this.#options;
+    return nowIfPresent(folder, () => readdirSync(folder)) ?? [];
+  }
+
+  #numbersIn(names: readonly string[]): readonly number[] {
+    return names.flatMap((file) => {
       const match = NAME.exec(file);
-      return match?.[1] === name ? [Number(match[2])] : [];
+      return match?.[1] === this.#options.name ? [Number(match[2])] : [];
     });
   }
 
@@ -156,9 +178,14 @@ function takeMarks(text: string): readonly [text: string, marks: readonly string
   return member === undefined ? [bare, (line ?? "").split(" ")] : [`${bare}}`, member.split(" ")];
 }
 
-/** Returns the names of the numbered files in a folder, or an empty list if the folder does not exist. */
-export async function listNumberedFiles(folder: string): Promise<readonly string[]> {
-  return [...new Set((await namesIn(folder)).flatMap((file) => NAME.exec(file)?.[1] ?? []))];
+/** The highest number of each numbered file, by its name, of the names in a folder. */
+export function highestNumbers(names: readonly string[]): ReadonlyMap<string, number> {
+  const numbers = new Map<string, number>();
+  for (const file of names) {
+    const [, name, number] = NAME.exec(file) ?? [];
+    if (name !== undefined) numbers.set(name, Math.max(Number(number), numbers.get(name) ?? 0));
+  }
+  return numbers;
 }
 
 export interface NumberedFileEars {

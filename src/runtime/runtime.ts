@@ -19,6 +19,11 @@ export interface Runtime {
   /** Opens a run that an earlier or another process started; undefined when it lives no more. */
   open(run: RecordedRun): Promise<RunningSandbox | undefined>;
   /**
+   * Looks at very many runs together, in their order. Undefined for each run that does not answer at once, whole and in order: look at it by
+   * itself. Of one that is running, its guest has answered too. Never rejects. Absent: each is looked at by itself.
+   */
+  look?(runs: readonly RecordedRun[]): Promise<readonly (RunLook | undefined)[]>;
+  /**
    * Clears what a dead run left behind (control groups, sockets) and says why it ended; undefined while it lives. The sandbox's layers
    * stay. The end of a second or later run that was lost, or that never came up, is `kept`. Safe to call from several processes at once.
    */
@@ -365,6 +370,9 @@ export interface Usage {
   readonly deadline?: Date;
   readonly deadlineAction: DeadlineAction;
 }
+
+/** What a list tells of a run that lives. */
+export type RunLook = Pick<Usage, "phase" | "pauseReason" | "deadline" | "deadlineAction">;
 
 /** What holds on this host, line by line; `belljar doctor` and every sandbox's info show it. */
 export interface Isolation {

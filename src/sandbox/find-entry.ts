@@ -14,7 +14,7 @@ const PARALLEL = 16;
 const CANDIDATES_SHOWN = 5;
 
 export interface Records {
-  readonly journal: Pick<Journal, "read" | "readRecord" | "ids">;
+  readonly journal: Pick<Journal, "read" | "records" | "ids">;
   readonly live: Pick<LiveSandboxes, "held" | "findLife">;
 }
 
@@ -74,8 +74,10 @@ async function idsNamed(
   name: string,
   counts: (record: SandboxRecord) => boolean,
 ): Promise<readonly string[]> {
-  const found = await mapLimit(await journal.ids(), PARALLEL, (id) => journal.readRecord(id));
-  return found.flatMap((record) => (record?.name === name && counts(record) ? [record.id] : []));
+  const found = await journal.records((_id, cause) => {
+    throw cause;
+  });
+  return found.flatMap((record) => (record.name === name && counts(record) ? [record.id] : []));
 }
 
 /** Also one in the making, and one whose end nobody knows yet. */

@@ -1,18 +1,21 @@
-import { existsSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { readFile, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { errnoOf, fileError, ifPresent } from "../files/file-error.ts";
+import { Slices } from "../async/slices.ts";
+import { errnoOf, fileError, ifPresent, nowIfPresent } from "../files/file-error.ts";
+import { FolderView } from "../files/folder-view.ts";
 import { highest, listNumbers } from "../files/numbered-links.ts";
 import { flushPath, replaceFile, UNFINISHED } from "../files/replace-file.ts";
 import { type FolderEars, watchFolder } from "../files/watch-folder.ts";
+import { comparePositions } from "./list-cursor.ts";
 import { isSandboxId } from "./sandbox-id.ts";
 import type { SandboxRecord, Tombstone } from "./sandbox-record.ts";
 import { parseRecord, parseTombstone } from "./sandbox-record.ts";
 
 const RECORD = "sandbox.json";
-const TOMBSTONE = "tombstone.json";
-/** A long-lived server makes many more. */
-const REMEMBERED_MAX = 10_000;
+export const TOMBSTONE = "tombstone.json";
+/** More than a home has at once: with fewer, each list of a larger home would read all records again. A long-lived server makes still more. */
+const REMEMBERED_MAX = 50_000;
 /** Far more than the few system calls between the two steps of `write` take. */
 const UNFINISHED_KEPT_MS = 60_000;
 
@@ -32,10 +35,13 @@ export class Journal {
   readonly #report: (problem: string) => void;
   readonly #entries = new Map<string, JournalEntry>();
   readonly #reported = new Set<string>();
+  readonly #ids: FolderView<readonly string[]>;
+  #ordered: { readonly ids: readonly string[]; readonly records: readonly SandboxRecord[] } | undefined;
 
   constructor(home: string, report: (problem: string) => void) {
     this.#directory = join(home, "sandboxes");
     this.#report = report;
+    this.#ids = new FolderView(this.#directory, (names) => this.#toIds(names));
     try {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     } catch (cause) {
@@ -86,8 +92,9 @@ export class Journal {
   async read(id: string): Promise<JournalEntry | undefined> {
     const known = this.#entries.get(id);
     if (known?.end?.isCleared) return known;
-    const [record, end] = await Promise.all([known?.record ?? this.#loadRecord(id), this.#readEnd(id)]);
+    const record = known?.record ?? this.#loadRecord(id);
     if (!record) return undefined;
+    const end = await this.#readEnd(id);
     const entry = { record, ...(end && { end }) };
     this.#remember(id, entry);
     return entry;
@@ -95,11 +102,46 @@ export class Journal {
 
   /** The same without the end, which may have come. Records never change: each is read once. */
   async readRecord(id: string): Promise<SandboxRecord | undefined> {
+    return this.recordNow(id);
+  }
+
+  /** The same at once: whoever reads very many works in slices. */
+  recordNow(id: string): SandboxRecord | undefined {
     const known = this.#entries.get(id);
     if (known) return known.record;
-    const record = await this.#loadRecord(id);
-    if (record && !this.#entries.has(id)) this.#remember(id, { record });
+    const record = this.#loadRecord(id);
+    if (record) this.#remember(id, { record });
     return record;
+  }
+
+  /**
+   * All that can be read, the newest first: the same object as before if no folder has come or gone. `failed` is called for each that this
+   * user may not read.
+   */
+  async records(failed: (id: string, cause: unknown) => void): Promise<readonly SandboxRecord[]> {
+    const ids = this.#ids.read();
+    if (this.#ordered?.ids === ids) return this.#ordered.records;
+    const slices = new Slices();
+    const found: SandboxRecord[] = [];
+    for (const id of ids) {
+      const record = tried(
+        () => this.recordNow(id),
+        (cause) => failed(id, cause),
+      );
+      if (record) found.push(record);
+      await slices.next();
+    }
+    const records = found.toSorted(comparePositions);
+    // One that cannot be read may be mended in its place.
+    if (records.length === ids.length) this.#ordered = { ids, records };
+    return records;
+  }
+
+  /** The end that is written down, read at once. */
+  endNow(id: string): Tombstone | undefined {
+    const path = join(this.folder(id), TOMBSTONE);
+    const text = nowIfPresent(path, () => readFileSync(path, "utf8"));
+    return text === undefined ? undefined : parseTombstone(text);
   }
 
   /** Synchronous: it is asked before each call on a default sandbox, which another process may have ended a moment ago. */
@@ -107,9 +149,12 @@ export class Journal {
     return existsSync(join(this.folder(id), TOMBSTONE));
   }
 
-  /** The ids of all folders, whatever is in them. */
+  /** The ids of all folders, whatever is in them. The same object as before if no folder has come or gone. */
   async ids(): Promise<readonly string[]> {
-    const names = (await ifPresent(this.#directory, readdir(this.#directory))) ?? [];
+    return this.#ids.read();
+  }
+
+  #toIds(names: readonly string[]): readonly string[] {
     const ids = names.filter(isSandboxId);
     this.#forgetAllBut(new Set(ids));
     return ids;
@@ -190,9 +235,9 @@ export class Journal {
     if (oldest !== undefined) this.#entries.delete(oldest);
   }
 
-  async #loadRecord(id: string): Promise<SandboxRecord | undefined> {
+  #loadRecord(id: string): SandboxRecord | undefined {
     const path = join(this.folder(id), RECORD);
-    const text = await ifPresent(path, readFile(path, "utf8"));
+    const text = nowIfPresent(path, () => readFileSync(path, "utf8"));
     const record = text === undefined ? undefined : parseRecord(id, text);
     if (text !== undefined && !record)
       this.#reportOnce(
@@ -221,5 +266,14 @@ export class Journal {
       this.#entries.delete(id);
       this.#reported.delete(id);
     }
+  }
+}
+
+function tried<T>(work: () => T, failed: (cause: unknown) => void): T | undefined {
+  try {
+    return work();
+  } catch (cause) {
+    failed(cause);
+    return undefined;
   }
 }

@@ -1,17 +1,18 @@
 import { mapLimit } from "../async/map-limit.ts";
+import { Slices } from "../async/slices.ts";
 import { BelljarError } from "../errors.ts";
 import type { Journal } from "./journal.ts";
-import { comparePositions, parseCursor, toCursor } from "./list-cursor.ts";
+import { comparePositions, parseCursor, type Position, toCursor } from "./list-cursor.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import { mayReach } from "./reach.ts";
 import { matchesMetadata, matchesState } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { ListFilter, ListOptions, Principal, SandboxInfo, SandboxPage, Sandboxes } from "./sandbox.ts";
 
-/** How many folders are looked at together. */
-const PARALLEL = 16;
 /** How many sandboxes are asked together: those that do not answer must not hold the others up. */
 const LOOKS = 64;
+/** How many are looked at before it is counted what fits. */
+const LOOKS_MAX = 1_024;
 /** A page has at most so much, or one sandbox: clients take 16 MiB of an answer, and the labels of one sandbox may take four. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** A server that always has another page would be asked for ever. */
@@ -31,12 +32,12 @@ export async function listSandboxes(home: ListedHome, principal: Principal, opti
   const kind = { principal, filter };
   const start = cursor === undefined ? undefined : parseCursor(cursor, kind);
   const most = Math.min(parseLimit(limit), home.listMax);
-  const records = (await readRecords(home, principal))
-    .filter((record) => matchesMetadata(record, filter) && (!start || comparePositions(start, record) < 0))
-    .toSorted(comparePositions);
+  const all = await home.journal.records((id, cause) => reportLeftOut(home, id, cause));
+  const from = start ? findAfter(all, start) : 0;
   // One more than fits tells whether there is another page.
-  const found = await findInfos(home, records, { filter, count: most + 1 });
-  const page = found.slice(0, fitPage(found, most)).map(({ info }) => info);
+  const isMeant = (record: SandboxRecord): boolean => mayReach(principal, record) && matchesMetadata(record, filter);
+  const found = await findInfos(home, all, { from, isMeant, filter, count: most + 1 });
+  const page = found.slice(0, fitPage(found, most)).map(({ info }) => ({ ...info }));
   const last = found.length > page.length ? page.at(-1) : undefined;
   return { sandboxes: page, ...(last && { nextCursor: toCursor(last, kind) }) };
 }
@@ -62,12 +63,21 @@ function parseLimit(limit: number): number {
   throw new BelljarError("ARGUMENTS_INVALID", "The limit of a list is a whole number from 1 on");
 }
 
-async function readRecords(home: ListedHome, principal: Principal): Promise<readonly SandboxRecord[]> {
-  const records = await mapLimit(await home.journal.ids(), PARALLEL, (id) => reported(home, id, () => home.journal.readRecord(id)));
-  return records.flatMap((record) => (record && mayReach(principal, record) ? [record] : []));
+/** Where in an ordered list the first one behind the position is. */
+function findAfter(records: readonly SandboxRecord[], position: Position): number {
+  let [low, high] = [0, records.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const record = records[middle];
+    if (record && comparePositions(position, record) < 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 interface Wanted {
+  readonly from: number;
+  readonly isMeant: (record: SandboxRecord) => boolean;
   readonly filter: ListFilter;
   readonly count: number;
 }
@@ -79,19 +89,33 @@ interface Found {
 }
 
 /** Asks twice as many together each time: where a filter leaves few, those that do not answer would hold up one another. */
-async function findInfos(home: ListedHome, records: readonly SandboxRecord[], { filter, count }: Wanted): Promise<readonly Found[]> {
+async function findInfos(home: ListedHome, records: readonly SandboxRecord[], wanted: Wanted): Promise<readonly Found[]> {
+  const { from, isMeant, filter, count } = wanted;
   const found: Found[] = [];
-  let [next, together, bytes] = [0, count, 0];
+  let [next, together, bytes] = [from, count, 0];
   while (next < records.length && found.length < count && (found.length < 2 || bytes <= PAGE_BYTES)) {
-    const asked = records.slice(next, next + Math.min(LOOKS, together));
-    const infos = await mapLimit(asked, LOOKS, (record) => reported(home, record.id, () => home.live.findInfo(record)));
-    const fitting = infos.flatMap((info) => (info && matchesState(info, filter) ? [{ info, bytes: bytesOf(info) }] : []));
+    const asked: SandboxRecord[] = [];
+    for (; next < records.length && asked.length < together; next += 1) {
+      const record = records[next];
+      if (record && isMeant(record)) asked.push(record);
+    }
+    const fitting = (await lookAt(home, asked)).filter(({ info }) => matchesState(info, filter));
     found.push(...fitting);
     bytes += fitting.reduce((sum, one) => sum + one.bytes, 0);
-    next += asked.length;
-    together *= 2;
+    together = Math.min(LOOKS_MAX, together * 2);
   }
   return found;
+}
+
+async function lookAt(home: ListedHome, records: readonly SandboxRecord[]): Promise<readonly Found[]> {
+  const slices = new Slices();
+  const look = await home.live.lookAt(records);
+  const found = await mapLimit(records, LOOKS, async (record): Promise<Found | undefined> => {
+    await slices.next();
+    const info = await reported(home, record.id, () => home.live.findInfo(record, look));
+    return info && { info, bytes: home.live.infos.bytesOf(info) };
+  });
+  return found.filter((one) => one !== undefined);
 }
 
 /** How many make a page: at least one. */
@@ -101,17 +125,16 @@ function fitPage(found: readonly Found[], most: number): number {
   return end < 0 ? found.length : end;
 }
 
-function bytesOf(info: SandboxInfo): number {
-  return Buffer.byteLength(JSON.stringify(info));
-}
-
 /** One that cannot be read or asked is reported and left out: the others are still to be seen. */
-async function reported<T>({ report }: ListedHome, id: string, work: () => Promise<T>): Promise<T | undefined> {
+async function reported<T>(home: ListedHome, id: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (cause) {
-    if (!(cause instanceof BelljarError)) throw cause;
-    report(`Sandbox ${id} is left out of the list: ${cause.message}`);
-    return undefined;
+    return reportLeftOut(home, id, cause);
   }
+}
+
+function reportLeftOut({ report }: ListedHome, id: string, cause: unknown): undefined {
+  if (!(cause instanceof BelljarError)) throw cause;
+  report(`Sandbox ${id} is left out of the list: ${cause.message}`);
 }

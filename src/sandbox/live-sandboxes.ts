@@ -1,6 +1,8 @@
 import { ShareByKey } from "../async/share-by-key.ts";
 import { BelljarError } from "../errors.ts";
-import type { DeadlineAction, RunningSandbox, SandboxEnd } from "../runtime/runtime.ts";
+import type { DeadlineAction, RecordedRun, RunningSandbox, SandboxEnd } from "../runtime/runtime.ts";
+import { FactsOfFolders } from "./folder-facts.ts";
+import { type InfoLook, Infos } from "./infos.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import type { Journal } from "./journal.ts";
@@ -8,12 +10,12 @@ import type { HeldRun, SandboxKeeping } from "./local-sandbox.ts";
 import { LocalSandbox } from "./local-sandbox.ts";
 import type { KeptSandboxes } from "./keeping/kept-sandboxes.ts";
 import { type LiveHandle, lifeOf, usageOf } from "./life.ts";
+import { lookTogether } from "./look-together.ts";
 import { ended, notReady, unflushed } from "./refusals.ts";
 import { notCleared, RunEnds, type RunHolder } from "./run-ends.ts";
-import { mayBeKept, RunStates, type RunState, stopOf } from "./run-states.ts";
+import { mayBeKept, RunStates, type RunState } from "./run-states.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { Life } from "./sandbox-info.ts";
-import { toSandboxInfo } from "./sandbox-info.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { LastStop, SandboxInfo } from "./sandbox.ts";
 import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
@@ -30,7 +32,7 @@ export interface LiveSandboxesOptions {
   readonly isRolledBack: SandboxKeeping["isRolledBack"];
   /** Lets go of the checkpoints of a sandbox whose files are removed. */
   readonly forgetStates: (record: SandboxRecord) => Promise<void>;
-  readonly kept: Pick<KeptSandboxes, "facts" | "noteStopped">;
+  readonly kept: Pick<KeptSandboxes, "entries" | "facts" | "noteStopped">;
 }
 
 /**
@@ -63,8 +65,9 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
   readonly networks: HomeNetworks;
   readonly #bases: BaseTaker;
   readonly states: RunStates;
+  readonly #facts: FactsOfFolders;
   readonly #report: (problem: string) => void;
-  readonly #kept: LiveSandboxesOptions["kept"];
+  readonly infos: Infos;
   readonly #held = new Map<string, LocalSandbox>();
   readonly #opening = new ShareByKey<LocalSandbox | undefined>();
   readonly #starting = new Set<{ readonly id: string }>();
@@ -75,12 +78,13 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
   #isReleased = false;
 
   constructor({ runtimes, journal, networks, bases, report, ...more }: LiveSandboxesOptions) {
-    this.#kept = more.kept;
     this.#runtimes = runtimes;
     this.#journal = journal;
     this.networks = networks;
     this.#bases = bases;
     this.states = new RunStates(journal);
+    this.#facts = new FactsOfFolders(journal, this.states);
+    this.infos = new Infos({ runtimes, networks, kept: more.kept });
     this.#report = report;
     this.startAgain = more.startAgain;
     this.timeLine = more.timeLine;
@@ -146,7 +150,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
     const life = await this.findLife(record);
     if (!life) return false;
     if (!("reason" in life)) return this.follow(record); // it began to run after `open` looked
-    if (!(await this.#knownEnd(record))) await this.bury({ record, generation }, life);
+    if (!this.#knownEnd(record)) await this.bury({ record, generation }, life);
     return true;
   }
 
@@ -204,25 +208,34 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
     throw notReady(record);
   }
 
-  /** Undefined when it is in the making, or its end is known to nobody yet. */
-  async findInfo(record: SandboxRecord): Promise<SandboxInfo | undefined> {
-    const [isolation, life] = await Promise.all([this.#runtimes.of(record)?.probe(), this.#findSeen(record)]);
-    if (!life) return undefined;
-    const network = "reason" in life && !life.kept ? undefined : (await this.networks.read(record)).state;
-    const kept = "reason" in life ? this.#kept.facts(record.id, life) : {};
-    return { ...toSandboxInfo(record, { life, enforced: isolation?.limits ?? [], ...(network && { network }) }), ...kept };
+  /** Undefined when it is in the making, or its end is known to nobody yet. `look`: one of many, just now. */
+  async findInfo(record: SandboxRecord, look: InfoLook = this.infos.look()): Promise<SandboxInfo | undefined> {
+    const life = look.lives?.get(record.id) ?? (await this.#findSeen(record));
+    return life && this.infos.of(record, life, look);
+  }
+
+  /** For `findInfo`: looks at many together. */
+  lookAt(records: readonly SandboxRecord[]): Promise<InfoLook> {
+    const presentRun = (record: SandboxRecord, look: InfoLook) => this.#presentRun(record, look);
+    const [runtimes, knownEnd] = [this.#runtimes, (record: SandboxRecord) => this.#knownEnd(record)];
+    return lookTogether({ runtimes, infos: this.infos, knownEnd, presentRun }, records);
+  }
+
+  /** One that is taken up when somebody looks at it is looked at by itself. */
+  async #presentRun(record: SandboxRecord, { networkOf }: InfoLook): Promise<RecordedRun | undefined> {
+    const { state } = this.#facts.read(record);
+    const isTakenUp = this.networks.servesAll && !this.held(record.id) && (await networkOf(record)).number > 0;
+    return state.phase === "running" && !isTakenUp ? this.states.runOf(record, state) : undefined;
   }
 
   /** How it ended, or how it is now as its keeper says; undefined when it is in the making, or its end is known to nobody yet. */
   async findLife(record: SandboxRecord): Promise<Life | undefined> {
-    const known = await this.#knownEnd(record);
-    return known ?? (await this.#lifeNow(record, usageOf)) ?? (await this.#findEnd(record));
+    return this.#knownEnd(record) ?? (await this.#lifeNow(record, usageOf)) ?? (await this.#findEnd(record));
   }
 
   /** The same for those who look at it: its guest must answer too. */
   async #findSeen(record: SandboxRecord): Promise<Life | undefined> {
-    const known = await this.#knownEnd(record);
-    return known ?? (await this.#lifeNow(record, lifeOf)) ?? (await this.#findEnd(record));
+    return this.#knownEnd(record) ?? (await this.#lifeNow(record, lifeOf)) ?? (await this.#findEnd(record));
   }
 
   /** Whether this process has the runtime that made the sandbox. No other runtime can ask it. */
@@ -236,16 +249,15 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
     await Promise.all([...this.#held.keys()].map((id) => this.letGo(id)));
   }
 
-  async #knownEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {
+  #knownEnd(record: SandboxRecord): SandboxEnd | undefined {
     const end = this.#held.get(record.id)?.end;
-    const state = await this.states.read(record);
-    if (end && !end.kept && !mayBeKept(state, end)) return end;
-    return (await this.#journal.read(record.id))?.end ?? (state.phase === "stopped" ? stopOf(state) : undefined);
+    const facts = this.#facts.read(record);
+    return end && !end.kept && !mayBeKept(facts.state, end) ? end : facts.end;
   }
 
   /** For one that does not answer; it may have ended, and been buried, since it was asked. */
   async #findEnd(record: SandboxRecord): Promise<SandboxEnd | undefined> {
-    return (await this.#knownEnd(record)) ?? this.ends.settle(record);
+    return this.#knownEnd(record) ?? this.ends.settle(record);
   }
 
   /**
@@ -273,7 +285,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
 
   async #openHandle(record: SandboxRecord): Promise<RunningSandbox | undefined> {
     const runtime = this.#runtimes.need(record);
-    const state = await this.states.read(record);
+    const { state } = this.#facts.read(record);
     return state.phase === "running" ? runtime.open(this.states.runOf(record, state)) : undefined;
   }
 

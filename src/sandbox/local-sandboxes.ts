@@ -106,7 +106,11 @@ class HomeSandboxes implements LocalSandboxes {
       timeLine: (record) => this.#states.timeLine(record),
       isRolledBack: (record) => this.#states.isRolledBack(record),
       forgetStates: (record) => this.#states.forget(record),
-      kept: { facts: (id, end) => this.#kept.facts(id, end), noteStopped: (record) => this.#kept.noteStopped(record) },
+      kept: {
+        entries: () => this.#kept.entries(),
+        facts: (end, entry) => this.#kept.facts(end, entry),
+        noteStopped: (record) => this.#kept.noteStopped(record),
+      },
     });
     this.#kept = this.#openKept();
     this.#records = { journal: this.#journal, live: this.#live };

@@ -55,6 +55,11 @@ export class RunStates {
     return (await this.#file(record.id).read(firstRun(record))).value;
   }
 
+  /** The same at once. `names`: those in the sandbox's folder. */
+  readNow(record: SandboxRecord, names: readonly string[]): RunState {
+    return this.#file(record.id).readNow(firstRun(record), names).value;
+  }
+
   /** The state of a sandbox whose record cannot be read. Undefined if no state was written. */
   async find(id: string): Promise<RunState | undefined> {
     return (await this.#file(id).read(undefined)).value;

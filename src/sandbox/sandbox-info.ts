@@ -1,4 +1,4 @@
-import type { Limits, PauseReason, SandboxEnd, Usage } from "../runtime/runtime.ts";
+import type { Limits, PauseReason, RunLook, SandboxEnd, Usage } from "../runtime/runtime.ts";
 import { formatPolicy } from "./network-ceiling.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import { firstState } from "./network/network-state.ts";
@@ -21,8 +21,11 @@ export interface Silence {
 /** How a sandbox ended or was stopped, or how it is now. */
 export type Life = SandboxEnd | Usage | Silence;
 
+/** As much of it as is told. */
+export type ToldLife = SandboxEnd | RunLook | Silence;
+
 export interface SandboxFacts {
-  readonly life: Life;
+  readonly life: ToldLife;
   /** The limits that this host enforces. */
   readonly enforced: readonly (keyof Limits)[];
   /** Of one that lives. */
@@ -56,7 +59,7 @@ function toNetwork({ policy, ceiling }: NetworkState): Pick<SandboxInfo, "networ
   return { network: policy, ...(formatPolicy(policy) !== formatPolicy(ceiling) && { networkCeiling: ceiling }) };
 }
 
-function toState(life: Life): Pick<SandboxInfo, "state" | "stateReason" | "deadline" | "onDeadline" | "endedAt" | "endReason"> {
+function toState(life: ToldLife): Pick<SandboxInfo, "state" | "stateReason" | "deadline" | "onDeadline" | "endedAt" | "endReason"> {
   if ("reason" in life) return { state: life.kept ? "stopped" : "ended", endedAt: life.at, endReason: life.reason };
   const deadline = life.deadline && { deadline: life.deadline };
   if ("silent" in life) return { state: "unresponsive", stateReason: life.silent, ...deadline };

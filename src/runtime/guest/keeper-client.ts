@@ -98,7 +98,11 @@ function deadlineMs(deadline: Date | undefined): number {
 }
 
 async function keeperStatus(link: Link, signal: AbortSignal): Promise<Usage> {
-  const fields = await call(link, OPERATION.KEEPER_STATUS, [], signal);
+  return toUsage(await call(link, OPERATION.KEEPER_STATUS, [], signal));
+}
+
+/** What a keeper answers to STATUS. Throws `GUEST_PROTOCOL`. */
+export function toUsage(fields: Fields): Usage {
   const phase = PHASES.get(fields.needNumber("PHASE"));
   const deadlineAction = ACTIONS.get(fields.needNumber("ACTION"));
   if (!phase || !deadlineAction) throw malformed("an unknown phase or action");

@@ -13,6 +13,7 @@ import type {
   Limits,
   RecordedRun,
   Run,
+  RunLook,
   RunningSandbox,
   Runtime,
   SandboxEnd,
@@ -28,6 +29,7 @@ import { probeIsolation } from "./isolation.ts";
 import { clearFolder } from "./clear-folder.ts";
 import { type ClearRequest, encodeClearSpec, encodeJailSpec, type JailPaths } from "./jail-spec.ts";
 import { claimRunFolder, makeRunFolder, noteStorage, notedStorage, readEnd, runFolder, runName, unwrittenEnd } from "./run-paths.ts";
+import { lookAtRuns } from "./look-at-runs.ts";
 import { measureLayers } from "./measure-layers.ts";
 import { NamespaceSandbox } from "./running-sandbox.ts";
 import { Spawner, unavailable } from "./spawner.ts";
@@ -182,6 +184,11 @@ class NamespaceRuntime implements Runtime {
       await sandbox.release();
       return undefined;
     }
+  }
+
+  look(runs: readonly RecordedRun[]): Promise<readonly (RunLook | undefined)[]> {
+    const folders = runs.map((run) => this.#sockets(run));
+    return lookAtRuns(this.#host.options.binary, folders);
   }
 
   /** The end is written when the groups are gone, and the sockets go last. What could not be removed has left them. */

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileError } from "../../files/file-error.ts";
+import { FolderView } from "../../files/folder-view.ts";
 
 /** What is known of the files of a stopped sandbox. */
 export interface KeptEntry {
@@ -16,8 +17,6 @@ export interface KeptEntry {
 }
 
 const NAME = /^([a-z0-9]{20})\.(\d{1,9})\.(\d{1,15})\.(\d{1,15})\.(disk|memory)\.(asked|unasked)$/;
-/** Two changes within one tick of the file system's clock leave the same time on the folder. */
-const TICK_MS = 100;
 
 /**
  * `<home>/kept/`: an empty file for each stopped sandbox, whose name is what is known of it. So one look at a folder tells what all of them
@@ -25,24 +24,16 @@ const TICK_MS = 100;
  */
 export class KeptIndex {
   readonly #folder: string;
-  #known: { readonly mtimeMs: number; readonly entries: ReadonlyMap<string, KeptEntry> } | undefined;
+  readonly #view: FolderView<ReadonlyMap<string, KeptEntry>>;
 
   constructor(home: string) {
     this.#folder = join(home, "kept");
+    this.#view = new FolderView(this.#folder, toEntries);
   }
 
-  /** By the id of the sandbox. */
+  /** By the id of the sandbox. The same object as before if nothing has changed. */
   entries(): ReadonlyMap<string, KeptEntry> {
-    const mtimeMs = statSync(this.#folder, { throwIfNoEntry: false })?.mtimeMs;
-    if (mtimeMs === undefined) return new Map();
-    if (this.#known?.mtimeMs === mtimeMs) return this.#known.entries;
-    const entries = new Map(
-      this.#names()
-        .map((name) => parseName(name))
-        .flatMap((entry) => (entry ? [[entry.id, entry]] : [])),
-    );
-    this.#known = Date.now() - mtimeMs > TICK_MS ? { mtimeMs, entries } : undefined;
-    return entries;
+    return this.#view.read();
   }
 
   note(entry: KeptEntry): void {
@@ -53,8 +44,6 @@ export class KeptIndex {
       writeFileSync(path, "", { mode: 0o600 });
     } catch (cause) {
       throw fileError(path, cause);
-    } finally {
-      this.#known = undefined;
     }
   }
 
@@ -66,18 +55,12 @@ export class KeptIndex {
       rmSync(path, { force: true });
     } catch (cause) {
       throw fileError(path, cause);
-    } finally {
-      this.#known = undefined;
     }
   }
+}
 
-  #names(): readonly string[] {
-    try {
-      return readdirSync(this.#folder);
-    } catch (cause) {
-      throw fileError(this.#folder, cause);
-    }
-  }
+function toEntries(names: readonly string[]): ReadonlyMap<string, KeptEntry> {
+  return new Map(names.map((name) => parseName(name)).flatMap((entry) => (entry ? [[entry.id, entry]] : [])));
 }
 
 function toName({ id, generation, stoppedMs, bytes, isInMemory, isAsked }: KeptEntry): string {

@@ -60,11 +60,15 @@ export class KeptSandboxes implements AsyncDisposable {
     this.#index = new KeptIndex(options.home);
   }
 
-  /** What is told of a sandbox that ended so. */
-  facts(id: string, { kept, reason, at }: SandboxEnd): Pick<SandboxInfo, "keptUntil" | "keptBytes"> {
+  /** What is known of the files of stopped sandboxes, by their ids. */
+  entries(): ReadonlyMap<string, KeptEntry> {
+    return this.#index.entries();
+  }
+
+  /** What is told of a sandbox that ended so. `entry`: what is known of its files. */
+  facts({ kept, reason, at }: SandboxEnd, entry: KeptEntry | undefined): Pick<SandboxInfo, "keptUntil" | "keptBytes"> {
     if (!kept) return {};
     const { keep } = this.#options.limits;
-    const entry = this.#index.entries().get(id);
     return {
       ...(reason !== "stopped" && keep !== undefined && { keptUntil: new Date(at.getTime() + keep) }),
       ...(entry?.stoppedMs === at.getTime() && { keptBytes: entry.bytes }),

@@ -111,7 +111,13 @@ export class HomeNetworks implements AsyncDisposable {
   }
 
   read(record: SandboxRecord): Promise<KeptState> {
-    return this.#files.read(record.id, firstState(record));
+    return this.look()(record);
+  }
+
+  /** Reads many states with one look at the folder. */
+  look(): (record: SandboxRecord) => Promise<KeptState> {
+    const read = this.#files.look();
+    return (record) => read(record.id, firstState(record));
   }
 
   /** Changes the state on disk, and what this process serves at once. */

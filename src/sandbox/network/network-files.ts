@@ -1,7 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileError } from "../../files/file-error.ts";
-import { listNumberedFiles, NumberedFile, watchNumberedFiles } from "../../files/numbered-file.ts";
+import { FolderView } from "../../files/folder-view.ts";
+import { highestNumbers, NumberedFile, watchNumberedFiles } from "../../files/numbered-file.ts";
 import { isSandboxId } from "../sandbox-id.ts";
 import type { NetworkState } from "./network-state.ts";
 import { CLOSED_STATE, parseState, serialiseState } from "./network-state.ts";
@@ -21,10 +22,14 @@ export type ChangeState = (state: NetworkState) => NetworkState | Promise<Networ
 export class NetworkFiles {
   readonly #directory: string;
   readonly #report: (problem: string) => void;
+  readonly #numbers: FolderView<ReadonlyMap<string, number>>;
+  /** What was read of the files that `#numbers` has now: a file never changes. */
+  #read = new Map<string, KeptState>();
 
   constructor(home: string, report: (problem: string) => void) {
     this.#directory = join(home, "network");
     this.#report = report;
+    this.#numbers = new FolderView(this.#directory, (names) => this.#toNumbers(names));
     try {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     } catch (cause) {
@@ -33,9 +38,33 @@ export class NetworkFiles {
   }
 
   /** `first` when nothing has changed. A damaged file is reported and counts as closed. */
-  async read(id: string, first: NetworkState): Promise<KeptState> {
-    const { number, value } = await this.#file(id).read(first);
-    return { number, state: value };
+  read(id: string, first: NetworkState): Promise<KeptState> {
+    return this.look()(id, first);
+  }
+
+  /** Reads many states with one look at the folder. */
+  look(): (id: string, first: NetworkState) => Promise<KeptState> {
+    const numbers = this.#numbers.read();
+    return async (id, first) => {
+      const number = numbers.get(id);
+      if (number === undefined) return { number: 0, state: first };
+      const known = this.#read.get(id);
+      return known?.number === number ? known : this.#load(id, first);
+    };
+  }
+
+  async #load(id: string, first: NetworkState): Promise<KeptState> {
+    const { number, value: state } = await this.#file(id).read(first);
+    const kept = { number, state };
+    // What is damaged may be mended in its place.
+    if (number > 0 && state !== CLOSED_STATE) this.#read.set(id, kept);
+    return kept;
+  }
+
+  #toNumbers(names: readonly string[]): ReadonlyMap<string, number> {
+    const numbers = highestNumbers(names);
+    this.#read = new Map([...this.#read].filter(([id]) => numbers.has(id)));
+    return numbers;
   }
 
   /** What `change` makes of the state, on disk; the same object from it leaves the disk as it is. */
@@ -51,7 +80,7 @@ export class NetworkFiles {
 
   /** The ids of all sandboxes that have a file. */
   async ids(): Promise<readonly string[]> {
-    return (await listNumberedFiles(this.#directory)).filter(isSandboxId);
+    return [...this.#numbers.read().keys()].filter(isSandboxId);
   }
 
   async remove(id: string): Promise<void> {

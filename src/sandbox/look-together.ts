@@ -1,0 +1,65 @@
+import { Slices } from "../async/slices.ts";
+import { BelljarError } from "../errors.ts";
+import type { RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
+import type { InfoLook, Infos } from "./infos.ts";
+import type { Runtimes } from "./runtimes.ts";
+import type { ToldLife } from "./sandbox-info.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+
+/** Fewer are asked each by itself in less time than a process takes to start. */
+const TOGETHER_MIN = 16;
+
+export interface LookParts {
+  readonly runtimes: Runtimes;
+  readonly infos: Infos;
+  readonly knownEnd: (record: SandboxRecord) => SandboxEnd | undefined;
+  /** The run that may live. Undefined if it must be looked at by itself. */
+  readonly presentRun: (record: SandboxRecord, look: InfoLook) => Promise<RecordedRun | undefined>;
+}
+
+interface LookedRun {
+  readonly record: SandboxRecord;
+  readonly run: RecordedRun;
+}
+
+/**
+ * How many sandboxes are, in less time than it takes to look at each by itself: the ends that are known, and how those are that answer at once
+ * when their runtime looks at them together. All others are to be looked at by themselves.
+ */
+export async function lookTogether(parts: LookParts, records: readonly SandboxRecord[]): Promise<InfoLook> {
+  const look = parts.infos.look();
+  const lives = new Map<string, ToldLife>();
+  const runs: LookedRun[] = [];
+  const slices = new Slices();
+  for (const record of records) {
+    const found = await unlessForeseen(async () => parts.knownEnd(record) ?? (await parts.presentRun(record, look)));
+    if (found && "reason" in found) lives.set(record.id, found);
+    else if (found) runs.push({ record, run: found });
+    await slices.next();
+  }
+  for (const [id, life] of await askTogether(parts.runtimes, runs)) lives.set(id, life);
+  return { ...look, lives };
+}
+
+async function askTogether(runtimes: Runtimes, runs: readonly LookedRun[]): Promise<readonly (readonly [string, ToldLife])[]> {
+  const found = runtimes.all().map(async (runtime) => {
+    const own = runs.filter(({ record }) => record.runtime === runtime.name);
+    if (!runtime.look || own.length < TOGETHER_MIN) return [];
+    const looks = await runtime.look(own.map(({ run }) => run));
+    return own.flatMap(({ record }, at) => {
+      const look = looks[at];
+      return look ? [[record.id, look] as const] : [];
+    });
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** What cannot be read is told by whoever looks at it by itself. */
+async function unlessForeseen<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (!(cause instanceof BelljarError)) throw cause;
+    return undefined;
+  }
+}
