@@ -10,9 +10,11 @@ const reason = ({ failed, omitted }) => (failed ? `**failed: ${failed}**` : omit
 
 /**
  * Adds what follows from the figures: the ratio of the medians, and whether the goal is reached, where there is one: a ratio
- * (`goal`), a figure of its own (`most`), or what may come on top of the reference (`added`). A row without samples has failed.
+ * (`goal`), a figure of its own (`most`), or what may come on top of the reference (`added`). A row without samples has failed, unless it
+ * says why it was left out.
  */
 export function judge(row) {
+  if (row.omitted !== undefined) return row;
   const { unit = "ms", measured, reference, goal, most, worst, added } = row;
   if (![measured, ...(reference ? [reference] : [])].every((figures) => Number.isFinite(figures?.p50)))
     return { ...row, failed: "no samples" };

@@ -28,7 +28,16 @@ export type {
 } from "./runtime/runtime.ts";
 export type { ExecExit, ExecOptions, ExecProcess, FileInfo, Guest, GuestFiles, RunOptions, RunResult } from "./runtime/guest/guest.ts";
 export { LOCAL } from "./sandbox/sandbox.ts";
-export type { CreateOptions, ListFilter, Principal, Sandbox, SandboxEvent, SandboxInfo, Sandboxes } from "./sandbox/sandbox.ts";
+export type {
+  CreatedSandbox,
+  CreateOptions,
+  ListFilter,
+  Principal,
+  Sandbox,
+  SandboxEvent,
+  SandboxInfo,
+  Sandboxes,
+} from "./sandbox/sandbox.ts";
 export type { ForkOptions, Forks, ForkSource, SnapshotInfo, SnapshotOptions, Snapshots } from "./sandbox/state/snapshots.ts";
 export type { ChangedPaths, Checkpoint, CheckpointOptions, ComparedPoints } from "./sandbox/state/time-line.ts";
 export type { PointChange, PointDiff, RollbackResult, TimeLine, TimeLineInfo } from "./sandbox/state/time-line.ts";

@@ -17,6 +17,11 @@ export function printProblems(stderr: Writable, lines: readonly string[]): void 
   for (const line of lines) stderr.write(`belljar: ${printable(line)}\n`);
 }
 
+/** What of a state is not as it was, in a sandbox that begins with it. */
+export function printLost(stderr: Writable, lost: readonly string[] = []): void {
+  for (const one of lost) printLine(stderr, `Not as it was: ${one}`);
+}
+
 type Cells = readonly string[];
 
 /** Prints a table with aligned columns, below a heading if there is one. Line breaks in cells are escaped. */

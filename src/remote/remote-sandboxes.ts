@@ -1,5 +1,5 @@
 import { createGuest } from "../runtime/guest/create-guest.ts";
-import type { CreateOptions, ListOptions, RefusalWatch, Sandbox, SandboxInfo, Sandboxes } from "../sandbox/sandbox.ts";
+import type { CreatedSandbox, CreateOptions, ListOptions, RefusalWatch, Sandbox, SandboxInfo, Sandboxes } from "../sandbox/sandbox.ts";
 import type { SandboxEnd } from "../runtime/runtime.ts";
 import type { HostIsolation } from "../sandbox/runtimes.ts";
 import { BelljarError } from "../errors.ts";
@@ -11,6 +11,7 @@ import {
   sandboxPageSchema,
   usageSchema,
 } from "../sandbox/wire/answer-schemas.ts";
+import { createdSandboxSchema, type CreatedInfo } from "../sandbox/wire/fork-schema.ts";
 import { sandboxSchema } from "../sandbox/wire/sandbox-schema.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { openLease } from "./lease.ts";
@@ -33,7 +34,7 @@ export function createRemoteSandboxes(address: ServerAddress): Sandboxes {
     async create(_principal, options, signal) {
       if (options.ephemeral) return createLeased(address, options, signal);
       const answer = await askServer(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
-      return createRemoteSandbox(address, parseAnswer(sandboxSchema, answer));
+      return toCreated(address, parseAnswer(createdSandboxSchema, answer));
     },
     async get(_principal, id) {
       return openFound(address, await info(id));
@@ -114,6 +115,10 @@ function createRemoteSandbox(address: ServerAddress, info: SandboxInfo): Sandbox
   };
 }
 
+function toCreated(address: ServerAddress, { lost, ...info }: CreatedInfo): CreatedSandbox {
+  return { ...createRemoteSandbox(address, info), ...(lost && { lost }) };
+}
+
 /** The server takes up the refusals from the first question on. */
 async function watchRefusals(address: ServerAddress, path: string): Promise<RefusalWatch> {
   const ask = async () => parseAnswer(refusalsSchema, await askServer(address, { method: "POST", path: `${path}/refusals` })).lines;
@@ -122,9 +127,9 @@ async function watchRefusals(address: ServerAddress, path: string): Promise<Refu
 }
 
 /** Dies with this process, as a local one does: the server kills it when the lease's connection goes. */
-async function createLeased(address: ServerAddress, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
+async function createLeased(address: ServerAddress, options: CreateOptions, signal: AbortSignal): Promise<CreatedSandbox> {
   const lease = await openLease(address, { method: "POST", path: "/v1/sandboxes", body: options, signal });
-  const sandbox = createRemoteSandbox(address, leasedInfo(lease));
+  const sandbox = toCreated(address, leasedInfo(lease));
   return {
     ...sandbox,
     async kill() {
@@ -135,9 +140,9 @@ async function createLeased(address: ServerAddress, options: CreateOptions, sign
 }
 
 /** Gives a lease back whose answer cannot be read: nobody else would. */
-function leasedInfo(lease: Lease): SandboxInfo {
+function leasedInfo(lease: Lease): CreatedInfo {
   try {
-    return parseAnswer(sandboxSchema, lease.answer);
+    return parseAnswer(createdSandboxSchema, lease.answer);
   } catch (error) {
     lease.close();
     throw error;

@@ -6,7 +6,7 @@ import { createCallProbe } from "../../test/support/call-probe.ts";
 import { fullSample } from "../../test/support/full-sample.ts";
 import { createOneSandbox } from "../../test/support/one-sandbox.ts";
 import { createGateway } from "../gateway/gateway.ts";
-import type { CreateOptions, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
+import type { CreatedSandbox, CreateOptions, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import { LOCAL } from "../sandbox/sandbox.ts";
 import { hostIsolationSchema, portsSchema, usageSchema } from "../sandbox/wire/answer-schemas.ts";
 import { createOptionsSchema } from "../sandbox/wire/create-schema.ts";
@@ -19,6 +19,7 @@ const PAGE = { sandboxes: [INFO], nextCursor: "next" };
 const USAGE = usageSchema.parse(fullSample(usageSchema));
 const PORTS = portsSchema.parse(fullSample(portsSchema));
 const ISOLATION = hostIsolationSchema.parse(fullSample(hostIsolationSchema));
+const LOST = ["The host's /usr has changed since"];
 const signal = new AbortController().signal;
 
 /** A server of these sandboxes, and its client. */
@@ -43,9 +44,9 @@ async function openFullServer() {
   });
   const inner = await one.get(LOCAL, "a1b2c3d4");
   const sandbox: Sandbox = { ...inner, info: async () => INFO, usage: async () => USAGE, ports: async () => PORTS };
-  const made = (options: CreateOptions): Sandbox => {
+  const made = (options: CreateOptions): CreatedSandbox => {
     wishes.push(options);
-    return sandbox;
+    return options.template === undefined ? sandbox : { ...sandbox, lost: LOST };
   };
   const server = await openServer({
     ...one,
@@ -98,6 +99,13 @@ it("loses no field of a wish on the way to the server", async () => {
   const { name: _name, ...nameless } = wish;
   await server.remote.default(LOCAL, "a", nameless, signal);
   expect(server.wishes).toEqual([wish, nameless]);
+});
+
+it("loses nothing of what a sandbox from a snapshot does not have as it was", async () => {
+  await using server = await openFullServer();
+  const lostOf = async (options: CreateOptions) => (await server.remote.create(LOCAL, options, signal)).lost;
+  for (const ephemeral of [false, true]) expect(await lostOf({ template: "a snapshot", ephemeral })).toEqual(LOST);
+  expect(await lostOf({})).toBeUndefined();
 });
 
 it("refuses a wish with a field that it does not know", async () => {

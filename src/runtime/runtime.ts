@@ -98,6 +98,11 @@ export interface StateStore {
   freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState>;
   /** How `freeze` would do it for this run. */
   way(run: Run): FrozenState["way"];
+  /**
+   * What the host's own files are that sandboxes of this template show, below every state: another mark, other files. Found by a look at a
+   * few folders, so that a change may be overlooked. Undefined where a template shows none.
+   */
+  markBase(template: string): string | undefined;
   /** Whether all of these layers are there, and none in part. A power cut may take those that were not made to be durable. */
   has(layers: readonly string[]): Promise<boolean>;
   /** Whether no process has died in the middle of a freeze of this sandbox. Until then `compare` and `read` of its present state reject. */

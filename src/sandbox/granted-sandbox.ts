@@ -3,7 +3,7 @@ import { findUseRefusal } from "./grants.ts";
 import { lockedSandbox } from "./locked-sandbox.ts";
 import type { OwnSandbox, OwnTimeLine } from "./own-sandbox.ts";
 import type { Runtimes } from "./runtimes.ts";
-import type { Principal, Sandbox, TimeLine } from "./sandbox.ts";
+import type { CreatedSandbox, Principal, Sandbox, TimeLine } from "./sandbox.ts";
 
 /**
  * A sandbox as a principal with grants has it: what it changes is held to them. One that reaches more than they allow, as another token
@@ -13,6 +13,17 @@ export async function grantedSandbox(sandbox: OwnSandbox, principal: Principal, 
   if (principal.grants === undefined) return sandbox;
   const refusal = await findRefusal({ record: sandbox.record, networkState: () => sandbox.networkState() }, principal, runtimes);
   return { ...delegate(sandbox, principal, runtimes), ...(refusal && lockedSandbox(refusal)) };
+}
+
+/** A new sandbox as its maker has it, with what of its snapshot is not as it was. Nobody else who has it made it. */
+export async function createdSandbox(
+  { sandbox, lost }: { readonly sandbox: OwnSandbox; readonly lost?: readonly string[] | undefined },
+  principal: Principal,
+  runtimes: Runtimes,
+): Promise<CreatedSandbox> {
+  const granted = await grantedSandbox(sandbox, principal, runtimes);
+  if (!lost) return granted;
+  return { ...(granted === sandbox ? delegate(sandbox, principal, runtimes) : granted), lost };
 }
 
 /** Why the principal may only look at this sandbox and end it. Undefined if it may use it. */

@@ -1,6 +1,6 @@
 import { BelljarError } from "../errors.ts";
 import type { RunningSandbox, Runtime, TemplateInfo } from "../runtime/runtime.ts";
-import { grantedSandbox } from "./granted-sandbox.ts";
+import { createdSandbox, grantedSandbox } from "./granted-sandbox.ts";
 import { requiredByGrant } from "./grants.ts";
 import { makeRecord, type MakeRecordParts } from "./make-record.ts";
 import { DefaultSandboxes, type KeptDefault } from "./default-sandboxes.ts";
@@ -29,6 +29,7 @@ import type { OwnSandbox } from "./own-sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { SnapshotRecord } from "./state/snapshot-record.ts";
 import type {
+  CreatedSandbox,
   CreateOptions,
   DefaultOptions,
   DefaultSandbox,
@@ -159,8 +160,11 @@ class HomeSandboxes implements LocalSandboxes {
     });
   }
 
-  async create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<Sandbox> {
-    return grantedSandbox(await this.#make(principal, options, { signal }), principal, this.#runtimes);
+  async create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<CreatedSandbox> {
+    if (signal.aborted) throw cancelled(signal);
+    const { record, source } = await makeRecord(this.#parts(), { principal, options });
+    const lost = source && (await this.#states.snapshots.tellLost(source, signal));
+    return createdSandbox({ sandbox: await this.#makeOf(record, principal, signal), lost }, principal, this.#runtimes);
   }
 
   async get(principal: Principal, id: string): Promise<Sandbox> {
@@ -292,10 +296,14 @@ class HomeSandboxes implements LocalSandboxes {
     await this.#live[Symbol.asyncDispose]();
   }
 
-  /** The record is on disk before the runtime makes the first process, so that whatever is left of a killed maker is found. */
   async #make(principal: Principal, options: CreateOptions, { defaultName, forkOf, signal }: MakeMore): Promise<LocalSandbox> {
     if (signal.aborted) throw cancelled(signal);
-    const record = await makeRecord(this.#parts(), { principal, options, defaultName, forkOf });
+    const { record } = await makeRecord(this.#parts(), { principal, options, defaultName, forkOf });
+    return this.#makeOf(record, principal, signal);
+  }
+
+  /** The record is on disk before the runtime makes the first process, so that whatever is left of a killed maker is found. */
+  async #makeOf(record: SandboxRecord, principal: Principal, signal: AbortSignal): Promise<LocalSandbox> {
     const make = (made: SandboxRecord, taken?: TakenSandbox): Promise<LocalSandbox> =>
       this.#quota.admit(principal, made, () => this.#live.whileStarting(made, () => this.#build(made, signal, taken)));
     return this.#pool ? this.#pool.create(record, make) : make(record);
@@ -309,8 +317,9 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   /** The record of a sandbox that nobody has asked for yet, as a create of the local user would write it. */
-  #plan(options: PoolKind["options"]): Promise<SandboxRecord> {
-    return makeRecord(this.#parts(), { principal: LOCAL, options: { ...options, bestEffort: true, network: "none" } });
+  async #plan(options: PoolKind["options"]): Promise<SandboxRecord> {
+    const wishes = { principal: LOCAL, options: { ...options, bestEffort: true, network: "none" } } as const;
+    return (await makeRecord(this.#parts(), wishes)).record;
   }
 
   /** `taken`: a sandbox that waited, which is this one from now on. */

@@ -37,8 +37,14 @@ export interface MakeWishes {
   readonly forkOf?: SnapshotRecord | undefined;
 }
 
+export interface MadeRecord {
+  readonly record: SandboxRecord;
+  /** The snapshot that it begins with. */
+  readonly source?: SnapshotRecord | undefined;
+}
+
 /** The record of a sandbox that is asked for, with all that its maker may have checked. */
-export async function makeRecord(parts: MakeRecordParts, { principal, options, defaultName, forkOf }: MakeWishes): Promise<SandboxRecord> {
+export async function makeRecord(parts: MakeRecordParts, { principal, options, defaultName, forkOf }: MakeWishes): Promise<MadeRecord> {
   assertGranted(options.limits ?? {}, principal);
   const { runtime, source } = forkOf ? fromState(parts, principal, forkOf, options) : await chooseBase(parts, principal, options);
   if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
@@ -63,7 +69,12 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   const inherited = options.bestEffort ? [] : (forkOf?.required ?? []);
   const required = [...new Set([...request.required, ...requiredByGrant(principal), ...inherited])];
   const lineage = source && { lineage: source.lineage, ...(tookIn !== undefined && { tookIn }) };
-  return newRecord(principal, { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...lineage }, defaultName);
+  const record = newRecord(
+    principal,
+    { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...lineage },
+    defaultName,
+  );
+  return { record, source };
 }
 
 /** What the configuration says has no effect where it cannot be; what a maker says is refused. */

@@ -31,7 +31,7 @@ export type { SandboxInfo } from "./wire/sandbox-schema.ts";
 export interface Sandboxes {
   readonly snapshots: Snapshots;
   /** `template` may also be the id or the name of a snapshot. The sandbox then begins with its files. */
-  create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<Sandbox>;
+  create(principal: Principal, options: CreateOptions, signal: AbortSignal): Promise<CreatedSandbox>;
   /**
    * Rejects with `SANDBOX_NOT_FOUND`, or `SANDBOX_ENDED` with the reason for one that is kept as a tombstone. `id` may be its name, or the
    * beginning of its id. Rejects with `ARGUMENTS_INVALID` if that is the beginning of several.
@@ -240,9 +240,14 @@ export interface Snapshots {
   fork(principal: Principal, from: ForkSource, options: ForkOptions, signal: AbortSignal): Promise<Forks>;
 }
 
+export interface CreatedSandbox extends Sandbox {
+  /** As of forks. Absent if it began with no snapshot. */
+  readonly lost?: readonly string[];
+}
+
 /** The sandboxes that were made. */
 export interface Forks extends ReadonlyArray<Sandbox> {
-  /** A sentence for each thing that is not as it was when the state was taken, such as a workspace that has changed on the host. */
+  /** A sentence for each thing that is not as it was when the state was taken, such as a workspace or a `/usr` that has changed on the host. */
   readonly lost: readonly string[];
 }
 

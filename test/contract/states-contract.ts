@@ -38,6 +38,15 @@ export function statesContract(open: OpenRuntime, features: ContractFeatures): v
       expect((await sandbox.runtime.probe()).states).not.toBe("none");
     });
 
+    itNeeds(features, "states")("lies on files of the host that have a mark, and keep it", async () => {
+      await using sandbox = await createSandbox(open);
+      const { markBase } = need(sandbox.runtime.layers.states);
+      const mark = markBase(sandbox.spec.base.template);
+      expect(mark).toMatch(/^.{1,100}$/);
+      expect(markBase(sandbox.spec.base.template)).toBe(mark);
+      expect(markBase("no such template")).toBeUndefined();
+    });
+
     itNeeds(features, "states")("is there when its sandbox is gone, and goes with its last user", async () => {
       const { runtime, kept } = await (async () => {
         await using sandbox = await createSandbox(open);

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { isRoot } from "../security/support/outside.ts";
 import type { CliHome } from "../support/belljar-cli.ts";
 import { openCliHome } from "../support/belljar-cli.ts";
 import { openProjectFolder } from "../support/project-folder.ts";
@@ -148,9 +149,32 @@ it("says what of a folder has changed since a snapshot, and takes the folder in"
   const forked = await cli.run(["fork", snapshot]);
   expect(forked).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Not as it was: .* has changed on the host since: .*\n$/) });
   expect(await belljar("exec", forked.stdout.trim(), "--", "cat", `${folder.path}/a`)).toBe("second");
+  const created = await cli.run(["sandbox", "create", "--template", snapshot]);
+  expect(created.stderr).toBe(forked.stderr);
+  expect(JSON.parse(await belljar("sandbox", "create", "--template", snapshot, "--json"))).toEqual({
+    id: expect.stringMatching(/^[a-z0-9]{20}$/),
+    lost: [expect.stringContaining("has changed on the host since")],
+  });
   const own = await belljar("fork", whole);
   expect(await belljar("exec", own, "--", "cat", `${folder.path}/a`)).toBe("first");
   expect(await belljar("sandbox", "info", own)).toMatch(new RegExp(`^took in +${folder.path}$`, "m"));
+});
+
+it.skipIf(!isRoot)("says that the host's /usr is not as it was (skipped: only root mounts)", async () => {
+  await using cli = await openCliHome();
+  const { id, belljar } = await openSandbox(cli);
+  const [snapshot, point] = [await belljar("snapshot", "create", id), await belljar("checkpoint", id)];
+  const within = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /usr/local/sbin && exec "$@"', "sh"];
+  const told = "The host's /usr has changed since: files that the sandbox had not changed are as the host has them now\n";
+  for (const argv of [
+    ["fork", snapshot],
+    ["sandbox", "create", "--template", snapshot],
+  ]) {
+    expect(await cli.run(argv, { within })).toMatchObject({ code: 0, stderr: `Not as it was: ${told}` });
+    await belljar(...argv);
+  }
+  expect(await cli.run(["rollback", id, point], { within })).toMatchObject({ code: 0, stderr: `Not put back: ${told}` });
+  expect(await belljar("rollback", id, point)).toBe(`${id} is back at ${point}`);
 });
 
 it("merges a fork's changes, and names conflicts", async () => {

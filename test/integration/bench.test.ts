@@ -60,6 +60,14 @@ it("has a row for each measurement that could not be made, and a non-zero exit",
   expect(code).toBe(1);
 });
 
+it("has a row for what a measurement leaves out, which is no failure", async () => {
+  const { code, rows, out, markdown } = await bench("left-out");
+  expect(rows).toMatchObject([{ what: "beside an engine", omitted: "no engine" }, { what: "a good one" }]);
+  expect(out).toMatch(/^beside an engine +left out: no engine$/m);
+  expect(markdown).toContain("| beside an engine | left out: no engine |");
+  expect(code).toBe(0);
+});
+
 it("gives figures for every measurement of Belljar", async () => {
   const { code, rows, err } = await runBench(["--quick"]);
   expect(rows.filter((row) => row.failed !== undefined)).toEqual([]);

@@ -59,7 +59,7 @@ it("keeps every built-in tool with its arguments and results", () => {
       "search_content: pattern path include exclude context mode ignore_case literal limit include_ignored max_bytes sandbox -> text mode path matches files truncated",
       "search_code: pattern path language lang include limit include_ignored max_bytes sandbox -> text path matches truncated",
       "sandbox: action id template timeout_s snapshot_id from_id allow -> text ",
-      "sandbox_create: template runtime cpu memory_mb timeout_s auto_checkpoint metadata -> data id short_id ip created_at",
+      "sandbox_create: template runtime cpu memory_mb timeout_s auto_checkpoint metadata -> data lost id short_id ip created_at",
       "sandbox_exec: id cmd cwd env user timeout_s -> text stdout stderr exit_code signal timed_out truncated",
       "sandbox_read_file: id path -> data content_base64 size",
       "sandbox_write_file: id path content_base64 mode -> data ok",

@@ -19,6 +19,8 @@ export interface CliOptions {
   readonly input?: string | Buffer;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** A program and its first arguments, which runs the command. */
+  readonly within?: readonly string[];
 }
 
 /** A command that goes on; disposing it ends it and waits for its end. */
@@ -61,8 +63,9 @@ export async function openCliHome({ apart = false } = {}): Promise<CliHome> {
     BELLJAR_POOL_PROGRAMS: "0",
     ...(apart ? { BELLJAR_RUNTIME_DIRECTORY: join(folder, "run") } : {}),
   };
-  const launch = (argv: readonly string[], { input, env = {}, cwd = folder }: CliOptions = {}) => {
-    const child = spawn(process.execPath, [BELLJAR, ...argv], { cwd, env: { ...cleanEnv(), ...own, ...env } });
+  const launch = (argv: readonly string[], { input, env = {}, cwd = folder, within = [] }: CliOptions = {}) => {
+    const [program = "", ...rest] = [...within, process.execPath, BELLJAR, ...argv];
+    const child = spawn(program, rest, { cwd, env: { ...cleanEnv(), ...own, ...env } });
     child.stdin.on("error", () => undefined);
     if (input !== undefined) child.stdin.end(input);
     return child;

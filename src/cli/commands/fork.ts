@@ -6,7 +6,7 @@ import { networkOption } from "../compose/configured-policy.ts";
 import { openStack } from "../compose/open-stack.ts";
 import { findForkSource } from "../find-fork-source.ts";
 import { namedLifetime, namedLimits, withoutUndefined } from "../limit-options.ts";
-import { printJson, printLine } from "../print.ts";
+import { printJson, printLine, printLost } from "../print.ts";
 import { withProgress } from "../progress.ts";
 import { parseCount, parsePairs } from "../values.ts";
 
@@ -18,7 +18,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const forks = await withProgress(context.stderr, "Making forks", made);
   if (isSet(call, "json")) printJson(context.stdout, { ids: forks.map(({ id }) => id), lost: forks.lost });
   else {
-    for (const one of forks.lost) printLine(context.stderr, `Not as it was: ${one}`);
+    printLost(context.stderr, forks.lost);
     for (const { id } of forks) printLine(context.stdout, id);
   }
   return 0;

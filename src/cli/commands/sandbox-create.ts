@@ -5,7 +5,7 @@ import { isSet, textOption, textOptions } from "../command.ts";
 import { openStack, workspaceOption } from "../compose/open-stack.ts";
 import { networkOption } from "../compose/configured-policy.ts";
 import { namedAction, namedAutoCheckpoint, namedIdle, namedLifetime, namedLimits, withoutUndefined } from "../limit-options.ts";
-import { printJson, printLine } from "../print.ts";
+import { printJson, printLine, printLost } from "../print.ts";
 import { withProgress } from "../progress.ts";
 import { parsePairs, parseSecretOptions } from "../values.ts";
 
@@ -16,8 +16,12 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const project = workspace?.path ?? process.cwd();
   const made = stack.sandboxes.create(LOCAL, { ...options, project, ...(workspace && { workspace }) }, context.signal);
   const sandbox = await withProgress(context.stderr, "Making a sandbox", made);
-  if (isSet(call, "json")) printJson(context.stdout, { id: sandbox.id });
-  else printLine(context.stdout, sandbox.id);
+  const { id, lost } = sandbox;
+  if (isSet(call, "json")) printJson(context.stdout, { id, ...(lost && { lost }) });
+  else {
+    printLost(context.stderr, lost);
+    printLine(context.stdout, id);
+  }
   return 0;
 }
 

@@ -1,15 +1,18 @@
 import { PassThrough } from "node:stream";
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox, SandboxInfo } from "../../sandbox/sandbox.ts";
+import type { CreatedSandbox } from "../../sandbox/sandbox.ts";
+import type { CreatedInfo } from "../../sandbox/wire/fork-schema.ts";
 import type { GatewayLog } from "../gateway-log.ts";
 import type { Asked } from "./route.ts";
+
+type Made = Pick<CreatedSandbox, "id" | "info" | "kill" | "lost">;
 
 /**
  * Answers one line with the sandbox's info and keeps the answer open: the sandbox lives no longer than the client holds it.
  * That is what `ephemeral` means to a caller that is another process.
  */
 export async function leaseSandbox(
-  sandbox: Pick<Sandbox, "id" | "info" | "kill">,
+  sandbox: Made,
   { signal, setType }: Pick<Asked, "signal" | "setType">,
   log: GatewayLog,
 ): Promise<PassThrough> {
@@ -24,16 +27,17 @@ export async function leaseSandbox(
 }
 
 /** The info of a sandbox that was just made. A client that is answered with a failure knows no id, so the sandbox is killed before. */
-export async function infoOrEnd(sandbox: Pick<Sandbox, "id" | "info" | "kill">, log: GatewayLog): Promise<SandboxInfo> {
+export async function infoOrEnd(sandbox: Made, log: GatewayLog): Promise<CreatedInfo> {
+  const { lost } = sandbox;
   try {
-    return await sandbox.info();
+    return { ...(await sandbox.info()), ...(lost && { lost }) };
   } catch (error) {
     await endSandbox(sandbox, log);
     throw error;
   }
 }
 
-async function endSandbox(sandbox: Pick<Sandbox, "id" | "kill">, log: GatewayLog): Promise<void> {
+async function endSandbox(sandbox: Pick<Made, "id" | "kill">, log: GatewayLog): Promise<void> {
   try {
     await sandbox.kill();
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import { defaultSandboxSchema, sandboxPageSchema, usageSchema } from "../../sandbox/wire/answer-schemas.ts";
+import { createdSandboxSchema } from "../../sandbox/wire/fork-schema.ts";
 import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { GatewayLog } from "../gateway-log.ts";
@@ -27,7 +28,7 @@ function makingRoutes(sandboxes: Sandboxes, log: GatewayLog): readonly Route[] {
       summary:
         "Makes a sandbox. With `ephemeral` the answer is one line and stays open: the sandbox is killed when the client closes it. `nestedFilters` is not for callers with a token",
       body: createBody,
-      answers: { 201: sandboxSchema.meta({ contentTypes: ["application/json", "application/x-ndjson"] }) },
+      answers: { 201: createdSandboxSchema.meta({ contentTypes: ["application/json", "application/x-ndjson"] }) },
       async handle(asked) {
         const options = assertMayShow(asked.caller, asked.body);
         const sandbox = await sandboxes.create(asked.caller, options, asked.signal);

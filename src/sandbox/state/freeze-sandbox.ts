@@ -13,6 +13,8 @@ export interface Frozen extends FrozenState {
   readonly at: Date;
   /** Which folder of the host the workspace was. */
   readonly workspaceMark?: string | undefined;
+  /** What of the host lay below it. */
+  readonly baseMark?: string | undefined;
 }
 
 export interface FreezeWish extends Pick<FreezeRequest, "user" | "durable" | "isOwn"> {
@@ -31,9 +33,10 @@ export async function freezeSandbox<Kept>(parts: StateParts, request: FreezeWish
     await finishRewind(parts, record);
     const at = new Date();
     const workspaceMark = record.workspace && (await markFolder(record.workspace.path));
+    const baseMark = states.markBase(record.template);
     const frozen = await states.freeze({ ...(await findRun(parts, record, signal)), durable, isOwn, user }, signal);
     try {
-      return await keep({ ...frozen, at, workspaceMark });
+      return await keep({ ...frozen, at, workspaceMark, baseMark });
     } catch (cause) {
       await states.letGo(frozen.layers, user);
       throw cause;

@@ -86,11 +86,17 @@ export class HomeSnapshots implements Snapshots {
       assertMayShowAgain(principal, source);
       const folder = shownFolder(source);
       if (folder) assertWorkspaceGranted(folder, principal); // before anybody looks at it
-      const lost = await tellLostFiles(source, signal);
+      const lost = await this.tellLost(source, signal);
       return Object.assign([...(await makeFrom(source))], { lost });
     }
     const forks = await this.#withState(await this.#findUsable(principal, from.sandbox), signal, makeFrom);
     return Object.assign([...forks], { lost: [] });
+  }
+
+  /** What is not as it was. The caller has been granted the folder that it shows. */
+  tellLost(source: SnapshotRecord, signal: AbortSignal): Promise<readonly string[]> {
+    const { runtime, sandbox: id } = source;
+    return tellLostFiles(source, needStates(this.#parts.runtimes.need({ id, runtime })), signal);
   }
 
   /** The snapshot that a create names in the place of a template. Undefined if the principal has none of that id or name. */
@@ -167,8 +173,8 @@ function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
 function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
   const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
   const { metadata, env, root, nestedFilters, autoCheckpoint, tookIn } = record;
-  const { way, stillMs, at, layers, workspaceMark } = frozen;
-  const optional = { project, defaultName, workspace, workspaceMark, tookIn, root, nestedFilters, autoCheckpoint };
+  const { way, stillMs, at, layers, workspaceMark, baseMark } = frozen;
+  const optional = { project, defaultName, workspace, workspaceMark, baseMark, tookIn, root, nestedFilters, autoCheckpoint };
   return {
     version: 1,
     id,

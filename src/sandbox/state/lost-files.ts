@@ -2,19 +2,24 @@ import { stat } from "node:fs/promises";
 import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
 import { printable } from "../../files/printable.ts";
-import type { Workspace } from "../../runtime/runtime.ts";
+import type { StateStore, Workspace } from "../../runtime/runtime.ts";
 import { HostFolder } from "../workspace/host-folder.ts";
 
 const LOOK_MS = 1_000;
 const ENTRIES_MAX = 100_000;
 const NANOSECONDS = 1_000_000n;
 
-/** What is known of a workspace's folder from when a state was taken. The folder itself is not in the state. */
-export interface FolderThen {
+/** What is known of the host's files from when a state was taken. They lie below the state, and are not in it. */
+export interface HostThen {
+  readonly template: string;
   readonly workspace?: Workspace | undefined;
   readonly createdAt: Date;
   readonly workspaceMark?: string | undefined;
+  /** Absent: an earlier release took the state. */
+  readonly baseMark?: string | undefined;
 }
+
+const AS_NOW = "files that the sandbox had not changed are as the host has them now";
 
 /** Which folder of the host lies at a path. Another folder in its place has another mark, and so has an empty one whose disk is not mounted. */
 export async function markFolder(path: string): Promise<string | undefined> {
@@ -23,15 +28,23 @@ export async function markFolder(path: string): Promise<string | undefined> {
 }
 
 /** A sentence for each thing that neither a rollback to that state nor a fork of it has as it was. */
-export async function tellLostFiles({ workspace, createdAt, workspaceMark }: FolderThen, signal: AbortSignal): Promise<readonly string[]> {
+export async function tellLostFiles(then: HostThen, states: Pick<StateStore, "markBase">, signal: AbortSignal): Promise<readonly string[]> {
+  return [...(await tellWorkspace(then, signal)), ...tellBase(then, states)];
+}
+
+function tellBase({ template, baseMark }: HostThen, states: Pick<StateStore, "markBase">): readonly string[] {
+  if (baseMark === undefined || states.markBase(template) === baseMark) return [];
+  return [`The host's /usr has changed since: ${AS_NOW}`];
+}
+
+async function tellWorkspace({ workspace, createdAt, workspaceMark }: HostThen, signal: AbortSignal): Promise<readonly string[]> {
   if (!workspace) return [];
   const path = printable(workspace.path);
   if (workspace.mode === "rw") return [`The workspace ${path} is a folder of the host itself (rw): its files stay as they are now`];
   const isOther = workspaceMark !== undefined && (await markFolder(workspace.path)) !== workspaceMark;
   const change = isOther ? "some" : await findChange(workspace.path, createdAt, signal);
   if (change === "none") return [];
-  const below =
-    workspace.mode === "ro" ? "the sandbox shows it as it is now" : "files that the sandbox had not changed are as the host has them now";
+  const below = workspace.mode === "ro" ? "the sandbox shows it as it is now" : AS_NOW;
   return [
     change === "some"
       ? `The workspace ${path} has changed on the host since: ${below}`

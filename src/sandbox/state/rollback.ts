@@ -11,13 +11,13 @@ import { listEndingPrograms } from "./ending-programs.ts";
 import { finishRewind, putBack, rewindUser } from "./finish-rewind.ts";
 import { findRun } from "./freeze-sandbox.ts";
 import { lookUntil } from "./look-until.ts";
-import { type FolderThen, tellLostFiles } from "./lost-files.ts";
+import { type HostThen, tellLostFiles } from "./lost-files.ts";
 import { needStates } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
 import { WAIT_MS } from "./work-lock.ts";
 
 /** A point of a sandbox's time line. */
-export interface Point extends Pick<FolderThen, "createdAt" | "workspaceMark"> {
+export interface Point extends Pick<HostThen, "createdAt" | "workspaceMark" | "baseMark"> {
   readonly id: string;
   readonly layers: readonly string[];
 }
@@ -63,7 +63,7 @@ export async function rollback(parts: StateParts & { readonly startRun: StartRun
   };
   const work = async (): Promise<OwnRollback> => {
     await finishRewind(parts, record);
-    const lost = await tellLostFiles({ workspace: record.workspace, ...point }, signal);
+    const lost = await tellLostFiles({ workspace: record.workspace, template: record.template, ...point }, states, signal);
     await states.hold(point.layers, user);
     try {
       const sandbox = await parts.startRun(record, { signal, prepare, ...(principal && { principal }) });

@@ -24,6 +24,8 @@ const schema = snapshotSchema.extend({
   defaultName: z.string().optional(),
   /** Which folder the workspace was. */
   workspaceMark: z.string().optional(),
+  /** What lay below it on the host. */
+  baseMark: z.string().optional(),
   /** The nearest state is this snapshot's own. */
   lineage: lineageSchema,
 });

@@ -10,6 +10,8 @@ const schema = checkpointSchema.extend({
   line: z.number().int().nonnegative().optional(),
   /** Which folder the workspace was. */
   workspaceMark: z.string().optional(),
+  /** What lay below it on the host. */
+  baseMark: z.string().optional(),
 });
 
 /** A checkpoint as the disk has it. Never changed. */
@@ -27,6 +29,7 @@ export function toCheckpoint({
   layers: _layers,
   line: _line,
   workspaceMark: _mark,
+  baseMark: _baseMark,
   ...told
 }: StoredCheckpoint): Checkpoint {
   return told;

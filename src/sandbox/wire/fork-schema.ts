@@ -19,11 +19,16 @@ export const forkRequestSchema = forkOptionsSchema
     message: "needs either sandbox or snapshot",
   });
 
-export const forksSchema = z.object({
-  sandboxes: z.array(sandboxSchema).readonly(),
-  lost: z
-    .array(z.string())
-    .readonly()
-    .default([])
-    .describe("A sentence for each thing that is not as it was when the state was taken, such as a workspace that has changed on the host"),
-});
+const lost = z
+  .array(z.string())
+  .readonly()
+  .describe(
+    "A sentence for each thing that is not as it was when the state was taken, such as a workspace or a `/usr` that has changed on the host",
+  );
+
+export const forksSchema = z.object({ sandboxes: z.array(sandboxSchema).readonly(), lost: lost.default([]) });
+
+/** A sandbox that was just made. `lost`: of one that began with a snapshot. */
+export const createdSandboxSchema = sandboxSchema.extend({ lost: lost.optional() });
+
+export type CreatedInfo = Readonly<z.output<typeof createdSandboxSchema>>;

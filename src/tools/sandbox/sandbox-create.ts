@@ -6,7 +6,8 @@ import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import { autoCheckpoint } from "../../sandbox/wire/fields.ts";
 import { labelsSchema } from "../../sandbox/wire/texts-schema.ts";
 import { pairsArgument } from "../shell/command-argument.ts";
-import { Created, limitArguments, toLimits } from "./sandbox-results.ts";
+import { Created, limitArguments, lostField, toCreated, toLimits } from "./sandbox-results.ts";
+import { fitShown } from "./state-results.ts";
 
 const Input = z.strictObject({
   template: z.string().min(1).max(63).optional().describe("Template or snapshot that it starts from; default base"),
@@ -18,6 +19,8 @@ const Input = z.strictObject({
     .describe("per_call: remember its files before each call that may write; default the server's choice"),
   metadata: pairsArgument().pipe(labelsSchema).optional().describe('Labels to find it by, as ["NAME=value"]'),
 });
+
+const Output = z.object({ lost: lostField, ...Created.shape });
 
 export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool {
   return defineDataTool({
@@ -31,7 +34,7 @@ export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool 
     toolset: "sandbox",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     input: Input,
-    output: Created,
+    output: Output,
     async run(context, { template, runtime, timeout_s: timeoutS, auto_checkpoint: auto, metadata, ...limits }) {
       const options = {
         limits: toLimits(limits),
@@ -42,8 +45,8 @@ export function createSandboxCreate(sandboxes: Pick<Sandboxes, "create">): Tool 
         ...(metadata && { metadata }),
       };
       const sandbox = await sandboxes.create(context.principal, options, context.signal);
-      const { id, shortId, createdAt } = await sandbox.info();
-      return dataResult({ id, short_id: shortId, ip: null, created_at: createdAt.toISOString() });
+      const { lost = [] } = sandbox;
+      return dataResult({ ...(lost.length > 0 && { lost: fitShown(lost) }), ...(await toCreated(sandbox)) });
     },
   });
 }

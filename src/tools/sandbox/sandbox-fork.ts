@@ -2,12 +2,12 @@ import * as z from "zod";
 import type { Tool, ToolContext } from "../../catalog/tool.ts";
 import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
-import type { ForkSource, Sandbox, Sandboxes } from "../../sandbox/sandbox.ts";
+import type { ForkSource, Sandboxes } from "../../sandbox/sandbox.ts";
 import { labelsSchema } from "../../sandbox/wire/texts-schema.ts";
 import { acceptSnapshot } from "../other-names.ts";
 import { pairsArgument } from "../shell/command-argument.ts";
 import { fitShown } from "./state-results.ts";
-import { Created, idArgument, limitArguments, toLimits } from "./sandbox-results.ts";
+import { Created, idArgument, limitArguments, lostField, toCreated, toLimits } from "./sandbox-results.ts";
 
 const COUNT_MAX = 100;
 
@@ -26,7 +26,7 @@ const Input = z
   });
 
 const Output = z.object({
-  lost: z.array(z.string()).optional().describe("What is not as it was when the state was taken"),
+  lost: lostField,
   ...Created.partial().shape,
   sandboxes: z.array(Created).optional().describe("When count was given"),
 });
@@ -65,9 +65,4 @@ async function sourceOf(
   source: { readonly id?: string | undefined; readonly snapshot?: string | undefined },
 ): Promise<ForkSource> {
   return source.snapshot === undefined ? { sandbox: (await context.sandbox(source.id, { asIs: true })).id } : { snapshot: source.snapshot };
-}
-
-async function toCreated(sandbox: Sandbox): Promise<z.output<typeof Created>> {
-  const { id, shortId, createdAt } = await sandbox.info();
-  return { id, short_id: shortId, ip: null, created_at: createdAt.toISOString() };
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { SandboxInfo } from "../../sandbox/sandbox.ts";
+import type { Sandbox, SandboxInfo } from "../../sandbox/sandbox.ts";
 import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
 
 const MEBIBYTE = 1_048_576;
@@ -16,6 +16,14 @@ export function ownIdArgument() {
 
 /** What a new sandbox is called. `ip` is null: a sandbox has no address that others reach. */
 export const Created = z.object({ id: z.string(), short_id: z.string(), ip: z.string().nullable(), created_at: z.string() });
+
+/** What is not as it was, in the result of a tool that makes sandboxes from a state. */
+export const lostField = z.array(z.string()).optional().describe("What is not as it was when the state was taken");
+
+export async function toCreated(sandbox: Pick<Sandbox, "info">): Promise<z.output<typeof Created>> {
+  const { id, shortId, createdAt } = await sandbox.info();
+  return { id, short_id: shortId, ip: null, created_at: createdAt.toISOString() };
+}
 
 /** One sandbox of a list, by the names that E2B's API gives them. */
 export const Listed = z.object({

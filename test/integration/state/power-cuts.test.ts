@@ -48,7 +48,7 @@ function promised(model: FaultModel, during: Operation): Pick<Cut, "stopped" | "
   return { stopped: new Map(stopped.map(([id, { content }]) => [id, content])), snapshots: new Map(snapshots) };
 }
 
-/** The moments after a stop and after a checkpoint have answered. Nothing else has flushed anything. */
+/** The moments after a rollback, a stop and a checkpoint have answered. Nothing else has flushed anything. */
 async function cutAfterAnswers(home: Home, worker: FaultWorker, model: FaultModel): Promise<Cut[]> {
   const act = async (operation: Operation): Promise<void> => model.settle(operation, await worker.ask(operation).outcome, undefined);
   const next: Operation = { kind: "create" };
@@ -59,13 +59,22 @@ async function cutAfterAnswers(home: Home, worker: FaultWorker, model: FaultMode
     await act({ kind, id });
     return { during: next, ...promised(model, next), copy: await home.disk.cut() };
   };
-  return [await cutAfter("stop"), await cutAfter("checkpoint")];
+  const cutAfterRollback = async (): Promise<Cut> => {
+    await act({ kind: "checkpoint", id });
+    for (const point of model.sandboxes.get(id)?.points.keys() ?? []) await act({ kind: "rollback", id, point });
+    return { during: next, ...promised(model, next), copy: await home.disk.cut() };
+  };
+  return [await cutAfterRollback(), await cutAfter("stop"), await cutAfter("checkpoint")];
 }
 
 /** Works without end, while the power is cut now and then. Gives all checkpoints that were ever taken, too. */
 async function workAndCut(home: Home, worker: FaultWorker, random: () => number) {
   const model = new FaultModel(FILLING);
   const [cuts, points]: [Cut[], Map<string, Content>] = [await cutAfterAnswers(home, worker, model), new Map()];
+  const notePoints = (): void => {
+    for (const known of model.sandboxes.values()) for (const [id, content] of known.points) points.set(id, content);
+  };
+  notePoints();
   for (let count = 0; count < CUTS * OPERATIONS_PER_CUT; count += 1) {
     const operation = model.choose(random);
     const asked = worker.ask(operation);
@@ -75,7 +84,7 @@ async function workAndCut(home: Home, worker: FaultWorker, random: () => number)
       cuts.push({ during: operation, ...promised(model, operation), copy: await home.disk.cut() });
     }
     model.settle(operation, await asked.outcome, undefined);
-    for (const known of model.sandboxes.values()) for (const [id, content] of known.points) points.set(id, content);
+    notePoints();
   }
   const seen = await lookAt(worker);
   for (const { id } of seen.sandboxes) await ask(worker, { kind: "kill", id });
@@ -159,7 +168,7 @@ describe.skipIf(process.getuid?.() !== 0)("the host's power that is cut at rando
         if (storage === "btrfs") await untilUnmounted(home.home);
         await disk.unmount();
         for (const cut of cuts) await checkCut(home, cut, points);
-        expect(cuts).toHaveLength(CUTS + 2);
+        expect(cuts).toHaveLength(CUTS + 3);
       },
     );
   }

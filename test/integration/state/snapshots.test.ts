@@ -2,11 +2,24 @@ import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import type { BelljarError } from "../../../src/errors.ts";
-import { LOCAL } from "../../../src/sandbox/sandbox.ts";
+import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { isRoot, outside } from "../../security/support/outside.ts";
-import { openStateHome, shell, STATE_CONFIG, STATE_STORAGES } from "../../support/state-home.ts";
+import { openStateHome, shell, STATE_CONFIG, STATE_STORAGES, type StateHome } from "../../support/state-home.ts";
 
 const signal = new AbortController().signal;
+
+/** What a fork, a sandbox made from the snapshot, the same by a token with grants, and a rollback say. */
+async function lostOfAll({ sandboxes }: StateHome, { id, point }: { readonly id: string; readonly point: string }) {
+  const holder: Principal = { ...LOCAL, grants: {} };
+  const [forks, created, granted] = [
+    await sandboxes.snapshots.fork(LOCAL, { snapshot: id }, {}, signal),
+    await sandboxes.create(LOCAL, { template: id }, signal),
+    await sandboxes.create(holder, { template: id }, signal),
+  ];
+  const { timeLine } = await sandboxes.get(LOCAL, (await sandboxes.snapshots.info(LOCAL, id)).sandbox);
+  const { lost } = await timeLine.rollback(point, signal);
+  return [forks.lost, created.lost, granted.lost, lost];
+}
 
 for (const storage of STATE_STORAGES) {
   describe(`snapshots, with storage in ${storage}`, () => {
@@ -127,6 +140,33 @@ describe("forks", () => {
       await outside(["umount", folder]);
       for (const path of [folder, disk]) await rm(path, { recursive: true });
     }
+  });
+
+  it("and sandboxes with a snapshot in the place of a template say that the host's /usr is not as it was", async () => {
+    await using home = await openStateHome();
+    const { snapshots } = home.sandboxes;
+    const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
+    const [{ id }, point] = [await snapshots.create(LOCAL, sandbox.id, {}, signal), await sandbox.timeLine.checkpoint({}, signal)];
+    expect([await snapshots.info(LOCAL, id), point]).toEqual(Array(2).fill(expect.not.objectContaining({ baseMark: expect.anything() })));
+    expect(await lostOfAll(home, { id, point: point.id })).toEqual(Array(4).fill([]));
+    expect((await home.sandboxes.create(LOCAL, {}, signal)).lost).toBeUndefined();
+
+    Object.assign(home.runtime.layers.states!, { markBase: () => "another" });
+    const told = [expect.stringContaining("The host's /usr has changed since: files that the sandbox had not changed")];
+    expect(await lostOfAll(home, { id, point: point.id })).toEqual(Array(4).fill(told));
+    // What is taken now is taken on what the host has now.
+    const now = await snapshots.create(LOCAL, sandbox.id, {}, signal);
+    expect(await lostOfAll(home, { id: now.id, point: now.id })).toEqual(Array(4).fill([]));
+  });
+
+  it("of a snapshot without a mark, as an earlier release took it, say nothing of the host's /usr", async () => {
+    await using home = await openStateHome();
+    const states = home.runtime.layers.states!;
+    const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
+    Object.assign(states, { markBase: () => undefined });
+    const { id } = await home.sandboxes.snapshots.create(LOCAL, sandbox.id, {}, signal);
+    Object.assign(states, { markBase: () => "another" });
+    expect(await lostOfAll(home, { id, point: id })).toEqual(Array(4).fill([]));
   });
 
   it("are made all or none", async () => {

@@ -104,7 +104,10 @@ it("tells an agent what of a folder has changed since a snapshot, and takes the 
   const { snapshot_id: whole, ...told } = await call("sandbox_snapshot", { whole: true });
   expect(told["took_in"]).toBe(folder.path);
   await writeFile(`${folder.path}/a`, "second\n");
-  expect((await call("sandbox_fork", { snapshot_id: part }))["lost"]).toEqual([expect.stringContaining("has changed on the host since")]);
+  const changed = [expect.stringContaining("has changed on the host since")];
+  expect((await call("sandbox_fork", { snapshot_id: part }))["lost"]).toEqual(changed);
+  expect((await call("sandbox_create", { template: part }))["lost"]).toEqual(changed);
+  expect(await call("sandbox_create", {})).not.toHaveProperty("lost");
   const { id, ...own } = await call("sandbox_fork", { snapshot_id: whole });
   expect(own).not.toHaveProperty("lost");
   const { content } = await client.callTool({ name: "run_command", arguments: { sandbox: id, command: "cat a" } });

@@ -13,11 +13,13 @@ import type {
   StateStore,
   StateView,
 } from "../../runtime.ts";
+import { DEFAULT_BASE } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import { makeRunFolder } from "../run-paths.ts";
 import type { NamespaceSandbox } from "../running-sandbox.ts";
 import type { StorageKind } from "../storage.ts";
 import { removeStrays } from "./stray-subvolumes.ts";
+import { markHost } from "../template/host-mark.ts";
 import type { Template } from "../template/template.ts";
 import { LayerFlusher } from "./layer-flusher.ts";
 import { type LayerFacts, LayerFolders } from "./layer-folders.ts";
@@ -172,6 +174,10 @@ export class NamespaceStates implements StateStore {
   async flush(run: Run): Promise<void> {
     const place = this.#options.place(run);
     if (place.storage !== "tmpfs" && (await this.#options.reach(place.storage))) await this.#flusher.stopped(place, run);
+  }
+
+  markBase(template: string): string | undefined {
+    return template === DEFAULT_BASE.template ? markHost() : undefined;
   }
 
   async has(layers: readonly string[]): Promise<boolean> {

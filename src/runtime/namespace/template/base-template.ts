@@ -166,7 +166,7 @@ async function publish(building: string, folder: string): Promise<void> {
 }
 
 /** Only a prefix that is Node's own (it has Node's headers): `bin` and `lib` of any other may hold what is nobody's business. */
-function nodeBinds(nodePath: string): readonly TemplateBind[] {
+export function nodeBinds(nodePath: string): readonly TemplateBind[] {
   const prefix = dirname(dirname(realpathSync(nodePath)));
   if (prefix === "/usr" || prefix.startsWith("/usr/") || !existsSync(join(prefix, "include", "node", "node.h"))) return [];
   return ["bin", "lib"].map((name) => ({ from: join(prefix, name), to: `${INSIDE.node}/${name}`, readOnly: true }));

@@ -7,7 +7,8 @@ import { ETC_ROWS, VAR_ROWS } from "./etc-table.ts";
 /** Raise it whenever what is built changes: rows, generated files, masks, owners. */
 const FORMAT = 9;
 
-const USR_FOLDERS = [
+/** Of `/usr`, with those that a machine changes by hand. */
+export const USR_FOLDERS = [
   "bin",
   "etc",
   "include",
@@ -28,7 +29,7 @@ const USR_FOLDERS = [
 ].map((name) => join("usr", name));
 
 /** Package databases: their change is the sign that files deep in `/usr` changed. */
-const DATABASES = ["var/lib/dpkg/status", "var/lib/rpm", "var/lib/pacman/local"];
+export const DATABASES = ["var/lib/dpkg/status", "var/lib/rpm", "var/lib/pacman/local"];
 
 export interface FingerprintOptions {
   readonly canonicalUid?: number;

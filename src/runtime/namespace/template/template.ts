@@ -1,7 +1,7 @@
 /** What a namespace sandbox starts from. Nothing here assumes one layer, or that a layer is the host's. */
 export interface Template {
   readonly name: string;
-  /** Names the exact content: equal fingerprints, equal layers. Snapshots record it. */
+  /** Names the exact content: equal fingerprints, equal layers. */
   readonly fingerprint: string;
   /**
    * Read-only layers of `/`, topmost first, as overlayfs lists them. Their files belong to the canonical ids
