@@ -1,5 +1,6 @@
-import { readdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { nowIfPresent } from "./file-error.ts";
+import { namesNow } from "./read-now.ts";
 
 /** Two changes within one tick of the file system's clock leave the same time on the folder. */
 const TICK_MS = 100;
@@ -36,7 +37,7 @@ export class FolderView<T> {
     const timeMs = folderTime(this.#folder);
     if (timeMs === undefined) return this.#derive([]);
     if (this.#known?.timeMs === timeMs) return this.#known.value;
-    const value = this.#derive(nowIfPresent(this.#folder, () => readdirSync(this.#folder)) ?? []);
+    const value = this.#derive(namesNow(this.#folder));
     this.#known = isSettled(timeMs, nowMs) ? { timeMs, value } : undefined;
     return value;
   }

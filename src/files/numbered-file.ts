@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { mkdir, readFile, readdir, unlink } from "node:fs/promises";
+import { mkdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
-import { fileError, ifPresent, nowIfPresent } from "./file-error.ts";
+import { errnoOf, fileError, ifPresent } from "./file-error.ts";
 import { highest } from "./numbered-links.ts";
+import { namesNow, readNow } from "./read-now.ts";
 import { createFile, type FlushWish } from "./replace-file.ts";
 import { watchFolder } from "./watch-folder.ts";
 
@@ -56,17 +56,13 @@ export class NumberedFile<T> {
 
   /** Returns `first` with the number 0 if nothing was written. */
   async read<F>(first: F): Promise<Numbered<T | F>> {
-    const { number, value } = await this.#read(first);
-    return { number, value };
+    return this.readNow(first);
   }
 
   /** The same at once, for whoever reads very many. `names`: those in the folder. */
-  readNow<F>(first: F, names: readonly string[] = this.#namesNow()): Numbered<T | F> {
-    const number = highest(this.#numbersIn(names));
-    if (number === 0) return { number, value: first };
-    const path = this.#path(number);
-    const text = nowIfPresent(path, () => readFileSync(path, "utf8"));
-    return text === undefined ? this.readNow(first) : { number, value: this.#parse(text, path).value };
+  readNow<F>(first: F, names?: readonly string[]): Numbered<T | F> {
+    const { number, value } = this.#read(first, names);
+    return { number, value };
   }
 
   /**
@@ -80,7 +76,7 @@ export class NumberedFile<T> {
     flush: (before: T, after: T) => FlushWish = () => false,
   ): Promise<Numbered<T>> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const before = await this.#read(first);
+      const before = this.#read(first);
       const value = await change(before.value);
       if (value === before.value) return { number: before.number, value };
       if (await this.#place(before, value, flush(before.value, value))) return { number: before.number + 1, value };
@@ -90,21 +86,20 @@ export class NumberedFile<T> {
 
   /** Writes the value under this number, and removes lower ones. Returns false unless the number is next and no other process was first. */
   async take({ number, value }: Numbered<T>): Promise<boolean> {
-    const before = await this.#read(undefined);
+    const before = this.#read(undefined);
     return before.number === number - 1 && this.#place(before, value);
   }
 
   async remove(): Promise<void> {
-    await this.#removeAll(await this.#numbers());
+    await this.#removeAll(this.#numbers());
   }
 
-  async #read<F>(first: F): Promise<Stored<T | F>> {
-    const number = highest(await this.#numbers());
+  #read<F>(first: F, names?: readonly string[]): Stored<T | F> {
+    const number = highest(this.#numbers(names));
     if (number === 0) return { number, value: first, marks: [] };
     const path = this.#path(number);
-    const text = await ifPresent(path, readFile(path, "utf8"));
-    if (text === undefined) return this.#read(first);
-    return { number, ...this.#parse(text, path) };
+    const text = readNow(path);
+    return text === undefined ? this.#read(first) : { number, ...this.#parse(text, path) };
   }
 
   #parse(text: string, path: string): Pick<Stored<T>, "value" | "marks"> {
@@ -117,21 +112,29 @@ export class NumberedFile<T> {
     const number = before.number + 1;
     const mark = randomBytes(6).toString("base64url");
     const marks = [mark, ...before.marks].slice(0, MARKS_KEPT);
+    const text = putMarks(serialise(value), marks);
+    const create = (): Promise<boolean> => createFile(this.#path(number), text, { flush });
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      if (!(await createFile(this.#path(number), putMarks(serialise(value), marks), { flush }))) return false;
+      if (!(await create().catch((cause: unknown) => this.#createBeside(cause, create)))) return false;
     } catch (cause) {
       throw fileError(folder, cause);
     }
     return this.#settle(number, mark);
   }
 
+  /** The first file in the folder. */
+  async #createBeside(cause: unknown, create: () => Promise<boolean>): Promise<boolean> {
+    if (errnoOf(cause) !== "ENOENT") throw cause;
+    await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
+    return create();
+  }
+
   /** Returns true if the change holds. A higher number means that others have changed the value since, or that this number was reused. */
   async #settle(number: number, mark: string): Promise<boolean> {
-    const numbers = await this.#numbers();
+    const numbers = this.#numbers();
     await this.#removeAll(numbers.filter((one) => one < Math.max(...numbers)));
     if (Math.max(number, ...numbers) === number) return true;
-    const now = await this.#read(undefined);
+    const now = this.#read(undefined);
     if (now.number === 0 || now.marks.includes(mark)) return true; // number 0: everything was removed meanwhile, even this change
     if (now.number - number < now.marks.length) return false;
     throw new BelljarError(
@@ -140,16 +143,7 @@ export class NumberedFile<T> {
     );
   }
 
-  async #numbers(): Promise<readonly number[]> {
-    return this.#numbersIn(await namesIn(this.#options.folder));
-  }
-
-  #namesNow(): readonly string[] {
-    const { folder } = this.#options;
-    return nowIfPresent(folder, () => readdirSync(folder)) ?? [];
-  }
-
-  #numbersIn(names: readonly string[]): readonly number[] {
+  #numbers(names: readonly string[] = namesNow(this.#options.folder)): readonly number[] {
     return names.flatMap((file) => {
       const match = NAME.exec(file);
       return match?.[1] === this.#options.name ? [Number(match[2])] : [];
@@ -201,8 +195,4 @@ export function watchNumberedFiles(folder: string, { changed, failed }: Numbered
     if (name !== undefined) changed(name);
   };
   return watchFolder(folder, { changed: note, failed });
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return (await ifPresent(folder, readdir(folder))) ?? [];
 }

@@ -1,6 +1,5 @@
-import { readdirSync } from "node:fs";
-import { nowIfPresent } from "../files/file-error.ts";
 import { folderTime, isSettled } from "../files/folder-view.ts";
+import { namesNow } from "../files/read-now.ts";
 import type { SandboxEnd } from "../runtime/runtime.ts";
 import { type Journal, TOMBSTONE } from "./journal.ts";
 import { type RunState, type RunStates, stopOf } from "./run-states.ts";
@@ -51,7 +50,7 @@ export class FactsOfFolders {
   /** A tombstone that is damaged counts as none, and may be mended in its place. */
   #read(record: SandboxRecord): { readonly facts: FolderFacts; readonly isWhole: boolean } {
     const folder = this.#journal.folder(record.id);
-    const names = nowIfPresent(folder, () => readdirSync(folder)) ?? [];
+    const names = namesNow(folder);
     const hasTombstone = names.includes(TOMBSTONE);
     const buried = hasTombstone ? this.#journal.endNow(record.id) : undefined;
     const state = this.#states.readNow(record, names);

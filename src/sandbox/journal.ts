@@ -5,6 +5,7 @@ import { Slices } from "../async/slices.ts";
 import { errnoOf, fileError, ifPresent, nowIfPresent } from "../files/file-error.ts";
 import { FolderView } from "../files/folder-view.ts";
 import { highest, listNumbers } from "../files/numbered-links.ts";
+import { readNow } from "../files/read-now.ts";
 import { flushPath, replaceFile, UNFINISHED } from "../files/replace-file.ts";
 import { type FolderEars, watchFolder } from "../files/watch-folder.ts";
 import { comparePositions } from "./list-cursor.ts";
@@ -35,6 +36,7 @@ export class Journal {
   readonly #report: (problem: string) => void;
   readonly #entries = new Map<string, JournalEntry>();
   readonly #reported = new Set<string>();
+  readonly #flushed = new Set<string>();
   readonly #ids: FolderView<readonly string[]>;
   #ordered: { readonly ids: readonly string[]; readonly records: readonly SandboxRecord[] } | undefined;
 
@@ -70,15 +72,23 @@ export class Journal {
     this.#remember(record.id, { record });
   }
 
-  /** The record outlives a power cut. */
+  /** The record outlives a power cut. It never changes, so each process waits for the disk once. */
+  async flushRecord(id: string): Promise<void> {
+    if (this.#flushed.has(id)) return;
+    for (const path of [join(this.folder(id), RECORD), this.folder(id), this.#directory]) await flush(path);
+    this.#flushed.add(id);
+  }
+
+  /** So do all names in its folder, and the record. */
   async flush(id: string): Promise<void> {
-    for (const path of [join(this.folder(id), RECORD), this.folder(id), this.#directory])
-      await flushPath(path).catch((cause: unknown) => Promise.reject(fileError(path, cause)));
+    await this.flushRecord(id);
+    await flush(this.folder(id));
   }
 
   /** Writes the record of a sandbox whose folder is there already, whole or not at all. Synchronous, as `write` is. */
   adopt(record: SandboxRecord): void {
     const path = join(this.folder(record.id), RECORD);
+    this.#flushed.delete(record.id);
     try {
       writeFileSync(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
       renameSync(`${path}.new`, path);
@@ -94,7 +104,7 @@ export class Journal {
     if (known?.end?.isCleared) return known;
     const record = known?.record ?? this.#loadRecord(id);
     if (!record) return undefined;
-    const end = await this.#readEnd(id);
+    const end = this.endNow(id);
     const entry = { record, ...(end && { end }) };
     this.#remember(id, entry);
     return entry;
@@ -137,10 +147,10 @@ export class Journal {
     return records;
   }
 
-  /** The end that is written down, read at once. */
+  /** The end that is written down. A corrupt tombstone counts as none: the runtime is asked again and it is written anew. */
   endNow(id: string): Tombstone | undefined {
     const path = join(this.folder(id), TOMBSTONE);
-    const text = nowIfPresent(path, () => readFileSync(path, "utf8"));
+    const text = readNow(path);
     return text === undefined ? undefined : parseTombstone(text);
   }
 
@@ -195,6 +205,7 @@ export class Journal {
     await ifPresent(this.folder(id), rename(this.folder(id), gone));
     await ifPresent(gone, rm(gone, { recursive: true, force: true }));
     this.#entries.delete(id);
+    this.#flushed.delete(id);
   }
 
   /** The last run of a sandbox of which nothing else is known. */
@@ -237,7 +248,7 @@ export class Journal {
 
   #loadRecord(id: string): SandboxRecord | undefined {
     const path = join(this.folder(id), RECORD);
-    const text = nowIfPresent(path, () => readFileSync(path, "utf8"));
+    const text = readNow(path);
     const record = text === undefined ? undefined : parseRecord(id, text);
     if (text !== undefined && !record)
       this.#reportOnce(
@@ -247,13 +258,6 @@ export class Journal {
     return record;
   }
 
-  /** A corrupt tombstone counts as none: the runtime is asked again and it is written anew. */
-  async #readEnd(id: string): Promise<Tombstone | undefined> {
-    const path = join(this.folder(id), TOMBSTONE);
-    const text = await ifPresent(path, readFile(path, "utf8"));
-    return text === undefined ? undefined : parseTombstone(text);
-  }
-
   #reportOnce(id: string, problem: string): void {
     if (this.#reported.has(id)) return;
     this.#reported.add(id);
@@ -261,10 +265,11 @@ export class Journal {
   }
 
   #forgetAllBut(ids: ReadonlySet<string>): void {
-    for (const id of [...this.#entries.keys(), ...this.#reported]) {
+    for (const id of [...this.#entries.keys(), ...this.#reported, ...this.#flushed]) {
       if (ids.has(id)) continue;
       this.#entries.delete(id);
       this.#reported.delete(id);
+      this.#flushed.delete(id);
     }
   }
 }
@@ -276,4 +281,8 @@ function tried<T>(work: () => T, failed: (cause: unknown) => void): T | undefine
     failed(cause);
     return undefined;
   }
+}
+
+async function flush(path: string): Promise<void> {
+  await flushPath(path).catch((cause: unknown) => Promise.reject(fileError(path, cause)));
 }

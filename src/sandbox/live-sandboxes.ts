@@ -173,6 +173,11 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
     return this.ends.deleteStopped(record);
   }
 
+  /** The state as it is written now, and the record, outlive a power cut. */
+  flushState({ id }: SandboxRecord): Promise<void> {
+    return this.#journal.flush(id);
+  }
+
   async flush(record: SandboxRecord): Promise<void> {
     try {
       await this.#journal.flush(record.id);

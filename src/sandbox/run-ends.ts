@@ -119,7 +119,7 @@ export class RunEnds {
    * If the disk is full, this process goes on to hold the ended run, and so knows of the stop until it is written down.
    */
   async #noteStop(record: SandboxRecord, { generation }: RunState, end: SandboxEnd): Promise<SandboxEnd> {
-    await this.#journal.flush(record.id).catch(() => undefined);
+    await this.#journal.flushRecord(record.id).catch(() => undefined);
     const note = (): Promise<unknown> =>
       this.#states.change(record, (now) => (now.generation === generation ? withStop(now, end) : undefined));
     const full = await ifFull(note);

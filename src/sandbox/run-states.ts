@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { BelljarError } from "../errors.ts";
-import { fileError } from "../files/file-error.ts";
 import { NumberedFile } from "../files/numbered-file.ts";
 import { parseJson } from "../files/parse-json.ts";
-import { flushPath, type FlushWish } from "../files/replace-file.ts";
+import type { FlushWish } from "../files/replace-file.ts";
 import type { EndReason, RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
 import { CREATOR, mayBeInTheMaking } from "./creator.ts";
 import type { Journal } from "./journal.ts";
@@ -68,7 +67,7 @@ export class RunStates {
   /**
    * Writes and resolves with the state that `change` returns. If `change` returns undefined, writes nothing. Changes of the phase and
    * of a rewind outlive a power cut: otherwise a stopped sandbox could be taken for a first run that was lost, whose files are removed.
-   * A plain stop or start does so only after a `flush`, which whoever promises it does beside other work.
+   * A plain stop or start does so only after a flush of the journal, which whoever promises it does beside other work.
    */
   async change(record: SandboxRecord, change: (state: RunState) => RunState | undefined): Promise<RunState | undefined> {
     let wanted: RunState | undefined;
@@ -76,12 +75,6 @@ export class RunStates {
     await this.#file(record.id).change(firstRun(record), note, flushOf);
     if (wanted) this.#journal.announce(record.id);
     return wanted;
-  }
-
-  /** The state as it is now outlives a power cut. */
-  async flush({ id }: SandboxRecord): Promise<void> {
-    const folder = this.#journal.folder(id);
-    await flushPath(folder).catch((cause: unknown) => Promise.reject(fileError(folder, cause)));
   }
 
   /** The run that the state speaks of. */

@@ -90,7 +90,7 @@ async function createRun(
   const run = live.states.runOf(record, state);
   try {
     const made = runtime.create(toSpec(run, record, { ...deadline, deadlineAction: state.action, required }), signal);
-    return await beside(made, live.states.flush(record));
+    return await beside(made, live.flushState(record));
   } catch (cause) {
     const end = await runtime.clear(run).catch(() => undefined);
     if (end?.kept) await live.states.change(record, (now) => giveBack(now, state, before));

@@ -1,5 +1,4 @@
-import { mkdirSync, readlinkSync, symlinkSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdirSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { isUnflushed } from "../../files/parse-json.ts";
@@ -80,7 +79,7 @@ function makeIfAbsent(path: string, make: () => void): boolean {
 export async function readEnd(run: Run): Promise<SandboxEnd | undefined> {
   const path = join(runFolder(run), "end.json");
   try {
-    const text = await readFile(path, "utf8");
+    const text = readFileSync(path, "utf8");
     if (isUnflushed(text)) return undefined;
     const { reason, at, kept } = JSON.parse(text) as { reason: string; at: number; kept?: boolean };
     return { reason: parseReason(reason), at: new Date(at), ...(kept === true && { kept }) };

@@ -7,6 +7,7 @@ import { BelljarError } from "../../errors.ts";
 import { fileError, ifPresent } from "../../files/file-error.ts";
 import { NumberedFile } from "../../files/numbered-file.ts";
 import { parseJson } from "../../files/parse-json.ts";
+import { readNow } from "../../files/read-now.ts";
 import { createFile } from "../../files/replace-file.ts";
 import type { Head } from "./link-time-line.ts";
 import { parseCheckpoint, type StoredCheckpoint } from "./stored-checkpoint.ts";
@@ -115,7 +116,7 @@ export class CheckpointFiles {
   async #read(sandbox: string, id: string): Promise<StoredCheckpoint | "unknown" | undefined> {
     if (!ID.test(id)) return undefined;
     const path = this.#path(sandbox, id);
-    const text = await ifPresent(path, readFile(path, "utf8"));
+    const text = readNow(path);
     return text === undefined ? undefined : parseCheckpoint(text);
   }
 

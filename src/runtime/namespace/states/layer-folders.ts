@@ -1,11 +1,12 @@
 import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, rmdir, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { mapLimit } from "../../../async/map-limit.ts";
 import { BelljarError } from "../../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
 import { parseJson } from "../../../files/parse-json.ts";
+import { readNow } from "../../../files/read-now.ts";
 import { createFile, flushPath, UNFINISHED } from "../../../files/replace-file.ts";
 import type { LayerFiles } from "../jail-spec.ts";
 
@@ -203,7 +204,7 @@ export class LayerFolders {
   /** Undefined for a layer that is gone, or was never finished. */
   async #read(id: string): Promise<LayerFacts | undefined> {
     const path = join(this.folder(id), FACTS);
-    const text = await ifPresent(path, readFile(path, "utf8"));
+    const text = readNow(path);
     return text === undefined ? undefined : parseFacts(id, text);
   }
 

@@ -1,8 +1,9 @@
-import { readFile, unlink } from "node:fs/promises";
+import { unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { fileError, ifPresent } from "../../../files/file-error.ts";
 import { isUnflushed, parseJson } from "../../../files/parse-json.ts";
+import { readNow } from "../../../files/read-now.ts";
 import { flushPath, replaceFile } from "../../../files/replace-file.ts";
 import type { Run } from "../../runtime.ts";
 
@@ -26,7 +27,7 @@ const NOTHING: Stack = { below: [] };
  */
 export async function readStack(run: Run): Promise<Stack> {
   const path = stackFile(run);
-  const text = await ifPresent(path, readFile(path, "utf8"));
+  const text = readNow(path);
   if (text !== undefined && isUnflushed(text))
     throw new BelljarError("SANDBOX_FILES_LOST", "A power cut has taken the list of what the sandbox lies on");
   return text === undefined ? NOTHING : (parseStack(text) ?? refuse(path));
