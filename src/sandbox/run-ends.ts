@@ -113,13 +113,8 @@ export class RunEnds {
     return isThere ? { ...end, kept: true } : end;
   }
 
-  /**
-   * The state is on the disk once it is written, and the record must not come later: after a power cut in between nobody could use the
-   * sandbox, or would dare to remove it. What cannot be flushed now is told by the flush of a stop that somebody asked for.
-   * If the disk is full, this process goes on to hold the ended run, and so knows of the stop until it is written down.
-   */
+  /** If the disk is full, this process goes on to hold the ended run, and so knows of the stop until it is written down. */
   async #noteStop(record: SandboxRecord, { generation }: RunState, end: SandboxEnd): Promise<SandboxEnd> {
-    await this.#journal.flushRecord(record.id).catch(() => undefined);
     const note = (): Promise<unknown> =>
       this.#states.change(record, (now) => (now.generation === generation ? withStop(now, end) : undefined));
     const full = await ifFull(note);

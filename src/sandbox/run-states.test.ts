@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const open = () => new RunStates({ folder: () => folder, announce: (id) => void announced.push(id) });
+const open = () => new RunStates({ folder: () => folder, announce: (id) => void announced.push(id), flushRecord: async () => undefined });
 
 describe("the state of a sandbox", () => {
   it("is that of its first run until it changes, and nothing is written", async () => {

@@ -44,9 +44,9 @@ export type Rewind = NonNullable<RunState["rewind"]>;
  * is made once, on top of the one before. There is no such file during the first run, unless somebody chose an action for the deadline.
  */
 export class RunStates {
-  readonly #journal: Pick<Journal, "folder" | "announce">;
+  readonly #journal: Pick<Journal, "folder" | "announce" | "flushRecord">;
 
-  constructor(journal: Pick<Journal, "folder" | "announce">) {
+  constructor(journal: Pick<Journal, "folder" | "announce" | "flushRecord">) {
     this.#journal = journal;
   }
 
@@ -71,10 +71,22 @@ export class RunStates {
    */
   async change(record: SandboxRecord, change: (state: RunState) => RunState | undefined): Promise<RunState | undefined> {
     let wanted: RunState | undefined;
-    const note = (state: RunState): RunState => (wanted = change(state)) ?? state;
+    const note = async (state: RunState): Promise<RunState> => {
+      wanted = change(state);
+      if (wanted?.phase === "stopped" && state.phase !== "stopped") await this.#flushRecord(record);
+      return wanted ?? state;
+    };
     await this.#file(record.id).change(firstRun(record), note, flushOf);
     if (wanted) this.#journal.announce(record.id);
     return wanted;
+  }
+
+  /**
+   * Nobody could use a stopped sandbox whose record a power cut has taken, or would dare to remove it. If the disk fails, the flush of a stop
+   * that somebody asked for says so.
+   */
+  async #flushRecord({ id }: SandboxRecord): Promise<void> {
+    await this.#journal.flushRecord(id).catch(() => undefined);
   }
 
   /** The run that the state speaks of. */

@@ -114,7 +114,6 @@ interface EndedRun {
  */
 async function mark({ live, journal }: StateParts, { record, point, signal }: RollbackRequest, stop?: EndedRun): Promise<void> {
   const rewind = { point: point.id, layers: point.layers };
-  await journal.flushRecord(record.id); // a stopped sandbox without a record could neither be used nor removed
   const tryMark = async (): Promise<true | undefined> => {
     const state = await live.states.change(record, (now) => {
       const stopped = stop?.generation === now.generation ? (withStop(now, stop.end) ?? now) : now;
