@@ -57,6 +57,27 @@ static bool is_layer_id(const char *text) {
   return text != NULL && strlen(text) == LAYER_ID_LENGTH && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789") == LAYER_ID_LENGTH;
 }
 
+static bool parse_gap(const struct field *setup, struct keeper_request *request) {
+  struct fields fields;
+  struct field field;
+  enum field_result result;
+  if (request->gap_count == GAPS_MAX) return false;
+  fields_init(&fields, (uint8_t *)(uintptr_t)setup->text, setup->length); /* read in place, as the whole */
+  while ((result = fields_next(&fields, &field)) == FIELD_READ) {
+    if (field.tag == TAG_NAME) request->gaps[request->gap_count].overlay = field.text;
+    else if (field.tag == TAG_OFFSET && field.number <= UINT16_MAX) request->gaps[request->gap_count].above = (unsigned)field.number;
+    else if (field.tag == TAG_LIMIT && field.number <= UINT16_MAX) request->gaps[request->gap_count].count = (unsigned)field.number;
+    else return false;
+  }
+  return result == FIELD_END && request->gaps[request->gap_count++].overlay != NULL;
+}
+
+/* Only a raise has a layer, and only with one that takes the place of others there are gaps. */
+static bool has_fit_layers(const struct keeper_request *request) {
+  if (request->operation != OPERATION_KEEPER_RAISE) return request->layer == NULL && request->merged == NULL && request->gap_count == 0 && !request->only_tells;
+  return is_layer_id(request->layer) && (request->merged == NULL ? request->gap_count == 0 : is_layer_id(request->merged));
+}
+
 static bool parse_keeper_request(struct client *client, struct head head, struct keeper_request *request) {
   *request = (struct keeper_request){.operation = head.operation, .reason = "killed"};
   struct fields fields;
@@ -70,10 +91,10 @@ static bool parse_keeper_request(struct client *client, struct head head, struct
     else if (field.tag == TAG_REASON) request->reason = field.text;
     else if (field.tag == TAG_ID) request->layer = field.text;
     else if (field.tag == TAG_FLAGS) request->only_tells = field.number != 0;
-    else return false;
+    else if (field.tag == TAG_LOWER) request->merged = field.text;
+    else if (field.tag != TAG_SETUP || !parse_gap(&field, request)) return false;
   }
-  bool has_layer = request->operation == OPERATION_KEEPER_RAISE ? is_layer_id(request->layer) : request->layer == NULL && !request->only_tells;
-  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP && request->idle_ms <= IDLE_MAX_MS && has_layer;
+  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP && request->idle_ms <= IDLE_MAX_MS && has_fit_layers(request);
 }
 
 /* False: the client has gone. */

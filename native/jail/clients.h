@@ -10,9 +10,11 @@
 
 /* While all places are taken, further clients wait in the listener's queue. */
 #define CLIENTS_MAX 1024u
-#define REQUEST_MAX 64
+#define REQUEST_MAX 384
 #define REASON_MAX 32
 #define LAYER_ID_LENGTH 20u
+/* As many overlays as a sandbox has (OVERLAYS_MAX). */
+#define GAPS_MAX 4u
 /* About ten years. */
 #define IDLE_MAX_MS (3650ull * 24 * 3600 * 1000)
 
@@ -35,7 +37,7 @@ struct clients {
 
 /*
  * The deadline and the idle time are 0, the action 0 (the one before stands), and the reason "killed", if the request has none. The reason lies in the client and
- * has only a-z and `_`; the layer too, and is an id, or NULL.
+ * has only a-z and `_`; the layers too, and are ids, or NULL.
  */
 struct keeper_request {
   uint8_t operation;
@@ -45,6 +47,13 @@ struct keeper_request {
   const char *reason;
   const char *layer;
   bool only_tells; /* what became of the raise to that layer */
+  /* The layer that takes the place of several with that raise, and where they are (struct gap). NULL: there is none. */
+  const char *merged;
+  unsigned gap_count;
+  struct {
+    const char *overlay;
+    unsigned above, count;
+  } gaps[GAPS_MAX];
 };
 
 /* Call it only while count < CLIENTS_MAX. False with errno set when no client could be accepted. */

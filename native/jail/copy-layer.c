@@ -4,6 +4,9 @@
  *
  * Several layers become one when they are copied one over the other, the lowest first, as the kernel would show them: what an entry hides
  * gives way to it, and folders of both are merged. A whiteout stays, since it also hides what the template has.
+ *
+ * Where all of them are frozen, their files get one more name each, which takes no room: nobody writes to a file of a frozen layer, and a
+ * sandbox that does gets a copy from the kernel. Folders are made anew.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,6 +35,7 @@
 
 struct tree_copy {
   int links; /* a folder with one name for each file that has several */
+  bool from_frozen;
   uint8_t room[ROOM_BYTES];
   char names[XATTRS_BYTES];
   char value[XATTRS_BYTES];
@@ -153,6 +157,14 @@ static void remove_below(struct at target, enum below below) {
   if (!removed) fail_job("replace", target.name);
 }
 
+/* False: on this file system, or with so many names, it has to be copied. */
+static bool add_name(const struct tree_copy *copy, struct at source, struct at target) {
+  if (!copy->from_frozen) return false;
+  if (linkat(source.folder, source.name, target.folder, target.name, 0) == 0) return true;
+  if (errno != EMLINK && errno != EXDEV && errno != EPERM) fail_job("link", source.name);
+  return false;
+}
+
 static void copy_folder(struct tree_copy *copy, struct at source, struct at target, unsigned level);
 
 static void copy_entry(struct tree_copy *copy, struct at source, struct at target, unsigned level) {
@@ -160,6 +172,7 @@ static void copy_entry(struct tree_copy *copy, struct at source, struct at targe
   if (fstatat(source.folder, source.name, &status, AT_SYMLINK_NOFOLLOW) < 0) fail_job("look at", source.name);
   if (!S_ISDIR(status.st_mode)) remove_below(target, look_below(target));
   if (S_ISDIR(status.st_mode)) copy_folder(copy, source, target, level + 1);
+  else if (add_name(copy, source, target)) return;
   else if (S_ISREG(status.st_mode)) copy_file(copy, source, target, &status);
   else if (S_ISLNK(status.st_mode)) copy_link(source, target, &status);
   else copy_special(source, target, &status);
@@ -217,22 +230,34 @@ static bool is_empty(int folder) {
   return entry == NULL;
 }
 
-int open_overlay(int layers, const char *name) {
+static int open_upper(int layers, const char *name) {
   char path[NAME_MAX + 16];
   if (!is_layer_name(name) || snprintf(path, sizeof path, "%s/upper", name) >= (int)sizeof path) return -1;
   int upper = openat(layers, path, FOLDER_FLAGS);
   if (upper < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) fail_job("open", path);
+  return upper;
+}
+
+int open_overlay(int layers, const char *name) {
+  int upper = open_upper(layers, name);
   if (upper < 0 || !is_empty(upper)) return upper;
   close(upper);
   return -1;
 }
 
-static void copy_overlay(struct tree_copy *copy, int from, int to, const char *name) {
-  int upper = open_overlay(from, name);
-  if (upper < 0) return;
+/* It belongs to whom the whole belongs: a sandbox finds the way to its layer. */
+static int make_overlay_folder(int to, const char *name) {
+  struct stat whole;
   if (mkdirat(to, name, 0700) < 0 && errno != EEXIST) fail_job("make the folder", name);
   int folder = openat(to, name, FOLDER_FLAGS);
-  if (folder < 0) fail_job("open", name);
+  if (folder < 0 || fstat(to, &whole) < 0 || fchown(folder, whole.st_uid, whole.st_gid) < 0) fail_job("open", name);
+  return folder;
+}
+
+static void copy_overlay(struct tree_copy *copy, int from, int to, const char *name) {
+  int upper = copy->from_frozen ? open_upper(from, name) : open_overlay(from, name);
+  if (upper < 0) return;
+  int folder = make_overlay_folder(to, name);
   copy_folder(copy, (struct at){upper, "."}, (struct at){folder, "upper"}, 0);
   close(folder);
   close(upper);
@@ -245,12 +270,13 @@ static void raise_limit_of_files(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void copy_layers(int from, int to) {
+static void copy_all(int from, int to, bool from_frozen) {
   struct tree_copy *copy = malloc(sizeof *copy);
   int fd = openat(from, ".", FOLDER_FLAGS);
   DIR *list = fd < 0 ? NULL : fdopendir(fd);
   struct dirent *entry;
   if (copy == NULL || list == NULL) fail_job("open", "what the sandbox wrote");
+  copy->from_frozen = from_frozen;
   raise_limit_of_files();
   umask(0);
   if (mkdirat(to, LINKS, 0700) < 0 || (copy->links = openat(to, LINKS, FOLDER_FLAGS)) < 0) fail_job("make the folder", LINKS);
@@ -261,3 +287,7 @@ void copy_layers(int from, int to) {
   if (!remove_tree(to, LINKS)) fail_job("remove the folder", LINKS);
   free(copy);
 }
+
+void copy_layers(int from, int to) { copy_all(from, to, false); }
+
+void link_layers(int from, int to) { copy_all(from, to, true); }

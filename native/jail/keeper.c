@@ -295,7 +295,7 @@ static void answer_raise(struct keeper *keeper, struct client *client, const str
     refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "the sandbox is paused or ending, or its layers are being raised");
     return;
   }
-  if (!is_same && !request->only_tells) raising_begin(raising, keeper->kept, request->layer);
+  if (!is_same && !request->only_tells) raising_begin(raising, keeper->kept, request);
   is_same = strcmp(raising->layer, request->layer) == 0;
   if (is_same && raising->outcome == RAISE_GOES_ON) client_wait(&keeper->clients, client, WAITS_FOR_RAISE);
   else tell_raised(keeper, client, request->layer);

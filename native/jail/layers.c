@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "io.h"
@@ -18,6 +20,7 @@
 /* Beside the layers of a sandbox, while they are removed. */
 #define GONE ".gone-"
 #define GONE_MAX 4096u
+#define LOWEST_PRIORITY 19
 
 /* One in each process: what the job works on, opened before it becomes the owner of the files. */
 static struct {
@@ -68,11 +71,11 @@ static int open_below(const struct source *source) {
   return source->ids == IDS_HELD ? openat(open_trees.written, source->path + 1, FOLDER_FLAGS) : open(source->path, FOLDER_FLAGS);
 }
 
-static void copy_below(const struct spec *spec) {
+static void copy_below(const struct spec *spec, void (*copy)(int from, int to)) {
   for (unsigned i = spec->source_count; i > 0; i--) {
     int layer = open_below(&spec->sources[i - 1]);
     if (layer < 0) fail_job("open", "a frozen layer");
-    copy_layers(layer, open_trees.frozen);
+    copy(layer, open_trees.frozen);
     close(layer);
   }
 }
@@ -80,21 +83,58 @@ static void copy_below(const struct spec *spec) {
 /* Whoever gives up waiting kills the job, and may remove what it has made at once. */
 static int copy_as_owner(const struct spec *spec) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) fail_job("tie the copy to", "its caller");
-  copy_below(spec);
+  copy_below(spec, copy_layers);
   copy_layers(open_trees.written, open_trees.frozen);
   print_overlays(open_trees.frozen);
   return EXIT_SUCCESS;
+}
+
+/* In a folder of the home. */
+static void make_frozen(const struct spec *spec) {
+  if (mkdir(spec->frozen, 0700) < 0) fail_job("make", spec->frozen);
+  if (spec->id_map == ID_MAP_SLOT && chown(spec->frozen, CANONICAL_FIRST_ID, CANONICAL_FIRST_ID) < 0) fail_job("set the owner of", spec->frozen);
+  open_trees.frozen = open(spec->frozen, FOLDER_FLAGS);
+  if (open_trees.frozen < 0) fail_job("open", spec->frozen);
 }
 
 static int copy_job(const struct spec *spec) {
   lock_frozen(spec);
   if (spec->keeper_is_gone) lock_runs(spec); /* no run starts while the files are read */
   open_trees.written = open_written(spec);
-  if (mkdir(spec->frozen, 0700) < 0) fail_job("make", spec->frozen);
-  if (spec->id_map == ID_MAP_SLOT && chown(spec->frozen, CANONICAL_FIRST_ID, CANONICAL_FIRST_ID) < 0) fail_job("set the owner of", spec->frozen);
-  open_trees.frozen = open(spec->frozen, FOLDER_FLAGS);
-  if (open_trees.frozen < 0) fail_job("open", spec->frozen);
+  make_frozen(spec);
   return run_as_owner(spec, copy_as_owner);
+}
+
+/* In memory each name takes one of the sandbox's inodes. Its programs keep as many as a merge can take. */
+static void make_held(const char *name) {
+  struct statfs status;
+  struct stat whole;
+  if (fstatfs(open_trees.written, &status) < 0 || fstat(open_trees.written, &whole) < 0) fail_job("look at", "the sandbox's files in memory");
+  errno = ENOSPC;
+  if (status.f_ffree < 2 * (status.f_files - status.f_ffree)) fail_job("make", name);
+  if (mkdirat(open_trees.written, name, 0700) < 0) fail_job("make", name);
+  open_trees.frozen = openat(open_trees.written, name, FOLDER_FLAGS);
+  if (open_trees.frozen < 0 || fchown(open_trees.frozen, whole.st_uid, whole.st_gid) < 0) fail_job("open", name);
+}
+
+static int merge_as_owner(const struct spec *spec) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) fail_job("tie the merge to", "its caller");
+  if (spec->storage == STORAGE_TMPFS) make_held(spec->frozen + 1);
+  copy_below(spec, link_layers);
+  return EXIT_SUCCESS;
+}
+
+/* The layers that it stands for may go when it is taken, so a power cut must leave it. Nobody waits for it, unless a checkpoint does. */
+static int merge_job(const struct spec *spec) {
+  bool is_held = spec->storage == STORAGE_TMPFS;
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) fail_job("tie the merge to", "its caller");
+  lock_frozen(spec);
+  setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
+  if (is_held) open_trees.written = open_written(spec);
+  else make_frozen(spec);
+  int result = run_as_owner(spec, merge_as_owner);
+  if (result == EXIT_SUCCESS && !is_held && syncfs(open_trees.frozen) < 0) fail_job("write to the disk", spec->frozen);
+  return result;
 }
 
 /* Of one moment, also while programs write. The kernel makes it in one transaction, which has what was written before. */
@@ -233,6 +273,7 @@ int run_layer_job(struct spec_bytes raw) {
     case LAYER_REMOVE: return remove_job(&spec);
     case LAYER_LIST: return list_job(&spec);
     case LAYER_FLUSH: return flush_job(&spec);
+    case LAYER_MERGE: return merge_job(&spec);
   }
   refuse("a job on layers of an unknown kind");
 }

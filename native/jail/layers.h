@@ -20,6 +20,7 @@ enum layer_job {
   LAYER_REMOVE = 5, /* removes FROZEN */
   LAYER_LIST = 6,   /* prints what a layer has that was raised (raise.h), or was to be. No run may live */
   LAYER_FLUSH = 7, /* of all layers: LAYER is their folder, FROZEN a folder on the disk that is flushed with them (flush-layers.c) */
+  LAYER_MERGE = 8, /* makes FROZEN show what the frozen layers show that the sources name, the topmost first. Of the home, it is on the disk then */
 };
 
 /* Prints what the caller asked for, and returns the exit code. For a process of its own. */
@@ -42,5 +43,7 @@ int flush_job(const struct spec *spec);
 int open_overlay(int layers, const char *name);
 /* Copies the overlays that have something in them, over what is there of lower layers. */
 void copy_layers(int from, int to);
+/* The same of a layer that nobody writes to, and of all its overlays. What can have one more name is not copied. */
+void link_layers(int from, int to);
 
 #endif

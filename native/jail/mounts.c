@@ -105,7 +105,9 @@ static void mount_writable(struct build *build, const struct step *step) {
   char writable[SHORT_PATH];
   make_writable_layer(build, step);
   snprintf(writable, sizeof writable, STORAGE "/%.32s", step->name);
-  struct overlay overlay = {.target = step->target, .writable = writable, .first = step->first_source, .count = step->source_count};
+  struct lowers lowers;
+  take_sources(&lowers, step);
+  struct overlay overlay = {.target = step->target, .writable = writable, .name = step->name, .lowers = &lowers};
   mount_overlay(&overlay, open_overlay_target(build, step));
   note_root(build);
 }
@@ -183,7 +185,9 @@ static void hold(const struct build *build, const struct step *step) {
 }
 
 static void mount_view(const struct build *build, const struct step *step) {
-  struct overlay overlay = {.target = step->target, .first = step->first_source, .count = 1};
+  struct lowers lowers;
+  take_sources(&lowers, step);
+  struct overlay overlay = {.target = step->target, .name = step->name, .lowers = &lowers};
   mount_overlay(&overlay, need_target(build, step->target));
 }
 

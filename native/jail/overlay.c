@@ -63,16 +63,10 @@ static void add_writable_layer(int fs, const char *folder) {
   add_layer(fs, "workdir", path);
 }
 
-/* The name of a lower layer on the stage, topmost first. */
-static void name_lower(const struct overlay *overlay, unsigned index, char name[SHORT_PATH]) {
-  if (index < overlay->raised) snprintf(name, SHORT_PATH, RAISED, overlay->name, overlay->raised - index);
-  else snprintf(name, SHORT_PATH, "%u", overlay->first + index - overlay->raised);
-}
-
 static bool add_lower_layers(int fs, const struct overlay *overlay) {
-  char name[SHORT_PATH];
-  for (unsigned i = 0; i < overlay->raised + overlay->count; i++) {
-    name_lower(overlay, i, name);
+  char name[LOWER_NAME_MAX];
+  for (unsigned i = 0; i < overlay->lowers->count; i++) {
+    name_lower(overlay->name, overlay->lowers->numbers[i], name);
     if (i > 0) add_layer(fs, "lowerdir+", name);
     else if (!add_first_layer(fs, name)) return false;
   }
@@ -105,8 +99,11 @@ static void write_options(const struct overlay *overlay, char options[OPTIONS_MA
                    ? snprintf(options, OPTIONS_MAX, "userxattr,lowerdir=")
                    : snprintf(options, OPTIONS_MAX, "userxattr,volatile,upperdir=%s/upper,workdir=%s/work,lowerdir=", overlay->writable, overlay->writable);
   size_t end = (size_t)length;
-  for (unsigned i = 0; i < overlay->count && end < OPTIONS_MAX; i++)
-    end += (size_t)snprintf(options + end, OPTIONS_MAX - end, "%s%u", i == 0 ? "" : ":", overlay->first + i);
+  for (unsigned i = 0; i < overlay->lowers->count && end < OPTIONS_MAX; i++) {
+    char name[LOWER_NAME_MAX];
+    name_lower(overlay->name, overlay->lowers->numbers[i], name);
+    end += (size_t)snprintf(options + end, OPTIONS_MAX - end, "%s%s", i == 0 ? "" : ":", name);
+  }
   if (overlay->writable == NULL && end < OPTIONS_MAX) end += (size_t)snprintf(options + end, OPTIONS_MAX - end, ":" EMPTY_FOLDER);
   if (end >= OPTIONS_MAX) refuse("too many layers for this kernel; Linux 6.13 and newer take more");
 }

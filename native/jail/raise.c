@@ -15,7 +15,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "io.h"
@@ -24,16 +23,13 @@
 
 /* What takes longer is killed. It needs some milliseconds. */
 #define RAISE_SECONDS 10
-/* The new writable layers, until they take the place of the old ones. No overlay has such a name. */
-#define NEXT ".next"
 #define SHORT_PATH 160
 #define LOWEST_PRIORITY 19
 
 /* One in each process. A failure takes back what it has done, as long as it can. */
 static struct {
   const struct kept *kept;
-  const char *layer;
-  const unsigned *raised;
+  const struct raising *raising;
   int channel, stage, root;
   struct renewed renewed[STEPS_MAX];
   int closed[STEPS_MAX]; /* old mounts that are read-only now, or -1 */
@@ -59,7 +55,7 @@ static void set_writable(int mount) {
 
 static void remove_new_folders(void) {
   char frozen[SHORT_PATH];
-  snprintf(frozen, sizeof frozen, STORAGE "/" FROZEN_PREFIX "%s", work.layer);
+  snprintf(frozen, sizeof frozen, STORAGE "/" FROZEN_PREFIX "%s", work.raising->layer);
   int storage = open(STORAGE, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (storage >= 0) remove_tree(storage, NEXT);
   unlinkat(AT_FDCWD, frozen, AT_REMOVEDIR);
@@ -126,12 +122,14 @@ static void forbid_writing(unsigned step) {
   die_with(error, "end the writing");
 }
 
-/* The root is made anew in any case, the other overlays where there is something to freeze. */
+static bool has_gap(unsigned step) { return work.raising->gaps[step].count > 0; }
+
+/* The root is made anew in any case, the other overlays where there is something to freeze, or fewer layers to lie on. */
 static void look_at_old(void) {
   const struct spec *spec = work.kept->spec;
   for (unsigned i = 0; i < spec->step_count; i++) {
     const struct step *step = &spec->steps[i];
-    bool is_raised = step->kind == SETUP_OVERLAY && (work.steps == 0 || has_entries(step));
+    bool is_raised = step->kind == SETUP_OVERLAY && (work.steps == 0 || has_gap(i) || has_entries(step));
     if (is_raised) work.steps |= 1ull << i;
     if (is_raised || step->kind == SETUP_HELD) forbid_writing(i);
     if (!is_raised && is_moved(step)) work.renewed[i].old = open_in_root(work.root, step->target);
@@ -149,57 +147,27 @@ static void enter_stage_copy(void) {
   work.is_on_stage = true;
 }
 
-static int open_folder(const char *path) {
-  int fd = open(path, FOLDER_FLAGS);
-  if (fd < 0) die_at("open", path);
-  return fd;
-}
-
-/* The folder of the overlay itself shows what its topmost layer has. The marks of the mount that was are not the new one's. */
-static void make_like(const char *old, const char *fresh) {
-  static const char *const MARKS[] = {"user.overlay.origin", "user.overlay.impure", "user.overlay.opaque"};
-  struct pair pair = {.from = open_folder(old), .to = open_folder(fresh)};
-  if (fstat(pair.from, &pair.like) < 0 || !make_alike(&pair)) die_at("set the attributes of", fresh);
-  for (size_t i = 0; i < sizeof MARKS / sizeof MARKS[0]; i++) fremovexattr(pair.to, MARKS[i]);
-  close_pair(&pair);
-}
-
-static void make_next(const struct step *step) {
-  char old[SHORT_PATH], path[SHORT_PATH];
-  snprintf(path, sizeof path, STORAGE "/" NEXT "/%.32s", step->name);
-  make_folder(path, 0700);
-  snprintf(path, sizeof path, STORAGE "/" NEXT "/%.32s/work", step->name);
-  make_folder(path, 0700);
-  snprintf(old, sizeof old, STORAGE "/%.32s/upper", step->name);
-  snprintf(path, sizeof path, STORAGE "/" NEXT "/%.32s/upper", step->name);
-  make_folder(path, 0700);
-  make_like(old, path);
-}
-
-/* A mount of its own finds it when the folder has another name, and for the raises to come. */
-static void place_old(const struct step *step, unsigned number) {
-  char old[SHORT_PATH], name[SHORT_PATH];
-  snprintf(old, sizeof old, STORAGE "/%.32s/upper", step->name);
-  snprintf(name, sizeof name, RAISED, step->name, number);
-  int layer = clone_mount(AT_FDCWD, old, 0);
-  make_read_only(layer, name);
-  make_folder(name, 0700);
-  attach_mount(layer, open_on_stage(name), "the stage");
+static void place_merged(const struct step *step, unsigned number) {
+  char folder[SHORT_PATH];
+  snprintf(folder, sizeof folder, FROZEN_PREFIX "%s/", work.raising->merged);
+  place_layer(step, folder, number);
 }
 
 static void make_raised(unsigned index) {
   const struct step *step = &work.kept->spec->steps[index];
+  const unsigned raise = work.raising->count + 1;
+  struct lowers lowers = work.raising->lowers[index];
   char writable[SHORT_PATH];
   make_next(step);
-  place_old(step, work.raised[index] + 1);
+  place_layer(step, "", raised_number(raise));
+  if (has_gap(index)) place_merged(step, merged_number(raise));
+  renew_lowers(&lowers, work.raising->gaps[index], raise);
   snprintf(writable, sizeof writable, STORAGE "/" NEXT "/%.32s", step->name);
   struct overlay overlay = {
       .target = step->target,
       .writable = writable,
       .name = step->name,
-      .raised = work.raised[index] + 1,
-      .first = step->first_source,
-      .count = step->source_count,
+      .lowers = &lowers,
   };
   work.renewed[index].overlay = make_overlay(&overlay);
   if (work.renewed[index].overlay < 0) refuse("this kernel takes no layers by descriptor");
@@ -210,7 +178,7 @@ static bool is_raised(unsigned index) { return (work.steps >> index & 1ull) != 0
 /* The host's user may move it: it lies in a folder of this user. */
 static void make_frozen(void) {
   char path[SHORT_PATH];
-  snprintf(path, sizeof path, STORAGE "/" FROZEN_PREFIX "%s", work.layer);
+  snprintf(path, sizeof path, STORAGE "/" FROZEN_PREFIX "%s", work.raising->layer);
   make_folder(path, 0700);
   if (work.kept->spec->id_map == ID_MAP_SUBIDS && lchown(path, INSIDE_USER_ID, INSIDE_USER_ID) < 0) die_at("set the owner of", path);
 }
@@ -229,15 +197,33 @@ static void rename_layer(const char *from, const char *to) {
   if (rename(from, to) < 0) die_at("rename", from);
 }
 
+/* What nobody lies on any more is no part of the stages to come. An attempt that was taken back may have left a mount of the same name below. */
+static void let_go_of_merged(unsigned index) {
+  const struct lowers *lowers = &work.raising->lowers[index];
+  struct gap gap = work.raising->gaps[index];
+  for (unsigned i = gap.above; i < gap.above + gap.count; i++) {
+    char name[LOWER_NAME_MAX];
+    name_lower(work.kept->spec->steps[index].name, lowers->numbers[i], name);
+    while (umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW) == 0) continue;
+    rmdir(name);
+  }
+}
+
 /* From here on nothing is taken back. */
-static void exchange_layers(void) {
+static int take_next_stage(void) {
   work.is_final = true;
+  for (unsigned i = 0; i < work.kept->spec->step_count; i++)
+    if (is_raised(i)) let_go_of_merged(i);
+  return copy_stage();
+}
+
+static void exchange_layers(void) {
   for (unsigned i = 0; i < work.kept->spec->step_count; i++) {
     char now[SHORT_PATH], frozen[SHORT_PATH], next[SHORT_PATH];
     const char *name = work.kept->spec->steps[i].name;
     if (!is_raised(i)) continue;
     snprintf(now, sizeof now, STORAGE "/%.32s", name);
-    snprintf(frozen, sizeof frozen, STORAGE "/" FROZEN_PREFIX "%s/%.32s", work.layer, name);
+    snprintf(frozen, sizeof frozen, STORAGE "/" FROZEN_PREFIX "%s/%.32s", work.raising->layer, name);
     snprintf(next, sizeof next, STORAGE "/" NEXT "/%.32s", name);
     rename_layer(now, frozen);
     rename_layer(next, now);
@@ -265,13 +251,12 @@ static _Noreturn void answer(int next) {
   _exit(EXIT_SUCCESS);
 }
 
-void raise_layers(const struct kept *kept, const char *layer, const unsigned raised[STEPS_MAX], int channel) {
+void raise_layers(const struct kept *kept, const struct raising *raising, int channel) {
   pid_t keeper = getppid();
   alarm(RAISE_SECONDS);
   umask(0);
   work.kept = kept;
-  work.layer = layer;
-  work.raised = raised;
+  work.raising = raising;
   work.channel = channel;
   work.stage = kept->stage;
   for (unsigned i = 0; i < STEPS_MAX; i++) {
@@ -284,7 +269,7 @@ void raise_layers(const struct kept *kept, const char *layer, const unsigned rai
   look_at_old();
   enter_stage_copy();
   make_new_layers();
-  int next = copy_stage();
+  int next = take_next_stage();
   exchange_layers();
   renew_root(kept->spec, work.renewed);
   answer(next);

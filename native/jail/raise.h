@@ -12,14 +12,20 @@
  *   4  the new root is built on the stage, and becomes the root of all processes inside                 |  and the next run mounts all anew
  *
  * Whichever steps have happened, the writable layers over the frozen one over those below are what the sandbox had.
+ *
+ * The new overlays may have one layer in the place of several neighbours that show the same together (a merged layer, LAYER_MERGE). It lies
+ * where the frozen one will lie, in STORAGE/.frozen-<layer>.
  */
 #ifndef BELLJAR_RAISE_H
 #define BELLJAR_RAISE_H
 
-#include "jail.h"
+#include "clients.h"
+#include "lowers.h"
 
 /* Where the layer lies, in the folder of the writable layers. No overlay has such a name. */
 #define FROZEN_PREFIX ".frozen-"
+/* The new writable layers, until they take the place of the old ones. No overlay has such a name. */
+#define NEXT ".next"
 /* A copy of the stage, and two namespaces. */
 #define RAISE_FDS 3
 
@@ -28,8 +34,10 @@ unsigned open_for_raise(int stage, int fds[RAISE_FDS]);
 /* The other side of it. The overlays follow. */
 void take_inner_descriptors(struct kept *kept, const int *fds, unsigned count);
 
-/* The process that does it. It tells the keeper over the channel, and ends. `raised`: how many raised layers each step has. */
-_Noreturn void raise_layers(const struct kept *kept, const char *layer, const unsigned raised[STEPS_MAX], int channel);
+/* next-layers.c */
+void make_next(const struct step *step);
+/* The layer of an overlay in `folder` of the storage, by its number. A mount of its own finds it when the folder has another name, and for the raises to come. */
+void place_layer(const struct step *step, const char *folder, unsigned number);
 
 /* raising.c: the keeper's side. One at a time. */
 enum raise_outcome {
@@ -45,10 +53,17 @@ struct raising {
   char layer[ID_LENGTH + 1]; /* of the last one */
   enum raise_outcome outcome;
   uint64_t steps; /* those whose layers were raised, as bits */
-  unsigned raised[STEPS_MAX];
+  unsigned count; /* of the raises of this run */
+  char merged[ID_LENGTH + 1]; /* the layer that takes the place of several with this raise, or nothing */
+  struct gap gaps[STEPS_MAX]; /* their places */
+  struct lowers lowers[STEPS_MAX]; /* of overlays, from the first raise on. Others' memory is not touched */
 };
+/* The process that does it. It tells the keeper over the channel, and ends. */
+_Noreturn void raise_layers(const struct kept *kept, const struct raising *raising, int channel);
+
+/* Of memory that has only zeros. */
 void raising_init(struct raising *raising);
-void raising_begin(struct raising *raising, const struct kept *kept, const char *layer);
+void raising_begin(struct raising *raising, const struct kept *kept, const struct keeper_request *request);
 /* Something came over the channel, which is closed then. `kept` gets what belongs to the new root. */
 void raising_read(struct raising *raising, struct kept *kept);
 /* Waits for the end of the process, and kills it if it has not answered. */

@@ -32,7 +32,7 @@ void take_inner_descriptors(struct kept *kept, const int *fds, unsigned count) {
   take_overlays(kept, fds + first, count - first);
 }
 
-void raising_init(struct raising *raising) { *raising = (struct raising){.channel = -1}; }
+void raising_init(struct raising *raising) { raising->channel = -1; }
 
 /* Renames of folders that were made before need the listener, which programs with filters of their own are without. */
 static bool can_raise(const struct kept *kept) {
@@ -46,7 +46,7 @@ static bool start(struct raising *raising, const struct kept *kept) {
   raising->pid = fork();
   if (raising->pid == 0) {
     close(pair[0]);
-    raise_layers(kept, raising->layer, raising->raised, pair[1]);
+    raise_layers(kept, raising, pair[1]);
   }
   close(pair[1]);
   if (raising->pid > 0) raising->channel = pair[0];
@@ -54,11 +54,32 @@ static bool start(struct raising *raising, const struct kept *kept) {
   return raising->pid > 0;
 }
 
-void raising_begin(struct raising *raising, const struct kept *kept, const char *layer) {
+static struct gap gap_of(const struct keeper_request *request, const struct step *step) {
+  for (unsigned i = 0; i < request->gap_count; i++)
+    if (strcmp(request->gaps[i].overlay, step->name) == 0) return (struct gap){.above = request->gaps[i].above, .count = request->gaps[i].count};
+  return (struct gap){.count = 0};
+}
+
+/* False: it is not what this sandbox's overlays are made of. */
+static bool prepare(struct raising *raising, const struct spec *spec, const struct keeper_request *request) {
+  snprintf(raising->merged, sizeof raising->merged, "%s", request->merged == NULL ? "" : request->merged);
+  bool can = true;
+  for (unsigned i = 0; i < spec->step_count; i++) {
+    const struct step *step = &spec->steps[i];
+    if (step->kind != SETUP_OVERLAY) continue;
+    if (raising->count == 0) take_sources(&raising->lowers[i], step);
+    raising->gaps[i] = gap_of(request, step);
+    can = can && can_renew(&raising->lowers[i], raising->gaps[i]);
+  }
+  return can;
+}
+
+void raising_begin(struct raising *raising, const struct kept *kept, const struct keeper_request *request) {
   raising_end(raising); /* one that has answered may still be about to exit */
-  snprintf(raising->layer, sizeof raising->layer, "%s", layer);
+  snprintf(raising->layer, sizeof raising->layer, "%s", request->layer);
   raising->steps = 0;
-  raising->outcome = can_raise(kept) && start(raising, kept) ? RAISE_GOES_ON : RAISE_REFUSED;
+  bool can = prepare(raising, kept->spec, request) && can_raise(kept);
+  raising->outcome = can && start(raising, kept) ? RAISE_GOES_ON : RAISE_REFUSED;
 }
 
 void raising_end(struct raising *raising) {
@@ -79,7 +100,9 @@ static bool take_answer(struct raising *raising, struct kept *kept) {
   raising->outcome = raising->steps != 0 ? RAISE_DONE : RAISE_REFUSED;
   if (raising->steps == 0) return true;
   take_overlays(kept, fds + 1, (unsigned)count - 1);
-  for (unsigned i = 0; i < STEPS_MAX; i++) raising->raised[i] += (unsigned)(raising->steps >> i & 1ull);
+  raising->count++;
+  for (unsigned i = 0; i < STEPS_MAX; i++)
+    if ((raising->steps >> i & 1ull) != 0) renew_lowers(&raising->lowers[i], raising->gaps[i], raising->count);
   return true;
 }
 

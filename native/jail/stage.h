@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "jail.h"
+#include "lowers.h"
 
 /* What lies on the stage: the new root, the writable layers, the lower layers by their numbers, and an empty folder and file. */
 #define NEW_ROOT "root"
@@ -40,14 +40,11 @@ bool is_moved(const struct step *step);
 void renew_root(const struct spec *spec, const struct renewed renewed[STEPS_MAX]);
 
 /* overlay.c */
-/* What was the writable layer before lies above the lower layers, as RAISED and a number. The highest one is the topmost. */
-#define RAISED "%.32s-%u"
 struct overlay {
   const char *target;   /* for messages */
   const char *writable; /* the folder of the writable layer; NULL: the overlay is read-only */
-  const char *name;     /* of its raised layers */
-  unsigned raised;
-  unsigned first, count; /* the numbers of the lower layers, topmost first */
+  const char *name;     /* of its layers that a run has raised */
+  const struct lowers *lowers;
 };
 /* Takes ownership of `target`. */
 void mount_overlay(const struct overlay *overlay, int target);
