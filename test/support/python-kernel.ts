@@ -123,6 +123,11 @@ export class PythonKernel implements AsyncDisposable {
     return before;
   }
 
+  /** Waits until a run was taken up. */
+  async begun(run: string): Promise<void> {
+    await this.#until(() => this.#messages.some((each) => each.type === "started" && each.run === run));
+  }
+
   /** Waits until a run has printed this text. */
   async printed(text: string): Promise<void> {
     await this.#until(() => this.#messages.some((each) => each.text?.includes(text)));

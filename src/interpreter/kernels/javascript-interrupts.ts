@@ -1,7 +1,8 @@
 import { Session } from "node:inspector";
 import { Script } from "node:vm";
 import { parentPort, workerData } from "node:worker_threads";
-import { BREAK, LISTENING, LOADED, MAY_LISTEN, PHASE, RUN } from "./javascript/watch-state.ts";
+import type { WatchData } from "./javascript/watch-state.ts";
+import { BREAK, LEAVE, LISTENING, LOADED, MAY_LISTEN, PHASE, RUN } from "./javascript/watch-state.ts";
 
 /**
  * The kernel's second thread: it hears SIGINT while a run awaits, also when the kernel's own thread is in an endless loop by then.
@@ -12,7 +13,7 @@ const ENDED_WITHIN_MS = 2_000;
 /** The process dies of a signal that finds no such script. So they are nested: one that comes between two of them finds an outer one. */
 const DEPTH = 8;
 
-const state = workerData as Int32Array;
+const { state, giveLeave } = workerData as WatchData;
 const script = new Script("__enter()", { filename: "kernel:interrupts" });
 Object.assign(globalThis, { __enter: enter });
 let depth = 0;
@@ -39,6 +40,7 @@ function serve(): never {
   for (;;) {
     session?.disconnect();
     session = undefined;
+    Atomics.store(state, LEAVE, 0);
     if (wasHeard) {
       wasHeard = false;
       interrupt(Atomics.load(state, RUN));
@@ -57,8 +59,20 @@ function interrupt(run: number): void {
   if (Atomics.wait(state, RUN, run, BUSY_AFTER_MS) !== "timed-out") return;
   session = new Session();
   session.connectToMainThread();
-  session.post("Runtime.terminateExecution");
+  breakOff(session, run);
   Atomics.wait(state, RUN, run, ENDED_WITHIN_MS);
+}
+
+/**
+ * The kernel may be about to end the run, and broken off there it would never tell the end. So it is asked first, on top of what it
+ * runs: it stands still there once it has given leave, until what breaks it off is on its way.
+ */
+function breakOff(kernel: Session, run: number): void {
+  Atomics.store(state, LEAVE, run);
+  kernel.post("Runtime.evaluate", { expression: `${giveLeave}(${run})`, silent: true });
+  Atomics.wait(state, LEAVE, run, ENDED_WITHIN_MS);
+  if (Atomics.load(state, LEAVE) === -run) kernel.post("Runtime.terminateExecution");
+  Atomics.store(state, LEAVE, 0);
 }
 
 Atomics.store(state, PHASE, LOADED);

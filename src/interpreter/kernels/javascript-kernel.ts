@@ -19,7 +19,7 @@ const REQUEST_BYTES = 32 * 1024 * 1024;
 
 const channel = new Channel(CHANNEL_FD);
 const modules = new Modules();
-const kernel = { step: (): unknown => undefined, import: modules.import, take: modules.take };
+const kernel = { step: (): unknown => undefined, giveLeave: (): void => undefined, import: modules.import, take: modules.take };
 Object.defineProperty(kernel, "meta", { get: () => modules.meta });
 Object.defineProperty(globalThis, KERNEL, { value: kernel });
 Object.defineProperty(globalThis, "display", {

@@ -39,6 +39,28 @@ describe("an interrupt", () => {
     expect([error?.name, error?.traceback?.includes("run_until_complete")]).toEqual(["KeyboardInterrupt", false]);
   });
 
+  it("that comes before the code has begun ends the run", async () => {
+    await using kernel = startPythonKernel();
+    // They take the kernel some time.
+    const env = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`VARIABLE_${index}`, "1"]));
+    const run = kernel.start("while True: pass", { env });
+    await kernel.begun(run);
+    kernel.interrupt();
+    expect((await kernel.outcome(run)).error?.name).toBe("KeyboardInterrupt");
+    expect((await kernel.run("3")).result).toEqual({ "text/plain": "3" });
+  });
+
+  it("that comes between the code and the text of its value ends the run", async () => {
+    await using kernel = startPythonKernel();
+    // The value of before goes when the next one is there, and tells so between the two.
+    await kernel.run("import time\nclass Last:\n  def __del__(self):\n    print('go')\n    time.sleep(1)\nLast()");
+    const run = kernel.start("class Next:\n  def __repr__(self):\n    while True: pass\nNext()");
+    await kernel.printed("go");
+    kernel.interrupt();
+    expect((await kernel.outcome(run)).error?.name).toBe("KeyboardInterrupt");
+    expect((await kernel.run("3")).result).toEqual({ "text/plain": "3" });
+  });
+
   it("does nothing while idle, and nothing to the next run", async () => {
     await using kernel = startPythonKernel();
     await kernel.run("import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_DFL)");

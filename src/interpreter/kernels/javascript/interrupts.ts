@@ -1,14 +1,16 @@
 import { Script } from "node:vm";
 import { Worker } from "node:worker_threads";
 import { KERNEL } from "./rewrite.ts";
-import { BREAK, MAY_LISTEN, PHASE, RUN, STARTING, STATE_BYTES } from "./watch-state.ts";
+import type { WatchData } from "./watch-state.ts";
+import { BREAK, LEAVE, MAY_LISTEN, PHASE, RUN, STARTING, STATE_BYTES } from "./watch-state.ts";
 
 const START_MS = 5_000;
 const SIGINT = "SIGINT";
 
-/** What the kernel's global offers to the script that runs a step. */
-interface Steps {
+/** What the kernel's global offers: to the script that runs a step, and to the thread. */
+export interface Steps {
   step: () => unknown;
+  giveLeave: (run: number) => void;
 }
 
 /**
@@ -20,13 +22,14 @@ export class Interrupts {
   readonly #steps: Steps;
   readonly #onInterrupt: () => void;
   readonly #script = new Script(`${KERNEL}.step()`, { filename: "kernel:step" });
-  readonly #state = new Int32Array(new SharedArrayBuffer(STATE_BYTES));
+  #state = createState(0);
   readonly #heard = (): void => this.#onInterrupt();
   #thread: "none" | "started" | "listens" | "missing" = "none";
 
   /** `onInterrupt` is called when a run that awaits is interrupted, and may be called between runs. */
   constructor(steps: Steps, onInterrupt: () => void) {
     this.#steps = steps;
+    this.#steps.giveLeave = (run) => this.#giveLeave(run);
     this.#onInterrupt = onInterrupt;
     process.on(SIGINT, this.#heard);
     this.#keepHandler();
@@ -59,9 +62,12 @@ export class Interrupts {
     if (this.#thread === "started") this.#handOver();
   }
 
-  /** A step was broken off: the thread sees to it that nothing it began keeps the run from its end, such as awaits without end. */
+  /**
+   * A step was broken off, perhaps before it had the thread started: the thread sees to it that nothing that the step began keeps
+   * the run from its end, such as awaits without end.
+   */
   finishBreak(run: number): void {
-    if (this.#thread === "started") this.#handOver();
+    this.goOn();
     Atomics.store(this.#state, BREAK, run);
     Atomics.notify(this.#state, BREAK);
   }
@@ -79,19 +85,36 @@ export class Interrupts {
 
   #startThread(): void {
     if (this.#thread !== "none") return;
+    // One that was broken off within its start knows the state of before, and waits there.
+    this.#state = createState(Atomics.load(this.#state, RUN));
     const worker = openThread(this.#state);
     // Without the thread, a run is still interrupted while it awaits.
     this.#thread = worker ? "started" : "missing";
+    worker?.on("error", (error) => {
+      this.#thread = "missing";
+      process.emitWarning(`The kernel cannot be interrupted in an endless loop: ${error.message}`);
+    });
     worker?.on("message", (run) => {
       if (run === Atomics.load(this.#state, RUN)) this.#onInterrupt();
     });
   }
 
+  /**
+   * Runs on top of whatever the thread finds here, and only what a run that goes on has left there may be broken off.
+   * It does not sleep: this thread may sleep below already, which no thread can do twice.
+   */
+  #giveLeave(run: number): void {
+    const leave = Atomics.load(this.#state, RUN) === run ? -run : 0;
+    if (Atomics.compareExchange(this.#state, LEAVE, run, leave) !== run) return;
+    Atomics.notify(this.#state, LEAVE);
+    while (leave !== 0 && Atomics.load(this.#state, LEAVE) === leave);
+  }
+
   /** The thread takes the signal over. The kernel stands still meanwhile, so that no code of a run comes between. */
   #handOver(): void {
-    const isLoaded = Atomics.wait(this.#state, PHASE, STARTING, START_MS) !== "timed-out";
-    this.#thread = isLoaded ? "listens" : "missing";
-    if (!isLoaded) return;
+    // On a machine that is too busy for it, the next run that asks takes the thread.
+    if (Atomics.wait(this.#state, PHASE, STARTING, START_MS) === "timed-out") return;
+    this.#thread = "listens";
     Atomics.store(this.#state, PHASE, MAY_LISTEN);
     Atomics.notify(this.#state, PHASE);
     Atomics.wait(this.#state, PHASE, MAY_LISTEN, START_MS);
@@ -114,10 +137,16 @@ export class Interrupts {
   }
 }
 
+function createState(run: number): Int32Array {
+  const state = new Int32Array(new SharedArrayBuffer(STATE_BYTES));
+  state[RUN] = run;
+  return state;
+}
+
 function openThread(state: Int32Array): Worker | undefined {
   try {
-    const worker = new Worker(new URL("./javascript-interrupts.mjs", import.meta.url), { workerData: state });
-    worker.on("error", (error) => process.emitWarning(`The kernel cannot be interrupted in an endless loop: ${error.message}`));
+    const workerData: WatchData = { state, giveLeave: `${KERNEL}.giveLeave` };
+    const worker = new Worker(new URL("./javascript-interrupts.mjs", import.meta.url), { workerData });
     worker.unref();
     return worker;
   } catch {

@@ -5,6 +5,7 @@ import { Script } from "node:vm";
 import type { Channel, Message } from "./channel.ts";
 import { INTERRUPTED, toFailure } from "./failure.ts";
 import { breakImmediates } from "./immediates.ts";
+import type { Steps } from "./interrupts.ts";
 import { Interrupts } from "./interrupts.ts";
 import { toMime } from "./mime.ts";
 import { setEnv, type Request } from "./request.ts";
@@ -29,7 +30,7 @@ export class Runs {
   #current: Run | undefined;
   #count = 0;
 
-  constructor(channel: Channel, kernel: { step: () => unknown }) {
+  constructor(channel: Channel, kernel: Steps) {
     this.#channel = channel;
     this.#interrupts = new Interrupts(kernel, () => this.interrupt());
     breakImmediates((step) => (this.#interrupts.isListening ? this.#interrupts.breakable(step) : step()));

@@ -4,7 +4,16 @@ export const PHASE = 0;
 export const RUN = 1;
 /** The last run that the kernel itself asked the thread to break off. */
 export const BREAK = 2;
-export const STATE_BYTES = 12;
+/** The run that the thread asks leave to break off, the same below zero once it has the leave, or 0. */
+export const LEAVE = 3;
+export const STATE_BYTES = 16;
+
+/** What the thread is started with. */
+export interface WatchData {
+  readonly state: Int32Array;
+  /** Names the kernel's function that gives leave. */
+  readonly giveLeave: string;
+}
 
 /** The phases in their order: each side waits for the other's step. */
 export const STARTING = 0;

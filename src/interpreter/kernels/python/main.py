@@ -106,11 +106,13 @@ class Kernel:
         if "prepare" in request:
             return self.prepare(request)
         self.count += 1
+        interrupts.begin()
         self.output.begin(request["run"])
         before = {}
         error = self.set_up(request, before)
         if error is None:
             error = self.run(request["code"])
+        interrupts.end()
         if self.output.forked:
             end_child(error)
         if error is not None:
