@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import { type Field, type Fields, malformed } from "../../protocol/fields.ts";
+import { encodeFields, type Field, type Fields, malformed } from "../../protocol/fields.ts";
 import { DEADLINE_ACTION, OPERATION } from "../../protocol/wire.ts";
 import type { DeadlineAction, EndReason, PauseReason, SandboxEnd, Usage } from "../runtime.ts";
 import { call } from "./call.ts";
@@ -20,11 +20,29 @@ export interface KeeperClient {
    * Makes what the sandbox has written a frozen layer (`native/jail/raise.h`). The answer comes once, however often it is asked for a layer.
    * With `onlyTells`, says what became of it.
    */
-  raise(layer: string, options: { readonly onlyTells: boolean }, signal: AbortSignal): Promise<Raised>;
+  raise(layer: string, options: RaiseOptions, signal: AbortSignal): Promise<Raised>;
   /** Undefined: never. */
   sleepAfter(idleMs: number | undefined, signal: AbortSignal): Promise<void>;
   /** Resolves when the sandbox has ended. */
   wait(signal: AbortSignal): Promise<SandboxEnd>;
+}
+
+export interface RaiseOptions {
+  readonly onlyTells: boolean;
+  readonly merged?: MergedGaps | undefined;
+}
+
+/** A layer that takes the place of several neighbours with a raise. */
+export interface MergedGaps {
+  readonly layer: string;
+  readonly gaps: readonly Gap[];
+}
+
+/** So many of an overlay's layers, below so many others. */
+export interface Gap {
+  readonly overlay: string;
+  readonly above: number;
+  readonly count: number;
 }
 
 /** The overlays whose writable layers were raised. None: nothing has changed. */
@@ -122,7 +140,7 @@ export function toUsage(fields: Fields): Usage {
 
 async function keeperRaise(
   link: Link,
-  { layer, onlyTells }: { readonly layer: string; readonly onlyTells: boolean },
+  { layer, onlyTells, merged }: RaiseOptions & { readonly layer: string },
   signal: AbortSignal,
 ): Promise<Raised> {
   const fields = await call(
@@ -131,6 +149,8 @@ async function keeperRaise(
     [
       ["ID", layer],
       ["FLAGS", onlyTells ? 1 : undefined],
+      ["LOWER", merged?.layer],
+      ...(merged?.gaps ?? []).map(gapField),
     ],
     signal,
   );
@@ -141,6 +161,17 @@ async function keeperRaise(
     "RUNTIME_FAILED",
     "A process that worked on the sandbox's layers was killed, so the sandbox was stopped: its files are kept, start it again",
   );
+}
+
+function gapField({ overlay, above, count }: Gap): Field {
+  return [
+    "SETUP",
+    encodeFields([
+      ["NAME", overlay],
+      ["OFFSET", above],
+      ["LIMIT", count],
+    ]),
+  ];
 }
 
 /** A keeper that an earlier Belljar has started says nothing of it. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { BelljarError } from "../../errors.ts";
 import { createGuest } from "../guest/create-guest.ts";
-import { createKeeperClient, KEEPER_ANSWER_MS, type KeeperClient, type Raised } from "../guest/keeper-client.ts";
+import { createKeeperClient, KEEPER_ANSWER_MS, type KeeperClient, type Raised, type RaiseOptions } from "../guest/keeper-client.ts";
 import type { DeadlineAction, EndReason, RecordedRun, RunningSandbox, SandboxEnd, Usage } from "../runtime.ts";
 import type { ClearRequest, Keeper } from "./jail-spec.ts";
 import { connectSocket, openSocket } from "./open-socket.ts";
@@ -96,7 +96,7 @@ export class NamespaceSandbox implements RunningSandbox {
   }
 
   /** As the keeper's operation. */
-  raise(layer: string, options: { readonly onlyTells: boolean }): Promise<Raised> {
+  raise(layer: string, options: RaiseOptions): Promise<Raised> {
     return this.#status.raise(layer, options, NEVER);
   }
 

@@ -7,6 +7,7 @@ import { BelljarError } from "../../../errors.ts";
 import { errnoOf, fileError, ifPresent } from "../../../files/file-error.ts";
 import { parseJson } from "../../../files/parse-json.ts";
 import { createFile, flushPath, UNFINISHED } from "../../../files/replace-file.ts";
+import type { Run } from "../../runtime.ts";
 import type { LayerFiles } from "../jail-spec.ts";
 
 const FACTS = "layer.json";
@@ -28,6 +29,8 @@ export interface LayerFacts {
   readonly sandbox?: string;
   /** The overlays that have files in it. */
   readonly overlays: readonly string[];
+  /** Of one that stands for several: one more than theirs, which have 0 (`merge-plan.ts`). */
+  readonly tier?: number;
   /** The boot of the machine in which it was copied: after that it is whole only if it has the mark of a flush. */
   readonly boot?: string;
 }
@@ -69,8 +72,7 @@ export class LayerFolders {
   }
 
   /** Makes the folder of a new layer, which appears together with its first user: without one it would look as if it were being removed. */
-  async begin(kind: LayerFacts["kind"], user: string): Promise<Pick<LayerFacts, "id" | "kind">> {
-    const id = createLayerId();
+  async begin(kind: LayerFacts["kind"], user: string, id = createLayerId()): Promise<Pick<LayerFacts, "id" | "kind">> {
     const fresh = join(this.#folder, UNFINISHED + id);
     try {
       await mkdir(join(fresh, USERS), { recursive: true, mode: 0o700 });
@@ -223,22 +225,28 @@ export function raisedName(id: string): string {
   return `.frozen-${id}`;
 }
 
+/** The name of the sandbox among the users of its layers. */
+export function userOf({ id }: Run): string {
+  return `sandbox-${id}`;
+}
+
 function isLayerId(text: string): boolean {
   return /^[a-z0-9]{20}$/.test(text);
 }
 
-function createLayerId(): string {
+export function createLayerId(): string {
   return Array.from({ length: 20 }, () => randomInt(36).toString(36)).join("");
 }
 
 function parseFacts(id: string, text: string): LayerFacts | undefined {
   const found = parseJson(text);
   if (typeof found !== "object" || found === null) return undefined;
-  const { version, overlays, sandbox, boot } = found as Record<string, unknown>;
+  const { version, overlays, sandbox, boot, tier } = found as Record<string, unknown>;
   const kind = KINDS.find((one) => one === (found as { kind?: unknown }).kind);
   if (version !== 1 || kind === undefined || !Array.isArray(overlays) || !overlays.every(isOverlayName)) return undefined;
-  if (kind !== "held") return { id, kind, overlays, ...(typeof boot === "string" && { boot }) };
-  return typeof sandbox === "string" && isLayerId(sandbox) ? { id, kind, overlays, sandbox } : undefined;
+  const facts = { id, kind, overlays, ...(typeof tier === "number" && { tier }) };
+  if (kind !== "held") return { ...facts, ...(typeof boot === "string" && { boot }) };
+  return typeof sandbox === "string" && isLayerId(sandbox) ? { ...facts, sandbox } : undefined;
 }
 
 function isOverlayName(name: unknown): name is string {

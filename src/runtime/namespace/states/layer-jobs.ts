@@ -7,7 +7,7 @@ import { IDS, type JailPaths, type LayerFiles, placeFields } from "../jail-spec.
 import { JobProcess } from "./job-process.ts";
 
 /** Numbers of `native/jail/layers.h`. */
-const JOB = { copy: 1, clone: 2, empty: 3, seed: 4, remove: 5, list: 6, flush: 7 } as const;
+const JOB = { copy: 1, clone: 2, empty: 3, seed: 4, remove: 5, list: 6, flush: 7, merge: 8 } as const;
 /** The number of `native/jail/jail.h` for a list of layers. */
 const OVERLAY = 1;
 const EXIT = { ALIVE: 3, FULL: 5, LOST: 6, KILLED: 137 } as const;
@@ -30,7 +30,7 @@ export interface LayerJob {
   readonly place: JailPaths;
   /** The layer's own folder, and where its files are. Of `flush`: the folder of all layers, and a folder that is flushed with them. */
   readonly layer?: { readonly folder: string; readonly files: string };
-  /** Of `copy`: the files of layers that become one with it, the topmost first. */
+  /** Of `copy`, the files of layers that become one with it, and of `merge`, that become one; the topmost first. */
   readonly below?: readonly Pick<LayerFiles, "files" | "isHeld">[];
   /** Of `flush`: the job goes on when its caller ends, and need not be waited for. */
   readonly isDetached?: boolean;

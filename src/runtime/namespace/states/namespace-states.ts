@@ -22,9 +22,10 @@ import { removeStrays } from "./stray-subvolumes.ts";
 import { markHost } from "../template/host-mark.ts";
 import type { Template } from "../template/template.ts";
 import { LayerFlusher } from "./layer-flusher.ts";
-import { type LayerFacts, LayerFolders } from "./layer-folders.ts";
+import { type LayerFacts, LayerFolders, userOf } from "./layer-folders.ts";
 import { type LayerJob, LayerJobs } from "./layer-jobs.ts";
-import { RaisedLayers, userOf } from "./raised-layers.ts";
+import { MergedLayers } from "./merged-layers.ts";
+import { RaisedLayers, STACK_FULL } from "./raised-layers.ts";
 import { SeenStates } from "./seen-states.ts";
 import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts";
 
@@ -33,8 +34,6 @@ const PARALLEL = 8;
 const STACK_HIGH = 16;
 /** The guest lets everything go on after two minutes. */
 const STILL_MS = 110_000;
-/** A copy on top of so many layers copies them as well, and stands for all. The kernel's bound is 500. */
-const STACK_FULL = 32;
 /** Between the first step of a freeze and the moment at which whoever asked for it has written down its user. Much less is enough. */
 const YOUNG_MS = 600_000;
 
@@ -65,6 +64,7 @@ export class NamespaceStates implements StateStore {
   readonly #options: NamespaceStatesOptions;
   readonly #jobs: LayerJobs;
   readonly folders: LayerFolders;
+  readonly #merged: MergedLayers;
   readonly #raised: RaisedLayers;
   readonly #seen: SeenStates;
   readonly #flusher: LayerFlusher;
@@ -74,7 +74,10 @@ export class NamespaceStates implements StateStore {
     this.#jobs = new LayerJobs(options.binary);
     this.folders = new LayerFolders(options.home, options.pool);
     this.#flusher = new LayerFlusher({ boot: options.boot, jobs: this.#jobs, folders: this.folders });
-    this.#raised = new RaisedLayers({ ...options, jobs: this.#jobs, flusher: this.#flusher, folders: this.folders });
+    const letGoSoon = (layers: readonly string[], user: string): Promise<void> => this.#letGoSoon(layers, user);
+    const parts = { ...options, jobs: this.#jobs, flusher: this.#flusher, folders: this.folders, letGoSoon };
+    this.#merged = new MergedLayers(parts);
+    this.#raised = new RaisedLayers({ ...parts, merged: this.#merged });
     this.#seen = new SeenStates({
       ...options,
       reach: (storage) => this.#reach([storage]),
@@ -89,13 +92,16 @@ export class NamespaceStates implements StateStore {
     const { below } = request.isRunning ? await this.#raised.settle(run) : await this.#settled(run);
     const isClone = this.way(run) === "clone";
     await this.#reach([this.#options.place(run).storage]);
-    const mayRaise = request.isOwn && request.isRunning && !request.durable && !isClone && below.length < STACK_FULL;
+    const mayRaise = request.isOwn && request.isRunning && !request.durable && !isClone;
     const layer = await this.folders.begin(isClone ? "btrfs" : "home", user);
     try {
       const stillMs = mayRaise ? await this.#raised.raise(run, layer.id, signal) : undefined;
       if (stillMs === undefined) return await this.#copy(layer, below, request, signal);
-      await this.hold(below, user); // the sandbox uses them too
-      return { layers: [layer.id, ...below], way: "clone", stillMs };
+      const { below: layers } = await readStack(run);
+      await this.hold(layers, user); // the sandbox uses them too
+      // What cannot be begun is begun after a later one.
+      await this.#merged.raised(run).catch(() => undefined);
+      return { layers, way: "clone", stillMs };
     } catch (cause) {
       // What cannot be removed now is removed by a sweep. The reason of the failure is told.
       await this.letGo([layer.id, ...below], user).catch(() => undefined);
@@ -203,6 +209,13 @@ export class NamespaceStates implements StateStore {
     });
   }
 
+  /** The same, but the files of layers that nobody uses any more are removed in the background. */
+  async #letGoSoon(layers: readonly string[], user: string): Promise<void> {
+    const unused = await mapLimit(layers, PARALLEL, async (id) => ((await this.folders.removeUser(id, user)) ? [id] : []));
+    // What cannot be removed now is removed by a sweep.
+    for (const id of unused.flat()) void this.#remove(id).catch(() => undefined);
+  }
+
   /** Several processes may remove one layer: then one of them does, and the others need not wait. */
   async #remove(id: string): Promise<void> {
     const left = await this.folders.left(id, () => this.#options.reach("btrfs"));
@@ -223,6 +236,7 @@ export class NamespaceStates implements StateStore {
   async rewind(run: Run, layers: readonly string[]): Promise<void> {
     await this.#assertWhole(layers);
     const before = await this.#settled(run);
+    await this.#merged.drop(run);
     await this.hold(layers, userOf(run));
     await writeStack(run, { ...before, rewindsTo: layers });
     await this.#settled(run);
@@ -272,9 +286,11 @@ export class NamespaceStates implements StateStore {
 
   /** The sandbox and all that it wrote are gone. A sweep lets go of what a damaged stack does not name. */
   async forget(run: Run): Promise<void> {
-    const { below, origin = [], rewindsTo = [], raises = [] } = await readStack(run).catch((): Stack => ({ below: [] }));
+    await this.#merged.end(run);
+    const stack = await readStack(run).catch((): Stack => ({ below: [] }));
+    const { below, origin = [], rewindsTo = [], raises = [], merges, past = [] } = stack;
     await removeStack(run);
-    await this.letGo([...below, ...[origin, raises].flat(), ...rewindsTo], userOf(run));
+    await this.letGo([...below, ...[origin, raises, merges?.layer ?? []].flat(), ...rewindsTo, ...past], userOf(run));
   }
 
   /**

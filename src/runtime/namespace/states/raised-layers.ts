@@ -2,17 +2,25 @@ import { rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../../errors.ts";
 import { ifPresent } from "../../../files/file-error.ts";
+import { flushPath } from "../../../files/replace-file.ts";
 import { createGuest } from "../../guest/create-guest.ts";
-import type { Raised } from "../../guest/keeper-client.ts";
+import type { MergedGaps, Raised } from "../../guest/keeper-client.ts";
 import type { RecordedRun, Run } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import type { NamespaceSandbox } from "../running-sandbox.ts";
-import { type LayerFacts, type LayerFolders, raisedName } from "./layer-folders.ts";
+import { type LayerFacts, type LayerFolders, raisedName, userOf } from "./layer-folders.ts";
 import type { LayerFlusher } from "./layer-flusher.ts";
 import type { LayerJobs } from "./layer-jobs.ts";
+import { merged } from "./merge-plan.ts";
+import type { MergedLayers } from "./merged-layers.ts";
 import { flushStack, readStack, type Stack, writeStack } from "./stack-file.ts";
 
+/** A copy on top of so many layers copies them as well, and stands for all. The kernel's bound is 500. */
+export const STACK_FULL = 32;
+
 export interface RaisedLayersOptions {
+  readonly merged: MergedLayers;
+  readonly letGoSoon: (layers: readonly string[], user: string) => Promise<void>;
   readonly jobs: LayerJobs;
   readonly flusher: LayerFlusher;
   /** Of the machine. */
@@ -20,11 +28,6 @@ export interface RaisedLayersOptions {
   readonly folders: LayerFolders;
   readonly place: (run: Run) => JailPaths;
   readonly open: (run: RecordedRun) => NamespaceSandbox;
-}
-
-/** The name of the sandbox among the users of its layers. */
-export function userOf({ id }: Run): string {
-  return `sandbox-${id}`;
 }
 
 /**
@@ -45,10 +48,11 @@ export class RaisedLayers {
     try {
       if (running.isPaused() && (await running.usage()).pauseReason === "idle") await running.resume(); // any call may wake it
       if (!(await this.#canMove(run, layer)) || !(await canRaise(running, layer))) return undefined;
+      const taken = await this.#findMerged(run, { running, layer, signal });
+      if (taken === "none") return undefined;
       await this.#options.folders.addUser(layer, userOf(run));
-      await writeStack(run, { ...(await readStack(run)), raises: layer }, { flush: this.#isOnDisk(run) });
-      if (this.#isOnDisk(run)) await flushStack(run);
-      return await this.#raiseStill(running, { run, layer, signal });
+      await this.#name(run, layer, taken);
+      return await this.#raiseStill(running, { run, layer, merged: taken, signal });
     } catch (cause) {
       // Whoever looks next finds out what became of it. The reason of the failure is told.
       await this.settle(run).catch(() => undefined);
@@ -60,12 +64,30 @@ export class RaisedLayers {
     }
   }
 
-  async #raiseStill(
-    running: NamespaceSandbox,
-    { run, layer, signal }: { readonly run: RecordedRun; readonly layer: string; readonly signal: AbortSignal },
-  ): Promise<number | undefined> {
+  /** "none": the stack is full, and stays so. */
+  async #findMerged(
+    run: Run,
+    { running, layer, signal }: { readonly running: NamespaceSandbox; readonly layer: string; readonly signal: AbortSignal },
+  ): Promise<MergedGaps | "none" | undefined> {
+    const isFull = (await readStack(run)).below.length >= STACK_FULL;
+    if (isFull) await this.#options.merged.waitFor(run, signal);
+    const found = await this.#options.merged.ready(run);
+    const taken = found && (await canRaise(running, layer, found)) ? found : undefined;
+    return isFull ? (taken ?? "none") : taken;
+  }
+
+  /** A merged layer of the home is mounted from where the raised one lies at first. */
+  async #name(run: Run, layer: string, taken: MergedGaps | undefined): Promise<void> {
+    const { past: _past, ...stack } = await readStack(run); // `settle` has let go of them
+    await writeStack(run, { ...stack, raises: layer, ...(taken && { takesMerged: true }) }, { flush: this.#isOnDisk(run) });
+    if (!this.#isOnDisk(run)) return;
+    await flushStack(run);
+    if (taken) await rename(this.#homeOf(taken.layer), this.#besideWritable(run, taken.layer));
+  }
+
+  async #raiseStill(running: NamespaceSandbox, { run, layer, merged: taken, signal }: Raise): Promise<number | undefined> {
     await using still = await createGuest((one) => running.connect(one), { ended: running.ended }).still(signal);
-    const overlays = await running.raise(layer, { onlyTells: false });
+    const overlays = await running.raise(layer, { onlyTells: false, merged: taken });
     const stillMs = await still.end();
     if (overlays.length > 0) await this.#finish(run, layer, overlays);
     else await this.#leave(run, layer);
@@ -75,6 +97,7 @@ export class RaisedLayers {
   /** Finds out what became of a raise that was cut off, if there is one. The caller has the lock of the work on the sandbox. */
   async settle(run: Run): Promise<Stack> {
     const stack = await readStack(run);
+    if (stack.past) await this.#options.letGoSoon(stack.past, userOf(run));
     if (stack.raises === undefined) return stack;
     const overlays = await this.#look(run, stack.raises);
     if (overlays.length > 0) await this.#finish(run, stack.raises, overlays);
@@ -97,20 +120,43 @@ export class RaisedLayers {
 
   #list(run: Run, layer: string): Promise<Raised> {
     const { jobs, folders, place } = this.#options;
-    const files = folders.files({ id: layer, kind: "home" });
-    return jobs.run({ kind: "list", place: place(run), layer: { folder: folders.folder(layer), files } });
+    return jobs.run({ kind: "list", place: place(run), layer: { folder: folders.folder(layer), files: this.#homeOf(layer) } });
   }
 
   async #finish(run: Run, layer: string, overlays: Raised): Promise<void> {
     const { folders, place, flusher } = this.#options;
-    const raised = join(place(run).layers, raisedName(layer));
     const isOnDisk = this.#isOnDisk(run);
-    // Another process may have done it.
-    if (isOnDisk) await ifPresent(raised, rename(raised, folders.files({ id: layer, kind: "home" })));
+    await this.#bringHome(run, layer);
     await folders.finish(this.#factsOf(run, layer, overlays), { flush: isOnDisk });
-    const { raises, ...stack } = await readStack(run);
-    if (raises === layer) await writeStack(run, { ...stack, below: [layer, ...stack.below] }, { flush: isOnDisk });
+    const stack = await readStack(run);
+    if (stack.raises === layer) await this.#put(run, layer, stack);
     if (isOnDisk) flusher.soon(place(run));
+  }
+
+  /** The sandbox lies on it, and has let go of what a merged layer shows now. */
+  async #put(run: Run, layer: string, { raises: _raises, takesMerged, ...stack }: Stack): Promise<void> {
+    const flush = this.#isOnDisk(run);
+    const { merges, ...rest } = stack;
+    if (!takesMerged || !merges) return writeStack(run, { ...stack, below: [layer, ...stack.below] }, { flush });
+    await this.#bringHome(run, merges.layer, { flush });
+    await writeStack(run, { ...rest, below: [layer, ...merged(stack.below, merges)], past: merges.of }, { flush });
+    await this.#options.letGoSoon(merges.of, userOf(run));
+  }
+
+  /** In the home, from beside the writable layers to its own folder. Another process may have done it. */
+  async #bringHome(run: Run, layer: string, { flush = false } = {}): Promise<void> {
+    if (!this.#isOnDisk(run)) return;
+    const from = this.#besideWritable(run, layer);
+    await ifPresent(from, rename(from, this.#homeOf(layer)));
+    if (flush) await flushPath(this.#options.folders.folder(layer));
+  }
+
+  #besideWritable(run: Run, layer: string): string {
+    return join(this.#options.place(run).layers, raisedName(layer));
+  }
+
+  #homeOf(layer: string): string {
+    return this.#options.folders.files({ id: layer, kind: "home" });
   }
 
   /** What lies in memory needs no boot: it is gone with its sandbox. */
@@ -120,9 +166,10 @@ export class RaisedLayers {
   }
 
   async #leave(run: Run, layer: string): Promise<void> {
-    const { raises, ...stack } = await readStack(run);
+    const { raises, takesMerged, ...stack } = await readStack(run);
     if (raises !== layer) return;
-    await writeStack(run, stack);
+    if (takesMerged && stack.merges) await this.#bringHome(run, stack.merges.layer, { flush: this.#isOnDisk(run) });
+    await writeStack(run, stack, { flush: takesMerged === true && this.#isOnDisk(run) });
     await this.#options.folders.removeUser(layer, userOf(run));
   }
 
@@ -139,12 +186,19 @@ export class RaisedLayers {
   }
 }
 
+interface Raise {
+  readonly run: RecordedRun;
+  readonly layer: string;
+  readonly merged: MergedGaps | undefined;
+  readonly signal: AbortSignal;
+}
+
 /** Of a run that is only asked for its layers. */
 const NOWHERE = { env: {}, home: "/", workspace: "/", cwd: "/" } as const;
 
 /** A keeper of an earlier release does not know the question. */
-async function canRaise(running: NamespaceSandbox, layer: string): Promise<boolean> {
-  return running.raise(layer, { onlyTells: true }).then(
+async function canRaise(running: NamespaceSandbox, layer: string, taken?: MergedGaps): Promise<boolean> {
+  return running.raise(layer, { onlyTells: true, merged: taken }).then(
     () => true,
     () => false,
   );

@@ -35,15 +35,12 @@ export class SeenStates {
 
   async *compare(from: StateView, to: StateView, signal: AbortSignal): AsyncGenerator<StateChange> {
     const [before, after] = [await this.#see(from), await this.#see(to)];
-    yield* compareStates(this.#options.binary, encodeComparison(before.state, after.state), signal);
-    await assertUnraised(before);
-    await assertUnraised(after);
+    yield* whileUnraised(compareStates(this.#options.binary, encodeComparison(before.state, after.state), signal), [before, after]);
   }
 
   async *read(view: StateView, path: Buffer, reading: StateReading): AsyncGenerator<Buffer> {
     const seen = await this.#see(view);
-    yield* readState(this.#options.binary, encodeReading(seen.state, path, reading.maxBytes), { path, ...reading });
-    await assertUnraised(seen);
+    yield* whileUnraised(readState(this.#options.binary, encodeReading(seen.state, path, reading.maxBytes), { path, ...reading }), [seen]);
   }
 
   /** A sandbox whose rewind was cut off is as its next run will begin. */
@@ -65,9 +62,20 @@ export class SeenStates {
   }
 }
 
-/** Where what is written was raised meanwhile, a part of it was looked for at its old place. */
-async function assertUnraised({ state, sandbox, below }: Seen): Promise<void> {
-  if (state.isPresent && (await readStack(sandbox)).below.length !== below.length) throw raisedMeanwhile(sandbox);
+/** Where what is written was raised meanwhile, a part of it was looked for at its old place, or below layers that are gone. */
+async function* whileUnraised<Value>(values: AsyncIterable<Value>, seen: readonly Seen[]): AsyncGenerator<Value> {
+  try {
+    yield* values;
+  } catch (cause) {
+    await assertUnraised(seen);
+    throw cause;
+  }
+  await assertUnraised(seen);
+}
+
+async function assertUnraised(seen: readonly Seen[]): Promise<void> {
+  for (const { state, sandbox, below } of seen)
+    if (state.isPresent && (await readStack(sandbox)).below.join() !== below.join()) throw raisedMeanwhile(sandbox);
 }
 
 function raisedMeanwhile({ id }: Run): BelljarError {

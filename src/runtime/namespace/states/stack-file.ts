@@ -16,6 +16,18 @@ export interface Stack {
   readonly rewindsTo?: readonly string[];
   /** What the sandbox has written becomes this layer, on top of the others, or has become it. Nobody has written yet which. */
   readonly raises?: string;
+  /** One layer shows what these neighbours show, or will: `merged-layers.ts`. */
+  readonly merges?: MergedStack;
+  /** With that raise it takes their place. */
+  readonly takesMerged?: true;
+  /** Layers that the sandbox lies on no more, and lets go of. */
+  readonly past?: readonly string[];
+}
+
+export interface MergedStack {
+  readonly layer: string;
+  /** The topmost first. */
+  readonly of: readonly string[];
 }
 
 const NOTHING: Stack = { below: [] };
@@ -61,10 +73,21 @@ function stackFile({ folder }: Run): string {
 function parseStack(text: string): Stack | undefined {
   const found = parseJson(text) as Record<string, unknown> | undefined | null;
   if (found?.version !== 1 || !isList(found.below)) return undefined;
-  const { below, origin, rewindsTo, raises } = found;
-  if (rewindsTo !== undefined && !isList(rewindsTo)) return undefined;
-  if ((origin !== undefined && !isLayer(origin)) || (raises !== undefined && !isLayer(raises))) return undefined;
-  return { below, ...(origin !== undefined && { origin }), ...(rewindsTo && { rewindsTo }), ...(raises !== undefined && { raises }) };
+  const { below, origin, rewindsTo, raises, merges, takesMerged, past } = found;
+  if ([rewindsTo, past].some((list) => list !== undefined && !isList(list))) return undefined;
+  if ([origin, raises].some((layer) => layer !== undefined && !isLayer(layer))) return undefined;
+  if (merges !== undefined && !isMerged(merges)) return undefined;
+  if (takesMerged !== undefined && !(takesMerged === true && merges && raises)) return undefined;
+  return { below, ...defined({ origin, rewindsTo, raises, merges, takesMerged, past }) };
+}
+
+function defined(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function isMerged(value: unknown): boolean {
+  const { layer, of } = (value ?? {}) as Record<string, unknown>;
+  return isLayer(layer) && isList(of) && of.length > 0;
 }
 
 function isList(value: unknown): value is readonly string[] {
