@@ -83,14 +83,23 @@ export async function openHome({ storage = "auto" } = {}) {
   const { createLocalSandboxes, loadConfig, openRuntimes, LOCAL } = await import("../dist/lib/index.js");
   const config = loadConfig({ env });
   const runtimes = await openRuntimes("namespace", runtimeOptions(config, home));
-  const sandboxes = createLocalSandboxes({ home, runtimes, config, report: (problem) => console.error(problem) });
+  const open = () => createLocalSandboxes({ home, runtimes, config, report: (problem) => console.error(problem) });
+  const sandboxes = open();
+  const listOf = (from) => allOf((cursor) => from.list(LOCAL, { cursor }));
   return {
     config,
     env,
     folder,
     create: (options = {}) => sandboxes.create(LOCAL, options, NEVER),
     snapshot: (sandbox) => sandboxes.snapshots.create(LOCAL, sandbox.id, {}, NEVER),
-    list: () => allOf((cursor) => sandboxes.list(LOCAL, { cursor })),
+    list: () => listOf(sandboxes),
+    /** A list by somebody who knows nothing of the home yet, as a new process. */
+    async listAnew() {
+      const fresh = open();
+      const all = await listOf(fresh);
+      await fresh[Symbol.asyncDispose]();
+      return all;
+    },
     removeSnapshot: ({ id }) => sandboxes.snapshots.remove(LOCAL, id),
     fork: (from, options = {}) => sandboxes.snapshots.fork(LOCAL, from, options, NEVER),
     async close() {

@@ -19,3 +19,12 @@ it("keeps the order, and runs at most `limit` calls at a time", async () => {
 it("rejects with the first failure", async () => {
   await expect(mapLimit([1, 2], 2, (item) => Promise.reject(new Error(`no ${item}`)))).rejects.toThrow("no 1");
 });
+
+it("lets other work go on between items that never wait", async () => {
+  let seenAt: number | undefined;
+  let done = 0;
+  setImmediate(() => (seenAt = done));
+  const items = Array.from({ length: 300_000 });
+  await mapLimit(items, 4, async () => void (done += 1));
+  expect(seenAt).toBeLessThan(items.length);
+});

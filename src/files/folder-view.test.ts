@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { FolderView } from "./folder-view.ts";
+import { FolderView, isSettled } from "./folder-view.ts";
 
 /** So much later no change leaves the time that the folder has now. */
 const LATER_MS = 60_000;
@@ -38,4 +38,13 @@ it("is empty while there is no folder, and sees it come", () => {
   mkdirSync(join(folder, "late"));
   note("late/one");
   expect(view.read()).toEqual(["one"]);
+});
+
+it.each([
+  [5_000.5, 5_090, false],
+  [5_000.5, 5_110, true],
+  [5_000, 7_000, false],
+  [5_000, 7_200, true],
+])("settles a time of %d ms at %d ms: %s, also where the file system counts in seconds", (timeMs, nowMs, expected) => {
+  expect(isSettled(timeMs, nowMs)).toBe(expected);
 });

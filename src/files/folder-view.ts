@@ -4,6 +4,9 @@ import { namesNow } from "./read-now.ts";
 
 /** Two changes within one tick of the file system's clock leave the same time on the folder. */
 const TICK_MS = 100;
+/** Some file systems count whole seconds, or pairs of them. */
+const COARSE_TICK_MS = 2_100;
+const SECOND_MS = 1_000;
 
 /** When a name in the folder last came or went, or its times were set. Undefined if it is not there. */
 export function folderTime(folder: string): number | undefined {
@@ -12,7 +15,7 @@ export function folderTime(folder: string): number | undefined {
 
 /** Whether any change from this moment on gives the folder another time. */
 export function isSettled(timeMs: number, nowMs: number): boolean {
-  return nowMs - timeMs > TICK_MS;
+  return nowMs - timeMs > (timeMs % SECOND_MS === 0 ? COARSE_TICK_MS : TICK_MS);
 }
 
 /**

@@ -1,5 +1,4 @@
 import { mapLimit } from "../async/map-limit.ts";
-import { Slices } from "../async/slices.ts";
 import { BelljarError } from "../errors.ts";
 import type { Journal } from "./journal.ts";
 import { comparePositions, parseCursor, type Position, toCursor } from "./list-cursor.ts";
@@ -108,10 +107,8 @@ async function findInfos(home: ListedHome, records: readonly SandboxRecord[], wa
 }
 
 async function lookAt(home: ListedHome, records: readonly SandboxRecord[]): Promise<readonly Found[]> {
-  const slices = new Slices();
   const look = await home.live.lookAt(records);
   const found = await mapLimit(records, LOOKS, async (record): Promise<Found | undefined> => {
-    await slices.next();
     const info = await reported(home, record.id, () => home.live.findInfo(record, look));
     return info && { info, bytes: home.live.infos.bytesOf(info) };
   });

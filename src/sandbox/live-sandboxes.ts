@@ -209,7 +209,7 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
 
   async info(record: SandboxRecord): Promise<SandboxInfo> {
     const info = await this.findInfo(record);
-    if (info) return info;
+    if (info) return { ...info }; // the caller's own
     throw notReady(record);
   }
 
