@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import SlowFirst from "./scripts/slow-first.ts";
 
 /** Tests run what the build made, some in every project. */
 if (!existsSync(join(import.meta.dirname, "dist/.stamps.json")))
@@ -30,6 +31,7 @@ export default defineConfig({
       project("pins", ["test/pins/**/*.test.ts"], 30_000),
     ],
     reporters: ["default", "./scripts/closing-line-reporter.ts"],
+    sequence: { sequencer: SlowFirst },
     maxWorkers: 2,
   },
 });
