@@ -32,6 +32,7 @@ export default defineConfig({
     ],
     reporters: ["default", "./scripts/closing-line-reporter.ts"],
     sequence: { sequencer: SlowFirst },
-    maxWorkers: 2,
+    // The suites wait for sandboxes half of their time.
+    maxWorkers: 3,
   },
 });

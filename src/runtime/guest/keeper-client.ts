@@ -146,12 +146,7 @@ async function keeperRaise(
   const fields = await call(
     link,
     OPERATION.KEEPER_RAISE,
-    [
-      ["ID", layer],
-      ["FLAGS", onlyTells ? 1 : undefined],
-      ["LOWER", merged?.layer],
-      ...(merged?.gaps ?? []).map(gapField),
-    ],
+    [["ID", layer], ["FLAGS", onlyTells ? 1 : undefined], ["LOWER", merged?.layer], ...(merged?.gaps ?? []).map(gapField)],
     signal,
   );
   const outcome = fields.needNumber("KIND");

@@ -42,23 +42,6 @@ it("interrupts awaits without end whose first interrupt comes while the kernel s
   expect((await context.run(`${LATER} await new Promise(() => {})`, { interrupt: true })).at(-1)).toEqual(INTERRUPTED);
 });
 
-it("ends a run that comes to its end while the thread is about to break it off", async () => {
-  // The thread does so 100 ms after a signal. The end of a run takes some time here, as each of its messages does.
-  const sleep = (ms: string) => `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})`;
-  const slow = `const { from } = Buffer; Buffer.from = (...all) => { ${sleep("3")}; return from(...all); };`;
-  const moments = Array.from({ length: 80 }, (_, index) => 99 + index / 10);
-  const oneOf = (ms: number) => `await new Promise((done) => setTimeout(() => { console.log('ready'); ${sleep(String(ms))}; done(); }, 1))`;
-  const interruptAt = async (some: readonly number[]): Promise<void> => {
-    await using context = await JavascriptContext.open();
-    await context.run(slow);
-    for (const ms of some) {
-      await context.run(oneOf(ms), { interrupt: true });
-      expect(await context.value("7"), `after an interrupt ${ms} ms before the end`).toBe("7");
-    }
-  };
-  await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map((part) => interruptAt(moments.filter((_, index) => index % 8 === part))));
-});
-
 it.each(["1", "await 1"])("keeps nothing of an interrupt between runs, of which the last was %s", async (code) => {
   await using context = await JavascriptContext.open();
   for (let time = 0; time < 20; time++) {
