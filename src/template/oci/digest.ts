@@ -41,7 +41,8 @@ export async function* checkBlob(bytes: AsyncIterable<Uint8Array>, { digest, siz
   yield* checkDigest(checkSize(bytes, { digest, size }), digest, "a blob");
 }
 
-async function* checkSize(bytes: AsyncIterable<Uint8Array>, { digest, size }: BlobClaim): AsyncGenerator<Uint8Array> {
+/** Passes bytes on. Rejects as soon as there are more than `size`, and at the end if there are fewer. */
+export async function* checkSize(bytes: AsyncIterable<Uint8Array>, { digest, size }: BlobClaim): AsyncGenerator<Uint8Array> {
   let seen = 0;
   for await (const chunk of bytes) {
     seen += chunk.length;

@@ -1,5 +1,5 @@
 import { BelljarError } from "../../errors.ts";
-import { type BlobClaim, checkBlob, checkDigest } from "./digest.ts";
+import { type BlobClaim, checkBlob, checkDigest, checkSize } from "./digest.ts";
 import { decompress } from "./decompress.ts";
 import type { Compression } from "./media-types.ts";
 import type { ImageLayer } from "./oci-image.ts";
@@ -18,10 +18,9 @@ export function createLayer({ digest, size, diffId, compression, open }: LayerBy
     diffId,
     size,
     open({ maxBytes }, signal) {
-      const plain = decompress(checkBlob(open(signal), { digest, size }), compression);
-      const bounded = atMost(plain, maxBytes, digest);
-      // The same bytes need no second check.
-      return compression === "none" && digest === diffId ? bounded : checkDigest(bounded, diffId, "an uncompressed layer");
+      // If the stored bytes have no digest of their own, that of the uncompressed ones proves all.
+      const stored = digest === diffId ? checkSize(open(signal), { digest, size }) : checkBlob(open(signal), { digest, size });
+      return checkDigest(atMost(decompress(stored, compression), maxBytes, digest), diffId, "an uncompressed layer");
     },
   };
 }
