@@ -95,6 +95,13 @@ export const GUARANTEES = {
   "authority-trusted-inside-alone":
     "The certificate authority that reads a sandbox's traffic is trusted only in that sandbox. It signs only for the hosts of the sandbox's secrets. Its key stays outside.",
 
+  "registry-password-stays":
+    "The password of a registry goes to the registry itself, and by https to a place of tokens in its own registered domain. No redirect, no answer of another host and no realm that a registry names sends it elsewhere. It is in no error.",
+  "registry-policy-holds":
+    "Every request for an image passes the network policy of the caller, with each redirect and the request for a token. It reaches a private address only by an exact rule.",
+  "image-lies-refused":
+    "An image is used only if all its bytes have the sizes and digests that its manifest says. More bytes than are allowed for a layer are never yielded, however small its compressed form is.",
+
   "ports-need-their-link":
     "A request reaches a port of a sandbox only with the token of the port's link, unless the link is public. A wrong token, a port without a link and an unknown sandbox get the same answer.",
   "port-pages-apart": "A page that a sandbox serves shares no origin with Belljar or with another port. It cannot call Belljar.",

@@ -71,7 +71,8 @@ async function readExtra(
   if (body.size > most) throw invalidImage(`an entry of its archive has a name, or records, of ${body.size} bytes`);
   const bytes = await readAtMost(readExtent(handle, body, signal), most, "an entry's name");
   if (header.kind === "pax") return parsePax(bytes);
-  const text = bytes.toString("utf8").replace(/\0.*$/s, "");
+  const end = bytes.indexOf(0);
+  const text = bytes.subarray(0, end < 0 ? bytes.length : end).toString("utf8");
   return header.kind === "long-name" ? { name: text } : { link: text };
 }
 
