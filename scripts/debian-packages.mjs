@@ -20,5 +20,6 @@ export const TEST_PACKAGES = [
   { shows: "/usr/bin/curl", package: "curl", why: "a client whose way out the tests try" },
   { shows: "/usr/bin/wget", package: "wget", why: "a client whose way out the tests try" },
   { shows: "/usr/bin/openssl", package: "openssl", why: "checks the certificates that sandboxes trust" },
+  { shows: "/usr/bin/docker-registry", package: "docker-registry", why: "serves the images that the tests pull" },
   { shows: "/etc/ssl/certs/ca-certificates.crt", package: "ca-certificates", why: "what sandboxes trust beside their own authority" },
 ];

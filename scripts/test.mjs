@@ -23,6 +23,7 @@ const REQUIRED_IN_CI = [
   { who: "root", file: "test/contract/namespace.test.ts", atLeast: 40 },
   { who: "user", file: "test/contract/namespace.test.ts", atLeast: 40 },
   { who: "root", file: "test/e2e/hosts.test.ts", atLeast: 2 * 8 },
+  { who: "root", file: "test/integration/template/docker-registry.test.ts", atLeast: 3 },
 ];
 
 /** Where no sandbox is asked what this user may do: the second run, as another one, leaves them out. */

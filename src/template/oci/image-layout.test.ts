@@ -66,7 +66,7 @@ describe("an image layout", () => {
     });
     for (const [index, layer] of image.layers.entries()) {
       expect(layer.diffId).toBe(image.config.diffIds[index]);
-      expect(await collect(layer.open(MANY, SIGNAL))).toEqual(plains[index]);
+      expect(digestOf(await collect(layer.open(MANY, SIGNAL)))).toBe(layer.diffId);
     }
   });
 

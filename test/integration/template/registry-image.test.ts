@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { openOrigin } from "../../../../test/support/egress-lab.ts";
-import { addImage, BlobStore, collect, OCI, tarOf } from "../../../../test/support/image-lab.ts";
+import { openOrigin } from "../../support/egress-lab.ts";
+import { addImage, BlobStore, collect, OCI, tarOf } from "../../support/image-lab.ts";
 import {
   type Answerer,
   BASIC,
@@ -14,14 +14,14 @@ import {
   STRANGER_HOST,
   TOKEN_HOST,
   USER,
-} from "../../../../test/support/registry-lab.ts";
-import { hostPlatform } from "../platform.ts";
-import type { OciImage } from "../oci-image.ts";
-import { parseReference } from "./reference.ts";
-import { openRegistryImage, type OpenRegistryOptions } from "./registry-image.ts";
+} from "../../support/registry-lab.ts";
+import { hostPlatform } from "../../../src/template/oci/platform.ts";
+import type { OciImage } from "../../../src/template/oci/oci-image.ts";
+import { parseReference } from "../../../src/template/oci/registry/reference.ts";
+import { openRegistryImage, type OpenRegistryOptions } from "../../../src/template/oci/registry/registry-image.ts";
 
 const SIGNAL = AbortSignal.timeout(30_000);
-const PLAIN = tarOf({ "a.txt": "a".repeat(100_000) });
+const PLAIN = tarOf({ "a.txt": "a" });
 
 interface Made extends AsyncDisposable {
   readonly lab: RegistryLab;
