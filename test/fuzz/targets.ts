@@ -11,6 +11,8 @@ export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   "guest-answers": async () => (await import("./targets/guest-answers.ts")).guestAnswers,
   hosts: async () => (await import("./targets/names.ts")).hosts,
   "http-origin": async () => (await import("./targets/http-origin.ts")).httpOrigin,
+  "image-files": async () => (await import("./targets/images.ts")).imageFiles,
+  "image-zstd": async () => (await import("./targets/images.ts")).imageZstd,
   "json-schemas": async () => (await import("./targets/json-schemas.ts")).jsonSchemas,
   paths: async () => (await import("./targets/names.ts")).paths,
   "port-target": async () => (await import("./targets/port-target.ts")).portTarget,

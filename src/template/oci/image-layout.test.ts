@@ -83,6 +83,19 @@ describe("an image layout", () => {
     expect(await readOne({ layers: [{ plain: PLAIN, mediaType, stored }] })).toEqual([PLAIN]);
   });
 
+  it("has blobs that are known by sha512", async () => {
+    const stored = gzipSync(PLAIN);
+    const store = new BlobStore();
+    const digest = digestOf(stored, "sha512");
+    store.blobs.set(digest, stored);
+    const layers = [{ mediaType: OCI.gzip, digest, size: stored.length }];
+    expect(await readAll(store, [addImage(store, { layers: [{ plain: PLAIN }], manifest: { layers } })])).toEqual([PLAIN]);
+    store.blobs.set(digest, Buffer.from(stored).fill(1, 20, 21));
+    await expect(readAll(store, [addImage(store, { layers: [{ plain: PLAIN }], manifest: { layers } })])).rejects.toMatchObject({
+      code: "IMAGE_INVALID",
+    });
+  });
+
   it("has an image without layers", async () => {
     expect(await readOne({ layers: [] })).toEqual([]);
   });
