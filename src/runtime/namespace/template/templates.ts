@@ -35,7 +35,7 @@ export class Templates {
     try {
       return await opened;
     } catch (cause) {
-      this.#opened.delete(name); // the next create tries again
+      if (this.#opened.get(name) === opened) this.#opened.delete(name); // the next create tries again
       throw cause;
     }
   }
