@@ -137,7 +137,7 @@ static const char *name_user(const struct spawn *spawn) {
 static void take_user(const struct spawn *spawn, struct user *user) {
   const char *name = name_user(spawn);
   const char *wrong = find_user(name, user);
-  if (wrong != NULL) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no user \"%s\": %s", name, wrong);
+  if (wrong != NULL) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no user \"%.300s\": %s", name, wrong);
   if (spawn->options->no_root && user->uid == INSIDE_ROOT_ID) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no command runs as root in this sandbox: it was made with root off");
   /* A program that opens /dev/stdout needs the right to the pipe itself. */
   for (size_t i = 0; !spawn->options->single_id && (user->uid != 0 || spawn->lender != 0) && i < spawn->descriptor_count; i++) {

@@ -22,6 +22,8 @@
 #define WORK_FD 3
 #define LINGER_SECONDS 5
 #define BEAT_US 1000000
+/* Its name may be anybody's in the sandbox's /etc/passwd. */
+#define ROOT "0"
 
 static const struct {
   uint8_t operation;
@@ -44,9 +46,9 @@ static const struct {
     {OPERATION_LIST_XATTRS, NULL, serve_list_xattrs},
     {OPERATION_REMOVE_XATTR, NULL, serve_remove_xattr},
     {OPERATION_WATCH, NULL, serve_watch},
-    {OPERATION_PROCESSES, "root", serve_processes},
-    {OPERATION_SIGNAL_PROCESS, "root", serve_signal_process},
-    {OPERATION_USAGE, "root", serve_usage},
+    {OPERATION_PROCESSES, ROOT, serve_processes},
+    {OPERATION_SIGNAL_PROCESS, ROOT, serve_signal_process},
+    {OPERATION_USAGE, ROOT, serve_usage},
 };
 
 static size_t find_work(uint8_t operation) {

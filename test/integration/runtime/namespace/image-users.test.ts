@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxSpec } from "../../../../src/runtime/runtime.ts";
 import { type ContractSandbox, soon } from "../../../contract/contract-sandbox.ts";
 import { idMapKinds } from "../../../security/support/id-maps.ts";
-import { addScratch, type ImageLab, openImageLab, put, whiteout } from "../../../support/image-lab.ts";
+import { addScratch, addShell, type ImageLab, openImageLab, put, whiteout } from "../../../support/image-lab.ts";
 
 const ACCOUNTS = "root:x:0:0:root:/root:/bin/ash\napp:x:1234:4321::/srv/app:/bin/app\n99:x:5:5::/five:/bin/five\nfar:x:70000:1::/:\n";
 const GROUPS = "root:x:0:\nweb:x:77:app,other\nadm:x:78:\nfar:x:70000:app\nown:x:65535:app\n";
@@ -113,6 +113,19 @@ describe.each(idMapKinds())("with the id map %s", (idMap) => {
     ] as const;
     for (const [user, line] of rows) expect({ user, said: seen(await say(sandbox, { user })) }).toEqual({ user, said: seen(line) });
     await expect(say(sandbox, { user: "daemon" })).rejects.toMatchObject({ code: "USER_UNKNOWN" });
+  });
+
+  it("an image whose root is another id keeps nobody from ending its programs", async () => {
+    await using lab = await open();
+    const layer = await lab.layer((root) => {
+      addShell(root);
+      put(root, "etc/passwd", "root:x:1234:1234::/:/bin/sh\n");
+    });
+    await using sandbox = await lab.sandbox([layer], { user: "0" });
+    await using running = await sandbox.guest.exec({ argv: ["sleep", "1000"], signal: soon() });
+    for (const output of [running.stdout, running.stderr]) output.resume();
+    await sandbox.guest.signalProcess(running.pid, 9, { signal: soon() });
+    expect(await running.exited).toMatchObject({ signal: "SIGKILL" });
   });
 
   it.skipIf(idMap === "single")("sudo is for root and the sandbox's own user (skipped with one id: all are that one)", async () => {
