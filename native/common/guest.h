@@ -27,6 +27,10 @@ struct guest_options {
   int programs;
   /* No command may run as root, and sudo has no door. */
   bool no_root;
+  /* Whoever runs what names nobody, as `find_user` takes it. NULL means `user`. */
+  const char *user;
+  /* Where commands start and relative paths begin, for every user. NULL: in the workspace, or without one in the user's home. */
+  const char *start_folder;
   /* The sandbox may make no setuid or setgid file. File calls set modes without these bits. */
   bool drops_setid;
   /* What the keeper is told of its work. NULL: there is no keeper. */

@@ -28,12 +28,13 @@ static void check(int holds) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const char *const NAMES[] = {NULL, "root", "user", "a", "0", "1000", "4294967295", ""};
+  static const char *const NAMES[] = {"a:b", "root", "user", "a", "0", "1000:7", "4294967295", ""};
   if (size == 0) return 0;
   input = &data[1];
   input_bytes = size - 1;
   struct user user;
-  if (find_user(NAMES[data[0] % 8], &user)) {
+  if (find_user(NAMES[data[0] % 8], &user) == NULL) {
+    check(user.uid <= USER_ID_MAX && user.gid <= USER_ID_MAX);
     check(strnlen(user.name, sizeof user.name) < sizeof user.name && user.name[0] != 0);
     check(strnlen(user.home, sizeof user.home) < sizeof user.home && user.home[0] != 0);
     check(strnlen(user.shell, sizeof user.shell) < sizeof user.shell && user.shell[0] != 0);

@@ -84,9 +84,8 @@ static pid_t fork_child(struct connection *connection, const struct request *req
     struct spawn spawn = {.request = request,
                           .descriptor_count = connection->channel_count,
                           .terminal = has_flag(request, FLAG_TERMINAL),
-                          .single_id = connection->loop->options->single_id,
+                          .options = connection->loop->options,
                           .programs = connection->loop->options->programs,
-                          .no_root = connection->loop->options->no_root,
                           .oom_score = connection->loop->child_oom_score,
                           .status_fd = status.theirs};
     for (size_t i = 0; i < spawn.descriptor_count; i++) spawn.descriptors[i] = spawn.terminal && i < 3 ? pairs[0].theirs : pairs[i].theirs;

@@ -129,16 +129,22 @@ static bool leave_guest(const struct spawn *spawn, const struct user *user) {
   return true;
 }
 
+static const char *name_user(const struct spawn *spawn) {
+  if (spawn->request->user != NULL) return spawn->request->user;
+  return spawn->lender != 0 ? INSIDE_ROOT : default_user(spawn->options);
+}
+
 static void take_user(const struct spawn *spawn, struct user *user) {
-  const char *name = spawn->request->user == NULL && spawn->lender != 0 ? INSIDE_ROOT : spawn->request->user;
-  if (!find_user(name, user)) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no user \"%s\" in the sandbox's /etc/passwd", name == NULL ? "user" : name);
-  if (spawn->no_root && user->uid == INSIDE_ROOT_ID) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no command runs as root in this sandbox: it was made with root off");
+  const char *name = name_user(spawn);
+  const char *wrong = find_user(name, user);
+  if (wrong != NULL) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no user \"%.300s\": %s", name, wrong);
+  if (spawn->options->no_root && user->uid == INSIDE_ROOT_ID) fail(spawn, GUEST_ERROR_UNKNOWN_USER, 0, "no command runs as root in this sandbox: it was made with root off");
   /* A program that opens /dev/stdout needs the right to the pipe itself. */
-  for (size_t i = 0; !spawn->single_id && (user->uid != 0 || spawn->lender != 0) && i < spawn->descriptor_count; i++) {
+  for (size_t i = 0; !spawn->options->single_id && (user->uid != 0 || spawn->lender != 0) && i < spawn->descriptor_count; i++) {
     if (is_ours(spawn, i) && fchown((int)i, user->uid, user->gid) != 0) fail_step(spawn, "hand the standard streams to the user");
   }
   if (!leave_guest(spawn, user)) fail_step(spawn, "enter the user namespace of programs");
-  if (!become_user(user, spawn->single_id)) fail_step(spawn, "become the user");
+  if (!become_user(user, spawn->options->single_id)) fail_step(spawn, "become the user");
 }
 
 /* Without its lender nobody could end the command. A change of ids clears the death signal, so it is set after the last one. */
@@ -155,7 +161,7 @@ static void close_lent_terminal(const struct spawn *spawn) {
 
 static void enter_folder(const struct spawn *spawn, const struct user *user) {
   const char *cwd = spawn->request->cwd;
-  if (!enter_start_folder(user)) fail_step(spawn, "enter /");
+  if (!enter_start_folder(user, spawn->options->start_folder)) fail_step(spawn, "enter /");
   if (cwd == NULL || chdir(cwd) == 0) return;
   int error = errno;
   fail(spawn, code_of_errno(error), error, "enter the working folder %s: %s", cwd, strerror(error));

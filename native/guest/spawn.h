@@ -17,11 +17,9 @@ struct spawn {
   int descriptors[EXEC_DESCRIPTORS_MAX];
   size_t descriptor_count;
   bool terminal;
-  bool single_id;
+  const struct guest_options *options;
   /* The user namespace of programs, or 0. */
   int programs;
-  /* No command may have the id of root. */
-  bool no_root;
   /* The process that serves a client of sudo, or 0. The descriptors are then the client's, and the last one is the command's terminal. */
   pid_t lender;
   const char *oom_score;

@@ -19,6 +19,7 @@
 #include "sudo-door.h"
 #include "sudo-request.h"
 #include "sudo.h"
+#include "users.h"
 
 #define CLIENT_FD 3
 #define PROGRAMS_FD 4
@@ -57,13 +58,19 @@ static bool take_signals(struct lent *lent) {
   return lent->ended >= 0;
 }
 
+static bool is_own_user(const struct guest_options *options, uid_t uid) {
+  struct user user;
+  if (options->user == NULL) return uid == INSIDE_USER_ID;
+  return find_user(options->user, &user) == NULL && user.uid == uid;
+}
+
 /* The kernel says who asks: no client can claim to be another user. */
-static void check_peer(void) {
+static void check_peer(const struct guest_options *options) {
   struct ucred peer;
   socklen_t length = sizeof peer;
   if (getsockopt(CLIENT_FD, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || length != sizeof peer) _exit(1);
-  if (peer.uid == INSIDE_ROOT_ID || peer.uid == INSIDE_USER_ID) return;
-  refuse(GUEST_ERROR_PERMISSION_DENIED, 0, "only root and user may use sudo here");
+  if (peer.uid == INSIDE_ROOT_ID || is_own_user(options, peer.uid)) return;
+  refuse(GUEST_ERROR_PERMISSION_DENIED, 0, "only root and the sandbox's own user may use sudo here");
 }
 
 /* The descriptors come with the first byte. False: the client has gone, or sends too many. */
@@ -104,7 +111,7 @@ static void start(struct lent *lent, const struct loop *loop) {
   struct spawn spawn = {.request = &lent->request,
                         .descriptor_count = lent->descriptor_count,
                         .terminal = has_flag(&lent->request, FLAG_TERMINAL),
-                        .single_id = loop->options->single_id,
+                        .options = loop->options,
                         .programs = loop->options->programs > 0 ? PROGRAMS_FD : 0,
                         .lender = getpid(),
                         .oom_score = loop->child_oom_score,
@@ -179,7 +186,7 @@ static bool place_descriptors(int fd, int programs) {
 _Noreturn void sudo_serve(const struct loop *loop, int fd) {
   struct lent lent = {.status = -1};
   if (!place_descriptors(fd, loop->options->programs) || !take_signals(&lent)) _exit(1);
-  check_peer();
+  check_peer(loop->options);
   receive_request(&lent);
   start(&lent, loop);
   for (;;) {

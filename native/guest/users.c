@@ -10,22 +10,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rights.h"
+#include "guest.h"
 #include "inside.h"
+#include "rights.h"
 
 #define LINE_BYTES 16384u
+/* What lies further in a file is not looked at: an image may have one of any size. */
+#define FILE_BYTES_MAX (4u << 20)
 #define FIELDS_PER_LINE 7u
 
-/* Reads the lines of a file. The sandbox's root may have written it: too long lines are skipped, and only a regular file is read. */
+/* Reads the lines of a file. The sandbox's root or an image may have written it: too long lines are skipped, and only a regular file is read. */
 struct lines {
   int fd;
   size_t start;
   size_t end;
+  size_t read;
   char buffer[LINE_BYTES + 1];
 };
 
 static bool open_lines(struct lines *lines, const char *path) {
-  lines->start = lines->end = 0;
+  lines->start = lines->end = lines->read = 0;
   lines->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (lines->fd < 0) return false;
   struct stat status;
@@ -41,9 +45,11 @@ static bool fill(struct lines *lines) {
     lines->start = 0;
   }
   if (lines->end == LINE_BYTES) lines->end = 0;
+  if (lines->read >= FILE_BYTES_MAX) return false;
   ssize_t count = read(lines->fd, &lines->buffer[lines->end], LINE_BYTES - lines->end);
   if (count <= 0) return false;
   lines->end += (size_t)count;
+  lines->read += (size_t)count;
   return true;
 }
 
@@ -111,7 +117,7 @@ static void find_groups(struct user *user) {
   for (char *line = next_line(&lines); line != NULL && user->group_count < USER_GROUPS_MAX; line = next_line(&lines)) {
     char *parts[FIELDS_PER_LINE];
     uint32_t gid;
-    if (split(line, ':', parts, FIELDS_PER_LINE) < 4 || !parse_id(parts[2], &gid) || gid == user->gid) continue;
+    if (split(line, ':', parts, FIELDS_PER_LINE) < 4 || !parse_id(parts[2], &gid) || gid == user->gid || gid > USER_ID_MAX) continue;
     if (is_in(user->name, parts[3])) user->groups[user->group_count++] = gid;
   }
   close(lines.fd);
@@ -131,21 +137,18 @@ static bool parse_account(char *line, struct user *user) {
   return true;
 }
 
-/* A number finds the first account with that uid. An account with that text as its name comes first. */
+/* The first account with the name. Digits are a uid: then the first account that has it. */
 static bool find_account(const char *name, struct user *user) {
   struct lines lines;
   if (!open_lines(&lines, "/etc/passwd")) return false;
-  uint32_t number;
-  bool is_number = parse_id(name, &number);
+  uint32_t uid;
+  bool is_number = parse_id(name, &uid);
   bool found = false;
   struct user account;
-  for (char *line = next_line(&lines); line != NULL; line = next_line(&lines)) {
+  for (char *line = next_line(&lines); line != NULL && !found; line = next_line(&lines)) {
     if (!parse_account(line, &account)) continue;
-    bool named = strcmp(account.name, name) == 0;
-    if (!named && !(is_number && !found && account.uid == number)) continue;
-    *user = account;
-    found = true;
-    if (named) break;
+    found = is_number ? account.uid == uid : strcmp(account.name, name) == 0;
+    if (found) *user = account;
   }
   close(lines.fd);
   return found;
@@ -161,13 +164,52 @@ static bool find_built_in(const char *name, struct user *user) {
   return true;
 }
 
-bool find_user(const char *name, struct user *user) {
-  const char *wanted = name == NULL ? INSIDE_USER : name;
-  memset(user, 0, sizeof *user);
-  if (!find_account(wanted, user) && !find_built_in(wanted, user)) return false;
-  find_groups(user);
+/* As programs that run containers do it. */
+static bool make_account(const char *name, struct user *user) {
+  uint32_t uid;
+  if (!parse_id(name, &uid)) return false;
+  user->uid = uid;
+  user->gid = 0;
+  snprintf(user->name, sizeof user->name, "%u", uid);
+  copy_text(user->home, sizeof user->home, "/");
+  copy_text(user->shell, sizeof user->shell, "/bin/sh");
   return true;
 }
+
+static bool find_group(const char *name, gid_t *gid) {
+  if (parse_id(name, gid)) return true;
+  struct lines lines;
+  if (!open_lines(&lines, "/etc/group")) return false;
+  bool found = false;
+  for (char *line = next_line(&lines); line != NULL && !found; line = next_line(&lines)) {
+    char *parts[FIELDS_PER_LINE];
+    found = split(line, ':', parts, FIELDS_PER_LINE) >= 3 && strcmp(parts[0], name) == 0 && parse_id(parts[2], gid);
+  }
+  close(lines.fd);
+  return found;
+}
+
+const char *find_user(const char *wanted, struct user *user) {
+  char name[USER_NAME_BYTES];
+  const char *group = strchr(wanted, ':');
+  size_t length = group == NULL ? strlen(wanted) : (size_t)(group - wanted);
+  memset(user, 0, sizeof *user);
+  if (length >= sizeof name) return "the name is too long";
+  memcpy(name, wanted, length);
+  name[length] = 0;
+  if (!find_account(name, user) && !find_built_in(name, user) && !make_account(name, user)) return "the sandbox's /etc/passwd has no such name";
+  if (group != NULL && !find_group(group + 1, &user->gid)) return "the sandbox's /etc/group has no such group";
+  if (user->uid > USER_ID_MAX || user->gid > USER_ID_MAX) return "the ids of a sandbox end at 65534";
+  if (group == NULL) {
+    find_groups(user);
+  } else {
+    user->groups[0] = user->gid;
+    user->group_count = 1;
+  }
+  return NULL;
+}
+
+const char *default_user(const struct guest_options *options) { return options->user == NULL ? INSIDE_USER : options->user; }
 
 bool become_user(const struct user *user, bool single_id) {
   if (single_id) return true;
@@ -178,11 +220,15 @@ bool become_user(const struct user *user, bool single_id) {
 }
 
 /* The template's link, which leads home, says that there is no workspace. */
-bool enter_start_folder(const struct user *user) {
+static bool enter_workspace(void) {
   char target[sizeof INSIDE_USER_HOME];
   ssize_t length = readlink(INSIDE_WORKSPACE, target, sizeof target);
   bool leads_home = length == sizeof INSIDE_USER_HOME - 1 && memcmp(target, INSIDE_USER_HOME, sizeof INSIDE_USER_HOME - 1) == 0;
-  return (!leads_home && chdir(INSIDE_WORKSPACE) == 0) || chdir(user->home) == 0 || chdir("/") == 0;
+  return !leads_home && chdir(INSIDE_WORKSPACE) == 0;
+}
+
+bool enter_start_folder(const struct user *user, const char *folder) {
+  return (folder == NULL ? enter_workspace() : chdir(folder) == 0) || chdir(user->home) == 0 || chdir("/") == 0;
 }
 
 static void find_name(const char *path, uint32_t id, char *to) {

@@ -9,6 +9,10 @@
 
 #define USER_NAME_BYTES 64u
 #define USER_GROUPS_MAX 64u
+/* Above are ids that no sandbox has, and the guest's own group (rights.h). */
+#define USER_ID_MAX 65534u
+
+struct guest_options;
 
 struct user {
   uid_t uid;
@@ -20,12 +24,18 @@ struct user {
   size_t group_count;
 };
 
-/* Finds a user by name or by uid in digits. NULL means `user`. `root` and `user` need no file. May block on I/O. */
-bool find_user(const char *name, struct user *user);
+/*
+ * Finds a user by what an image may say: `name`, `uid`, `name:group` or `uid:gid`, in any mixture. Digits are an id, whatever accounts are called,
+ * and need no account: without one the group is 0 and the home is /. `root` and `user` need no file. A named group is the only one. Returns NULL, or
+ * a constant sentence that says why there is none. May block on I/O.
+ */
+const char *find_user(const char *name, struct user *user);
+/* Whoever runs what names nobody. */
+const char *default_user(const struct guest_options *options);
 /* Takes the user's ids. A user other than root keeps no capability but the guest's mark. In single-id mode nothing changes. False with errno set. */
 bool become_user(const struct user *user, bool single_id);
-/* Goes where commands start and relative paths begin: the workspace, or else the user's home, or else /. Called with the user's ids. */
-bool enter_start_folder(const struct user *user);
+/* Goes where commands start and relative paths begin: to `folder`, by default the workspace, or else to the user's home, or else to /. Called with the user's ids. */
+bool enter_start_folder(const struct user *user, const char *folder);
 
 /* Remembers the last names: the entries of a folder mostly share one owner. */
 struct name_cache {

@@ -15,36 +15,40 @@
 
 #include "connection.h"
 #include "failure.h"
+#include "guest.h"
+#include "inside.h"
 #include "request.h"
 
 #define WORK_FD 3
 #define LINGER_SECONDS 5
 #define BEAT_US 1000000
+/* Its name may be anybody's in the sandbox's /etc/passwd. */
+#define ROOT "0"
 
 static const struct {
   uint8_t operation;
-  /* The user of a request that names no user. */
+  /* The user of a request that names no user. NULL: the sandbox's own. */
   const char *user;
   void (*serve)(struct work *work);
 } WORKS[] = {
-    {OPERATION_STAT, "user", serve_stat},
-    {OPERATION_LIST, "user", serve_list},
-    {OPERATION_READ, "user", serve_read},
-    {OPERATION_WRITE, "user", serve_write},
-    {OPERATION_MAKE_DIRECTORY, "user", serve_make_directory},
-    {OPERATION_RENAME, "user", serve_rename},
-    {OPERATION_REMOVE, "user", serve_remove},
-    {OPERATION_COPY, "user", serve_copy},
-    {OPERATION_SYMLINK, "user", serve_symlink},
-    {OPERATION_SET_ATTRIBUTES, "user", serve_set_attributes},
-    {OPERATION_GET_XATTR, "user", serve_get_xattr},
-    {OPERATION_SET_XATTR, "user", serve_set_xattr},
-    {OPERATION_LIST_XATTRS, "user", serve_list_xattrs},
-    {OPERATION_REMOVE_XATTR, "user", serve_remove_xattr},
-    {OPERATION_WATCH, "user", serve_watch},
-    {OPERATION_PROCESSES, "root", serve_processes},
-    {OPERATION_SIGNAL_PROCESS, "root", serve_signal_process},
-    {OPERATION_USAGE, "root", serve_usage},
+    {OPERATION_STAT, NULL, serve_stat},
+    {OPERATION_LIST, NULL, serve_list},
+    {OPERATION_READ, NULL, serve_read},
+    {OPERATION_WRITE, NULL, serve_write},
+    {OPERATION_MAKE_DIRECTORY, NULL, serve_make_directory},
+    {OPERATION_RENAME, NULL, serve_rename},
+    {OPERATION_REMOVE, NULL, serve_remove},
+    {OPERATION_COPY, NULL, serve_copy},
+    {OPERATION_SYMLINK, NULL, serve_symlink},
+    {OPERATION_SET_ATTRIBUTES, NULL, serve_set_attributes},
+    {OPERATION_GET_XATTR, NULL, serve_get_xattr},
+    {OPERATION_SET_XATTR, NULL, serve_set_xattr},
+    {OPERATION_LIST_XATTRS, NULL, serve_list_xattrs},
+    {OPERATION_REMOVE_XATTR, NULL, serve_remove_xattr},
+    {OPERATION_WATCH, NULL, serve_watch},
+    {OPERATION_PROCESSES, ROOT, serve_processes},
+    {OPERATION_SIGNAL_PROCESS, ROOT, serve_signal_process},
+    {OPERATION_USAGE, ROOT, serve_usage},
 };
 
 static size_t find_work(uint8_t operation) {
@@ -124,16 +128,22 @@ _Noreturn void work_fail(struct work *work, const char *step, const char *path) 
 
 mode_t work_mode(const struct work *work, mode_t mode) { return mode & (work->options->drops_setid ? 01777 : 07777); }
 
-static void become(struct work *work, const char *default_user) {
-  const char *name = work->request->user == NULL ? default_user : work->request->user;
-  if (!find_user(name, &work->user)) {
-    char text[ERROR_TEXT_BYTES];
-    snprintf(text, sizeof text, "no user \"%.300s\" in the sandbox's /etc/passwd", name);
-    work_refuse(work, GUEST_ERROR_UNKNOWN_USER, text);
-  }
+static _Noreturn void refuse_user(struct work *work, const char *name, const char *wrong) {
+  char text[ERROR_TEXT_BYTES];
+  snprintf(text, sizeof text, "no user \"%.300s\": %s", name, wrong);
+  work_refuse(work, GUEST_ERROR_UNKNOWN_USER, text);
+}
+
+/* Only a request that names its user may be root in a sandbox without root: whose id the sandbox's own user has, its files say. */
+static void become(struct work *work, const char *fixed_user) {
+  bool is_own = work->request->user == NULL && fixed_user == NULL;
+  const char *name = is_own ? default_user(work->options) : work->request->user == NULL ? fixed_user : work->request->user;
+  const char *wrong = find_user(name, &work->user);
+  if (wrong != NULL) refuse_user(work, name, wrong);
+  if (is_own && work->options->no_root && work->user.uid == INSIDE_ROOT_ID) refuse_user(work, name, "it is root, and the sandbox was made with root off");
   if (!become_user(&work->user, work->options->single_id)) work_fail(work, "become", name);
   if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) work_fail(work, "set", "the parent's death signal");
-  if (!enter_start_folder(&work->user)) work_fail(work, "enter", "/");
+  if (!enter_start_folder(&work->user, work->options->start_folder)) work_fail(work, "enter", "/");
   umask(0);
 }
 

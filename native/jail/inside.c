@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/openat2.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -226,12 +228,22 @@ static void set_host_name(const struct spec *spec) {
   if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
 }
 
-/* Programs look up their own host name (git, Java, Python). A later run has the line of the first, unless somebody inside changed it. */
+/*
+ * Programs look up their own host name (git, Java, Python). A later run has the line of the first, unless somebody inside changed it. An image may
+ * have anything there, which then stays as it is: no link is followed, and no pipe is waited for.
+ */
 static void list_host_name(const struct spec *spec) {
   if (spec->has_layers) return;
-  int hosts = open("/etc/hosts", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
-  if (hosts < 0 && errno == ENOENT) return; /* a template without the file */
-  if (hosts < 0 || dprintf(hosts, "127.0.0.1 %s\n", spec->hostname) < 0) die("list the host name in /etc/hosts");
+  struct open_how how = {.flags = O_RDWR | O_APPEND | O_NONBLOCK | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+  struct stat status;
+  int hosts = (int)syscall(SYS_openat2, AT_FDCWD, "/etc/hosts", &how, sizeof how);
+  if (hosts < 0) return;
+  if (fstat(hosts, &status) < 0) die("look at /etc/hosts");
+  if (S_ISREG(status.st_mode)) {
+    char last = '\n';
+    if (status.st_size > 0 && pread(hosts, &last, 1, status.st_size - 1) < 0) die("read /etc/hosts");
+    if (dprintf(hosts, "%s127.0.0.1 %s\n", last == '\n' ? "" : "\n", spec->hostname) < 0) die("list the host name in /etc/hosts");
+  }
   close(hosts);
 }
 
@@ -275,6 +287,16 @@ void run_inside(struct spec *spec, int channel, struct activity *activity, char 
   bool single_id = spec->id_map == ID_MAP_SINGLE, shared = shares_folder(spec);
   struct seccomp_options filter = {.shares_folder = shared, .copies_folder = copied.count > 0, .single_id = single_id, .nested_filters = spec->nested_filters};
   confine_guest(filter, &copied);
-  struct guest_options options = {.listen_fd = guest, .is_init = true, .single_id = single_id, .programs = programs.user_namespace, .no_root = spec->no_root, .drops_setid = shared, .activity = activity};
+  struct guest_options options = {
+      .listen_fd = guest,
+      .is_init = true,
+      .single_id = single_id,
+      .programs = programs.user_namespace,
+      .no_root = spec->no_root,
+      .user = spec->user,
+      .start_folder = spec->start_folder,
+      .drops_setid = shared,
+      .activity = activity,
+  };
   _exit(guest_main(&options));
 }

@@ -120,6 +120,7 @@ struct step {
 struct spec {
   const char *id, *hostname, *folder, *sockets, *layers, *slots, *newuidmap, *newgidmap, *boot_id;
   const char *seed;   /* a frozen subvolume that the first run begins with, or NULL */
+  const char *user, *start_folder; /* of the guest's options, or NULL */
   const char *layer, *frozen; /* only of a job on layers (layers.h) */
   uint32_t job;
   uint32_t slot_hint, subuid, subgid, workspace_uid, workspace_gid;

@@ -146,6 +146,8 @@ static void parse_field(struct spec *spec, const struct field *field) {
     case TAG_RUN: spec->run = (uint32_t)field->number; break;
     case TAG_VALUE: spec->boot_id = field->text; break;
     case TAG_SEED: spec->seed = field->text; break;
+    case TAG_USER: spec->user = field->text; break;
+    case TAG_CWD: spec->start_folder = field->text; break;
     case TAG_PATH: spec->layer = field->text; break;
     case TAG_TARGET: spec->frozen = field->text; break;
     case TAG_KIND: spec->job = (uint32_t)field->number; break;

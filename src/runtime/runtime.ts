@@ -56,7 +56,7 @@ export interface PoolHoldings {
 
 /** What sandboxes start from, and what they wrote. Layers lie beside a sandbox's runs: a run uses them and never owns them. */
 export interface LayerStore {
-  /** What a base may name. The first is `DEFAULT_BASE`'s, which every runtime has. */
+  /** What a person may name. The first is `DEFAULT_BASE`'s, which every runtime has. */
   templates(): Promise<readonly TemplateInfo[]>;
   /** What a sandbox on this base shows inside that has no workspace. Rejects with `TEMPLATE_NOT_FOUND`, and `NOT_SUPPORTED` for a kind of base that it does not have. */
   describe(base: Base): Promise<Inside>;
@@ -198,10 +198,19 @@ export interface TemplateInfo {
 /** The base of a sandbox that was created without one. */
 export const DEFAULT_BASE = { template: "base" } as const;
 
+/**
+ * The base of a sandbox whose programs all come from `Base.layers`, which anybody may have made. It has what every sandbox needs, and Belljar's own
+ * programs. A runtime without `Isolation.states` has none.
+ */
+export const BARE_BASE = { template: "bare" } as const;
+
 /** What a sandbox starts from. */
 export interface Base {
   readonly template: string;
-  /** A state of a sandbox that started from this template. Only the first run looks at it. The sandbox becomes a user of the layers. */
+  /**
+   * A state of a sandbox that started from this template, or the layers of an image, the topmost first. Only the first run looks at it. The
+   * sandbox becomes a user of the layers.
+   */
   readonly layers?: readonly string[];
 }
 
@@ -225,7 +234,7 @@ export interface Inside {
   readonly env: Readonly<Record<string, string>>;
   /** The home of the user whose commands name no other one. */
   readonly home: string;
-  /** Where its workspace is shown; without one, the home. `/workspace` leads there. */
+  /** Where its workspace is shown; without one, the home. `/workspace` leads there, but in a sandbox on `BARE_BASE` without a workspace. */
   readonly workspace: string;
   /** Where a command starts that names no folder. */
   readonly cwd: string;
@@ -339,6 +348,12 @@ export interface SandboxSpec extends RecordedRun {
   readonly nestedFilters?: boolean;
   /** False: no command runs as root, and `sudo` is refused. Default true, where there are two ids. */
   readonly root?: boolean;
+  /**
+   * Whoever runs commands, file operations and watches that name nobody, and may use `sudo`: `name`, `uid`, `name:group` or `uid:gid`, in any mixture,
+   * as an image says it. What it means is read inside, for each of them: one that means nobody, or root where there is none, is `USER_UNKNOWN`.
+   * Default the template's: root on `BARE_BASE` unless `root` is false, else `user`.
+   */
+  readonly user?: string;
   readonly deadline?: Date;
   /** Default `kill`. */
   readonly deadlineAction?: DeadlineAction;

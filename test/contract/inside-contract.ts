@@ -33,6 +33,15 @@ export function insideContract(open: OpenRuntime, features: ContractFeatures): v
       expect(await print('echo "$(id -un) $(id -u) $HOME"', INSIDE.root)).toBe(`${INSIDE.root} ${INSIDE.rootId} ${INSIDE.rootHome}`);
     });
 
+    it("runs what names nobody as the user of its specification", async () => {
+      await using made = await createSandbox(open, { user: INSIDE.root });
+      expect((await run(made.guest, "echo $USER")).stdout.toString()).toBe(`${INSIDE.root}\n`);
+      expect((await run(made.guest, "echo $USER", { user: INSIDE.user })).stdout.toString()).toBe(`${INSIDE.user}\n`);
+      if (!features.twoUsers) return;
+      await made.guest.files.write("/root/made", Buffer.from("x"), { signal: soon() });
+      expect(await made.guest.files.stat("/root/made", { signal: soon() })).toMatchObject({ uid: INSIDE.rootId, gid: INSIDE.rootId });
+    });
+
     itNeeds(features, "isolation")("leads from the workspace to the user's home", async () => {
       expect(await print(`readlink -f ${INSIDE.workspace}`)).toBe(INSIDE.userHome);
     });

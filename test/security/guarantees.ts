@@ -59,6 +59,8 @@ export const GUARANTEES = {
     "Layers in memory are reached by their own sandbox alone. No program inside, and no other user of the host, reaches the process that holds them.",
   "raised-layers-stay":
     "Nobody inside can change a layer that a checkpoint was made of, whatever was open before, or get at it or at the namespaces that the keeper joins for it.",
+  "image-layers-contained":
+    "Whatever the layers of an image hold in the place of a folder or a file that Belljar uses: a sandbox on them shows nothing of the host and changes nothing there, has Belljar's own programs, and keeps nobody waiting.",
   "states-stay-in-layers":
     "To compare states of sandboxes, or to read a file of one, Belljar opens no file outside their layers, whatever names, links, pipes or swapped folders a sandbox makes.",
   "shared-files-apart":
@@ -176,7 +178,7 @@ export const GUARANTEES = {
   "root-off-holds":
     "In a sandbox made with root off no command runs as root: not by its `user`, not by another name of uid 0, and not by `sudo`. If the configuration has root off, nobody makes a sandbox with root on.",
   "sudo-clients-harmless":
-    "The kernel says who asks `sudo`: nobody but root and user gets a command. Malformed, silent, stopped and many clients delay nobody but themselves, and no command outlives its client.",
+    "The kernel says who asks `sudo`: nobody but root and the sandbox's own user gets a command. Malformed, silent, stopped and many clients delay nobody but themselves, and no command outlives its client.",
   "guest-untouchable": "No program inside can trace, read, signal or impersonate the guest.",
   "guest-limits-its-own":
     "No program inside, whatever its user, changes the limits, priority, scheduling or processors of the guest or its workers.",

@@ -7,7 +7,7 @@ import { openImageLayout } from "../../src/template/oci/image-layout.ts";
 import type { OciImage } from "../../src/template/oci/oci-image.ts";
 import { parseReference } from "../../src/template/oci/registry/reference.ts";
 import { openRegistryImage, type OpenRegistryOptions } from "../../src/template/oci/registry/registry-image.ts";
-import { addImage, BlobStore, collect, OCI, tarOf, writeLayout } from "../support/image-lab.ts";
+import { addImage, BlobStore, collect, OCI, tarOf, writeLayout } from "../support/image-maker.ts";
 import {
   BASIC,
   BLOB_HOST,

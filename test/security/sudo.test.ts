@@ -108,7 +108,7 @@ verifies("sudo-clients-harmless", async () => {
   // The door is open to user: what follows is refused for what it is.
   expect((await box.run(["sudo", "id", "-u"])).out).toBe("0\n");
   const { out, err } = await box.run(["sudo", "-u", "www-data", "sudo", "id"]);
-  expect([out, err]).toEqual(["", "sudo: only root and user may use sudo here\n"]);
+  expect([out, err]).toEqual(["", "sudo: only root and the sandbox's own user may use sudo here\n"]);
   const said = (await box.run(["python3", "-c", HOSTILE])).out.split("\n");
   expect(said.slice(0, -1)).toEqual([
     "garbage 1",

@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { BlobStore, Descriptor } from "./image-lab.ts";
-import { temporaryFolder } from "./image-lab.ts";
+import type { BlobStore, Descriptor } from "./image-maker.ts";
+import { temporaryFolder } from "./image-maker.ts";
 import { BASIC } from "./registry-lab.ts";
 
 const PROGRAM = "/usr/bin/docker-registry";

@@ -1,4 +1,4 @@
-import { chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { lchownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StateChange } from "../../src/runtime/runtime.ts";
@@ -65,7 +65,7 @@ export function openLayerLab(): LayerLab {
 export function giveToSandbox(path: string, id = 0): void {
   if (!isRoot) return;
   const own = (at: string): void => {
-    chownSync(at, CANONICAL + id, CANONICAL + id);
+    lchownSync(at, CANONICAL + id, CANONICAL + id);
     if (lstatSync(at).isDirectory()) for (const name of readdirSync(at)) own(join(at, name));
   };
   own(path);

@@ -4,7 +4,7 @@ import { createEgressClient, type EgressClient } from "../../src/network/egress/
 import type { NetworkPolicy } from "../../src/network/policy.ts";
 import { createSandboxAuthority, createServerCertificates } from "../../src/network/tls/sandbox-authority.ts";
 import { openOrigin } from "./egress-lab.ts";
-import type { BlobStore, Descriptor } from "./image-lab.ts";
+import type { BlobStore, Descriptor } from "./image-maker.ts";
 import { NO_LISTENERS } from "./no-listeners.ts";
 
 /** Hosts that answer on one port of this machine, by TLS. */

@@ -36,7 +36,7 @@ function workFolder(sandbox: FakeSandbox, fields: Fields): string {
 }
 
 function environment(sandbox: FakeSandbox, fields: Fields): Record<string, string> {
-  const user = fields.text("USER") ?? "user";
+  const user = fields.text("USER") ?? sandbox.paths.user;
   const home = sandbox.paths.toHost(Buffer.from(sandbox.paths.home(user))).toString();
   const given = fields.all("ENV").map((entry) => {
     const [name = "", ...value] = entry.toString().split("=");

@@ -18,10 +18,14 @@ const SLASH = "/";
 export class SandboxPaths {
   readonly root: string;
 
+  /** Whoever runs what names nobody. */
+  readonly user: string;
+
   readonly #inside: SandboxSpec["inside"];
 
-  constructor({ folder, inside }: Pick<SandboxSpec, "folder" | "inside">) {
+  constructor({ folder, inside, user = INSIDE.user }: Pick<SandboxSpec, "folder" | "inside" | "user">) {
     this.root = join(folder, "root");
+    this.user = user;
     this.#inside = inside;
   }
 
@@ -48,7 +52,7 @@ export class SandboxPaths {
   }
 
   /** Throws `USER_UNKNOWN`. */
-  home(user = "user"): string {
+  home(user = this.user): string {
     const home = HOMES[user];
     if (!home) throw new BelljarError("USER_UNKNOWN", `No user "${user}" here`);
     return home;

@@ -18,7 +18,7 @@ const ROWS: Record<keyof typeof GUEST_ERROR, Row> = {
   DIRECTORY_NOT_EMPTY: { code: "DIRECTORY_NOT_EMPTY", hint: "Empty it first, or remove it with all in it" },
   NO_SPACE: { code: "DISK_FULL", hint: "Remove files in the sandbox, or make one with a larger disk" },
   PATH_INVALID: { code: "PATH_INVALID", hint: "Use a shorter path without NUL bytes or a loop of links" },
-  UNKNOWN_USER: { code: "USER_UNKNOWN", hint: "Use `user`, `root` or another name in the sandbox's /etc/passwd" },
+  UNKNOWN_USER: { code: "USER_UNKNOWN", hint: "Use `user`, `root`, another name in the sandbox's /etc/passwd, or an id" },
   CONNECTION_REFUSED: { code: "PORT_REFUSED", hint: "Start the server inside the sandbox first, on 127.0.0.1 or on all addresses" },
   NOT_SUPPORTED: { code: "NOT_SUPPORTED", hint: "This sandbox cannot do it" },
   IO: { code: "FILE_IO", hint: "The sandbox's kernel refused it" },

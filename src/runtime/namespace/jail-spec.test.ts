@@ -25,7 +25,15 @@ const SPEC: SandboxSpec = {
   required: [],
   ephemeral: false,
 };
-const TEMPLATE = { name: "base", fingerprint: "f", rootLayers: ["/root1", "/root2"], usrLayers: ["/usr1", "/usr"], env: {}, user: "user" };
+const TEMPLATE = {
+  name: "base",
+  fingerprint: "f",
+  rootLayers: ["/root1", "/root2"],
+  usrLayers: ["/usr1", "/usr"],
+  env: {},
+  user: "user",
+  folders: SPEC.inside,
+};
 const REQUEST: JailRequest = {
   place: PLACE,
   spec: SPEC,
@@ -91,6 +99,37 @@ it("spells a sandbox as the jail reads it", () => {
     "SETUP=KIND=6 TARGET=/opt/belljar",
     "SETUP=KIND=7 TARGET=/opt/belljar/node PATH=/host/node IDS=3",
   ]);
+});
+
+const BARE = { ...TEMPLATE, name: "bare", rootLayers: ["/root"], usrLayers: [], binds: [], user: "root", programs: "/programs" };
+
+it("lays an image over a bare root, makes room for the mounts, and lays the programs over it", () => {
+  const base = { below: [{ files: "/image", overlays: ["root"] }] };
+  const inside = { ...SPEC.inside, cwd: "/app" };
+  const fields = jailFields({ template: BARE, base, spec: { inside } });
+  expect(named("SETUP", fields)).toEqual([
+    "SETUP=KIND=1 TARGET=/ NAME=root MODE=493 UID=0 FLAGS=2 LOWER=1/image/root/upper LOWER=1/root",
+    "SETUP=KIND=8 TARGET=/dev",
+    "SETUP=KIND=8 TARGET=/proc",
+    "SETUP=KIND=8 TARGET=/opt/belljar",
+    "SETUP=KIND=4 TARGET=/dev SIZE=2048",
+    "SETUP=KIND=3 TARGET=/proc",
+    "SETUP=KIND=6 TARGET=/proc/sys",
+    "SETUP=KIND=5 TARGET=/opt",
+    "SETUP=KIND=7 TARGET=/opt/belljar PATH=/programs IDS=1",
+  ]);
+  expect(named("CWD", fields)).toEqual(["CWD=/app"]);
+  expect(named("CWD", jailFields({ spec: { inside } }))).toEqual([]);
+});
+
+it.each([
+  ["the template's user", TEMPLATE, {}, []],
+  ["the template's root", BARE, {}, ["USER=root"]],
+  ["no root where there is none", BARE, { root: false }, []],
+  ["whoever is named", BARE, { user: "app:web" }, ["USER=app:web"]],
+  ["whoever is named, also where there is no root", TEMPLATE, { user: "0", root: false }, ["USER=0"]],
+])("has for what names nobody %s", (_, template, spec, fields) => {
+  expect(named("USER", jailFields({ template: { ...template, binds: [] }, spec }))).toEqual(fields);
 });
 
 it.each([

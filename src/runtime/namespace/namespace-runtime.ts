@@ -1,8 +1,7 @@
-import { constants, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
-import { access, readdir } from "node:fs/promises";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
-import { INSIDE } from "../../protocol/inside.ts";
 import type {
   Base,
   EndReason,
@@ -32,14 +31,12 @@ import { claimRunFolder, makeRunFolder, noteStorage, notedStorage, readEnd, runF
 import { lookAtRuns } from "./look-at-runs.ts";
 import { measureLayers } from "./measure-layers.ts";
 import { NamespaceSandbox } from "./running-sandbox.ts";
-import { Spawner, unavailable } from "./spawner.ts";
+import { Spawner } from "./spawner.ts";
 import { NamespaceStates, type RunBase } from "./states/namespace-states.ts";
 import { openStorage, parseKind, type StorageKind } from "./storage.ts";
-import { openBaseTemplate } from "./template/base-template.ts";
 import type { Template } from "./template/template.ts";
+import { Templates } from "./template/templates.ts";
 
-/** Layers on disk belong to ids from here on, which nothing ever runs as. The jail knows the same number. */
-const CANONICAL_UID = 1_000_000_000;
 /** Slots are ids of the whole machine, so all homes share one folder. */
 const SLOTS = "/run/belljar/slots";
 
@@ -72,8 +69,6 @@ const NEVER = new AbortController().signal;
 /** Nobody saw the run's end, or wrote it down. */
 const UNKNOWN_ENDS: readonly EndReason[] = ["keeper_lost", "host_lost"];
 
-const STANDARD_FOLDERS = { home: INSIDE.userHome, workspace: INSIDE.userHome, cwd: INSIDE.userHome } as const;
-
 const TEMPLATES = [
   {
     name: DEFAULT_BASE.template,
@@ -88,12 +83,13 @@ class NamespaceRuntime implements Runtime {
   readonly #host: NamespaceHost;
   readonly #states: NamespaceStates;
   readonly #spawner: Spawner;
-  #template: Promise<Template> | undefined;
+  readonly #templates: Templates;
   #isolation: Promise<Isolation> | undefined;
 
   constructor(host: NamespaceHost) {
     this.#host = host;
     this.storagePool = host.storage.pool;
+    this.#templates = new Templates(host);
     const { home, binary } = host.options;
     this.#states = new NamespaceStates({
       home,
@@ -102,7 +98,7 @@ class NamespaceRuntime implements Runtime {
       boot: host.bootId,
       place: (run) => this.#place(run),
       open: (run) => this.#running(run, { isUp: false }),
-      template: (base) => this.#need(base),
+      template: (base) => this.#templates.need(base),
       reach: (kind) => host.storage.reach(kind),
     });
     this.layers = {
@@ -126,7 +122,7 @@ class NamespaceRuntime implements Runtime {
     const storage = await this.#storageOf(spec);
     this.#needLimits(spec, storage);
     if (signal.aborted) throw cancelled(signal);
-    const template = await this.#need(spec.base);
+    const template = await this.#templates.need(spec.base);
     claimRunFolder(spec);
     if (spec.generation === 1) this.#noteStorage(spec, storage);
     else await this.#prepareAgain(spec);
@@ -282,8 +278,8 @@ class NamespaceRuntime implements Runtime {
   }
 
   async #describe(base: Base): Promise<Inside> {
-    const { env } = await this.#need(base);
-    return { env, ...STANDARD_FOLDERS };
+    const { env, folders } = await this.#templates.need(base);
+    return { env, ...folders };
   }
 
   async #clear(run: Run, request: ClearRequest): Promise<SandboxEnd | undefined> {
@@ -314,24 +310,6 @@ class NamespaceRuntime implements Runtime {
 
   #sockets(run: Run): string {
     return join(this.#host.options.runtimeDirectory, runName(run));
-  }
-
-  async #need(base: Base): Promise<Template> {
-    if (base.template !== DEFAULT_BASE.template)
-      throw new BelljarError("TEMPLATE_NOT_FOUND", `No template "${base.template}"; there is "${DEFAULT_BASE.template}"`);
-    const { home, kernels, binary, onProgress } = this.#host.options;
-    // The native binary has the role of sudo inside.
-    const programs = { ...this.#host.options.programs, sudo: binary };
-    const given = { ...(kernels && { kernels }), programs, ...(onProgress && { onProgress }) };
-    const canonical = this.#host.idMap.kind === "slot" ? { canonicalUid: CANONICAL_UID } : {};
-    this.#template ??= access(binary, constants.X_OK)
-      .catch((cause: unknown) => Promise.reject(unavailable(cause)))
-      .then(() => openBaseTemplate({ home, ...canonical, ...given }))
-      .catch((cause: unknown) => {
-        this.#template = undefined; // the next create tries again
-        throw cause;
-      });
-    return this.#template;
   }
 
   /** A later run uses the storage of the first, whatever the configuration says by then. */

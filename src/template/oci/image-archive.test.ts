@@ -14,7 +14,7 @@ import {
   tarOf,
   temporaryFolder,
   zstdFrame,
-} from "../../../test/support/image-lab.ts";
+} from "../../../test/support/image-maker.ts";
 import { openImageArchive } from "./image-archive.ts";
 import { hostPlatform } from "./platform.ts";
 

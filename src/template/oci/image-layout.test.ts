@@ -14,7 +14,7 @@ import {
   tarOf,
   writeLayout,
   zstdFrame,
-} from "../../../test/support/image-lab.ts";
+} from "../../../test/support/image-maker.ts";
 import { type OpenImageOptions, openImageLayout } from "./image-layout.ts";
 import { hostPlatform } from "./platform.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { collect, zstdFrame } from "../../../test/support/image-lab.ts";
+import { collect, zstdFrame } from "../../../test/support/image-maker.ts";
 import { decompressZstd } from "./zstd.ts";
 
 /** Made by `zstd -19 --check`: matches, Huffman codes, a content size and a checksum. */

@@ -7,7 +7,7 @@ import { parseChallenge } from "../../../src/template/oci/registry/challenge.ts"
 import { parseReference, writeReference } from "../../../src/template/oci/registry/reference.ts";
 import { readTarIndex } from "../../../src/template/oci/tar-index.ts";
 import { decompressZstd } from "../../../src/template/oci/zstd.ts";
-import { addImage, BlobStore, OCI, tarOf, zstdFrame } from "../../support/image-lab.ts";
+import { addImage, BlobStore, OCI, tarOf, zstdFrame } from "../../support/image-maker.ts";
 import { pureTarget } from "../fuzz-target.ts";
 
 const ZSTD = Buffer.from("KLUv/WRgACUBALhoZWxsbyAsIHpzdGQgYW5kIGFnYWluCgMABVtQhaK8RaJSBHJcfr4=", "base64");

@@ -4,7 +4,7 @@ import { hostPlatform } from "../../../src/template/oci/platform.ts";
 import { parseReference } from "../../../src/template/oci/registry/reference.ts";
 import { openRegistryImage } from "../../../src/template/oci/registry/registry-image.ts";
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from "../../support/docker-registry.ts";
-import { addImage, BlobStore, collect, type Descriptor, digestOf, OCI, tarOf, zstdFrame } from "../../support/image-lab.ts";
+import { addImage, BlobStore, collect, type Descriptor, digestOf, OCI, tarOf, zstdFrame } from "../../support/image-maker.ts";
 import { NO_LISTENERS } from "../../support/no-listeners.ts";
 import { USER } from "../../support/registry-lab.ts";
 

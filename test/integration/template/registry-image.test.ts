@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { openOrigin } from "../../support/egress-lab.ts";
-import { addImage, BlobStore, collect, OCI, tarOf } from "../../support/image-lab.ts";
+import { addImage, BlobStore, collect, OCI, tarOf } from "../../support/image-maker.ts";
 import {
   type Answerer,
   BASIC,

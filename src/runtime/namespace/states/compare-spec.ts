@@ -1,19 +1,10 @@
 import { encodeFields, type Field } from "../../../protocol/fields.ts";
 import { encodeHead } from "../../../protocol/head.ts";
+import { INSIDE } from "../../../protocol/inside.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
 import type { StateView } from "../../runtime.ts";
-import {
-  frozenLayers,
-  HAS_LAYERS,
-  type JailBase,
-  type JailPaths,
-  layerName,
-  placeFields,
-  rootLayers,
-  SETUP,
-  usrLayers,
-  workspaceLayer,
-} from "../jail-spec.ts";
+import { HAS_LAYERS, type JailPaths, placeFields } from "../jail-spec.ts";
+import { frozenLayers, type JailBase, layerName, rootLayers, SETUP, usrLayers, workspaceLayer } from "../jail-steps.ts";
 import type { Template } from "../template/template.ts";
 
 /** A state as `compare` reads it: where its sandbox lies, and the layers of each overlay. */
@@ -48,15 +39,22 @@ export function comparedState({ workspace, inside }: StateView["sandbox"], parts
     name,
     layers: [...frozenLayers(below, name), ...lower],
   });
+  const usr = usrLayers(template);
   const isCopied = workspace?.mode === "copy";
   return {
     ...state,
     overlays: [
       overlay("/", "root", rootLayers(template)),
-      overlay("/usr", "usr", usrLayers(template)),
+      ...(usr.length > 0 ? [overlay("/usr", "usr", usr)] : []),
       ...(isCopied ? [overlay(inside.workspace, layerName(inside), [workspaceLayer(workspace.path)])] : []),
     ],
-    mounts: ["/dev", "/proc", ...template.binds.map(({ to }) => to), ...(workspace && !isCopied ? [inside.workspace] : [])],
+    mounts: [
+      "/dev",
+      "/proc",
+      ...(template.programs === undefined ? [] : [INSIDE.programs]),
+      ...template.binds.map(({ to }) => to),
+      ...(workspace && !isCopied ? [inside.workspace] : []),
+    ],
   };
 }
 

@@ -9,7 +9,7 @@ import { parseJson } from "../../../files/parse-json.ts";
 import { readNow } from "../../../files/read-now.ts";
 import { createFile, flushPath, UNFINISHED } from "../../../files/replace-file.ts";
 import type { Run } from "../../runtime.ts";
-import type { LayerFiles } from "../jail-spec.ts";
+import type { LayerFiles } from "../jail-steps.ts";
 
 const FACTS = "layer.json";
 const USERS = "users";

@@ -3,7 +3,8 @@ import { BelljarError } from "../../../errors.ts";
 import { encodeFields, type Field } from "../../../protocol/fields.ts";
 import { encodeHead } from "../../../protocol/head.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
-import { IDS, type JailPaths, type LayerFiles, placeFields } from "../jail-spec.ts";
+import { type JailPaths, placeFields } from "../jail-spec.ts";
+import { IDS, type LayerFiles } from "../jail-steps.ts";
 import { JobProcess } from "./job-process.ts";
 
 /** Numbers of `native/jail/layers.h`. */

@@ -40,12 +40,12 @@ const GROUPS: readonly (readonly [name: string, gid: number])[] = [
   ["nogroup", 65534],
 ];
 
-function passwd(): string {
+function passwd(shell: string): string {
   const system = ACCOUNTS.map(([name, uid, gid, home]) => `${name}:x:${uid}:${gid}:${name}:${home}:/usr/sbin/nologin`);
   return [
-    "root:x:0:0:root:/root:/bin/bash",
+    `root:x:0:0:root:/root:${shell}`,
     ...system,
-    `${INSIDE.user}:x:${INSIDE.userId}:${INSIDE.userId}::${INSIDE.userHome}:/bin/bash`,
+    `${INSIDE.user}:x:${INSIDE.userId}:${INSIDE.userId}::${INSIDE.userHome}:${shell}`,
     "",
   ].join("\n");
 }
@@ -67,15 +67,11 @@ shopt -s checkwinsize
 PS1='\\u@\\h:\\w\\$ '
 `;
 
-/** Files of `/etc` that are written for the sandbox: none of the host's accounts, names or addresses is in them. */
-export const ETC_FILES: Readonly<Record<string, string>> = {
-  passwd: passwd(),
+/** What the C library, and whatever stands in its place, reads of names and accounts. */
+const NAME_FILES: Readonly<Record<string, string>> = {
   group: GROUPS.map(([name, gid]) => `${name}:x:${gid}:\n`).join(""),
-  subuid: "",
-  subgid: "",
   hostname: "sandbox\n",
   hosts: "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n",
-  "host.conf": "multi on\n",
   // The guest answers over TCP where the sandbox has a network; where it has none the connection is refused at once.
   "resolv.conf": "nameserver 127.0.0.1\noptions use-vc timeout:5 attempts:1\n",
   "nsswitch.conf": [
@@ -90,6 +86,18 @@ export const ETC_FILES: Readonly<Record<string, string>> = {
     "rpc: files",
     "",
   ].join("\n"),
+};
+
+/** `/etc` of a root in which nothing else is known to be there. */
+export const BARE_ETC_FILES: Readonly<Record<string, string>> = { ...NAME_FILES, passwd: passwd("/bin/sh") };
+
+/** Files of `/etc` that are written for the sandbox: none of the host's accounts, names or addresses is in them. */
+export const ETC_FILES: Readonly<Record<string, string>> = {
+  ...NAME_FILES,
+  passwd: passwd("/bin/bash"),
+  subuid: "",
+  subgid: "",
+  "host.conf": "multi on\n",
   networks: "loopback 127.0.0.0\n",
   // Without a name git refuses the first commit. A repository's own name, or the user's, comes before this one.
   gitconfig: `[user]\n\tname = ${INSIDE.committer}\n\temail = ${INSIDE.committerEmail}\n`,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { TemplateOptions } from "./build-template.ts";
 import { expandRow } from "./copy-rows.ts";
 import { ETC_ROWS, VAR_ROWS } from "./etc-table.ts";
 
@@ -31,22 +32,31 @@ export const USR_FOLDERS = [
 /** Package databases: their change is the sign that files deep in `/usr` changed. */
 export const DATABASES = ["var/lib/dpkg/status", "var/lib/rpm", "var/lib/pacman/local"];
 
-export interface FingerprintOptions {
-  readonly canonicalUid?: number;
-  readonly kernels?: string;
-  readonly programs?: Readonly<Record<string, string>>;
-}
+type FingerprintOptions = Pick<TemplateOptions, "canonicalUid" | "kernels" | "programs">;
 
 /**
  * Names what the base template would hold, from about a hundred `lstat` calls and without reading a file, because every start asks for it.
  * It sees packages come and go and settings change; a file made deep in `/usr` by hand it does not see.
  */
-export function fingerprintHost(hostRoot: string, { canonicalUid, kernels, programs = {} }: FingerprintOptions): string {
+export function fingerprintHost(hostRoot: string, options: FingerprintOptions): string {
+  const hostPaths = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", ...USR_FOLDERS, ...DATABASES, ...rowPaths(hostRoot)];
+  return fingerprint(
+    hostRoot,
+    hostPaths.map((name) => join(hostRoot, name)),
+    options,
+  );
+}
+
+/** The same of a template that has nothing of the host but Belljar's own programs. */
+export function fingerprintPrograms(options: FingerprintOptions): string {
+  return fingerprint("", [], options);
+}
+
+function fingerprint(hostRoot: string, hostPaths: readonly string[], { canonicalUid, kernels, programs = {} }: FingerprintOptions): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([FORMAT, hostRoot, canonicalUid ?? process.getuid?.(), programs]));
-  const hostPaths = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", ...USR_FOLDERS, ...DATABASES, ...rowPaths(hostRoot)];
   const kernelPaths = kernels === undefined ? [] : names(kernels).map((name) => join(kernels, name));
-  for (const path of [...hostPaths.map((name) => join(hostRoot, name)), ...kernelPaths, ...Object.values(programs)]) {
+  for (const path of [...hostPaths, ...kernelPaths, ...Object.values(programs)]) {
     const stat = lstatSync(path, { throwIfNoEntry: false });
     hash.update(`${path}\0${stat ? `${stat.mode} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}` : "-"}\n`);
   }

@@ -1,0 +1,25 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { absentIs } from "./copy-rows.ts";
+import type { TemplateOptions } from "./build-template.ts";
+import type { LayerWriter } from "./layer.ts";
+
+/** Writes Belljar's own programs into a folder of the layer, `kernels` and `bin` of which are there. */
+export async function writePrograms(
+  layer: LayerWriter,
+  folder: string,
+  { kernels, programs = {} }: Pick<TemplateOptions, "kernels" | "programs">,
+): Promise<void> {
+  if (kernels !== undefined) await copyKernelsIfPresent(layer, { folder: join(folder, "kernels"), kernels });
+  for (const [name, from] of Object.entries(programs)) await layer.copy(join(folder, "bin", name), from, { mode: 0o755 });
+}
+
+/** A copy and no bind: a bind would show in the sandbox's mount table where Belljar lies on the host. */
+async function copyKernelsIfPresent(
+  layer: LayerWriter,
+  { folder, kernels }: { readonly folder: string; readonly kernels: string },
+): Promise<void> {
+  for (const entry of await absentIs([], readdir(kernels, { withFileTypes: true }))) {
+    if (entry.isFile()) await layer.file(join(folder, entry.name), await readFile(join(kernels, entry.name)));
+  }
+}
