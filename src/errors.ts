@@ -21,6 +21,8 @@ export const ERRORS = {
   RUNTIME_FAILED: { status: 500, retryable: true },
   LIMIT_UNENFORCEABLE: { status: 400, retryable: false },
   TEMPLATE_NOT_FOUND: { status: 404, retryable: false },
+  TEMPLATE_INVALID: { status: 422, retryable: false },
+  TEMPLATE_TOO_LARGE: { status: 413, retryable: false },
 
   SANDBOX_NOT_FOUND: { status: 404, retryable: false },
   SANDBOX_NAME_TAKEN: { status: 409, retryable: false },

@@ -462,5 +462,6 @@ int jobs_main(void);
 int compare_main(void);
 /* Asks sockets together. */
 int ask_main(void);
+int unpack_main(void);
 
 #endif

@@ -23,6 +23,8 @@ it("keeps every error code with its status", () => {
       "RUNTIME_FAILED 500 retryable",
       "LIMIT_UNENFORCEABLE 400",
       "TEMPLATE_NOT_FOUND 404",
+      "TEMPLATE_INVALID 422",
+      "TEMPLATE_TOO_LARGE 413",
       "SANDBOX_NOT_FOUND 404",
       "SANDBOX_NAME_TAKEN 409",
       "SANDBOX_ENDED 410",
