@@ -39,9 +39,10 @@ int main(int argc, char **argv) {
   if (strcmp(role, "compare") == 0 && argc == 2) return compare_main();
   if (strcmp(role, "jobs") == 0 && argc == 2) return jobs_main();
   if (strcmp(role, "measure") == 0 && argc == 2) return measure_main();
+  if (strcmp(role, "unpack") == 0 && argc == 2) return unpack_main();
   if (strcmp(role, "ask") == 0 && argc == 2) return ask_main();
   if (strcmp(role, "pool") == 0 && argc == 6) return pool_main(argv[2], argv + 3);
   if (strcmp(role, "guest") == 0) return guest_role(argc, argv);
-  fputs("usage: belljar-native spawner | jail [ahead] | holder SOCKET | clear | jobs | compare | measure | ask | pool open|tend|holds IMAGE FOLDER BYTES | guest --listen-fd N\n", stderr);
+  fputs("usage: belljar-native spawner | jail [ahead] | holder SOCKET | clear | jobs | compare | measure | unpack | ask | pool open|tend|holds IMAGE FOLDER BYTES | guest --listen-fd N\n", stderr);
   return 2;
 }

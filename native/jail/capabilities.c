@@ -76,8 +76,7 @@ void drop_capabilities(void) {
   if (!set_exactly(0, 0)) die("drop the capabilities");
 }
 
-void keep_one_capability(unsigned capability) {
-  uint64_t kept = 1ull << capability;
+void keep_capabilities_alone(uint64_t kept) {
   limit_bounding_set(kept);
   if (!set_exactly(kept, kept)) die("set the capabilities");
 }

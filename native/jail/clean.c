@@ -1,6 +1,7 @@
 /* Removes what is left of a sandbox that has ended. Its keeper does so; if the keeper was lost, `clear` does. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
@@ -105,14 +106,17 @@ bool clean_kernel_objects(const struct spec *spec) {
 static _Noreturn void work_in_namespace(const struct spec *spec, int (*work)(const struct spec *), int parent) {
   char byte = 0;
   if (unshare(CLONE_NEWUSER) < 0 || !write_whole(parent, &byte, 1) || !read_whole(parent, &byte, 1)) _exit(EXIT_FAILURE);
-  if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0) _exit(EXIT_FAILURE);
+  close(parent);
+  if (spec->id_map == ID_MAP_SLOT && setgroups(0, NULL) < 0) _exit(EXIT_FAILURE); /* root's */
+  if (spec->id_map != ID_MAP_SINGLE && (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)) _exit(EXIT_FAILURE);
   _exit(work(spec));
 }
 
-int run_as_owner(const struct spec *spec, int (*work)(const struct spec *)) {
+int run_as_owner(const struct spec *spec, int (*work)(const struct spec *)) { return spec->id_map == ID_MAP_SUBIDS ? run_in_namespace(spec, work) : work(spec); }
+
+int run_in_namespace(const struct spec *spec, int (*work)(const struct spec *)) {
   int pair[2], status;
   char byte = 0;
-  if (spec->id_map != ID_MAP_SUBIDS) return work(spec);
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) return EXIT_FAILURE;
   pid_t child = fork();
   if (child < 0) return EXIT_FAILURE;
@@ -122,7 +126,7 @@ int run_as_owner(const struct spec *spec, int (*work)(const struct spec *)) {
   }
   close(pair[1]);
   if (read_whole(pair[0], &byte, 1)) {
-    write_id_maps(spec, child, 0);
+    write_id_maps(spec, child, CANONICAL_FIRST_ID);
     write_whole(pair[0], &byte, 1);
   }
   close(pair[0]);

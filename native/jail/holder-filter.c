@@ -49,7 +49,7 @@ static const struct {
 /* Mounts are its work, in its own namespaces. */
 void confine_holder(void) {
   static struct filter filter;
-  keep_one_capability(CAP_SYS_ADMIN);
+  keep_capabilities_alone(1ull << CAP_SYS_ADMIN);
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) die("make the holder untraceable");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) die("set no_new_privs");
   refuse_other_tables(&filter);

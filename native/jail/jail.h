@@ -247,8 +247,8 @@ void keep_no_capability(void);
 uint64_t permitted_capabilities(void);
 /* Gives up every capability. */
 void drop_capabilities(void);
-/* Keeps one, and gives up the right to get others. */
-void keep_one_capability(unsigned capability);
+/* Keeps these, and gives up the right to get others. */
+void keep_capabilities_alone(uint64_t kept);
 /* Takes these, and gives up all others but the mark. False with errno set. */
 bool take_capabilities(uint64_t taken);
 struct seccomp_options {
@@ -372,6 +372,8 @@ bool write_end(int folder, const char *reason, bool kept);
 bool clean_kernel_objects(const struct spec *spec);
 /* Runs the work as the owner of the files of layers, and returns its result, or EXIT_FAILURE. */
 int run_as_owner(const struct spec *spec, int (*work)(const struct spec *));
+/* The same in a process of its own that has those ids and no others, also where this one is root. */
+int run_in_namespace(const struct spec *spec, int (*work)(const struct spec *));
 /* The layers' files may belong to other ids than this process's. */
 bool remove_layers_as_owner(const struct spec *spec);
 bool settle_layers_as_owner(const struct spec *spec);
@@ -461,5 +463,6 @@ int jobs_main(void);
 int compare_main(void);
 /* Asks sockets together. */
 int ask_main(void);
+int unpack_main(void);
 
 #endif

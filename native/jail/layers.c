@@ -35,8 +35,7 @@ void fail_job(const char *action, const char *target) {
 
 /* ---- locks ---- */
 
-/* Whoever has the lock makes or removes the layer. */
-static int lock_frozen(const struct spec *spec) {
+int lock_frozen(const struct spec *spec) {
   int folder = open(spec->layer, FOLDER_FLAGS);
   if (folder < 0) fail_job("open", spec->layer);
   if (!take_lock_soon(folder)) _exit(EXIT_ALIVE);
@@ -89,19 +88,19 @@ static int copy_as_owner(const struct spec *spec) {
   return EXIT_SUCCESS;
 }
 
-/* In a folder of the home. */
-static void make_frozen(const struct spec *spec) {
+int make_frozen(const struct spec *spec) {
   if (mkdir(spec->frozen, 0700) < 0) fail_job("make", spec->frozen);
   if (spec->id_map == ID_MAP_SLOT && chown(spec->frozen, CANONICAL_FIRST_ID, CANONICAL_FIRST_ID) < 0) fail_job("set the owner of", spec->frozen);
-  open_trees.frozen = open(spec->frozen, FOLDER_FLAGS);
-  if (open_trees.frozen < 0) fail_job("open", spec->frozen);
+  int frozen = open(spec->frozen, FOLDER_FLAGS);
+  if (frozen < 0) fail_job("open", spec->frozen);
+  return frozen;
 }
 
 static int copy_job(const struct spec *spec) {
   lock_frozen(spec);
   if (spec->keeper_is_gone) lock_runs(spec); /* no run starts while the files are read */
   open_trees.written = open_written(spec);
-  make_frozen(spec);
+  open_trees.frozen = make_frozen(spec);
   return run_as_owner(spec, copy_as_owner);
 }
 
@@ -131,7 +130,7 @@ static int merge_job(const struct spec *spec) {
   lock_frozen(spec);
   setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
   if (is_held) open_trees.written = open_written(spec);
-  else make_frozen(spec);
+  else open_trees.frozen = make_frozen(spec);
   int result = run_as_owner(spec, merge_as_owner);
   if (result == EXIT_SUCCESS && !is_held && syncfs(open_trees.frozen) < 0) fail_job("write to the disk", spec->frozen);
   return result;

@@ -32,6 +32,11 @@ int run_layer_job(struct spec_bytes raw);
 /* Prints the step, with errno's text, and ends the job. */
 _Noreturn void fail_job(const char *action, const char *target);
 
+/* Whoever has the lock makes or removes the layer. Ends the process while another one has it. */
+int lock_frozen(const struct spec *spec);
+/* Makes FROZEN, which belongs to whoever owns the files of layers, and opens it. */
+int make_frozen(const struct spec *spec);
+
 /* written.c: what the sandbox wrote, in every storage, also while it runs. */
 int open_written(const struct spec *spec);
 

@@ -96,6 +96,12 @@ export interface StateStore {
    * Rejects with `DISK_FULL`, `SANDBOX_FILES_LOST`, `SANDBOX_UNRESPONSIVE` for programs that do not stand still, and `RUNTIME_FAILED`.
    */
   freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState>;
+  /**
+   * Makes a frozen layer of what a layer of an OCI image holds, whiteouts too. `user` uses it: a sweep asks for this name if it takes minutes.
+   * On rejection or abort nothing is left. Rejects with `IMAGE_INVALID`, `IMAGE_TOO_LARGE`, `DISK_FULL`, `RUNTIME_FAILED`, `CANCELLED`,
+   * and with what `tar` rejects with.
+   */
+  unpack(request: UnpackRequest, signal: AbortSignal): Promise<UnpackedLayer>;
   /** How `freeze` would do it for this run. */
   way(run: Run): FrozenState["way"];
   /**
@@ -144,6 +150,26 @@ export interface FreezeRequest {
   /** Only this sandbox will ever start from the state. It may then go with the sandbox's own files, and takes less time. */
   readonly isOwn: boolean;
   readonly user: string;
+}
+
+export interface UnpackRequest {
+  /** An uncompressed tar archive, as in an image. Nobody vouches for it. It is read as fast as its files are written. */
+  readonly tar: AsyncIterable<Uint8Array>;
+  readonly user: string;
+  /** Bounds of all that the archive has, also of what is left out or written over. Attributes and texts of links count as bytes. */
+  readonly maxBytes: number;
+  /** Less than 2^32. */
+  readonly maxEntries: number;
+  /** As of `freeze`. Otherwise it is written in the background. */
+  readonly durable?: boolean;
+}
+
+export interface UnpackedLayer {
+  readonly layer: string;
+  readonly bytes: number;
+  readonly entries: number;
+  /** Device nodes, which no sandbox may have. */
+  readonly skipped: number;
 }
 
 export interface FrozenState {

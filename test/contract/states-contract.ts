@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
 import type { FrozenState, RunningSandbox, StateStore } from "../../src/runtime/runtime.ts";
+import { piecesOf, tarArchive } from "../support/tar-archive.ts";
 import { type ContractFeatures, type ContractSandbox, createSandbox, itNeeds, type OpenRuntime, run, soon } from "./contract-sandbox.ts";
 
 /** Frozen states of what a sandbox wrote: they are kept, started from, and put back. */
@@ -150,6 +151,29 @@ export function statesContract(open: OpenRuntime, features: ContractFeatures): v
         code: "RUNTIME_UNAVAILABLE",
       });
       expect(await contentOf(sandbox.guest)).toBe("second");
+    });
+
+    itNeeds(features, "states")("is made of a layer of an image, on which sandboxes start, and goes with its last user", async () => {
+      const states = need((await open()).layers.states);
+      const hidden = { name: "etc/.wh.hostname" };
+      const entries = [{ name: "etc/from-image", content: "of the image" }, { name: "etc/profile", type: "folder" } as const, hidden];
+      const archive = tarArchive(...entries);
+      const limits = { user: USER, maxBytes: 100, maxEntries: 4 };
+      const { layer, ...counts } = await states.unpack({ tar: piecesOf(archive, 700), ...limits }, soon());
+      expect(counts).toEqual({ bytes: 12, entries: 4, skipped: 0 }); // one more: the folder of all of them
+      {
+        await using sandbox = await createSandbox(open, { base: { template: "base", layers: [layer] } });
+        const { stdout } = await run(sandbox.guest, "cat /etc/from-image; ls -d /etc/hostname /etc/profile");
+        expect(stdout.toString()).toBe("of the image/etc/profile\n");
+        await write(sandbox.guest, "own");
+        await using kept = await freeze(sandbox);
+        expect(kept.layers.at(-1)).toBe(layer);
+      }
+      await states.letGo([layer], USER);
+      expect(await states.has([layer])).toBe(false);
+      await expect(states.unpack({ tar: piecesOf(archive), ...limits, maxBytes: 11 }, soon())).rejects.toMatchObject({
+        code: "IMAGE_TOO_LARGE",
+      });
     });
 
     itNeeds(features, "states")("is not made when its caller has gone", async () => {

@@ -63,6 +63,8 @@ export const GUARANTEES = {
     "Whatever the layers of an image hold in the place of a folder or a file that Belljar uses: a sandbox on them shows nothing of the host and changes nothing there, has Belljar's own programs, and keeps nobody waiting.",
   "states-stay-in-layers":
     "To compare states of sandboxes, or to read a file of one, Belljar opens no file outside their layers, whatever names, links, pipes or swapped folders a sandbox makes.",
+  "image-layers-stay-inside":
+    "Whatever an image's layer holds, to unpack it writes nothing outside the layer's own folder, makes no device that works, and gives no file a capability. The process that reads it has that folder for its root, and no rights over other files.",
   "shared-files-apart":
     "All sandboxes see the same files in /usr, /etc, /opt and /proc. A lock or a watch on such a file reaches no other sandbox.",
   "signals-stay-inside": "A signal reaches no process outside its sandbox, and kill(-1) does not end the sandbox.",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createGuest } from "../../src/runtime/guest/create-guest.ts";
 import type { Guest } from "../../src/runtime/guest/guest.ts";
-import { findIdMap } from "../../src/runtime/namespace/id-map.ts";
+import { findIdMap, type IdMap } from "../../src/runtime/namespace/id-map.ts";
 import type { JailPaths } from "../../src/runtime/namespace/jail-spec.ts";
 import { openNamespaceRuntime } from "../../src/runtime/namespace/namespace-runtime.ts";
 import { runFolder, runName } from "../../src/runtime/namespace/run-paths.ts";
@@ -22,7 +22,7 @@ export type StorageName = "auto" | "btrfs" | "tmpfs" | "home";
 export interface Home extends AsyncDisposable {
   readonly path: string;
   /** The sockets lie in the folder `sockets` of the home. With `kernels` its sandboxes have Belljar's own programs. */
-  open(storage: StorageName, sockets?: string, kernels?: string): Promise<Runtime>;
+  open(storage: StorageName, sockets?: string, kernels?: string, idMap?: IdMap["kind"]): Promise<Runtime>;
   /** As after a reboot. */
   unmount(): Promise<void>;
 }
@@ -35,9 +35,14 @@ export async function makeHome(): Promise<Home> {
   const opened: Runtime[] = [];
   return {
     path,
-    async open(storage, sockets = "run", kernels?: string) {
+    async open(storage, sockets = "run", kernels?: string, idMap?: IdMap["kind"]) {
       const places = { home: path, runtimeDirectory: join(path, sockets), binary: BINARY };
-      const runtime = await openNamespaceRuntime({ ...places, storage, ...(kernels !== undefined && { kernels }) });
+      const runtime = await openNamespaceRuntime({
+        ...places,
+        storage,
+        ...(kernels !== undefined && { kernels }),
+        ...(idMap && { idMap }),
+      });
       opened.push(runtime);
       return runtime;
     },

@@ -12,6 +12,8 @@ import type {
   StateReading,
   StateStore,
   StateView,
+  UnpackedLayer,
+  UnpackRequest,
 } from "../../runtime.ts";
 import { DEFAULT_BASE } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
@@ -28,6 +30,8 @@ import { MergedLayers } from "./merged-layers.ts";
 import { RaisedLayers, STACK_FULL } from "./raised-layers.ts";
 import { SeenStates } from "./seen-states.ts";
 import { readStack, removeStack, type Stack, writeStack } from "./stack-file.ts";
+import { notUnpacked } from "./unpack-archive.ts";
+import { UnpackedLayers } from "./unpacked-layers.ts";
 
 const PARALLEL = 8;
 /** A mount of so many layers takes no longer than one of few. */
@@ -68,6 +72,7 @@ export class NamespaceStates implements StateStore {
   readonly #raised: RaisedLayers;
   readonly #seen: SeenStates;
   readonly #flusher: LayerFlusher;
+  readonly #unpacked: UnpackedLayers;
 
   constructor(options: NamespaceStatesOptions) {
     this.#options = options;
@@ -78,6 +83,7 @@ export class NamespaceStates implements StateStore {
     const parts = { ...options, jobs: this.#jobs, flusher: this.#flusher, folders: this.folders, letGoSoon };
     this.#merged = new MergedLayers(parts);
     this.#raised = new RaisedLayers({ ...parts, merged: this.#merged });
+    this.#unpacked = new UnpackedLayers({ ...parts, place: (id) => this.#nowhere(id, "home") });
     this.#seen = new SeenStates({
       ...options,
       reach: (storage) => this.#reach([storage]),
@@ -126,6 +132,18 @@ export class NamespaceStates implements StateStore {
     if (request.durable) await this.#flusher.frozen(place, layers, signal);
     else if (!isClone) this.#flusher.soon(place);
     return { layers, way: isClone ? "clone" : "copy", stillMs };
+  }
+
+  async unpack(request: UnpackRequest, signal: AbortSignal): Promise<UnpackedLayer> {
+    if (signal.aborted) throw notUnpacked(signal);
+    const layer = await this.folders.begin("home", request.user);
+    try {
+      return await this.#unpacked.make(layer, request, signal);
+    } catch (cause) {
+      // As of a freeze.
+      await this.letGo([layer.id], request.user).catch(() => undefined);
+      throw cause;
+    }
   }
 
   way(run: Run): FrozenState["way"] {

@@ -1,0 +1,51 @@
+import { encodeHead } from "../../../protocol/head.ts";
+import { OPERATION } from "../../../protocol/wire.ts";
+import type { UnpackedLayer, UnpackRequest } from "../../runtime.ts";
+import { type JailPaths, placeFields } from "../jail-spec.ts";
+import type { LayerFlusher } from "./layer-flusher.ts";
+import type { LayerFacts, LayerFolders } from "./layer-folders.ts";
+import { unpackArchive } from "./unpack-archive.ts";
+
+/** The overlay whose files an image has. */
+const OVERLAY = "root";
+
+export interface UnpackedLayersOptions {
+  readonly binary: string;
+  /** Of the machine. */
+  readonly boot: string;
+  readonly folders: LayerFolders;
+  readonly flusher: LayerFlusher;
+  /** Of a job that works on no sandbox. */
+  readonly place: (id: string) => JailPaths;
+}
+
+/** Frozen layers of what the layers of images hold. They lie in the home, and sandboxes of every storage start on them. */
+export class UnpackedLayers {
+  readonly #options: UnpackedLayersOptions;
+
+  constructor(options: UnpackedLayersOptions) {
+    this.#options = options;
+  }
+
+  /** Fills a layer that was begun, and finishes it. What a rejection leaves of it is the caller's to remove. */
+  async make(layer: Pick<LayerFacts, "id" | "kind">, request: UnpackRequest, signal: AbortSignal): Promise<UnpackedLayer> {
+    const { binary, boot, folders, flusher } = this.#options;
+    const place = this.#options.place(layer.id);
+    const counts = await unpackArchive(binary, { tar: request.tar, spec: this.#encode(layer, place, request) }, signal);
+    await folders.finish({ ...layer, overlays: counts.entries > 0 ? [OVERLAY] : [], boot });
+    if (request.durable) await flusher.frozen(place, [layer.id], signal);
+    else flusher.soon(place);
+    return { layer: layer.id, ...counts };
+  }
+
+  #encode(layer: Pick<LayerFacts, "id" | "kind">, place: JailPaths, { maxBytes, maxEntries }: UnpackRequest): Buffer {
+    const { folders } = this.#options;
+    return encodeHead(OPERATION.JAIL, [
+      ...placeFields(place),
+      ["PATH", folders.folder(layer.id)],
+      ["TARGET", folders.files(layer)],
+      ["LIMIT_DISK", maxBytes],
+      ["LIMIT_FILES", maxEntries],
+    ]);
+  }
+}
