@@ -11,6 +11,7 @@ import type { KeptTotals } from "./keeping/kept-sandboxes.ts";
 import type { PoolCounts, PoolOptions } from "./pool/pool-options.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
 import type { AutoCheckpointSettings } from "./state/auto-checkpoints.ts";
+import type { HomeTemplates } from "./template-source.ts";
 import type { DefaultOptions, Principal, Quotas, Sandboxes } from "./sandbox.ts";
 
 export interface LocalSandboxesOptions {
@@ -39,6 +40,8 @@ export interface LocalSandboxesOptions {
   readonly pool?: PoolOptions;
   /** Without it no sandbox can use secrets. */
   readonly secrets?: SecretStore;
+  /** What sandboxes may begin with beside the templates of the runtimes; it belongs to the caller. */
+  readonly templates?: HomeTemplates;
   /** Compares and merges files of states; it belongs to the caller. Without it states cannot be compared, and paths not undone or merged. */
   readonly texts?: Texts;
   /** Told, in one sentence, what a person should know though no call fails: a corrupt record, a folder that cannot be cleared. */

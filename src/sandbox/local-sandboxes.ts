@@ -127,6 +127,7 @@ class HomeSandboxes implements LocalSandboxes {
       ...(standard && { quotas: standard }),
       settings: options.config.sandbox,
       comparison: lateComparison(options.texts),
+      templates: options.templates,
       make: async (principal, source, wishes, signal) => {
         const sandbox = await this.#make(principal, toForkOptions(source, wishes), { forkOf: source, signal });
         return grantedSandbox(sandbox, principal, this.#runtimes);
@@ -257,8 +258,10 @@ class HomeSandboxes implements LocalSandboxes {
     return this.#runtimes.probe();
   }
 
-  templates(principal: Principal): Promise<readonly TemplateInfo[]> {
-    return this.#runtimes.templates(principal);
+  async templates(principal: Principal): Promise<readonly TemplateInfo[]> {
+    const own = await this.#runtimes.templates(principal);
+    const made = (await this.#options.templates?.list(principal)) ?? [];
+    return [...own, ...made.filter(({ name }) => own.every((one) => one.name !== name))];
   }
 
   kept(): KeptTotals {
@@ -310,10 +313,10 @@ class HomeSandboxes implements LocalSandboxes {
   }
 
   #parts(): MakeRecordParts {
-    const { home, config, network: standardNetwork = "none", quotas } = this.#options;
+    const { home, config, network: standardNetwork = "none", quotas, templates } = this.#options;
     const findSnapshot = this.#states.snapshots.findTemplate.bind(this.#states.snapshots);
     const given = { home, runtimes: this.#runtimes, networks: this.#networks, defaults: config.sandbox };
-    return { ...given, quotas, standardNetwork, findSnapshot, keepsDefaults: (runtime) => this.#keepsDefaults(runtime) };
+    return { ...given, templates, quotas, standardNetwork, findSnapshot, keepsDefaults: (runtime) => this.#keepsDefaults(runtime) };
   }
 
   /** The record of a sandbox that nobody has asked for yet, as a create of the local user would write it. */
@@ -372,11 +375,18 @@ class HomeSandboxes implements LocalSandboxes {
   }
 }
 
-/** A snapshot may be removed while a sandbox is made of it. */
-function asMissing({ lineage }: SandboxRecord, cause: unknown): BelljarError | undefined {
-  const isMissing = lineage !== undefined && cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST";
-  const advice = "list yours with `belljar snapshot list`";
-  return isMissing
-    ? new BelljarError("SNAPSHOT_NOT_FOUND", `The snapshot was removed while a sandbox was made from it: ${advice}`, { cause })
-    : undefined;
+/** What it begins with may be removed while it is made. What was made of a template alone has that as its one ancestor. */
+function asMissing({ lineage, base, template }: SandboxRecord, cause: unknown): BelljarError | undefined {
+  if (lineage === undefined || !(cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST")) return undefined;
+  if (base !== undefined && lineage.length === 1)
+    return new BelljarError(
+      "TEMPLATE_NOT_FOUND",
+      `The template "${template}" was removed while a sandbox was made from it: list yours with \`belljar template list\``,
+      { cause },
+    );
+  return new BelljarError(
+    "SNAPSHOT_NOT_FOUND",
+    "The snapshot was removed while a sandbox was made from it: list yours with `belljar snapshot list`",
+    { cause },
+  );
 }

@@ -8,10 +8,12 @@ import { prepareNetwork } from "./network/prepare-network.ts";
 import { newRecord } from "./new-record.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import { lineageFrom } from "./lineage.ts";
 import type { CreateOptions, Principal, Quotas } from "./sandbox.ts";
 import { toForkDefaults, toWorkspace } from "./state/inherited-options.ts";
 import { needStates } from "./state/state-errors.ts";
 import { layersOf, type SnapshotRecord } from "./state/snapshot-record.ts";
+import { baseOf, type HomeTemplates, insideOf, type TemplateSource } from "./template-source.ts";
 import type { NamedWorkspace } from "./wire/create-schema.ts";
 import { checkWorkspace } from "./workspace/parse-workspace.ts";
 import { withWorkspace } from "./workspace/workspace-place.ts";
@@ -27,6 +29,7 @@ export interface MakeRecordParts {
   readonly keepsDefaults: (runtime: Runtime) => Promise<boolean>;
   /** A snapshot in the place of a template. */
   readonly findSnapshot: (principal: Principal, text: string) => Promise<SnapshotRecord | undefined>;
+  readonly templates: HomeTemplates | undefined;
 }
 
 export interface MakeWishes {
@@ -46,7 +49,7 @@ export interface MadeRecord {
 /** The record of a sandbox that is asked for, with all that its maker may have checked. */
 export async function makeRecord(parts: MakeRecordParts, { principal, options, defaultName, forkOf }: MakeWishes): Promise<MadeRecord> {
   assertGranted(options.limits ?? {}, principal);
-  const { runtime, source } = forkOf ? fromState(parts, principal, forkOf, options) : await chooseBase(parts, principal, options);
+  const { runtime, source, made } = forkOf ? fromState(parts, principal, forkOf, options) : await chooseBase(parts, principal, options);
   if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
   const standard = forkOf ? toForkDefaults(forkOf, parts.defaults, principal) : parts.defaults;
   const wanted = source ? { ...options, template: source.template, workspace: toWorkspace(source, options.workspace) } : options;
@@ -65,13 +68,13 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
     assertWorkspaceGranted(workspace, principal);
     await checkWorkspace(workspace, parts.home);
   }
-  const inside = await describe(runtime, { principal, template: request.template, source, workspace });
+  const inside = await describe(runtime, { principal, template: request.template, source, made, workspace });
   const inherited = options.bestEffort ? [] : (forkOf?.required ?? []);
   const required = [...new Set([...request.required, ...requiredByGrant(principal), ...inherited])];
-  const lineage = source && { lineage: source.lineage, ...(tookIn !== undefined && { tookIn }) };
+  const begins = source ? { ...beginsWith(source), ...(tookIn !== undefined && { tookIn }) } : made && { ...beginsWith(made) };
   const record = newRecord(
     principal,
-    { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...lineage },
+    { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...begins },
     defaultName,
   );
   return { record, source };
@@ -94,6 +97,15 @@ async function sleepOf(
 interface ChosenBase {
   readonly runtime: Runtime;
   readonly source?: SnapshotRecord;
+  readonly made?: TemplateSource;
+}
+
+type Begins = Pick<SandboxRecord, "base" | "user" | "lineage">;
+
+function beginsWith(from: SnapshotRecord | TemplateSource): Begins {
+  const { base, user } = from;
+  const lineage = "lineage" in from ? from.lineage : lineageFrom({ sandbox: from.id, at: from.createdAt, layers: from.layers });
+  return { lineage, ...(base !== undefined && { base }), ...(user !== undefined && { user }) };
 }
 
 /** A name of a template goes before the same name of a snapshot. */
@@ -102,32 +114,43 @@ async function chooseBase(parts: MakeRecordParts, principal: Principal, options:
   if (template === undefined) return { runtime: parts.runtimes.choose(principal, name) };
   const runtime = parts.runtimes.choose(principal, name);
   if ((await runtime.layers.templates()).some((one) => one.name === template)) return { runtime };
+  const made = await parts.templates?.find(principal, template);
+  if (made) return { runtime: ofSource(parts, principal, made, { what: `The template "${template}"`, name }), made };
   const source = await parts.findSnapshot(principal, template);
   if (source) assertMayShowAgain(principal, source);
   return source ? fromState(parts, principal, source, options) : { runtime };
 }
 
+// eslint-disable-next-line max-params -- as `chooseBase`
+function fromState(parts: MakeRecordParts, principal: Principal, source: SnapshotRecord, { runtime: name }: CreateOptions): ChosenBase {
+  return { runtime: ofSource(parts, principal, source, { what: `Snapshot ${source.id}`, name }), source };
+}
+
 /** What was frozen by one runtime no other one can start. */
-function fromState(
+// eslint-disable-next-line max-params -- as `chooseBase`
+function ofSource(
   { runtimes }: MakeRecordParts,
   principal: Principal,
-  source: SnapshotRecord,
-  { runtime: name }: CreateOptions,
-): ChosenBase {
-  if (name === undefined || name === source.runtime) return { runtime: runtimes.choose(principal, source.runtime), source };
-  throw new BelljarError("ARGUMENTS_INVALID", `Snapshot ${source.id} is of the runtime "${source.runtime}": leave the runtime out`);
+  { runtime }: Pick<SnapshotRecord, "runtime">,
+  { what, name }: { readonly what: string; readonly name: string | undefined },
+): Runtime {
+  if (name === undefined || name === runtime) return runtimes.choose(principal, runtime);
+  throw new BelljarError("ARGUMENTS_INVALID", `${what} is of the runtime "${runtime}": leave the runtime out`);
 }
 
 interface Shown {
   readonly principal: Principal;
   readonly template: string;
   readonly source: SnapshotRecord | undefined;
+  readonly made: TemplateSource | undefined;
   readonly workspace: NamedWorkspace | undefined;
 }
 
 /** Files of a state name the folders that its sandbox had. */
-async function describe(runtime: Runtime, { principal, template, source, workspace }: Shown): Promise<Inside> {
-  const inside = await runtime.layers.describe({ template, ...(source && { layers: layersOf(source) }) });
+async function describe(runtime: Runtime, { principal, template, source, made, workspace }: Shown): Promise<Inside> {
+  const layers = source ? layersOf(source) : made?.layers;
+  const below = await runtime.layers.describe({ template: baseOf({ template, ...(source ?? made) }), ...(layers && { layers }) });
+  const inside = made ? insideOf(made, below) : below;
   if (source && (source.workspace !== undefined || workspace === undefined)) return source.inside;
   return withWorkspace(inside, principal, workspace);
 }

@@ -8,6 +8,10 @@ import { madeFields } from "./wire/sandbox-schema.ts";
 const recordSchema = z.object({
   version: z.literal(1),
   ...madeFields,
+  /** The runtime's own template below that of the home. Absent: `template` is the runtime's own. */
+  base: z.string().min(1).optional(),
+  /** As which its commands run that name nobody. Absent: as the runtime's template says. */
+  user: z.string().min(1).optional(),
   /** What the template shows inside: a later run shows the same, whatever became of the template. */
   inside: z.object({ env: textsSchema, home: z.string().min(1), workspace: z.string().min(1), cwd: z.string().min(1) }),
   /** Limits without which none of its runs may be. */

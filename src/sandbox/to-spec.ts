@@ -1,16 +1,17 @@
 import type { RecordedRun, SandboxSpec } from "../runtime/runtime.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import { baseOf } from "./template-source.ts";
 
 /** What differs from run to run. */
 export type RunWishes = Pick<SandboxSpec, "deadline" | "deadlineAction"> & Partial<Pick<SandboxSpec, "required">>;
 
 /** What the runtime is asked to start. `required` comes on top of the limits that every run of the sandbox must have. */
 export function toSpec(run: RecordedRun, record: SandboxRecord, { required = [], ...wishes }: RunWishes): SandboxSpec {
-  const { template, lineage, limits, ephemeral, workspace, nestedFilters, root } = record;
+  const { user, lineage, limits, ephemeral, workspace, nestedFilters, root } = record;
   const layers = lineage?.[0]?.layers;
   return {
     ...run,
-    base: { template, ...(layers && { layers }) },
+    base: { template: baseOf(record), ...(layers && { layers }) },
     hostname: run.id,
     limits,
     required: [...new Set([...record.required, ...required])],
@@ -19,5 +20,6 @@ export function toSpec(run: RecordedRun, record: SandboxRecord, { required = [],
     ...(workspace && { workspace }),
     ...(nestedFilters && { nestedFilters }),
     ...(root === false && { root }),
+    ...(user !== undefined && { user }),
   };
 }

@@ -10,6 +10,7 @@ import type { SandboxRecord } from "../sandbox-record.ts";
 import { shownFolder } from "../shown-folder.ts";
 import type { ForkOptions, Forks, ForkSource, Principal, Sandbox, Snapshots } from "../sandbox.ts";
 import { type SnapshotInfo, type SnapshotOptions, snapshotOptionsSchema } from "../wire/state-schemas.ts";
+import type { ClaimRoom } from "./claim-room.ts";
 import { type FreezeWish, type Frozen, freezeSandbox } from "./freeze-sandbox.ts";
 import { parseCount } from "./inherited-options.ts";
 import { tellLostFiles } from "./lost-files.ts";
@@ -17,7 +18,6 @@ import { makeAll } from "./make-all.ts";
 import { parseStateOptions } from "./parse-state-options.ts";
 import type { SnapshotFiles } from "./snapshot-files.ts";
 import { layersOf, type SnapshotRecord, toSnapshotInfo, userOf } from "./snapshot-record.ts";
-import type { SnapshotRoom } from "./snapshot-room.ts";
 import { needStates, noSnapshot } from "./state-errors.ts";
 import type { StateParts } from "./state-parts.ts";
 import { assertShowsFolder, freezeWhole, WHOLE_OPTIONS, withOwnFolder } from "./whole-state.ts";
@@ -25,7 +25,7 @@ import { assertShowsFolder, freezeWhole, WHOLE_OPTIONS, withOwnFolder } from "./
 export interface SnapshotParts extends StateParts {
   readonly records: Records;
   readonly snapshots: SnapshotFiles;
-  readonly room: SnapshotRoom;
+  readonly room: ClaimRoom;
   /** Makes one sandbox that begins with this state. */
   readonly make: (principal: Principal, source: SnapshotRecord, options: ForkOptions, signal: AbortSignal) => Promise<Sandbox>;
 }
@@ -172,9 +172,9 @@ function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
 // eslint-disable-next-line max-params -- one for each source of the record
 function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
   const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
-  const { metadata, env, root, nestedFilters, autoCheckpoint, tookIn } = record;
+  const { base, user, metadata, env, root, nestedFilters, autoCheckpoint, tookIn } = record;
   const { way, stillMs, at, layers, workspaceMark, baseMark } = frozen;
-  const optional = { project, defaultName, workspace, workspaceMark, baseMark, tookIn, root, nestedFilters, autoCheckpoint };
+  const optional = { base, user, project, defaultName, workspace, workspaceMark, baseMark, tookIn, root, nestedFilters, autoCheckpoint };
   return {
     version: 1,
     id,

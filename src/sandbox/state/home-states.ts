@@ -3,14 +3,14 @@ import type { OwnTimeLine } from "../own-sandbox.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { Quotas } from "../sandbox.ts";
 import type { StartGuard } from "../start-again.ts";
+import type { HomeTemplates } from "../template-source.ts";
 import { CheckpointFiles } from "./checkpoint-files.ts";
 import { AutoCheckpoints, type AutoCheckpointSettings } from "./auto-checkpoints.ts";
 import type { Comparison } from "./comparison.ts";
 import { finishRewind, rewindUser } from "./finish-rewind.ts";
 import { HomeSnapshots, type SnapshotParts } from "./home-snapshots.ts";
 import { HomeTimeLine, type TimeLineParts } from "./home-time-line.ts";
-import { SnapshotFiles } from "./snapshot-files.ts";
-import { SnapshotRoom } from "./snapshot-room.ts";
+import { openSnapshotFiles, openSnapshotRoom } from "./snapshot-files.ts";
 import type { StateParts } from "./state-parts.ts";
 import { needStates } from "./state-errors.ts";
 import { originUser, StateUsers } from "./state-users.ts";
@@ -22,6 +22,7 @@ export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtime
   readonly live: LiveSandboxes;
   readonly records: SnapshotParts["records"];
   readonly comparison: Comparison;
+  readonly templates: HomeTemplates | undefined;
   readonly quotas?: Quotas;
   readonly settings: AutoCheckpointSettings;
   readonly make: SnapshotParts["make"];
@@ -37,14 +38,14 @@ export class HomeStates implements StartGuard, AsyncDisposable {
   constructor(options: HomeStatesOptions) {
     const { home, journal, report, quotas } = options;
     const folder = (id: string): string => journal.folder(id);
-    const snapshots = new SnapshotFiles(home, report);
+    const snapshots = openSnapshotFiles(home, report);
     const checkpoints = new CheckpointFiles(folder, report);
     const lock = new WorkLock(folder, report);
     const settle = (record: SandboxRecord, signal: AbortSignal): Promise<void> => this.#settle(record, signal);
     const parts = { ...options, snapshots, checkpoints, lock };
     this.#parts = { ...parts, settle, auto: new AutoCheckpoints(parts, options.settings) };
-    this.snapshots = new HomeSnapshots({ ...parts, room: new SnapshotRoom(home, snapshots, quotas) });
-    this.#users = new StateUsers({ journal, lock, checkpoints, snapshots, states: options.live.states });
+    this.snapshots = new HomeSnapshots({ ...parts, room: openSnapshotRoom(home, snapshots, quotas) });
+    this.#users = new StateUsers({ journal, lock, checkpoints, snapshots, states: options.live.states, templates: options.templates });
   }
 
   timeLine(record: SandboxRecord): OwnTimeLine {

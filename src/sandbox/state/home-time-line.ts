@@ -7,6 +7,7 @@ import type { OwnRollback, OwnTimeLine } from "../own-sandbox.ts";
 import { ended, stopped, unknown } from "../refusals.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import type { Principal, Sandbox } from "../sandbox.ts";
+import { baseOf } from "../template-source.ts";
 import {
   type ChangedPaths,
   type Checkpoint,
@@ -99,7 +100,7 @@ export class HomeTimeLine implements OwnTimeLine {
     await from.timeLine.list(); // rejects for a sandbox that the caller may not use
     const theirs = await this.#recordOf(from.id);
     const layers = sharedState(this.#record, theirs);
-    if (!layers || theirs.runtime !== this.#record.runtime || theirs.template !== this.#record.template)
+    if (!layers || theirs.runtime !== this.#record.runtime || baseOf(theirs) !== baseOf(this.#record))
       throw unrelated(this.#record, theirs);
     if (this.#record.workspace?.path !== theirs.workspace?.path) throw otherFolder(this.#record, theirs);
     const { guest } = await this.#running();
@@ -135,9 +136,9 @@ export class HomeTimeLine implements OwnTimeLine {
 
   async #viewOf(record: SandboxRecord): Promise<StateView> {
     const { states } = this.#parts.live;
-    const { workspace, template } = record;
+    const { workspace } = record;
     const run = states.runOf(record, await states.read(record));
-    return { sandbox: { ...run, template, ...(workspace && { workspace }) } };
+    return { sandbox: { ...run, template: baseOf(record), ...(workspace && { workspace }) } };
   }
 
   async #running(): Promise<LocalSandbox> {

@@ -1,174 +1,35 @@
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import * as z from "zod";
-import { mapLimit } from "../../async/map-limit.ts";
-import { fileError, ifPresent } from "../../files/file-error.ts";
-import { parseJson } from "../../files/parse-json.ts";
-import { createFile, flushPath, UNFINISHED } from "../../files/replace-file.ts";
-import { isSandboxId } from "../sandbox-id.ts";
-import { isProcessAlive, markProcess } from "../workspace/apply/process-mark.ts";
+import { BelljarError } from "../../errors.ts";
+import { quotasOf } from "../grants.ts";
+import type { Principal, Quotas } from "../sandbox.ts";
+import { ClaimRoom } from "./claim-room.ts";
+import { type Claim, ClaimedFiles, type KnownClaim } from "./claimed-files.ts";
 import { parseSnapshot, type SnapshotRecord } from "./snapshot-record.ts";
+import { snapshotNameTaken } from "./state-errors.ts";
 
-const RECORD = "snapshot.json";
-const MAKING = "making.json";
-const PARALLEL = 16;
-/** Far more than the few system calls of `begin` take. */
-const UNFINISHED_KEPT_MS = 60_000;
-const REMEMBERED_MAX = 10_000;
+/** `snapshots/<id>/`. A state that only forks are made from stays in the making. */
+export type SnapshotFiles = ClaimedFiles<SnapshotRecord>;
 
-const makingSchema = z.object({
-  version: z.literal(1),
-  owner: z.string(),
-  name: z.string().optional(),
-  /** The process that makes it. */
-  by: z.string(),
-});
-
-/** What is known of a snapshot, or of one in the making. */
-export interface SnapshotClaim {
-  readonly id: string;
-  readonly owner: string;
-  readonly name?: string | undefined;
+export function openSnapshotFiles(home: string, report: (problem: string) => void): SnapshotFiles {
+  return new ClaimedFiles({ directory: join(home, "snapshots"), what: "snapshot", parse: parseSnapshot, report });
 }
 
-interface KnownClaim extends SnapshotClaim {
-  readonly isMaking: boolean;
+/** How many snapshots an owner has, and their names. A claim rejects with `SNAPSHOT_NAME_TAKEN` and `QUOTA_EXCEEDED`. */
+export function openSnapshotRoom(home: string, files: SnapshotFiles, standard?: Quotas): ClaimRoom {
+  const refusal = (principal: Principal, claim: Claim, earlier: readonly KnownClaim[]): BelljarError | undefined =>
+    findNamesake(claim, earlier) ?? usedUp(quotasOf(principal, standard).snapshots, earlier.length);
+  return new ClaimRoom({ files, directory: join(home, "snapshots"), refusal });
 }
 
-/**
- * `snapshots/<id>/`: `snapshot.json`, written once, and before that `making.json`, which says who makes it. The layers have the snapshot
- * as their user as long as one of the two is there, and its maker lives. A state that only forks are made from stays in the making.
- */
-export class SnapshotFiles {
-  readonly #directory: string;
-  readonly #report: (problem: string) => void;
-  readonly #known = new Map<string, SnapshotRecord>();
-  readonly #reported = new Set<string>();
+function findNamesake({ name }: Claim, earlier: readonly KnownClaim[]): BelljarError | undefined {
+  const namesake = name === undefined ? undefined : earlier.find((claim) => claim.name === name);
+  return namesake && name !== undefined ? snapshotNameTaken(name, namesake.id) : undefined;
+}
 
-  constructor(home: string, report: (problem: string) => void) {
-    this.#directory = join(home, "snapshots");
-    this.#report = report;
-  }
-
-  async begin({ id, ...claim }: SnapshotClaim): Promise<void> {
-    const making = { version: 1, ...claim, by: (await markProcess()) ?? "" };
-    const fresh = join(this.#directory, UNFINISHED + id);
-    try {
-      await mkdir(fresh, { recursive: true, mode: 0o700 });
-      await createFile(join(fresh, MAKING), JSON.stringify(making));
-      await rename(fresh, this.#folder(id));
-    } catch (cause) {
-      await rm(fresh, { recursive: true, force: true });
-      throw fileError(fresh, cause);
-    }
-  }
-
-  /** From here on it is a snapshot, whatever happens to this host. */
-  async commit(record: SnapshotRecord): Promise<void> {
-    const path = join(this.#folder(record.id), RECORD);
-    try {
-      await createFile(path, JSON.stringify(record), { flush: true });
-      await flushPath(this.#directory);
-      await rm(join(this.#folder(record.id), MAKING), { force: true });
-    } catch (cause) {
-      throw fileError(path, cause);
-    }
-  }
-
-  /** From here on it is none. Resolves with whether there was one; of several callers one is told so. */
-  async retract(id: string): Promise<boolean> {
-    const path = join(this.#folder(id), RECORD);
-    this.#known.delete(id);
-    const isRetracted = await ifPresent(
-      path,
-      rm(path).then(() => true),
-    );
-    return isRetracted === true;
-  }
-
-  /** Removes what is left once nobody uses the layers in its name. */
-  async forget(id: string): Promise<void> {
-    const gone = join(this.#directory, UNFINISHED + id);
-    await ifPresent(this.#folder(id), rename(this.#folder(id), gone));
-    await ifPresent(gone, rm(gone, { recursive: true, force: true }));
-    this.#known.delete(id);
-  }
-
-  /** Undefined if there is none, for one in the making, and for a damaged one, which is reported. */
-  async read(id: string): Promise<SnapshotRecord | undefined> {
-    const path = join(this.#folder(id), RECORD);
-    const text = await ifPresent(path, readFile(path, "utf8"));
-    if (text === undefined) return undefined;
-    const record = this.#known.get(id) ?? parseSnapshot(id, text);
-    if (record) this.#remember(record);
-    else this.#reportOnce(id, `Snapshot ${id} is left out: its record ${path} is damaged. Restore it from a backup, or remove its folder`);
-    return record;
-  }
-
-  /** Undefined for what is no id, too. */
-  async find(id: string): Promise<SnapshotRecord | undefined> {
-    return isSandboxId(id) ? this.read(id) : undefined;
-  }
-
-  async list(): Promise<readonly SnapshotRecord[]> {
-    const found = await mapLimit(await this.#ids(), PARALLEL, (id) => this.read(id));
-    return found.filter((record) => record !== undefined);
-  }
-
-  /** All that are there or in the making, of whichever owner. */
-  async claims(): Promise<readonly KnownClaim[]> {
-    const found = await mapLimit(await this.#ids(), PARALLEL, async (id) => {
-      const making = await this.#making(id);
-      const record = await this.read(id);
-      if (record) return { id, owner: record.owner, name: record.name, isMaking: false };
-      return making && { id, owner: making.owner, name: making.name, isMaking: true };
-    });
-    return found.filter((claim) => claim !== undefined);
-  }
-
-  /** Whether the layers may have it as their user: also a damaged one, which a person may restore. */
-  async isUser(id: string): Promise<boolean> {
-    const making = await this.#making(id);
-    const path = join(this.#folder(id), RECORD);
-    return making !== undefined || (await ifPresent(path, readFile(path))) !== undefined;
-  }
-
-  /** Removes what processes left that were killed while they made or removed one. */
-  async sweep(): Promise<void> {
-    for (const id of await this.#ids()) if (!(await this.isUser(id))) await this.forget(id);
-    const names = (await ifPresent(this.#directory, readdir(this.#directory))) ?? [];
-    for (const name of names.filter((one) => one.startsWith(UNFINISHED))) await this.#removeOld(join(this.#directory, name));
-  }
-
-  async #removeOld(path: string): Promise<void> {
-    const found = await ifPresent(path, stat(path));
-    if (found && Date.now() - found.mtimeMs > UNFINISHED_KEPT_MS) await ifPresent(path, rm(path, { recursive: true, force: true }));
-  }
-
-  /** Undefined if nobody makes it, or its maker is dead. */
-  async #making(id: string): Promise<z.output<typeof makingSchema> | undefined> {
-    const path = join(this.#folder(id), MAKING);
-    const text = await ifPresent(path, readFile(path, "utf8"));
-    const making = text === undefined ? undefined : makingSchema.safeParse(parseJson(text)).data;
-    return making && (await isProcessAlive(making.by)) ? making : undefined;
-  }
-
-  async #ids(): Promise<readonly string[]> {
-    return ((await ifPresent(this.#directory, readdir(this.#directory))) ?? []).filter(isSandboxId);
-  }
-
-  #folder(id: string): string {
-    return join(this.#directory, id);
-  }
-
-  #remember(record: SnapshotRecord): void {
-    if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
-    this.#known.set(record.id, record);
-  }
-
-  #reportOnce(id: string, problem: string): void {
-    if (this.#reported.has(id)) return;
-    this.#reported.add(id);
-    this.#report(problem);
-  }
+function usedUp(most: number | undefined, has: number): BelljarError | undefined {
+  if (most === undefined || has < most) return undefined;
+  return new BelljarError(
+    "QUOTA_EXCEEDED",
+    `The quota of ${most} snapshots is used up (${has} are kept or are just being made): remove one with \`belljar snapshot remove\``,
+  );
 }

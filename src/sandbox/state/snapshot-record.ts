@@ -6,6 +6,8 @@ import { type SnapshotInfo, snapshotSchema } from "../wire/state-schemas.ts";
 
 /** What the sandboxes that are made from a state inherit, where their maker says nothing. */
 const inherited = {
+  base: z.string().min(1).optional(),
+  user: z.string().min(1).optional(),
   inside: z.object({ env: textsSchema, home: z.string().min(1), workspace: z.string().min(1), cwd: z.string().min(1) }),
   limits: limitsSchema,
   required: z.array(limitName).readonly(),

@@ -1,6 +1,7 @@
 import type { Journal } from "../journal.ts";
 import type { RunStates } from "../run-states.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
+import type { HomeTemplates } from "../template-source.ts";
 import type { CheckpointFiles } from "./checkpoint-files.ts";
 import type { SnapshotFiles } from "./snapshot-files.ts";
 import type { WorkLock } from "./work-lock.ts";
@@ -9,6 +10,7 @@ const SNAPSHOT = /^snapshot-([a-z0-9]{20})$/;
 const CHECKPOINT = /^checkpoint-([a-z0-9]{20})-([a-z0-9]{8})$/;
 const ROLLBACK = /^rollback-([a-z0-9]{20})$/;
 const ORIGIN = /^origin-([a-z0-9]{20})$/;
+const TEMPLATE = /^template-([a-z0-9]{20})$/;
 const SANDBOX = /^(?:sandbox-)?([a-z0-9]{20})$/;
 
 /** The user of the layers that a sandbox began with. */
@@ -22,6 +24,8 @@ export interface StateUsersOptions {
   readonly checkpoints: CheckpointFiles;
   readonly snapshots: SnapshotFiles;
   readonly states: RunStates;
+  /** Absent: all templates stand for something. */
+  readonly templates: Pick<HomeTemplates, "isUser"> | undefined;
 }
 
 /** Whether a name that layers have as their user still stands for something. Whatever this release does not know does. */
@@ -41,6 +45,8 @@ export class StateUsers {
     if (rolledBack !== undefined) return this.#isRollback(user, rolledBack);
     const [, begun] = ORIGIN.exec(user) ?? [];
     if (begun !== undefined) return this.#lives(begun);
+    const [, template] = TEMPLATE.exec(user) ?? [];
+    if (template !== undefined) return (await this.#options.templates?.isUser(template)) ?? true;
     const [, own] = SANDBOX.exec(user) ?? [];
     return own === undefined || this.#isSandbox(own);
   }

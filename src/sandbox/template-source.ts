@@ -1,0 +1,48 @@
+import type { Inside, TemplateInfo } from "../runtime/runtime.ts";
+import type { Principal } from "./sandbox.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+
+/** A template of a home: frozen layers, on one of the runtime's own templates, with what its sandboxes have without being asked. */
+export interface TemplateSource {
+  /** Of this build of it, as sandboxes have ids. */
+  readonly id: string;
+  readonly name: string;
+  readonly runtime: string;
+  /** The runtime's template below. */
+  readonly base: string;
+  /** The topmost first. */
+  readonly layers: readonly string[];
+  readonly createdAt: Date;
+  /** In addition to that of the base. */
+  readonly env: Readonly<Record<string, string>>;
+  /** As `SandboxSpec.user`. */
+  readonly user?: string | undefined;
+  /** Default: as on the base. */
+  readonly home?: string | undefined;
+  readonly cwd?: string | undefined;
+}
+
+/** The templates that sandboxes of a home may begin with, beside those of its runtimes. */
+export interface HomeTemplates {
+  /** Undefined if the principal has none of that name, and is shown none. */
+  find(principal: Principal, name: string): Promise<TemplateSource | undefined>;
+  list(principal: Principal): Promise<readonly TemplateInfo[]>;
+  /** Whether layers may have the template with this id as their user, `templateUser` of it. */
+  isUser(id: string): Promise<boolean>;
+}
+
+/** The user of a template's layers. */
+export function templateUser({ id }: Pick<TemplateSource, "id">): string {
+  return `template-${id}`;
+}
+
+/** The runtime's own template below what a sandbox or a snapshot begins with. */
+export function baseOf({ template, base = template }: Pick<SandboxRecord, "template" | "base">): string {
+  return base;
+}
+
+/** What a sandbox on the template shows inside that has no workspace. */
+export function insideOf({ env, home, cwd }: TemplateSource, inside: Inside): Inside {
+  const workspace = inside.workspace === inside.home && home !== undefined ? home : inside.workspace;
+  return { env: { ...inside.env, ...env }, home: home ?? inside.home, workspace, cwd: cwd ?? workspace };
+}
