@@ -7,6 +7,7 @@ import { SANDBOX } from "./command-specs/sandbox.ts";
 import { SECRET } from "./command-specs/secret.ts";
 import { SERVING } from "./command-specs/serving.ts";
 import { STATE } from "./command-specs/state.ts";
+import { TEMPLATE } from "./command-specs/template.ts";
 import { TOKEN } from "./command-specs/token.ts";
 
 /** Options of every command. */
@@ -24,6 +25,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...PROGRAMS,
   ...SANDBOX,
   ...STATE,
+  ...TEMPLATE,
   ...AROUND,
   ...AUDIT,
   ...TOKEN,

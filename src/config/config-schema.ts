@@ -175,6 +175,28 @@ function auditSchema() {
     .prefault({});
 }
 
+function registrySchema() {
+  return z.strictObject({
+    secret: z.string().min(1).optional().describe("Name of a secret of the caller, with the text USER:PASSWORD"),
+    insecure: flag().default(false).describe("It answers without TLS"),
+    ca: absolutePath().optional().describe("File with certificates that it may show beside those that everybody trusts"),
+  });
+}
+
+function templateSchema() {
+  return z
+    .strictObject({
+      maxBytes: size(1)
+        .default(10 * 1024 * MIB)
+        .describe("Maximum size of the files of one template"),
+      registries: z
+        .record(z.string().min(1).max(255), registrySchema())
+        .default({})
+        .describe("What registries of images need, by their hosts as image references write them: docker.io, ghcr.io, 127.0.0.1:5000"),
+    })
+    .prefault({});
+}
+
 function quotasSchema() {
   const count = () => integer(1, Number.MAX_SAFE_INTEGER).optional();
   return z
@@ -184,6 +206,9 @@ function quotasSchema() {
         "Maximum number of stopped sandboxes of one principal, whose files are kept. With so many the principal cannot create another sandbox",
       ),
       snapshots: count().describe("Maximum number of snapshots of one principal"),
+      templateBytes: size(1)
+        .optional()
+        .describe("Maximum size of the files of all templates of one principal. Layers that templates share are counted in each"),
       memoryBytes: size(1).optional().describe("Maximum sum of the memory limits of all live sandboxes of one principal"),
       cpuSeconds: count().describe(
         "Maximum CPU time that the live sandboxes of one principal have used, in seconds. Beyond it the principal cannot create another sandbox",
@@ -288,6 +313,7 @@ function groups(host: ConfigDefaults) {
     network: networkSchema(),
     audit: auditSchema(),
     quotas: quotasSchema(),
+    template: templateSchema(),
     oauth: oauthSchema(),
   };
 }

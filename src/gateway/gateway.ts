@@ -31,10 +31,13 @@ import type { Origin } from "./surfaces/origin.ts";
 import { createOrigin } from "./surfaces/origin.ts";
 import { isOwnName } from "./surfaces/origin-guard.ts";
 import type { RoutedSurface, Surface } from "./surfaces/surface.ts";
+import type { Templates } from "../template/templates.ts";
 
 export interface GatewayOptions {
   readonly config: { readonly host: string; readonly port: number; readonly legacySse?: boolean };
   readonly sandboxes: Sandboxes;
+  /** Absent: none are served. */
+  readonly templates?: () => Promise<Templates>;
   readonly secrets?: SecretVault;
   readonly tools: ToolDoor;
   readonly resources?: ResourceDoor;

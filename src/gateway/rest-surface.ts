@@ -1,6 +1,7 @@
 import type { HostIsolation } from "../sandbox/runtimes.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
 import type { SecretVault } from "../secrets/secret-store.ts";
+import type { Templates } from "../template/templates.ts";
 import type { ProtectedResource } from "./auth/oauth/protected-resource.ts";
 import { plainErrors } from "./error-answer.ts";
 import type { GatewayLog } from "./gateway-log.ts";
@@ -17,6 +18,7 @@ import { protectedResourceRoutes } from "./routes/protected-resource.ts";
 import { sandboxEventsRoute } from "./routes/sandbox-events.ts";
 import { sandboxRoutes } from "./routes/sandboxes.ts";
 import { snapshotRoutes } from "./routes/snapshots.ts";
+import { templateRoutes } from "./routes/templates.ts";
 import { timeLineRoutes } from "./routes/time-line.ts";
 import { workspaceBaseRoutes } from "./routes/workspace-base.ts";
 import { secretRoutes } from "./routes/secrets.ts";
@@ -25,6 +27,7 @@ import type { RoutedSurface } from "./surfaces/surface.ts";
 
 export interface RestSurfaceOptions {
   readonly sandboxes: Sandboxes;
+  readonly templates?: () => Promise<Templates>;
   readonly secrets?: SecretVault;
   readonly isolation: () => Promise<HostIsolation>;
   readonly metrics?: ServerMetrics;
@@ -55,6 +58,7 @@ export function restSurface(options: RestSurfaceOptions): RoutedSurface {
       ...sandboxRoutes(sandboxes, log),
       ...workspaceBaseRoutes(sandboxes),
       ...snapshotRoutes(sandboxes),
+      ...(options.templates ? templateRoutes(options.templates) : []),
       ...timeLineRoutes(sandboxes),
       ...contextRoutes(sandboxes),
       sandboxEventsRoute(sandboxes),

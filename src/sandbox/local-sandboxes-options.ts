@@ -8,8 +8,10 @@ import type { SandboxDefaults } from "./create-request.ts";
 import type { KeptDefault } from "./default-sandboxes.ts";
 import type { KeepLimits } from "./keeping/choose-removals.ts";
 import type { KeptTotals } from "./keeping/kept-sandboxes.ts";
+import type { NetworkState } from "./network/network-state.ts";
 import type { PoolCounts, PoolOptions } from "./pool/pool-options.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
+import type { HeldSnapshot } from "./state/home-snapshots.ts";
 import type { AutoCheckpointSettings } from "./state/auto-checkpoints.ts";
 import type { HomeTemplates } from "./template-source.ts";
 import type { DefaultOptions, Principal, Quotas, Sandboxes } from "./sandbox.ts";
@@ -64,6 +66,13 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   isolation(): Promise<HostIsolation>;
   /** What the principal's sandboxes can start from. */
   templates(principal: Principal): Promise<readonly TemplateInfo[]>;
+  /**
+   * Where requests may go that Belljar itself sends for a caller: as for a new sandbox with this policy, by default the configuration's. Rejects
+   * with `FORBIDDEN`.
+   */
+  networkOf(principal: Principal, policy?: NetworkPolicy): Promise<Pick<NetworkState, "policy" | "inside">>;
+  /** As `HomeSnapshots.holdForTemplate`. */
+  holdForTemplate(principal: Principal, snapshot: string, user: string): Promise<HeldSnapshot>;
   /** As `default` for one that runs, and gives it its full lifetime. Makes and starts none. Undefined if none runs. */
   keepDefault(principal: Principal, name: string, options: DefaultOptions): Promise<KeptDefault | undefined>;
   /** What the home's stopped sandboxes hold, as far as it was measured. */

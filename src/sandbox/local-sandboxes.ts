@@ -15,7 +15,9 @@ import { listSandboxes } from "./list-sandboxes.ts";
 import { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
 import { HomeNetworks } from "./network/home-networks.ts";
-import { beginNetwork, settleNetwork } from "./network/prepare-network.ts";
+import type { NetworkPolicy } from "../network/policy.ts";
+import type { NetworkState } from "./network/network-state.ts";
+import { beginNetwork, prepareNetwork, settleNetwork } from "./network/prepare-network.ts";
 import { LiveQuota } from "./quota/live-quota.ts";
 import { mayReach } from "./reach.ts";
 import { PoolFiles } from "./pool/pool-files.ts";
@@ -45,6 +47,7 @@ import type {
 import { LOCAL } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
+import type { HeldSnapshot } from "./state/home-snapshots.ts";
 import { HomeStates } from "./state/home-states.ts";
 import { toForkOptions } from "./state/inherited-options.ts";
 import { lateComparison } from "./state/comparison.ts";
@@ -206,6 +209,17 @@ class HomeSandboxes implements LocalSandboxes {
     );
     this.#kept.noteStarted(record.id);
     return sandbox;
+  }
+
+  async networkOf(principal: Principal, policy?: NetworkPolicy): Promise<Pick<NetworkState, "policy" | "inside">> {
+    const { network: standard = "none" } = this.#options;
+    const wish = policy === undefined ? {} : { network: policy };
+    const { network, networkInside: inside } = await prepareNetwork(principal, wish, { networks: this.#networks, standard });
+    return { policy: network, ...(inside !== undefined && { inside }) };
+  }
+
+  holdForTemplate(principal: Principal, snapshot: string, user: string): Promise<HeldSnapshot> {
+    return this.#states.snapshots.holdForTemplate(principal, snapshot, user);
   }
 
   get snapshots(): Snapshots {

@@ -72,11 +72,7 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   const inherited = options.bestEffort ? [] : (forkOf?.required ?? []);
   const required = [...new Set([...request.required, ...requiredByGrant(principal), ...inherited])];
   const begins = source ? { ...beginsWith(source), ...(tookIn !== undefined && { tookIn }) } : made && { ...beginsWith(made) };
-  const record = newRecord(
-    principal,
-    { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...begins },
-    defaultName,
-  );
+  const record = newRecord(principal, { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...begins }, defaultName);
   return { record, source };
 }
 

@@ -42,6 +42,8 @@ export interface Grants {
   /** The most that one of its sandboxes may have. */
   readonly limits?: Limits;
   readonly quotas?: Quotas;
+  /** Whether it may share its templates with everybody. */
+  readonly sharesTemplates?: boolean;
 }
 
 /** How much a principal may use; an absent one is not counted. */
@@ -52,6 +54,8 @@ export interface Quotas {
   readonly stoppedSandboxes?: number;
   /** Snapshots that it has. */
   readonly snapshots?: number;
+  /** Bytes of the files of its templates. Layers that templates share are counted in each. */
+  readonly templateBytes?: number;
   /** Memory of all its live sandboxes together, by their limits. */
   readonly memoryBytes?: number;
   /** CPU time that its live sandboxes have used, together. */

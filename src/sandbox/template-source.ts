@@ -29,6 +29,8 @@ export interface HomeTemplates {
   list(principal: Principal): Promise<readonly TemplateInfo[]>;
   /** Whether layers may have the template with this id as their user, `templateUser` of it. */
   isUser(id: string): Promise<boolean>;
+  /** Removes what processes left that were killed while they made or removed one. */
+  sweep(): Promise<void>;
 }
 
 /** The user of a template's layers. */
@@ -37,7 +39,7 @@ export function templateUser({ id }: Pick<TemplateSource, "id">): string {
 }
 
 /** The runtime's own template below what a sandbox or a snapshot begins with. */
-export function baseOf({ template, base = template }: Pick<SandboxRecord, "template" | "base">): string {
+export function baseOf({ template, base = template }: Pick<SandboxRecord, "template"> & { readonly base?: string | undefined }): string {
   return base;
 }
 

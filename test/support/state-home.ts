@@ -39,14 +39,15 @@ export interface StateHome extends AsyncDisposable {
 /** Disposing it kills what lives. */
 export async function openStateHome(
   storage: WorkerHome["storage"] = "home",
-  more: Partial<LocalSandboxesOptions> = {},
+  more: Partial<LocalSandboxesOptions> | ((home: string) => Partial<LocalSandboxesOptions>) = {},
   folder?: string,
 ): Promise<StateHome> {
   const crash = openCrashHome(storage, folder);
   const problems: string[] = [];
   const report = (problem: string): void => void problems.push(problem);
+  const given = typeof more === "function" ? more(crash.home) : more;
   const runtime = await crash.openRuntime();
-  const first = { home: crash.home, runtimes: byName(runtime), config: STATE_CONFIG, report, ...more };
+  const first = { home: crash.home, runtimes: byName(runtime), config: STATE_CONFIG, report, ...given };
   const sandboxes = createLocalSandboxes(first);
   const opened = [sandboxes];
   return {

@@ -20,6 +20,8 @@ export const SCOPES = `Scopes (a token without scopes may do everything that the
   sandboxes:N               the most live sandboxes at once
   stopped-sandboxes:N       the most stopped sandboxes, whose files are kept
   snapshots:N               the most snapshots
+  templates:SIZE            the most bytes of all its templates
+  template-share            to share its templates with everybody
   memory:SIZE               the most memory of all its live sandboxes
   cpu-seconds:N             the most CPU time of all its live sandboxes
   calls-per-minute:N        the most tool calls in a minute

@@ -5,6 +5,7 @@ import type { TokenVerifier } from "../../gateway/auth/authenticate.ts";
 import { createTokenStore } from "../../gateway/auth/token-store.ts";
 import { createToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { isLoopback } from "../../gateway/loopback.ts";
+import { openOnce } from "../../async/open-once.ts";
 import { createGateway } from "../../gateway/gateway.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { createServerMetrics } from "../../gateway/metrics/server-metrics.ts";
@@ -39,6 +40,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   const gateway = createGateway({
     config,
     sandboxes: stack.sandboxes,
+    templates: openOnce(() => stack.templates()),
     secrets,
     facade: { tools: tools.catalog, settings: toolServers.settings, defaultSandbox: tools.defaultSandbox },
     prepare: (principal) =>

@@ -1,27 +1,9 @@
-import { BelljarError } from "../../errors.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
-import { isSet } from "../command.ts";
 import { openStack } from "../compose/open-stack.ts";
-import { printJson, printLine } from "../print.ts";
-import { reportFailure } from "../report-failure.ts";
+import { removeEach } from "../remove-each.ts";
 
-/** One that cannot be removed holds none of the others up: it is told, and the exit code is 1. */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  const { stdout, stderr, signal } = context;
   await using stack = await openStack(call, context);
-  const removed: string[] = [];
-  let code = 0;
-  for (const name of call.positionals) {
-    try {
-      await stack.sandboxes.snapshots.remove(LOCAL, name);
-      removed.push(name);
-      if (!isSet(call, "json")) printLine(stdout, name);
-    } catch (error) {
-      if (!(error instanceof BelljarError) || signal.aborted) throw error;
-      code = reportFailure(error, { stderr, debug: isSet(call, "debug"), failureCode: 1 });
-    }
-  }
-  if (isSet(call, "json")) printJson(stdout, { removed });
-  return code;
+  return removeEach(call, context, (name) => stack.sandboxes.snapshots.remove(LOCAL, name));
 }

@@ -3,7 +3,7 @@ import type { Config } from "../../config/config.ts";
 import { BelljarError } from "../../errors.ts";
 import type { ConnectionRecord } from "../../network/connection-record.ts";
 import { createEgress } from "../../network/egress/create-egress.ts";
-import type { EgressLimits } from "../../network/egress/egress-options.ts";
+import type { EgressLimits, EgressOptions } from "../../network/egress/egress-options.ts";
 import { DEFAULT_LIMITS } from "../../network/egress/egress-options.ts";
 import { createDnsResolver } from "../../network/egress/resolver.ts";
 import type { Egress } from "../../network/egress.ts";
@@ -17,19 +17,28 @@ export interface EgressEars {
 
 /** Opens the way out of the home's sandboxes, with the limits of the configuration. The caller disposes it. */
 export async function openEgress(config: Config, { record, report }: EgressEars): Promise<Egress> {
-  const { network } = config;
-  const { resolvers, certificates } = network;
   return createEgress({
-    listeners: openListeners(config),
+    ...(await upstreamOptions(config)),
     onFault: (error, sandbox) =>
       report(
         `A connection of sandbox ${sandbox} failed inside Belljar: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       ),
     record: (connection) => record({ ...connection, durationMs: Math.round(connection.durationMs * 1_000) / 1_000 }),
+  });
+}
+
+/** What all that Belljar lets out has in common. */
+export async function upstreamOptions(
+  config: Config,
+): Promise<Pick<EgressOptions, "listeners" | "resolver" | "upstreamCa"> & { readonly limits: EgressLimits }> {
+  const { network } = config;
+  const { resolvers, certificates } = network;
+  return {
+    listeners: openListeners(config),
     limits: toLimits(network),
     ...(resolvers && { resolver: createDnsResolver(resolvers) }),
     ...(certificates !== undefined && { upstreamCa: [await readCertificates(certificates)] }),
-  });
+  };
 }
 
 export function toLimits(network: Config["network"]): EgressLimits {

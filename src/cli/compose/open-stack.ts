@@ -18,6 +18,7 @@ import type { Runtime, RuntimeOptions } from "../../runtime/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { Sandboxes } from "../../sandbox/sandbox.ts";
 import type { NamedWorkspace } from "../../sandbox/wire/create-schema.ts";
+import type { Templates } from "../../template/templates.ts";
 import type { Texts } from "../../text/texts.ts";
 import { createTexts } from "../../text/texts.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -45,6 +46,8 @@ const SWEEP_EVERY_MS = 3_600_000;
 export interface Stack extends AsyncDisposable {
   readonly config: Config;
   readonly sandboxes: Sandboxes;
+  /** The templates of the home. Opened lazily, because most commands need none. */
+  templates(): Promise<Templates>;
   isolation(): Promise<HostIsolation>;
   /** Records calls, connections and requests. */
   readonly audit: AuditLog;
@@ -122,10 +125,11 @@ export async function openLocalStack(
   { counted, pool: use = "none" }: LocalStackOptions = {},
 ): Promise<LocalStack> {
   const network = await configuredPolicy(config, "sandbox");
-  const [runtimes, { createLocalSandboxes }, { openHomeSecretStore }] = await Promise.all([
+  const [runtimes, { createLocalSandboxes }, { openHomeSecretStore }, { StoredTemplates }] = await Promise.all([
     openConfiguredRuntimes(config, stderr),
     import("../../sandbox/local-sandboxes.ts"),
     import("./open-home-secret-store.ts"),
+    import("../../template/stored-templates.ts"),
   ]);
   const report = (problem: string) => void stderr.write(`belljar: ${printableText(problem)}\n`);
   const written = createHomeAudit(config);
@@ -139,7 +143,8 @@ export async function openLocalStack(
   const secrets = openHomeSecretStore(config);
   const texts = openTexts();
   const pool = openPool(config, use);
-  const parts = { runtimes, config, network, egress, secrets, refusals, texts, pool: pool.options };
+  const templates = new StoredTemplates(config.home, report);
+  const parts = { runtimes, templates, config, network, egress, secrets, refusals, texts, pool: pool.options };
   const sandboxes = createLocalSandboxes({ home: config.home, ...parts, quotas: config.quotas, report });
   const upkeep = async (): Promise<void> => {
     await Promise.all([audit.prepare(), sandboxes.sweep(), sandboxes.serveNetworks()]);
@@ -150,6 +155,14 @@ export async function openLocalStack(
   return {
     config,
     sandboxes,
+    templates: async () =>
+      (await import("./open-templates.ts")).openTemplates(config, {
+        runtimes,
+        sandboxes,
+        stored: templates,
+        secrets,
+        record: (client) => audit.recordConnection({ ...client, sandbox: "" }),
+      }),
     audit,
     liveSandboxes: () => sandboxes.liveCount(),
     ...(pool.programs && { warmPrograms: pool.programs }),
@@ -255,6 +268,7 @@ async function openRemoteStack(config: Config, server: ServerAddress): Promise<S
   return {
     config,
     sandboxes: createRemoteSandboxes(server),
+    templates: async () => (await import("../../remote/remote-templates.ts")).createRemoteTemplates(server),
     isolation: () => fetchIsolation(server),
     audit,
     startUpkeep: () => undefined,

@@ -51,6 +51,8 @@ const SCOPES: Readonly<Record<string, { readonly value?: string; readonly descri
     apply: quota("stoppedSandboxes", parseCount),
   },
   snapshots: { value: "N", description: "the most snapshots", apply: quota("snapshots", parseCount) },
+  templates: { value: "SIZE", description: "the most bytes of all its templates", apply: quota("templateBytes", parseSize) },
+  "template-share": { description: "to share its templates with everybody", apply: (grants) => ({ ...grants, sharesTemplates: true }) },
   memory: { value: "SIZE", description: "the most memory of all its live sandboxes", apply: quota("memoryBytes", parseSize) },
   "cpu-seconds": { value: "N", description: "the most CPU time of all its live sandboxes", apply: quota("cpuSeconds", parseCount) },
   "calls-per-minute": { value: "N", description: "the most tool calls in a minute", apply: quota("callsPerMinute", parseCount) },

@@ -109,7 +109,11 @@ export class ClaimedFiles<Stored extends Claim> {
     if (text === undefined) return undefined;
     const record = this.#known.get(id) ?? this.#options.parse(id, text);
     if (record) this.#remember(record);
-    else this.#reportOnce(id, `The ${this.#options.what} ${id} is left out: its record ${path} is damaged. Restore it from a backup, or remove its folder`);
+    else
+      this.#reportOnce(
+        id,
+        `The ${this.#options.what} ${id} is left out: its record ${path} is damaged. Restore it from a backup, or remove its folder`,
+      );
     return record;
   }
 

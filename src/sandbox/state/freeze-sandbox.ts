@@ -1,6 +1,7 @@
 import type { FreezeRequest, FrozenState } from "../../runtime/runtime.ts";
 import { ended, notReady } from "../refusals.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
+import { baseOf } from "../template-source.ts";
 import { markFolder } from "./lost-files.ts";
 import { finishRewind } from "./finish-rewind.ts";
 import { lookUntil } from "./look-until.ts";
@@ -33,7 +34,7 @@ export async function freezeSandbox<Kept>(parts: StateParts, request: FreezeWish
     await finishRewind(parts, record);
     const at = new Date();
     const workspaceMark = record.workspace && (await markFolder(record.workspace.path));
-    const baseMark = states.markBase(record.template);
+    const baseMark = states.markBase(baseOf(record));
     const frozen = await states.freeze({ ...(await findRun(parts, record, signal)), durable, isOwn, user }, signal);
     try {
       return await keep({ ...frozen, at, workspaceMark, baseMark });

@@ -9,6 +9,7 @@ import { createSandboxId, isSandboxId } from "../sandbox-id.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import { shownFolder } from "../shown-folder.ts";
 import type { ForkOptions, Forks, ForkSource, Principal, Sandbox, Snapshots } from "../sandbox.ts";
+import { baseOf } from "../template-source.ts";
 import { type SnapshotInfo, type SnapshotOptions, snapshotOptionsSchema } from "../wire/state-schemas.ts";
 import type { ClaimRoom } from "./claim-room.ts";
 import { type FreezeWish, type Frozen, freezeSandbox } from "./freeze-sandbox.ts";
@@ -28,6 +29,12 @@ export interface SnapshotParts extends StateParts {
   readonly room: ClaimRoom;
   /** Makes one sandbox that begins with this state. */
   readonly make: (principal: Principal, source: SnapshotRecord, options: ForkOptions, signal: AbortSignal) => Promise<Sandbox>;
+}
+
+/** What a template takes over of a snapshot. */
+export interface HeldSnapshot extends Pick<SnapshotRecord, "id" | "runtime" | "inside" | "user"> {
+  readonly base: string;
+  readonly layers: readonly string[];
 }
 
 /** The snapshots of a home, from its files alone: what any process has done is seen at once. */
@@ -106,6 +113,24 @@ export class HomeSnapshots implements Snapshots {
       if (record && mayReach(principal, record)) return record;
     }
     return (await this.#reachable(principal)).find(({ name }) => name === text);
+  }
+
+  /**
+   * The state of a snapshot for a template, which uses its layers from then on as `user`. Rejects with `SNAPSHOT_NOT_FOUND`, and with
+   * `ARGUMENTS_INVALID` for a snapshot that lies on a folder of the host.
+   */
+  async holdForTemplate(principal: Principal, text: string, user: string): Promise<HeldSnapshot> {
+    const record = await this.#find(principal, text);
+    if (record.workspace)
+      throw new BelljarError(
+        "ARGUMENTS_INVALID",
+        `Snapshot ${record.id} lies on the folder ${record.workspace.path} of the host: take one with \`--whole\`, which has its files`,
+      );
+    if (record.tookIn !== undefined) assertWorkspaceGranted({ path: record.tookIn, mode: "copy" }, principal);
+    const layers = layersOf(record);
+    await needStates(this.#parts.runtimes.need({ id: record.sandbox, runtime: record.runtime })).hold(layers, user);
+    const { id, runtime, inside, user: commandsOf } = record;
+    return { id, runtime, base: baseOf(record), layers, inside, ...(commandsOf !== undefined && { user: commandsOf }) };
   }
 
   /** Freezes a sandbox for the forks alone that `make` makes of it. Of a process that dies meanwhile the next sweep removes the state. */

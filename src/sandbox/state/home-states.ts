@@ -32,7 +32,7 @@ export interface HomeStatesOptions extends Pick<StateParts, "journal" | "runtime
 /** The frozen states of a home's sandboxes: snapshots, checkpoints, and who uses which layers. */
 export class HomeStates implements StartGuard, AsyncDisposable {
   readonly snapshots: HomeSnapshots;
-  readonly #parts: TimeLineParts;
+  readonly #parts: TimeLineParts & Pick<HomeStatesOptions, "templates">;
   readonly #users: StateUsers;
 
   constructor(options: HomeStatesOptions) {
@@ -114,6 +114,7 @@ export class HomeStates implements StartGuard, AsyncDisposable {
     try {
       for (const { layers } of runtimes.all()) await layers.states?.sweep((user) => this.#users.isUser(user));
       await snapshots.sweep();
+      await this.#parts.templates?.sweep();
     } catch (cause) {
       report(`What is left of frozen states cannot be removed yet: ${String(cause)}`);
     }

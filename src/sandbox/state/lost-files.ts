@@ -3,6 +3,7 @@ import { limitTime } from "../../async/limit-time.ts";
 import { BelljarError } from "../../errors.ts";
 import { printable } from "../../files/printable.ts";
 import type { StateStore, Workspace } from "../../runtime/runtime.ts";
+import { baseOf } from "../template-source.ts";
 import { HostFolder } from "../workspace/host-folder.ts";
 
 const LOOK_MS = 1_000;
@@ -12,6 +13,7 @@ const NANOSECONDS = 1_000_000n;
 /** What is known of the host's files from when a state was taken. They lie below the state, and are not in it. */
 export interface HostThen {
   readonly template: string;
+  readonly base?: string | undefined;
   readonly workspace?: Workspace | undefined;
   readonly createdAt: Date;
   readonly workspaceMark?: string | undefined;
@@ -32,8 +34,8 @@ export async function tellLostFiles(then: HostThen, states: Pick<StateStore, "ma
   return [...(await tellWorkspace(then, signal)), ...tellBase(then, states)];
 }
 
-function tellBase({ template, baseMark }: HostThen, states: Pick<StateStore, "markBase">): readonly string[] {
-  if (baseMark === undefined || states.markBase(template) === baseMark) return [];
+function tellBase({ baseMark, ...then }: HostThen, states: Pick<StateStore, "markBase">): readonly string[] {
+  if (baseMark === undefined || states.markBase(baseOf(then)) === baseMark) return [];
   return [`The host's /usr has changed since: ${AS_NOW}`];
 }
 

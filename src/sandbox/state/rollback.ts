@@ -63,7 +63,11 @@ export async function rollback(parts: StateParts & { readonly startRun: StartRun
   };
   const work = async (): Promise<OwnRollback> => {
     await finishRewind(parts, record);
-    const lost = await tellLostFiles({ workspace: record.workspace, template: record.template, ...point }, states, signal);
+    const lost = await tellLostFiles(
+      { workspace: record.workspace, template: record.template, base: record.base, ...point },
+      states,
+      signal,
+    );
     await states.hold(point.layers, user);
     try {
       const sandbox = await parts.startRun(record, { signal, prepare, ...(principal && { principal }) });

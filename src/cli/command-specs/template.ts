@@ -1,0 +1,57 @@
+import type { CommandSpec } from "../command.ts";
+import { JSON_OPTION, NETWORK, NONE, ONE } from "./shared-options.ts";
+
+/** `belljar template ...`: what sandboxes can start from. */
+export const TEMPLATE: readonly CommandSpec[] = [
+  {
+    name: "template import",
+    summary: "Make a template from an image or a snapshot. One of the same name is replaced",
+    usage: "NAME [IMAGE]",
+    positionals: { min: 1, max: 2 },
+    options: {
+      snapshot: { type: "string", value: "SNAPSHOT", description: "Take this snapshot in place of an image" },
+      platform: { type: "string", value: "OS/ARCH", description: "Of an image for several, such as linux/arm64 (default this machine's)" },
+      network: NETWORK,
+      description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
+      json: JSON_OPTION,
+    },
+    details:
+      "IMAGE is an image of a registry, such as alpine:3.20, a folder with an OCI image layout, or an archive as `docker save` writes it. A registry is reached only with a --network that allows it, and the hosts that it sends its layers from. Images share the layers that they have in common. The image is started once: one that cannot be is no template.",
+    load: () => import("../commands/template-import.ts"),
+  },
+  {
+    name: "template list",
+    synonyms: ["template ls"],
+    summary: "List templates, your own and those that others share",
+    usage: "",
+    positionals: NONE,
+    options: { quiet: { type: "boolean", short: "q", description: "Print the names alone, one a line" }, json: JSON_OPTION },
+    load: () => import("../commands/template-list.ts"),
+  },
+  {
+    name: "template info",
+    synonyms: ["template inspect"],
+    summary: "Show all about a template",
+    usage: "NAME",
+    positionals: ONE,
+    options: { json: JSON_OPTION },
+    load: () => import("../commands/template-info.ts"),
+  },
+  {
+    name: "template share",
+    summary: "Let every caller of this home start sandboxes from a template",
+    usage: "NAME",
+    positionals: ONE,
+    options: { off: { type: "boolean", description: "Let nobody else any more" }, json: JSON_OPTION },
+    load: () => import("../commands/template-share.ts"),
+  },
+  {
+    name: "template remove",
+    synonyms: ["template rm"],
+    summary: "Remove templates. Sandboxes that were made from them keep their files",
+    usage: "NAME...",
+    positionals: { min: 1, max: 1000 },
+    options: { json: JSON_OPTION },
+    load: () => import("../commands/template-remove.ts"),
+  },
+];

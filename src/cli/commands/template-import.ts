@@ -1,0 +1,44 @@
+import { access } from "node:fs/promises";
+import { resolve } from "node:path";
+import { LOCAL } from "../../sandbox/sandbox.ts";
+import type { CommandCall, CommandContext } from "../command.ts";
+import { isSet, textOption } from "../command.ts";
+import { networkOption } from "../compose/configured-policy.ts";
+import { openStack } from "../compose/open-stack.ts";
+import { withoutUndefined } from "../limit-options.ts";
+import { printJson, printLine } from "../print.ts";
+import { withProgress } from "../progress.ts";
+import { usage } from "../usage.ts";
+
+/** What lies there goes before an image of a registry with that name. What begins as a path is always one. */
+async function toImage(text: string): Promise<string> {
+  const path = resolve(text);
+  const isThere = access(path).then(
+    () => true,
+    () => false,
+  );
+  return /^\.{0,2}\//.test(text) || (await isThere) ? path : text;
+}
+
+export async function run(call: CommandCall, context: CommandContext): Promise<number> {
+  const [name = "", image] = call.positionals;
+  const snapshot = textOption(call, "snapshot");
+  if ((image === undefined) === (snapshot === undefined))
+    throw usage("A template is made from an image or from a snapshot: name one of them", "belljar template import --help");
+  const options = {
+    name,
+    ...withoutUndefined({
+      image: image === undefined ? undefined : await toImage(image),
+      snapshot,
+      platform: textOption(call, "platform"),
+      description: textOption(call, "description"),
+    }),
+    ...(await networkOption(call)),
+  };
+  await using stack = await openStack(call, context);
+  const templates = await stack.templates();
+  const template = await withProgress(context.stderr, "Making the template", templates.make(LOCAL, options, context.signal));
+  if (isSet(call, "json")) printJson(context.stdout, template);
+  else printLine(context.stdout, template.name);
+  return 0;
+}

@@ -1,0 +1,27 @@
+import type { Config } from "../../config/config.ts";
+import type { ClientRecord } from "../../network/egress/egress-client.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
+import { Runtimes } from "../../sandbox/runtimes.ts";
+import type { SecretStore } from "../../secrets/secret-store.ts";
+import { MadeTemplates } from "../../template/made-templates.ts";
+import type { StoredTemplates } from "../../template/stored-templates.ts";
+import type { Templates } from "../../template/templates.ts";
+import { upstreamOptions } from "./open-egress.ts";
+
+interface TemplateParts {
+  readonly runtimes: ReadonlyMap<string, Runtime>;
+  readonly sandboxes: LocalSandboxes;
+  readonly stored: StoredTemplates;
+  readonly secrets: Pick<SecretStore, "reveal">;
+  readonly record: (record: ClientRecord) => void;
+}
+
+/** The templates of a home. Registries are asked through the same gate as sandboxes are let out. */
+export async function openTemplates(config: Config, { runtimes, sandboxes, stored, secrets, record }: TemplateParts): Promise<Templates> {
+  const { home, quotas, template } = config;
+  const { maxBytes, registries } = template;
+  const reveal = (owner: string, name: string): Promise<string | undefined> => secrets.reveal(owner, name);
+  const registry = { ...(await upstreamOptions(config)), registries, reveal, record };
+  return new MadeTemplates({ home, stored, sandboxes, registry, runtimes: new Runtimes(runtimes, config), maxBytes, quotas });
+}

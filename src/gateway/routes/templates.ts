@@ -1,0 +1,62 @@
+import * as z from "zod";
+import type { Templates } from "../../template/templates.ts";
+import { templateOptionsSchema, templateSchema, templatesSchema } from "../../template/wire/template-schema.ts";
+import { changes, reads } from "../auth/access.ts";
+import type { Route } from "./route.ts";
+import { defineRoute } from "./route.ts";
+
+const READS = reads("toolset:sandbox");
+const CHANGES = changes("toolset:sandbox");
+
+const params = z.object({ name: z.string().min(1).max(63) });
+
+/** What sandboxes can start from beside what the runtimes have. */
+export function templateRoutes(templates: () => Promise<Templates>): readonly Route[] {
+  return [
+    defineRoute({
+      method: "GET",
+      path: "/v1/templates",
+      access: READS,
+      summary: "The caller's templates, and those that others share",
+      answers: { 200: templatesSchema },
+      handle: async ({ caller }) => ({ templates: await (await templates()).list(caller) }),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/v1/templates",
+      access: CHANGES,
+      summary: "Makes a template from an image or a snapshot. One of the same name is replaced",
+      body: templateOptionsSchema,
+      answers: { 201: templateSchema },
+      handle: async ({ caller, body, signal }) => (await templates()).make(caller, body, signal),
+    }),
+    defineRoute({
+      method: "GET",
+      path: "/v1/templates/:name",
+      access: READS,
+      summary: "All about a template",
+      params,
+      answers: { 200: templateSchema },
+      handle: async ({ caller, params: { name } }) => (await templates()).info(caller, name),
+    }),
+    defineRoute({
+      method: "PUT",
+      path: "/v1/templates/:name/shared",
+      access: CHANGES,
+      summary: "Shares a template with every caller, or with nobody",
+      params,
+      body: z.strictObject({ isShared: z.boolean() }),
+      answers: { 200: templateSchema },
+      handle: async ({ caller, params: { name }, body }) => (await templates()).share(caller, name, body.isShared),
+    }),
+    defineRoute({
+      method: "DELETE",
+      path: "/v1/templates/:name",
+      access: CHANGES,
+      summary: "Removes a template. Sandboxes that were made from it keep their files",
+      params,
+      answers: { 204: null },
+      handle: async ({ caller, params: { name } }) => (await templates()).remove(caller, name),
+    }),
+  ];
+}

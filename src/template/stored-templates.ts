@@ -1,0 +1,66 @@
+import type { Principal, TemplateInfo } from "../sandbox/sandbox.ts";
+import type { HomeTemplates, TemplateSource } from "../sandbox/template-source.ts";
+import { TemplateFiles } from "./template-files.ts";
+import { type TemplateRecord, toSource } from "./template-record.ts";
+import type { TemplateDetail } from "./wire/template-schema.ts";
+
+/** The templates of a home, from its files alone: what any process has done is seen at once. */
+export class StoredTemplates implements HomeTemplates {
+  readonly files: TemplateFiles;
+  /** By their ids, those that this process makes and tries before they have their names. */
+  readonly #tried = new Map<string, TemplateSource>();
+
+  constructor(home: string, report: (problem: string) => void) {
+    this.files = new TemplateFiles(home, report);
+  }
+
+  async find(principal: Principal, name: string): Promise<TemplateSource | undefined> {
+    const tried = this.#tried.get(name);
+    if (tried) return tried;
+    const record = await this.record(principal, name);
+    return record && toSource(record);
+  }
+
+  /** While `work` goes on, sandboxes of this process may begin with it, by its id. */
+  async whileTried<T>(source: TemplateSource, work: () => Promise<T>): Promise<T> {
+    this.#tried.set(source.id, source);
+    try {
+      return await work();
+    } finally {
+      this.#tried.delete(source.id);
+    }
+  }
+
+  async list(principal: Principal): Promise<readonly TemplateInfo[]> {
+    return (await this.records(principal)).map(({ name, description, source }) => ({ name, description: description ?? madeFrom(source) }));
+  }
+
+  async sweep(): Promise<void> {
+    await this.files.sweep();
+  }
+
+  isUser(id: string): Promise<boolean> {
+    return this.files.isUser(id);
+  }
+
+  async record(principal: Principal, name: string): Promise<TemplateRecord | undefined> {
+    return (await this.records(principal)).find((record) => record.name === name);
+  }
+
+  /** One of each name, the newest: of its own, and of those that others share under names that it has not. */
+  async records(principal: Principal): Promise<readonly TemplateRecord[]> {
+    const all = (await this.files.list()).toSorted(newestFirst);
+    const own = all.filter(({ owner }) => owner === principal.id);
+    const shared = all.filter(({ owner, id }) => owner !== principal.id && this.files.isShared(id));
+    const seen = [...own, ...shared];
+    return seen.filter(({ name }, at) => seen.findIndex((other) => other.name === name) === at);
+  }
+}
+
+function newestFirst(one: TemplateRecord, other: TemplateRecord): number {
+  return other.createdAt.getTime() - one.createdAt.getTime() || (one.id < other.id ? -1 : 1);
+}
+
+function madeFrom(source: TemplateDetail["source"]): string {
+  return source.kind === "image" ? `The image ${source.from}` : `The snapshot ${source.id}`;
+}

@@ -1,0 +1,30 @@
+import * as z from "zod";
+import { parseJson } from "../files/parse-json.ts";
+import type { TemplateSource } from "../sandbox/template-source.ts";
+import { type TemplateDetail, templateSchema } from "./wire/template-schema.ts";
+
+const schema = templateSchema.omit({ isShared: true, layers: true }).extend({
+  version: z.literal(1),
+  /** The topmost first. */
+  layers: z.array(z.string()).readonly(),
+  /** Of its user. Absent: as on the base. */
+  home: z.string().min(1).optional(),
+});
+
+/** A template as the disk has it. Written once, and never changed: a new build has a new id. */
+export type TemplateRecord = Readonly<z.output<typeof schema>>;
+
+/** Undefined when the text is no record of this template. */
+export function parseTemplate(id: string, text: string): TemplateRecord | undefined {
+  const record = schema.safeParse(parseJson(text)).data;
+  return record?.id === id ? record : undefined;
+}
+
+/** What a caller may know of it. */
+export function toDetail({ version: _, home: __, layers, ...told }: TemplateRecord, isShared: boolean): TemplateDetail {
+  return { ...told, layers: layers.length, isShared };
+}
+
+export function toSource({ id, name, runtime, base, layers, createdAt, env, user, home, cwd }: TemplateRecord): TemplateSource {
+  return { id, name, runtime, base, layers, createdAt, env, user, home, cwd };
+}

@@ -1,0 +1,23 @@
+import type { Principal } from "../sandbox/sandbox.ts";
+import type { TemplateDetail, TemplateOptions } from "./wire/template-schema.ts";
+
+/**
+ * The templates of a home, seen by one principal at a time: its own, and those that others share with everybody. One that it may not see
+ * answers exactly as an unknown one. Two implementations: on `$BELLJAR_HOME`, and over HTTP against a server.
+ */
+export interface Templates {
+  /** By name; of its own and a shared one with the same name, its own. */
+  list(principal: Principal): Promise<readonly TemplateDetail[]>;
+  /** Rejects with `TEMPLATE_NOT_FOUND`. */
+  info(principal: Principal, name: string): Promise<TemplateDetail>;
+  /**
+   * Makes a template, on disk before the answer. One of the same name and owner is replaced; sandboxes that were made from that keep what
+   * they have of it. Rejects with `TEMPLATE_BUSY` while another process makes one of this name, `IMAGE_INVALID` for an image that is
+   * damaged, lies or cannot be started, `SNAPSHOT_NOT_FOUND`, `FORBIDDEN`, `QUOTA_EXCEEDED`, `DISK_FULL` and `NOT_SUPPORTED`.
+   */
+  make(principal: Principal, options: TemplateOptions, signal: AbortSignal): Promise<TemplateDetail>;
+  /** Of its own. Sandboxes that were made from it keep what they have of it. Rejects with `TEMPLATE_NOT_FOUND`. */
+  remove(principal: Principal, name: string): Promise<void>;
+  /** Whether everybody may start sandboxes from it. Rejects with `TEMPLATE_NOT_FOUND`, and with `FORBIDDEN` for a token without the scope. */
+  share(principal: Principal, name: string, isShared: boolean): Promise<TemplateDetail>;
+}

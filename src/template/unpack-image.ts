@@ -1,0 +1,72 @@
+import { BelljarError } from "../errors.ts";
+import type { StateStore } from "../runtime/runtime.ts";
+import type { ImageLayer, OciImage } from "./oci/oci-image.ts";
+import type { KnownLayer, KnownLayers } from "./known-layers.ts";
+
+/** As many as an overlay can have below states and Belljar's own. */
+const LAYERS_MAX = 256;
+/** Files of one template, with its folders, links and whiteouts. */
+const ENTRIES_MAX = 5_000_000;
+/** A tar has headers beside the files. */
+const TAR_MORE_BYTES = 1024 ** 3;
+
+export interface UnpackParts {
+  readonly states: StateStore;
+  readonly known: KnownLayers;
+  /** Of all layers together. */
+  readonly maxBytes: number;
+  /** Uses the layers, whatever becomes of the work: the caller lets go of them. */
+  readonly user: string;
+  readonly signal: AbortSignal;
+}
+
+export interface UnpackedImage {
+  /** The topmost first. */
+  readonly layers: readonly string[];
+  readonly bytes: number;
+}
+
+/** Makes a frozen layer of each layer of an image that the home does not have. `made` is told of each layer that the user has. */
+export async function unpackImage(
+  image: Pick<OciImage, "layers">,
+  parts: UnpackParts,
+  made: (layer: string) => void,
+): Promise<UnpackedImage> {
+  if (image.layers.length > LAYERS_MAX)
+    throw new BelljarError("IMAGE_INVALID", `The image has ${image.layers.length} layers, and at most ${LAYERS_MAX} can be used`);
+  const layers: string[] = [];
+  let bytes = 0;
+  for (const layer of image.layers) {
+    const unpacked = (await findKnown(layer, parts)) ?? (await unpackOne(layer, { ...parts, maxBytes: parts.maxBytes - bytes }));
+    made(unpacked.layer);
+    bytes += unpacked.bytes;
+    if (bytes > parts.maxBytes) throw tooLarge(parts.maxBytes);
+    layers.unshift(unpacked.layer);
+  }
+  // What a layer has over others it has over itself too.
+  return { layers: [...new Set(layers)], bytes };
+}
+
+/** Undefined: nobody uses it any more, and it is gone. */
+async function findKnown({ diffId }: ImageLayer, { known, states, user }: UnpackParts): Promise<KnownLayer | undefined> {
+  const found = await known.find(diffId);
+  if (!found) return undefined;
+  try {
+    await states.hold([found.layer], user);
+    return found;
+  } catch (cause) {
+    if (cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST") return undefined;
+    throw cause;
+  }
+}
+
+async function unpackOne(layer: ImageLayer, { states, known, maxBytes, user, signal }: UnpackParts): Promise<KnownLayer> {
+  const tar = layer.open({ maxBytes: maxBytes + TAR_MORE_BYTES }, signal);
+  const { layer: id, bytes } = await states.unpack({ tar, user, maxBytes, maxEntries: ENTRIES_MAX }, signal);
+  await known.note(layer.diffId, { layer: id, bytes });
+  return { layer: id, bytes };
+}
+
+function tooLarge(maxBytes: number): BelljarError {
+  return new BelljarError("IMAGE_INVALID", `The image has more than ${maxBytes} bytes of files, which is all that the template may have`);
+}

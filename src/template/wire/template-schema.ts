@@ -1,0 +1,77 @@
+import * as z from "zod";
+import { networkPolicySchema } from "../../sandbox/network-schema.ts";
+
+const texts = z.record(z.string(), z.string());
+
+/** What a template was made from. */
+export const templateSourceSchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("image"),
+    from: z.string().min(1).describe("The reference, or the path of the layout or archive"),
+    digest: z.string().min(1).describe("Of the image's manifest"),
+    platform: z.string().min(1).describe("Such as linux/amd64"),
+  }),
+  z.object({ kind: z.literal("snapshot"), id: z.string().min(1) }),
+]);
+
+const date = z.codec(z.iso.datetime(), z.date(), { decode: (text) => new Date(text), encode: (at) => at.toISOString() });
+
+/** A template of the home as every answer shows it. */
+export const templateSchema = z.object({
+  id: z
+    .string()
+    .regex(/^[a-z0-9]{20}$/)
+    .describe("Of this build of it"),
+  name: z.string().min(1),
+  owner: z.string().min(1).describe("Id of the principal that it belongs to"),
+  description: z.string().optional(),
+  createdAt: date,
+  source: templateSourceSchema,
+  runtime: z.string().min(1),
+  base: z.string().min(1).describe("The runtime's own template below it"),
+  layers: z.number().int().nonnegative().describe("How many layers it has"),
+  bytes: z.number().nonnegative().describe("Size of the files of its layers. Layers that templates share are counted in each"),
+  env: texts.describe("Variables that commands have in addition to those of the base"),
+  user: z.string().min(1).optional().describe("As which commands run that name nobody. Absent: as on the base"),
+  cwd: z.string().min(1).optional().describe("Where commands start. Absent: in the home"),
+  command: z.array(z.string()).readonly().optional().describe("What the image would run: its entry point and command"),
+  isShared: z.boolean().describe("Every caller may start sandboxes from it"),
+});
+
+/** What a caller may know of a template. */
+export type TemplateDetail = Readonly<z.output<typeof templateSchema>>;
+
+export const templatesSchema = z.object({ templates: z.array(templateSchema).readonly() });
+
+const name = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, "has 1 to 63 characters: a-z, 0-9, dot, dash and underscore, and begins with a letter or digit")
+  .refine((text) => !/^[a-z0-9]{20}$/.test(text), "must not look like an id");
+
+/** What a template is to be made from. Exactly one of `image` and `snapshot`. */
+export const templateOptionsSchema = z
+  .strictObject({
+    name,
+    description: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .refine((text) => !/\p{Cc}/u.test(text), "must not hold control characters")
+      .optional(),
+    image: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .optional()
+      .describe(
+        "Image of a registry, such as alpine:3.20, or the absolute path of a folder with an OCI image layout or of an archive as `docker save` writes it, on the machine of the home",
+      ),
+    network: networkPolicySchema
+      .optional()
+      .describe("What may be reached for an image of a registry. Default: what new sandboxes may reach"),
+    platform: z.string().min(1).max(64).optional().describe("Of an image that has several, such as linux/arm64. Default: this machine's"),
+    snapshot: z.string().min(1).max(64).optional().describe("Id or name of a snapshot"),
+  })
+  .refine(({ image, snapshot }) => (image === undefined) !== (snapshot === undefined), "names one of image and snapshot");
+
+export type TemplateOptions = Readonly<z.input<typeof templateOptionsSchema>>;

@@ -1,0 +1,151 @@
+import { execFileSync } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect, it } from "vitest";
+import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
+import { addScratch, addShell, put } from "../../support/image-lab.ts";
+import { addImage, BlobStore, type Folder, type Json, tarOf, temporaryFolder, writeLayout } from "../../support/image-maker.ts";
+import { shell, STATE_STORAGES } from "../../support/state-home.ts";
+import { openTemplateHome, type TemplateHome } from "../../support/template-home.ts";
+
+const signal = new AbortController().signal;
+const TOKEN: Principal = { id: "local", name: "agent", grants: {} };
+const PASSWD = "root:x:0:0::/root:/bin/sh\nann:x:1234:1234::/home/ann:/bin/sh\n";
+
+interface LayerFill {
+  (root: string): void;
+}
+
+/** The layer as `tar` writes it, with all files ann's. */
+async function layerOf(fill: LayerFill): Promise<Buffer> {
+  await using folder = await temporaryFolder();
+  fill(folder.path);
+  return execFileSync("tar", ["--numeric-owner", "--owner=1234", "--group=1234", "-C", folder.path, "-c", "."], { maxBuffer: 2 ** 28 });
+}
+
+const withShell: LayerFill = (root) => {
+  addShell(root);
+  put(root, "etc/passwd", PASSWD);
+  put(root, "home/ann/.keep");
+  put(root, "srv/app/first", "from below");
+};
+
+async function writeImage(plains: readonly Buffer[], config: Json = {}): Promise<Folder> {
+  const store = new BlobStore();
+  const image = addImage(store, { layers: plains.map((plain) => ({ plain })), config: { config } });
+  return writeLayout(store, [image]);
+}
+
+async function start(home: TemplateHome, template: string) {
+  return home.sandboxes.create(LOCAL, { template }, signal);
+}
+
+for (const storage of STATE_STORAGES) {
+  it(`an image is a template, with storage in ${storage}`, async () => {
+    await using home = await openTemplateHome({ storage });
+    const above = tarOf([{ name: "srv/app/.wh.first" }, { name: "srv/app/second", content: "from above" }]);
+    const config = {
+      Env: ["PATH=/bin", "GREETING=hello there"],
+      User: "ann",
+      WorkingDir: "/srv/app",
+      Entrypoint: ["sh"],
+      Cmd: ["-c", "ls"],
+    };
+    await using image = await writeImage([await layerOf(withShell), above], config);
+    const made = await home.templates.make(LOCAL, { name: "app", image: image.path }, signal);
+    expect(made).toMatchObject({
+      base: "bare",
+      layers: 2,
+      user: "ann",
+      cwd: "/srv/app",
+      command: ["sh", "-c", "ls"],
+      env: { GREETING: "hello there" },
+    });
+    const sandbox = await start(home, "app");
+    expect(await shell(sandbox, 'id -u; echo "$GREETING"; pwd; ls; cat second; echo; echo "$HOME"; touch "$HOME/mine"; ls /usr')).toBe(
+      "1234\nhello there\n/srv/app\nsecond\nfrom above\n/home/ann",
+    );
+    const { id } = await sandbox.timeLine.checkpoint({}, signal);
+    await shell(sandbox, "rm ~/mine");
+    const { sandbox: back } = await sandbox.timeLine.rollback(id, signal);
+    expect(await shell(back, "ls ~; cat /srv/app/second")).toBe("mine\nfrom above");
+    const [fork] = await home.sandboxes.snapshots.fork(LOCAL, { sandbox: sandbox.id }, {}, signal);
+    expect(await shell(fork!, "id -u; ls ~")).toBe("1234\nmine");
+  });
+}
+
+it("an image with one program and nothing else is a template", async () => {
+  await using home = await openTemplateHome();
+  await using image = await writeImage([await layerOf((root) => addScratch(root))]);
+  await home.templates.make(LOCAL, { name: "scratch", image: image.path }, signal);
+  const sandbox = await start(home, "scratch");
+  expect((await sandbox.guest.run({ argv: ["/scratch"], signal })).exitCode).toBe(0);
+  await expect(sandbox.guest.run({ argv: ["sh", "-c", "true"], signal })).rejects.toMatchObject({ code: "COMMAND_NOT_FOUND" });
+});
+
+it("images share the layers that they have in common, and layers go with their last user", async () => {
+  await using home = await openTemplateHome();
+  const below = await layerOf(withShell);
+  await using one = await writeImage([below, tarOf({ "srv/one": "1" })]);
+  await using other = await writeImage([below, tarOf({ "srv/two": "2" })]);
+  await home.templates.make(LOCAL, { name: "one", image: one.path }, signal);
+  await home.templates.make(LOCAL, { name: "two", image: other.path }, signal);
+  expect(await home.layers()).toHaveLength(3);
+  await home.templates.remove(LOCAL, "one");
+  expect(await home.layers()).toHaveLength(2);
+  expect(await shell(await start(home, "two"), "cat /srv/two")).toBe("2");
+  await home.templates.make(LOCAL, { name: "one", image: one.path }, signal);
+  expect(await shell(await start(home, "one"), "cat /srv/one")).toBe("1");
+});
+
+it("an archive of docker save is a template, compressed too", async () => {
+  await using home = await openTemplateHome();
+  await using layout = await writeImage([await layerOf(withShell)]);
+  await using folder = await temporaryFolder();
+  const archive = execFileSync("tar", ["-C", layout.path, "-c", "."], { maxBuffer: 2 ** 28 });
+  put(folder.path, "image.tar.gz", "");
+  const { writeFile } = await import("node:fs/promises");
+  await writeFile(join(folder.path, "image.tar.gz"), gzipSync(archive));
+  await home.templates.make(LOCAL, { name: "saved", image: join(folder.path, "image.tar.gz") }, signal);
+  expect(await shell(await start(home, "saved"), "cat /srv/app/first")).toBe("from below");
+});
+
+it.each([
+  ["lies about a layer", (): Promise<Folder> => lying(), "IMAGE_INVALID"],
+  ["is too large", async (): Promise<Folder> => writeImage([tarOf({ big: Buffer.alloc(3_000_000, 1) })]), "IMAGE_TOO_LARGE"],
+  ["breaks out", async (): Promise<Folder> => writeImage([tarOf([{ name: "../../out", content: "x" }])]), "IMAGE_INVALID"],
+  ["has a user that is none", async (): Promise<Folder> => writeImage([tarOf({ a: "a" })], { User: "a b\nc" }), "IMAGE_INVALID"],
+])("an image that %s is no template, and leaves nothing", async (_name, write, code) => {
+  await using home = await openTemplateHome({ maxBytes: 2_000_000 });
+  await using image = await write();
+  await expect(home.templates.make(LOCAL, { name: "bad", image: image.path }, signal)).rejects.toMatchObject({ code });
+  expect(await home.templates.list(LOCAL)).toEqual([]);
+  await home.sweepOld();
+  expect(await home.layers()).toEqual([]);
+  expect((await readdir(join(home.crash.home, "templates"))).filter((name) => name.length === 20)).toEqual([]);
+});
+
+it("a caller with a token reads no image of the host that it was not granted", async () => {
+  await using home = await openTemplateHome();
+  await using image = await writeImage([tarOf({ a: "a" })]);
+  const made = (principal: Principal) => home.templates.make(principal, { name: "mine", image: image.path }, signal);
+  await expect(made(TOKEN)).rejects.toMatchObject({ code: "FORBIDDEN" });
+  await expect(made({ ...TOKEN, grants: { workspaces: [{ path: image.path, mode: "ro" }] } })).resolves.toMatchObject({ name: "mine" });
+});
+
+it("a quota of bytes holds for all templates of an owner", async () => {
+  await using home = await openTemplateHome({ quotas: { templateBytes: 1_500_000 } });
+  await using image = await writeImage([tarOf({ big: Buffer.alloc(1_000_000, 1) })]);
+  const make = (name: string) => home.templates.make(LOCAL, { name, image: image.path }, signal);
+  await make("one");
+  await expect(make("two")).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  await make("one");
+  expect((await home.templates.list(LOCAL)).map(({ name }) => name)).toEqual(["one"]);
+});
+
+async function lying(): Promise<Folder> {
+  const store = new BlobStore();
+  const plain = tarOf({ a: "a" });
+  return writeLayout(store, [addImage(store, { layers: [{ plain, stored: gzipSync(tarOf({ a: "b" })) }] })]);
+}

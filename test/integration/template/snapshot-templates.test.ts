@@ -1,0 +1,102 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
+import { shell, STATE_STORAGES } from "../../support/state-home.ts";
+import { openTemplateHome, type TemplateHome } from "../../support/template-home.ts";
+
+const signal = new AbortController().signal;
+const OTHER: Principal = { id: "other", name: "other" };
+const TOKEN: Principal = { id: "local", name: "agent", grants: {} };
+
+async function takeSnapshot(home: TemplateHome, text: string): Promise<string> {
+  const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
+  await shell(sandbox, `echo ${text} > /home/user/made`);
+  const { id } = await home.sandboxes.snapshots.create(LOCAL, sandbox.id, {}, signal);
+  await sandbox.kill();
+  return id;
+}
+
+async function start(home: TemplateHome, template: string, principal = LOCAL) {
+  return home.sandboxes.create(principal, { template }, signal);
+}
+
+for (const storage of STATE_STORAGES) {
+  it(`a snapshot is a template that outlives it, with storage in ${storage}`, async () => {
+    await using home = await openTemplateHome({ storage });
+    const snapshot = await takeSnapshot(home, "first");
+    const made = await home.templates.make(LOCAL, { name: "mine", snapshot }, signal);
+    await home.sandboxes.snapshots.remove(LOCAL, snapshot);
+    const sandbox = await start(home, "mine");
+    expect(await shell(sandbox, "cat /home/user/made; whoami")).toBe("first\nuser");
+    expect((await sandbox.info()).template).toBe("mine");
+    expect(await home.templates.list(LOCAL)).toEqual([made]);
+
+    await home.templates.remove(LOCAL, "mine");
+    await expect(start(home, "mine")).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
+    await sandbox.stop();
+    expect(await shell(await sandbox.start(signal), "cat /home/user/made")).toBe("first");
+    await (await home.sandboxes.get(LOCAL, sandbox.id)).kill();
+    await home.sweepOld();
+    expect(await home.layers()).toEqual([]);
+  });
+}
+
+it("sandboxes of a template can be forked, and put back to what it gave them", async () => {
+  await using home = await openTemplateHome();
+  await home.templates.make(LOCAL, { name: "mine", snapshot: await takeSnapshot(home, "first") }, signal);
+  const sandbox = await start(home, "mine");
+  const { id } = await sandbox.timeLine.checkpoint({}, signal);
+  await shell(sandbox, "echo later > /home/user/made");
+  const [fork] = await home.sandboxes.snapshots.fork(LOCAL, { sandbox: sandbox.id }, {}, signal);
+  const { sandbox: back } = await sandbox.timeLine.rollback(id, signal);
+  expect([await shell(fork!, "cat /home/user/made"), await shell(back, "cat /home/user/made")]).toEqual(["later", "first"]);
+});
+
+it("a template of the same name takes the place of the one before, whose sandboxes keep their files", async () => {
+  await using home = await openTemplateHome();
+  await home.templates.make(LOCAL, { name: "mine", snapshot: await takeSnapshot(home, "first") }, signal);
+  const before = await start(home, "mine");
+  const { id } = await home.templates.make(LOCAL, { name: "mine", snapshot: await takeSnapshot(home, "second") }, signal);
+  expect((await home.templates.list(LOCAL)).map((one) => one.id)).toEqual([id]);
+  expect([await shell(before, "cat /home/user/made"), await shell(await start(home, "mine"), "cat /home/user/made")]).toEqual([
+    "first",
+    "second",
+  ]);
+});
+
+it("only one call at a time makes a template of a name", async () => {
+  await using home = await openTemplateHome();
+  const snapshot = await takeSnapshot(home, "first");
+  const all = await Promise.allSettled([1, 2, 3].map(() => home.templates.make(LOCAL, { name: "mine", snapshot }, signal)));
+  for (const one of all) if (one.status === "rejected") expect(one.reason).toMatchObject({ code: "TEMPLATE_BUSY" });
+  expect(all.some(({ status }) => status === "fulfilled")).toBe(true);
+  expect(await home.templates.list(LOCAL)).toHaveLength(1);
+});
+
+it("others know of no template until it is shared, and then only start from it", async () => {
+  await using home = await openTemplateHome();
+  await home.templates.make(LOCAL, { name: "mine", snapshot: await takeSnapshot(home, "first") }, signal);
+  const unknown = { code: "TEMPLATE_NOT_FOUND" };
+  await expect(home.templates.info(OTHER, "mine")).rejects.toMatchObject(unknown);
+  await expect(start(home, "mine", OTHER)).rejects.toMatchObject(unknown);
+  await expect(home.templates.share(TOKEN, "mine", true)).rejects.toMatchObject({ code: "FORBIDDEN" });
+
+  await home.templates.share(LOCAL, "mine", true);
+  expect(await shell(await start(home, "mine", OTHER), "cat /home/user/made")).toBe("first");
+  expect((await home.templates.info(OTHER, "mine")).isShared).toBe(true);
+  for (const change of [() => home.templates.remove(OTHER, "mine"), () => home.templates.share(OTHER, "mine", false)])
+    await expect(change()).rejects.toMatchObject(unknown);
+
+  await home.templates.share(LOCAL, "mine", false);
+  await expect(start(home, "mine", OTHER)).rejects.toMatchObject(unknown);
+});
+
+it("what was left of a template in the making is removed by a sweep", async () => {
+  await using home = await openTemplateHome();
+  const failing = home.templates.make(LOCAL, { name: "mine", snapshot: "nothing" }, signal);
+  await expect(failing).rejects.toMatchObject({ code: "SNAPSHOT_NOT_FOUND" });
+  await home.sandboxes.sweep();
+  const left = await readdir(join(home.crash.home, "templates"));
+  expect(left.filter((name) => name.length === 20)).toEqual([]);
+});

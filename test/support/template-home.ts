@@ -1,0 +1,35 @@
+import { Runtimes } from "../../src/sandbox/runtimes.ts";
+import { MadeTemplates, type MadeTemplatesOptions } from "../../src/template/made-templates.ts";
+import { StoredTemplates } from "../../src/template/stored-templates.ts";
+import { createEgress } from "../../src/network/egress/create-egress.ts";
+import { byName } from "./by-name.ts";
+import type { WorkerHome } from "./home-worker.ts";
+import { NO_LISTENERS } from "./no-listeners.ts";
+import { openStateHome, type StateHome } from "./state-home.ts";
+
+export interface TemplateHome extends StateHome {
+  readonly templates: MadeTemplates;
+}
+
+type TemplateOptions = Partial<Pick<MadeTemplatesOptions, "maxBytes" | "quotas" | "registry">> & {
+  readonly storage?: WorkerHome["storage"];
+};
+
+/** A home with real sandboxes and templates. Disposing it kills what lives. */
+export async function openTemplateHome({ storage, ...options }: TemplateOptions = {}): Promise<TemplateHome> {
+  let stored: StoredTemplates | undefined;
+  const egress = createEgress({ listeners: NO_LISTENERS, record: () => undefined });
+  const home = await openStateHome(storage, (path) => ({
+    templates: (stored = new StoredTemplates(path, () => undefined)),
+    egress,
+  }));
+  const parts = { home: home.crash.home, stored: stored!, sandboxes: home.sandboxes, runtimes: new Runtimes(byName(home.runtime), {}) };
+  return {
+    ...home,
+    templates: new MadeTemplates({ maxBytes: 2 ** 30, ...options, ...parts }),
+    async [Symbol.asyncDispose]() {
+      await home[Symbol.asyncDispose]();
+      await egress[Symbol.asyncDispose]();
+    },
+  };
+}
