@@ -29,6 +29,7 @@
 #define XATTRS_BYTES 65536u
 #define LINKS ".links"
 #define OPAQUE "user.overlay.opaque"
+#define ORIGIN "user.overlay.origin"
 /* What the kernel makes of the attributes of an overlay that a program inside has mounted. */
 #define OPAQUE_INSIDE "user.overlay.overlay."
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -134,12 +135,13 @@ static void copy_link(struct at source, struct at target, const struct stat *sta
   make_alike_by_name(target, status);
 }
 
+static bool is_whiteout(const struct stat *status) { return S_ISCHR(status->st_mode) && status->st_rdev == 0; }
+
 /* Whiteouts, FIFOs, and sockets, which nobody listens on any more. Other devices cannot be there. */
 static void copy_special(struct at source, struct at target, const struct stat *status) {
-  bool is_whiteout = S_ISCHR(status->st_mode) && status->st_rdev == 0;
-  if (!is_whiteout && !S_ISFIFO(status->st_mode) && !S_ISSOCK(status->st_mode)) refuse("what the sandbox wrote has a device in it");
+  if (!is_whiteout(status) && !S_ISFIFO(status->st_mode) && !S_ISSOCK(status->st_mode)) refuse("what the sandbox wrote has a device in it");
   if (mknodat(target.folder, target.name, status->st_mode & (S_IFMT | 07777), 0) < 0) fail_job("make", source.name);
-  if (!is_whiteout) make_alike_by_name(target, status);
+  if (!is_whiteout(status)) make_alike_by_name(target, status);
 }
 
 /* What is at the target already, of a lower layer. */
@@ -165,12 +167,21 @@ static bool add_name(const struct tree_copy *copy, struct at source, struct at t
   return false;
 }
 
+/*
+ * Of a folder that only this layer has, the kernel shows all names as they are, whiteouts too, unless it has this mark, as one that was copied up
+ * from below. A copy of several layers may be the only one that has a folder in which one of them hid what another one had.
+ */
+static void mark_whiteouts(struct at target) {
+  if (fsetxattr(target.folder, ORIGIN, "", 0, 0) < 0) fail_job("mark the folder of", target.name);
+}
+
 static void copy_folder(struct tree_copy *copy, struct at source, struct at target, unsigned level);
 
 static void copy_entry(struct tree_copy *copy, struct at source, struct at target, unsigned level) {
   struct stat status;
   if (fstatat(source.folder, source.name, &status, AT_SYMLINK_NOFOLLOW) < 0) fail_job("look at", source.name);
   if (!S_ISDIR(status.st_mode)) remove_below(target, look_below(target));
+  if (is_whiteout(&status)) mark_whiteouts(target);
   if (S_ISDIR(status.st_mode)) copy_folder(copy, source, target, level + 1);
   else if (add_name(copy, source, target)) return;
   else if (S_ISREG(status.st_mode)) copy_file(copy, source, target, &status);

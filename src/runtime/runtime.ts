@@ -102,6 +102,13 @@ export interface StateStore {
    * and with what `tar` rejects with.
    */
   unpack(request: UnpackRequest, signal: AbortSignal): Promise<UnpackedLayer>;
+  /**
+   * Makes one layer that shows what several unpacked ones show, the topmost first, and shares their files. `user` uses it. On rejection or
+   * abort nothing is left.
+   */
+  merge(layers: readonly string[], user: string, signal: AbortSignal): Promise<string>;
+  /** These layers, and who uses them, outlive a power cut from now on. */
+  flushLayers(layers: readonly string[], signal: AbortSignal): Promise<void>;
   /** How `freeze` would do it for this run. */
   way(run: Run): FrozenState["way"];
   /**

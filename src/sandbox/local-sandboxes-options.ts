@@ -72,7 +72,7 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
    */
   networkOf(principal: Principal, policy?: NetworkPolicy): Promise<Pick<NetworkState, "policy" | "inside">>;
   /** As `HomeSnapshots.holdForTemplate`. */
-  holdForTemplate(principal: Principal, snapshot: string, user: string): Promise<HeldSnapshot>;
+  holdForTemplate(principal: Principal, snapshot: string, user: string, signal: AbortSignal): Promise<HeldSnapshot>;
   /** As `default` for one that runs, and gives it its full lifetime. Makes and starts none. Undefined if none runs. */
   keepDefault(principal: Principal, name: string, options: DefaultOptions): Promise<KeptDefault | undefined>;
   /** What the home's stopped sandboxes hold, as far as it was measured. */

@@ -218,8 +218,8 @@ class HomeSandboxes implements LocalSandboxes {
     return { policy: network, ...(inside !== undefined && { inside }) };
   }
 
-  holdForTemplate(principal: Principal, snapshot: string, user: string): Promise<HeldSnapshot> {
-    return this.#states.snapshots.holdForTemplate(principal, snapshot, user);
+  holdForTemplate(principal: Principal, snapshot: string, user: string, signal: AbortSignal): Promise<HeldSnapshot> {
+    return this.#states.snapshots.holdForTemplate(principal, snapshot, user, signal);
   }
 
   get snapshots(): Snapshots {

@@ -41,7 +41,10 @@ export interface MadeTemplatesOptions {
   readonly quotas?: Quotas;
 }
 
-type Making = Pick<TemplateRecord, "source" | "runtime" | "base" | "layers" | "bytes" | "env" | "user" | "home" | "cwd" | "command">;
+type Making = Pick<
+  TemplateRecord,
+  "source" | "runtime" | "base" | "layers" | "parts" | "bytes" | "env" | "user" | "home" | "cwd" | "command"
+>;
 
 interface Wish {
   readonly principal: Principal;
@@ -119,8 +122,8 @@ export class MadeTemplates implements Templates {
     };
   }
 
-  async #fromSnapshot({ id, principal, options }: Wish): Promise<Making> {
-    const held = await this.#options.sandboxes.holdForTemplate(principal, options.snapshot ?? "", templateUser({ id }));
+  async #fromSnapshot({ id, principal, options, signal }: Wish): Promise<Making> {
+    const held = await this.#options.sandboxes.holdForTemplate(principal, options.snapshot ?? "", templateUser({ id }), signal);
     const { env, home, cwd } = held.inside;
     const { runtime, base, layers, user } = held;
     const source = { kind: "snapshot", id: held.id } as const;
@@ -206,10 +209,10 @@ export class MadeTemplates implements Templates {
   }
 
   /** Whether it was there. */
-  async #discard({ id, runtime, layers }: TemplateRecord): Promise<boolean> {
+  async #discard({ id, runtime, layers, parts = [] }: TemplateRecord): Promise<boolean> {
     const { stored, runtimes } = this.#options;
     if (!(await stored.files.retract(id))) return false;
-    await runtimes.of({ runtime })?.layers.states?.letGo(layers, templateUser({ id }));
+    await runtimes.of({ runtime })?.layers.states?.letGo([...layers, ...parts], templateUser({ id }));
     await stored.files.forget(id);
     return true;
   }

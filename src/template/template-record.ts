@@ -7,6 +7,8 @@ const schema = templateSchema.omit({ isShared: true, layers: true }).extend({
   version: z.literal(1),
   /** The topmost first. */
   layers: z.array(z.string()).readonly(),
+  /** What a layer was merged from. Uses them too. */
+  parts: z.array(z.string()).readonly().optional(),
   /** Of its user. Absent: as on the base. */
   home: z.string().min(1).optional(),
 });
@@ -21,8 +23,8 @@ export function parseTemplate(id: string, text: string): TemplateRecord | undefi
 }
 
 /** What a caller may know of it. */
-export function toDetail({ version: _, home: __, layers, ...told }: TemplateRecord, isShared: boolean): TemplateDetail {
-  return { ...told, layers: layers.length, isShared };
+export function toDetail({ version: _, home: __, layers, parts, ...told }: TemplateRecord, isShared: boolean): TemplateDetail {
+  return { ...told, layers: (parts ?? layers).length, isShared };
 }
 
 export function toSource({ id, name, runtime, base, layers, createdAt, env, user, home, cwd }: TemplateRecord): TemplateSource {

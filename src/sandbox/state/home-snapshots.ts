@@ -119,7 +119,8 @@ export class HomeSnapshots implements Snapshots {
    * The state of a snapshot for a template, which uses its layers from then on as `user`. Rejects with `SNAPSHOT_NOT_FOUND`, and with
    * `ARGUMENTS_INVALID` for a snapshot that lies on a folder of the host.
    */
-  async holdForTemplate(principal: Principal, text: string, user: string): Promise<HeldSnapshot> {
+  // eslint-disable-next-line max-params -- as the others
+  async holdForTemplate(principal: Principal, text: string, user: string, signal: AbortSignal): Promise<HeldSnapshot> {
     const record = await this.#find(principal, text);
     if (record.workspace)
       throw new BelljarError(
@@ -128,7 +129,9 @@ export class HomeSnapshots implements Snapshots {
       );
     if (record.tookIn !== undefined) assertWorkspaceGranted({ path: record.tookIn, mode: "copy" }, principal);
     const layers = layersOf(record);
-    await needStates(this.#parts.runtimes.need({ id: record.sandbox, runtime: record.runtime })).hold(layers, user);
+    const states = needStates(this.#parts.runtimes.need({ id: record.sandbox, runtime: record.runtime }));
+    await states.hold(layers, user);
+    await states.flushLayers(layers, signal);
     const { id, runtime, inside, user: commandsOf } = record;
     return { id, runtime, base: baseOf(record), layers, inside, ...(commandsOf !== undefined && { user: commandsOf }) };
   }

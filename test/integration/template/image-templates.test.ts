@@ -99,6 +99,33 @@ it("images share the layers that they have in common, and layers go with their l
   expect(await shell(await start(home, "one"), "cat /srv/one")).toBe("1");
 });
 
+it("an image of many layers shows them as one, and shares its parts", async () => {
+  await using home = await openTemplateHome();
+  const above = Array.from({ length: 11 }, (_, index) =>
+    tarOf([
+      { name: `srv/app/.wh.${index === 0 ? "first" : `of-${index - 1}`}` },
+      { name: `srv/app/of-${index}`, content: String(index) },
+      { name: "srv/app/last", content: String(index) },
+    ]),
+  );
+  const below = await layerOf(withShell);
+  await using many = await writeImage([below, ...above]);
+  await using few = await writeImage([below]);
+  expect(await home.templates.make(LOCAL, { name: "many", image: many.path }, signal)).toMatchObject({ layers: 12 });
+  expect(await home.layers()).toHaveLength(13);
+  const sandbox = await start(home, "many");
+  expect(await shell(sandbox, "ls /srv/app; cat /srv/app/last")).toBe("last\nof-10\n10");
+  const points = [];
+  for (let count = 0; count < 10; count += 1) points.push(await sandbox.timeLine.checkpoint({}, signal));
+  expect(new Set(points.map(({ way }) => way))).toEqual(new Set(["clone"]));
+  await home.templates.make(LOCAL, { name: "few", image: few.path }, signal);
+  await home.templates.remove(LOCAL, "many");
+  await (await home.sandboxes.get(LOCAL, sandbox.id)).kill();
+  await home.sweepOld();
+  expect(await home.layers()).toHaveLength(1);
+  expect(await shell(await start(home, "few"), "cat /srv/app/first")).toBe("from below");
+});
+
 it("an archive of docker save is a template, compressed too", async () => {
   await using home = await openTemplateHome();
   await using layout = await writeImage([await layerOf(withShell)]);

@@ -3,6 +3,8 @@ import type { LayerFacts } from "./layer-folders.ts";
 
 /** So many neighbours of one tier become one layer of the next. */
 const TIER_WIDTH = 8;
+/** Of layers of images. No sandbox merges them: their files are many, and all sandboxes of an image share them. */
+export const IMAGE_TIER = 1_000;
 
 /**
  * The layers of a stack that one layer is to show, the topmost first; none: the stack is low enough. Every layer of a tier stands for as many
@@ -56,7 +58,7 @@ export function merged(
   return below.flatMap((id) => (id === of[0] ? [layer] : of.includes(id) ? [] : [id]));
 }
 
-function tierOf({ tier = 0 }: LayerFacts): number {
+export function tierOf({ tier = 0 }: LayerFacts): number {
   return tier;
 }
 

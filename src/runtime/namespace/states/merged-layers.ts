@@ -5,7 +5,7 @@ import type { Run } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import { createLayerId, type LayerFacts, type LayerFolders, userOf } from "./layer-folders.ts";
 import type { LayerJobs } from "./layer-jobs.ts";
-import { gapsOf, overlaysOf, planMerge, tierAbove } from "./merge-plan.ts";
+import { gapsOf, IMAGE_TIER, overlaysOf, planMerge, tierAbove, tierOf } from "./merge-plan.ts";
 import { readStack, writeStack } from "./stack-file.ts";
 
 const PARALLEL = 8;
@@ -123,8 +123,8 @@ export class MergedLayers {
     await work?.done;
   }
 
-  #isMergeable(run: Run, { kind, sandbox }: LayerFacts): boolean {
-    return kind === this.#kind(run) && (kind !== "held" || sandbox === run.id);
+  #isMergeable(run: Run, layer: LayerFacts): boolean {
+    return layer.kind === this.#kind(run) && (layer.kind !== "held" || layer.sandbox === run.id) && tierOf(layer) < IMAGE_TIER;
   }
 
   #kind(run: Run): "held" | "home" {

@@ -136,12 +136,24 @@ export class NamespaceStates implements StateStore {
 
   async unpack(request: UnpackRequest, signal: AbortSignal): Promise<UnpackedLayer> {
     if (signal.aborted) throw notUnpacked(signal);
-    const layer = await this.folders.begin("home", request.user);
+    return this.#fill(request.user, (layer) => this.#unpacked.make(layer, request, signal));
+  }
+
+  async merge(layers: readonly string[], user: string, signal: AbortSignal): Promise<string> {
+    if (signal.aborted) throw notUnpacked(signal);
+    return this.#fill(user, async (layer) => {
+      await this.#unpacked.merge(layer, layers, signal);
+      return layer.id;
+    });
+  }
+
+  async #fill<T>(user: string, fill: (layer: Pick<LayerFacts, "id" | "kind">) => Promise<T>): Promise<T> {
+    const layer = await this.folders.begin("home", user);
     try {
-      return await this.#unpacked.make(layer, request, signal);
+      return await fill(layer);
     } catch (cause) {
       // As of a freeze.
-      await this.letGo([layer.id], request.user).catch(() => undefined);
+      await this.letGo([layer.id], user).catch(() => undefined);
       throw cause;
     }
   }
@@ -192,6 +204,11 @@ export class NamespaceStates implements StateStore {
     } finally {
       await running.release();
     }
+  }
+
+  async flushLayers(layers: readonly string[], signal: AbortSignal): Promise<void> {
+    const [first] = layers;
+    if (first !== undefined) await this.#flusher.frozen(this.#nowhere(first, "home"), layers, signal);
   }
 
   /** Files in memory cannot be flushed. */

@@ -1,13 +1,17 @@
+import { mapLimit } from "../../../async/map-limit.ts";
 import { encodeHead } from "../../../protocol/head.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
 import type { UnpackedLayer, UnpackRequest } from "../../runtime.ts";
 import { type JailPaths, placeFields } from "../jail-spec.ts";
 import type { LayerFlusher } from "./layer-flusher.ts";
 import type { LayerFacts, LayerFolders } from "./layer-folders.ts";
+import type { LayerJobs } from "./layer-jobs.ts";
+import { IMAGE_TIER, overlaysOf } from "./merge-plan.ts";
 import { unpackArchive } from "./unpack-archive.ts";
 
 /** The overlay whose files an image has. */
 const OVERLAY = "root";
+const PARALLEL = 8;
 
 export interface UnpackedLayersOptions {
   readonly binary: string;
@@ -15,6 +19,7 @@ export interface UnpackedLayersOptions {
   readonly boot: string;
   readonly folders: LayerFolders;
   readonly flusher: LayerFlusher;
+  readonly jobs: Pick<LayerJobs, "run">;
   /** Of a job that works on no sandbox. */
   readonly place: (id: string) => JailPaths;
 }
@@ -32,10 +37,21 @@ export class UnpackedLayers {
     const { binary, boot, folders, flusher } = this.#options;
     const place = this.#options.place(layer.id);
     const counts = await unpackArchive(binary, { tar: request.tar, spec: this.#encode(layer, place, request) }, signal);
-    await folders.finish({ ...layer, overlays: counts.entries > 0 ? [OVERLAY] : [], boot });
+    await folders.finish({ ...layer, overlays: counts.entries > 0 ? [OVERLAY] : [], boot, tier: IMAGE_TIER });
     if (request.durable) await flusher.frozen(place, [layer.id], signal);
     else flusher.soon(place);
     return { layer: layer.id, ...counts };
+  }
+
+  /** Fills a layer that was begun with what others have, and finishes it. What a rejection leaves of it is the caller's to remove. */
+  async merge(layer: Pick<LayerFacts, "id" | "kind">, of: readonly string[], signal: AbortSignal): Promise<void> {
+    const { boot, folders, flusher, jobs } = this.#options;
+    const below = await mapLimit(of, PARALLEL, (id) => folders.facts(id));
+    const place = this.#options.place(layer.id);
+    const paths = { folder: folders.folder(layer.id), files: folders.files(layer) };
+    await jobs.run({ kind: "merge", place, layer: paths, below: below.map((one) => folders.filesOf(one)) }, signal);
+    await folders.finish({ ...layer, overlays: overlaysOf(below), boot, tier: IMAGE_TIER });
+    flusher.soon(place);
   }
 
   #encode(layer: Pick<LayerFacts, "id" | "kind">, place: JailPaths, { maxBytes, maxEntries }: UnpackRequest): Buffer {
