@@ -133,9 +133,9 @@ function shuffled<Item>(items: readonly Item[]): readonly Item[] {
 const SET = (path: string, value: string): string => `python3 -c 'import os; os.setxattr("${path}", "user.mark", b"${value}")'`;
 /** Everything that a layer can have over another one: each changes what those before it have made. */
 const CHANGES = [
-  "mkdir -p /t/a/b /t/gone/deep /t/opaque /t/kept; echo 1 > /t/a/b/file; ln /t/a/b/file /t/hard; ln -s a /t/link; echo x > /t/gone/deep/x; echo x > /t/opaque/x; echo k > /t/kept/k; mkdir -p /usr/own/deep; echo x > /usr/own/deep/x; chown -R 1000 /t/a",
+  "mkdir -p /t/a/b /t/gone/deep; echo z > /t/removed; mkdir -p /t/opaque /t/kept; echo 1 > /t/a/b/file; ln /t/a/b/file /t/hard; ln -s a /t/link; echo x > /t/gone/deep/x; echo x > /t/opaque/x; echo k > /t/kept/k; mkdir -p /usr/own/deep; echo x > /usr/own/deep/x; chown -R 1000 /t/a",
   `${SET("/t/a/b/file", "one")}; ${SET("/t/kept", "one")}; truncate -s 1M /t/sparse; echo end >> /t/sparse; mkfifo /t/fifo; chmod 4755 /t/hard; touch -d @1234567890 /t/old`,
-  "rm -r /t/gone; rm -r /t/opaque; mkdir /t/opaque; echo y > /t/opaque/y; rm /usr/bin/yes; rm -f /etc/motd; rm -r /usr/own; touch /usr/added",
+  "rm /t/removed; rm -r /t/gone; rm -r /t/opaque; mkdir /t/opaque; echo y > /t/opaque/y; rm /usr/bin/yes; rm -f /etc/motd; rm -r /usr/own; touch /usr/added",
   "echo file > /t/gone; rm /t/link; mkdir /t/link; echo in > /t/link/in; chmod 700 /t/kept; echo 2 >> /t/a/b/file",
   `rm /t/gone; mkdir /t/gone; echo again > /t/gone/again; python3 -c 'import os; os.rename("/t/a", "/t/renamed")'; ${SET("/t/kept", "two")}`,
   "rm -r /t/link; ln -s renamed /t/link; mkdir -p /t/a; echo new > /t/a/new; mkdir /usr/own; echo d > /usr/own/d; rm -r /usr/share/common-licenses; mkdir /usr/share/common-licenses; echo d > /usr/share/common-licenses/d",
@@ -144,6 +144,6 @@ const CHANGES = [
 
 const LOOK = [
   "cd /t; find . \\( -type d -printf '%p %m %U %G\\n' -o -printf '%p %y %m %U %G %s %l %T@\\n' \\) | LC_ALL=C sort; cat hard renamed/b/file link/b/file gone/again",
-  "ls -A opaque gone kept a; ls -R /usr/own /usr/share/common-licenses /etc/motd; ls /usr/added /usr/bin/yes 2>&1; tail -c 4 sparse",
+  "ls -A . opaque gone kept a; ls -R /usr/own /usr/share/common-licenses /etc/motd; ls /usr/added /usr/bin/yes 2>&1; tail -c 4 sparse",
   'python3 -c \'import os; print([(p, os.listxattr(p)) for p in ("/t/kept", "/t/renamed/b/file", "/t/hard", "/t/a", "/t")])\'',
 ].join("; ");
