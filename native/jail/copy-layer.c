@@ -167,12 +167,11 @@ static bool add_name(const struct tree_copy *copy, struct at source, struct at t
   return false;
 }
 
-/*
- * Of a folder that only this layer has, the kernel shows all names as they are, whiteouts too, unless it has this mark, as one that was copied up
- * from below. A copy of several layers may be the only one that has a folder in which one of them hid what another one had.
- */
-static void mark_whiteouts(struct at target) {
-  if (fsetxattr(target.folder, ORIGIN, "", 0, 0) < 0) fail_job("mark the folder of", target.name);
+bool mark_whiteouts(int folder) {
+  int fd = openat(folder, ".", FOLDER_FLAGS); /* the caller may have it without the right to read it */
+  bool marked = fd >= 0 && fsetxattr(fd, ORIGIN, "", 0, 0) == 0;
+  if (fd >= 0) close(fd);
+  return marked;
 }
 
 static void copy_folder(struct tree_copy *copy, struct at source, struct at target, unsigned level);
@@ -181,7 +180,7 @@ static void copy_entry(struct tree_copy *copy, struct at source, struct at targe
   struct stat status;
   if (fstatat(source.folder, source.name, &status, AT_SYMLINK_NOFOLLOW) < 0) fail_job("look at", source.name);
   if (!S_ISDIR(status.st_mode)) remove_below(target, look_below(target));
-  if (is_whiteout(&status)) mark_whiteouts(target);
+  if (is_whiteout(&status) && !mark_whiteouts(target.folder)) fail_job("mark the folder of", target.name);
   if (S_ISDIR(status.st_mode)) copy_folder(copy, source, target, level + 1);
   else if (add_name(copy, source, target)) return;
   else if (S_ISREG(status.st_mode)) copy_file(copy, source, target, &status);

@@ -44,6 +44,11 @@ int open_written(const struct spec *spec);
 int flush_job(const struct spec *spec);
 
 /* copy-layer.c */
+/*
+ * A folder that has whiteouts. Of one that no other layer has, the kernel lists all names as they are, whiteouts too, unless it has this mark, as
+ * one that was copied up from below. So it is for a layer that is made of several, or by somebody else.
+ */
+bool mark_whiteouts(int folder);
 /* The writable layer of an overlay. -1: there is none of that name, or nothing in it. */
 int open_overlay(int layers, const char *name);
 /* Copies the overlays that have something in them, over what is there of lower layers. */

@@ -132,7 +132,8 @@ static void make_hard_link(struct unpack *unpack, struct at at) {
 static void make_whiteout(struct unpack *unpack, struct at at) {
   struct stat status;
   enum there there = look_at(at, &status);
-  if (there == THERE_NOTHING && mknodat(at.folder, at.name, S_IFCHR, 0) < 0) fail_job("make a whiteout of", unpack->entry.path);
+  if (there == THERE_NOTHING && (mknodat(at.folder, at.name, S_IFCHR, 0) < 0 || !mark_whiteouts(at.folder)))
+    fail_job("make a whiteout of", unpack->entry.path);
   if (there == THERE_FOLDER) {
     int folder = open_layer_folder(at);
     make_opaque(folder, unpack->entry.path);

@@ -126,6 +126,13 @@ it("an image of many layers shows them as one, and shares its parts", async () =
   expect(await shell(await start(home, "few"), "cat /srv/app/first")).toBe("from below");
 });
 
+it("a whiteout of nothing shows nothing", async () => {
+  await using home = await openTemplateHome();
+  await using image = await writeImage([await layerOf(withShell), tarOf({ "own/.wh.nothing": "", "own/.wh..wh..opq": "", "own/file": "" })]);
+  await home.templates.make(LOCAL, { name: "odd", image: image.path }, signal);
+  expect(await shell(await start(home, "odd"), "ls -A /own")).toBe("file");
+});
+
 it("an archive of docker save is a template, compressed too", async () => {
   await using home = await openTemplateHome();
   await using layout = await writeImage([await layerOf(withShell)]);
