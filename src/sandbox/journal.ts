@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { readFile, readdir, rename, rm, stat } from "node:fs/promises";
+import { existsSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Slices } from "../async/slices.ts";
-import { errnoOf, fileError, ifPresent, nowIfPresent } from "../files/file-error.ts";
+import { errnoOf, fileError, ifPresent } from "../files/file-error.ts";
 import { FolderView } from "../files/folder-view.ts";
 import { highest, listNumbers } from "../files/numbered-links.ts";
 import { readNow } from "../files/read-now.ts";

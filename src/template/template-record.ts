@@ -23,8 +23,9 @@ export function parseTemplate(id: string, text: string): TemplateRecord | undefi
 }
 
 /** What a caller may know of it. */
-export function toDetail({ version: _, home: __, layers, parts, ...told }: TemplateRecord, isShared: boolean): TemplateDetail {
-  return { ...told, layers: (parts ?? layers).length, isShared };
+export function toDetail(record: TemplateRecord, isShared: boolean): TemplateDetail {
+  const { version: _, home: __, layers, parts = layers, ...told } = record;
+  return { ...told, layers: parts.length, isShared };
 }
 
 export function toSource({ id, name, runtime, base, layers, createdAt, env, user, home, cwd }: TemplateRecord): TemplateSource {

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { mapLimit } from "../../async/map-limit.ts";
