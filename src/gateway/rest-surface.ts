@@ -27,7 +27,7 @@ import type { RoutedSurface } from "./surfaces/surface.ts";
 
 export interface RestSurfaceOptions {
   readonly sandboxes: Sandboxes;
-  readonly templates?: () => Promise<Templates>;
+  readonly templates?: (() => Promise<Templates>) | undefined;
   readonly secrets?: SecretVault;
   readonly isolation: () => Promise<HostIsolation>;
   readonly metrics?: ServerMetrics;
@@ -58,7 +58,7 @@ export function restSurface(options: RestSurfaceOptions): RoutedSurface {
       ...sandboxRoutes(sandboxes, log),
       ...workspaceBaseRoutes(sandboxes),
       ...snapshotRoutes(sandboxes),
-      ...(options.templates ? templateRoutes(options.templates) : []),
+      ...templateRoutes(options.templates),
       ...timeLineRoutes(sandboxes),
       ...contextRoutes(sandboxes),
       sandboxEventsRoute(sandboxes),

@@ -1,3 +1,4 @@
+import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { TemplateDetail, TemplateOptions } from "./wire/template-schema.ts";
 
@@ -20,4 +21,9 @@ export interface Templates {
   remove(principal: Principal, name: string): Promise<void>;
   /** Whether everybody may start sandboxes from it. Rejects with `TEMPLATE_NOT_FOUND`, and with `FORBIDDEN` for a token without the scope. */
   share(principal: Principal, name: string, isShared: boolean): Promise<TemplateDetail>;
+}
+
+/** Stands for templates where no home is that could have some. */
+export async function noTemplates(): Promise<never> {
+  throw new BelljarError("NOT_SUPPORTED", "This server keeps no templates");
 }

@@ -10,6 +10,7 @@ import { openProtectedResource } from "../../src/gateway/auth/oauth/protected-re
 import { openGuestStream } from "../../src/remote/server-connection.ts";
 import { KERNELS, makeHome } from "../support/namespace-home.ts";
 import { createRecordedEgress } from "../support/recorded-egress.ts";
+import { addImage, BlobStore, tarOf, writeLayout } from "../support/image-maker.ts";
 import type { TeamLab } from "../support/team-lab.ts";
 import { openTeamLab } from "../support/team-lab.ts";
 
@@ -265,7 +266,7 @@ it("answers every route of REST and of the façade well, and as openapi.json des
   const { id } = created.value as { readonly id: string };
   const driven = new Set([`${UPGRADED} 101`]);
   (await openGuestStream({ url: lab.url, token }, id, AbortSignal.timeout(10_000))).destroy();
-  const ask = async (to: TeamLab, step: Step, as: string): Promise<Answered> => {
+  const ask: Ask = async (to, step, as) => {
     const answered = await send(to, step, as);
     const operation = operationOf(document, step.ask);
     expect.soft(answered, step.ask).toMatchObject({ status: step.status, value: step.answer ?? "" });
@@ -274,17 +275,24 @@ it("answers every route of REST and of the façade well, and as openapi.json des
     return answered;
   };
   for (const step of stepsOf(project, id)) await ask(lab, step, token);
-  await driveContexts(ask);
+  await driveRealSandboxes(ask);
   expect(
     successes(document).filter((success) => !driven.has(success)),
     "answers that no step gets",
   ).toEqual([]);
 }, 30_000);
 
-/** Contexts are kept commands, which the fake runtime does not have. */
-async function driveContexts(ask: (lab: TeamLab, step: Step, token: string) => Promise<Answered>): Promise<void> {
+type Ask = (lab: TeamLab, step: Step, token: string) => Promise<Answered>;
+
+/** Contexts are kept commands, and templates are layers: the fake runtime has neither. */
+async function driveRealSandboxes(ask: Ask): Promise<void> {
   await using home = await makeHome();
   await using lab = await openTeamLab({ runtime: await home.open("auto", "run", KERNELS) });
+  await driveContexts(ask, lab);
+  await driveTemplates(ask, lab);
+}
+
+async function driveContexts(ask: Ask, lab: TeamLab): Promise<void> {
   const { id } = await lab.sandboxes.create(lab.alice.principal, {}, AbortSignal.timeout(30_000));
   const at = `/v1/sandboxes/${id}/contexts`;
   const language = "bash";
@@ -294,4 +302,20 @@ async function driveContexts(ask: (lab: TeamLab, step: Step, token: string) => P
     lab.alice.token,
   );
   for (const step of contextSteps(at, (made.value as { readonly id: string }).id)) await ask(lab, step, lab.alice.token);
+}
+
+async function driveTemplates(ask: Ask, lab: TeamLab): Promise<void> {
+  const store = new BlobStore();
+  await using image = await writeLayout(store, [addImage(store, { layers: [{ plain: tarOf({ "a.txt": "a" }) }] })]);
+  const { token } = await lab.tokens.create("alice", [`workspace:${image.path}:ro`, "template-share"]);
+  const made = { name: "made", layers: 1, source: { kind: "image", from: image.path } };
+  const steps: readonly Step[] = [
+    { ask: "POST /v1/templates", body: { name: "made", image: image.path }, status: 201, answer: { ...made, isShared: false } },
+    { ask: "GET /v1/templates", status: 200, answer: { templates: [made] } },
+    { ask: "PUT /v1/templates/made/shared", body: { isShared: true }, status: 200, answer: { ...made, isShared: true } },
+    { ask: "GET /v1/templates/made", status: 200, answer: { ...made, isShared: true } },
+    { ask: "DELETE /v1/templates/made", status: 204 },
+    { ask: "GET /v1/templates", status: 200, answer: { templates: [] } },
+  ];
+  for (const step of steps) await ask(lab, step, token);
 }

@@ -56,6 +56,7 @@ it("keeps every route", async () => {
       "DELETE /v1/sandboxes/:id: \`toolset:sandbox\`, changes",
       "DELETE /v1/secrets/:name: \`secrets\`, changes",
       "DELETE /v1/snapshots/:snapshot: \`toolset:sandbox\`, changes",
+      "DELETE /v1/templates/:name: \`toolset:template\`, changes",
       "GET /.well-known/oauth-protected-resource/mcp: nothing",
       "GET /.well-known/oauth-protected-resource: nothing",
       "GET /health: nothing",
@@ -80,6 +81,8 @@ it("keeps every route", async () => {
       "GET /v1/secrets: \`secrets\`",
       "GET /v1/snapshots/:snapshot: \`toolset:sandbox\`",
       "GET /v1/snapshots: \`toolset:sandbox\`",
+      "GET /v1/templates/:name: \`toolset:template\`",
+      "GET /v1/templates: \`toolset:template\`",
       "POST /credential: \`settings\`, changes",
       "POST /custom-mcp: \`settings\`, changes",
       "POST /mcp/credential: \`settings\`, changes",
@@ -112,8 +115,10 @@ it("keeps every route", async () => {
       "POST /v1/sandboxes/:id/workspace-base/text: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/workspace-base: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes: \`toolset:sandbox\`, changes",
+      "POST /v1/templates: \`toolset:template\`, changes",
       "PUT /v1/sandboxes/:id/network: \`toolset:sandbox\`, changes",
       "PUT /v1/secrets/:name: \`secrets\`, changes",
+      "PUT /v1/templates/:name/shared: \`toolset:template\`, changes",
     ]
   `);
 });

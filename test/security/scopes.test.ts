@@ -8,6 +8,7 @@ import type { Route } from "../../src/gateway/routes/route.ts";
 import type { ServedRoute } from "../../src/gateway/routes/routes.ts";
 import { openOAuthIssuer } from "../support/oauth-issuer.ts";
 import type { TeamLab } from "../support/team-lab.ts";
+import { storeTemplate } from "../support/store-template.ts";
 import { openTeamLab } from "../support/team-lab.ts";
 import { textOf } from "../support/tool-caller.ts";
 import { verifies } from "./verifies.ts";
@@ -148,6 +149,7 @@ verifies(
     await using lab = await openLab();
     const { team } = lab;
     const snapshot = await team.sandboxes.snapshots.create(team.alice.principal, lab.sandbox, {}, soon());
+    await storeTemplate(team.home, { owner: team.alice.principal.id, name: "x" });
     const routes = team.gateway.routes.map((route) => ({
       ...route,
       name: `${route.method} ${route.path}`,

@@ -27,7 +27,10 @@ import { fakeRuntime } from "../../src/runtime/fake/fake-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { createLocalSandboxes } from "../../src/sandbox/local-sandboxes.ts";
 import type { LocalSandboxes } from "../../src/sandbox/local-sandboxes-options.ts";
+import { Runtimes } from "../../src/sandbox/runtimes.ts";
 import type { Principal } from "../../src/sandbox/sandbox.ts";
+import { MadeTemplates } from "../../src/template/made-templates.ts";
+import { StoredTemplates } from "../../src/template/stored-templates.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { createTestTexts } from "./test-texts.ts";
@@ -82,12 +85,10 @@ export interface TeamLabOptions {
 export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
   const home = await mkdtemp(join(tmpdir(), "bj-team-"));
   const config = { sandbox: { timeoutMs: 600_000, root: more.root ?? true }, listMax: 1_000, tombstoneRetentionMs: 600_000 };
-  const local = createLocalSandboxes({
-    home,
-    runtimes: byName(more.runtime ?? fakeRuntime()),
-    config,
-    ...(more.egress && { egress: more.egress }),
-  });
+  const runtimes = byName(more.runtime ?? fakeRuntime());
+  const stored = new StoredTemplates(home, () => undefined);
+  const local = createLocalSandboxes({ home, runtimes, config, templates: stored, ...(more.egress && { egress: more.egress }) });
+  const templates = new MadeTemplates({ home, stored, sandboxes: local, runtimes: new Runtimes(runtimes, {}), maxBytes: 2 ** 30 });
   const sandboxes = more.states ? withMemoryStates(local) : local;
   const audit = createAuditLog({ home });
   const secrets = createSecretStore({ home });
@@ -121,6 +122,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
       config: { host: more.host ?? "127.0.0.1", port: 0, legacySse: true },
       ...(more.oauth && { oauth: more.oauth }),
       sandboxes,
+      templates: async () => templates,
       secrets,
       tools: catalog,
       resources,

@@ -1,17 +1,17 @@
 import * as z from "zod";
-import type { Templates } from "../../template/templates.ts";
+import { noTemplates, type Templates } from "../../template/templates.ts";
 import { templateOptionsSchema, templateSchema, templatesSchema } from "../../template/wire/template-schema.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
 
-const READS = reads("toolset:sandbox");
-const CHANGES = changes("toolset:sandbox");
+const READS = reads("toolset:template");
+const CHANGES = changes("toolset:template");
 
 const params = z.object({ name: z.string().min(1).max(63) });
 
-/** What sandboxes can start from beside what the runtimes have. */
-export function templateRoutes(templates: () => Promise<Templates>): readonly Route[] {
+/** What sandboxes can start from beside what the runtimes have. Without templates, where no home is, every call says so. */
+export function templateRoutes(templates: () => Promise<Templates> = noTemplates): readonly Route[] {
   return [
     defineRoute({
       method: "GET",

@@ -1,0 +1,40 @@
+import { expect } from "vitest";
+import { storeTemplate } from "../support/store-template.ts";
+import { type Member, openTeamLab, type TeamLab } from "../support/team-lab.ts";
+import { plain } from "./support/walk-owned.ts";
+import { verifies } from "./verifies.ts";
+
+/** What each route of one template is sent; a route that is not here fails the walk. */
+const ROUTES: Readonly<Record<string, object | undefined>> = {
+  "GET /v1/templates/:name": undefined,
+  "PUT /v1/templates/:name/shared": { isShared: true },
+  "DELETE /v1/templates/:name": undefined,
+};
+
+verifies("templates-apart", async () => {
+  await using lab = await openTeamLab();
+  expect(Object.keys(ROUTES).toSorted()).toEqual(lab.routes.filter((route) => route.includes("/templates/:")).toSorted());
+  await storeTemplate(lab.home, { owner: lab.alice.principal.id, name: "theirs" });
+  const [owner, stranger] = [await sharing(lab, lab.alice), await sharing(lab, lab.bob)];
+  const isUnknown = async (route: string, body: object | undefined): Promise<void> => {
+    const at = (name: string): string => route.replace(":name", name);
+    const [asked, missed] = [await lab.ask(stranger, at("theirs"), body), await lab.ask(stranger, at("none"), body)];
+    expect({ ...asked, text: plain(asked.text, "theirs") }, route).toEqual({ ...missed, text: plain(missed.text, "none") });
+    expect(asked.text, route).toContain("TEMPLATE_NOT_FOUND");
+  };
+  for (const [route, body] of Object.entries(ROUTES)) await isUnknown(route, body);
+  expect((await lab.ask(stranger, "GET /v1/templates")).text).not.toContain("theirs");
+  const started = lab.sandboxes.create(stranger.principal, { template: "theirs" }, AbortSignal.timeout(30_000));
+  await expect(started).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
+  const share = "PUT /v1/templates/theirs/shared";
+  expect(await lab.ask(lab.alice, share, { isShared: true })).toMatchObject({ status: 403 });
+  expect(await lab.ask(owner, share, { isShared: true })).toMatchObject({ status: 200 });
+  expect((await lab.ask(stranger, "GET /v1/templates/theirs")).text).toContain('"isShared":true');
+  for (const route of ["PUT /v1/templates/:name/shared", "DELETE /v1/templates/:name"]) await isUnknown(route, ROUTES[route]);
+});
+
+/** The member with a token that may share. */
+async function sharing(lab: TeamLab, member: Member): Promise<Member> {
+  const { token } = await lab.tokens.create(member.principal.name, ["template-share"]);
+  return { ...member, token };
+}
