@@ -2,6 +2,7 @@ import type { Tool } from "../catalog/tool.ts";
 import type { Interpreter } from "../interpreter/interpreter.ts";
 import type { ShellSessions } from "../interpreter/lasting/shell-sessions.ts";
 import type { Sandboxes } from "../sandbox/sandbox.ts";
+import { noTemplates, type Templates } from "../template/templates.ts";
 import type { Texts } from "../text/texts.ts";
 import { createExecuteCode } from "./code/execute-code.ts";
 import { contexts } from "./code/contexts.ts";
@@ -20,6 +21,7 @@ import { searchToolset } from "./search/search-toolset.ts";
 import { sandboxTools } from "./sandbox/sandbox-tools.ts";
 import type { LateCommands } from "./shell/late-commands.ts";
 import { shellTools } from "./shell/shell-tools.ts";
+import { templateTools } from "./template/template-tools.ts";
 import { todoTools } from "./todo/todo-tools.ts";
 import type { ToolLimits } from "./tool-limits.ts";
 import type { WebToolsOptions } from "./web/web-tools.ts";
@@ -39,12 +41,14 @@ export interface BuiltinToolsOptions {
   /** Paths inside of the search programs, where they are not the ones that Belljar puts into its sandboxes. */
   readonly programs?: SearchPrograms;
   readonly web?: WebToolsOptions;
+  /** Absent: none are kept, and the tools say so. */
+  readonly templates?: () => Promise<Templates>;
   readonly config: ToolLimits;
 }
 
 /** The tools that come with Belljar, in the order in which they are listed. */
 export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
-  const { interpreter, sandboxes, shells, late, texts, snippetsDirectory, programs, portUrls, web, config } = options;
+  const { interpreter, sandboxes, shells, late, texts, snippetsDirectory, programs, portUrls, web, templates, config } = options;
   return [
     createExecuteCode({ interpreter, config, ...(snippetsDirectory !== undefined && { snippetsDirectory }) }),
     createRunCode(config),
@@ -53,6 +57,7 @@ export function builtinTools(options: BuiltinToolsOptions): readonly Tool[] {
     ...fileTools(config, texts),
     ...searchToolset(config, programs),
     ...sandboxTools(sandboxes, config),
+    ...templateTools(templates ?? noTemplates),
     ...portTools(portUrls),
     readResult,
     ...todoTools,

@@ -47,7 +47,16 @@ it("knows the toolset of every built-in tool", () => {
 });
 
 it("takes an id of a sandbox in every tool that works in one", () => {
-  const elsewhere = ["sandbox", "sandbox_create", "sandbox_list", "sandbox_snapshots", "read_result", "web_search"];
+  const elsewhere = [
+    "sandbox",
+    "sandbox_create",
+    "sandbox_list",
+    "sandbox_snapshots",
+    "template_list",
+    "template_build",
+    "read_result",
+    "web_search",
+  ];
   const without = openTools().filter(({ input, name, role }) => {
     const properties = propertiesOf(input);
     return (

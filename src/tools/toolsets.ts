@@ -11,6 +11,7 @@ const TOOLSETS: Readonly<Record<string, { readonly shown: boolean | readonly str
   ports: { shown: ["ports"] },
   todo: { shown: false },
   sandbox: { shown: ["sandbox", "sandbox_checkpoint", "sandbox_rollback"] },
+  template: { shown: false },
   results: { shown: true },
   git: { shown: false },
   npm: { shown: false },

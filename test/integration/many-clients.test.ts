@@ -41,7 +41,7 @@ it("a client that follows more resources than are kept is refused, and none is f
     sandboxes,
     defaultSandbox: () => ({ name: "default", options: {} }),
   });
-  const resources = createBelljarResources({ sandboxes, catalog: tools, templates: async () => [] });
+  const resources = createBelljarResources({ sandboxes, catalog: tools, templates: async () => [], madeTemplates: async () => [] });
   await using server = await openMcpHttpServer({ tools, resources });
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
   await client.connect(new StreamableHTTPClientTransport(server.url));

@@ -8,6 +8,7 @@ interface Schema {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly items?: Schema;
   readonly pattern?: string;
   readonly exclusiveMinimum?: number;
@@ -26,6 +27,7 @@ function sample(schema: Schema): unknown {
   if (schema.enum) return schema.enum[0];
   // The last one is the richest: a policy's rules, and not a word.
   if (schema.anyOf) return sample(schema.anyOf.at(-1) ?? {});
+  if (schema.oneOf) return sample(schema.oneOf[0] ?? {});
   if (schema.type === "array") return [sample(schema.items ?? {})];
   if (schema.type === "object") return sampleObject(schema);
   if (schema.type === "boolean") return true;

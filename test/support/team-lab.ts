@@ -104,6 +104,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
     shells,
     late: new LateCommands(),
     texts,
+    templates: async () => templates,
     config: limits,
     portUrls: async () => ({ url: "http://x", pathUrl: "http://x" }),
   });
@@ -115,7 +116,12 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
     audit,
     log,
   });
-  const resources = createBelljarResources({ sandboxes, catalog, templates: (principal) => sandboxes.templates(principal) });
+  const resources = createBelljarResources({
+    sandboxes,
+    catalog,
+    templates: (principal) => sandboxes.templates(principal),
+    madeTemplates: (principal) => templates.list(principal),
+  });
   const tokens = createTokenStore(home);
   const { routes, gateway } = watchRoutes(() =>
     createGateway({

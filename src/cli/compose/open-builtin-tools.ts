@@ -1,3 +1,4 @@
+import { openOnce } from "../../async/open-once.ts";
 import type { Tool } from "../../catalog/tool.ts";
 import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
 import { createShellSessions } from "../../interpreter/lasting/shell-sessions.ts";
@@ -36,6 +37,7 @@ export async function openBuiltinTools(
     texts,
     portUrls: async (link) => portUrls(await portOrigin(), link),
     ...(snippetsDirectory !== undefined && { snippetsDirectory }),
+    templates: openOnce(() => stack.templates()),
     web: { search: lazySearch(toolServers) },
     config,
   });

@@ -128,7 +128,12 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     connected: ({ principal, ...caller }) => connected.hold(principal, defaultSandbox(principal, caller).name),
     prompts: composePrompts([createBelljarPrompts()]),
     resources: composeResources([
-      createBelljarResources({ sandboxes, catalog, templates: (principal) => stack.sandboxes.templates(principal) }),
+      createBelljarResources({
+        sandboxes,
+        catalog,
+        templates: (principal) => stack.sandboxes.templates(principal),
+        madeTemplates: async (principal) => (await stack.templates()).list(principal),
+      }),
     ]),
     async [Symbol.asyncDispose]() {
       await connected[Symbol.asyncDispose]();

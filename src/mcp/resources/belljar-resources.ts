@@ -4,13 +4,14 @@ import { BelljarError } from "../../errors.ts";
 import { hasToolset } from "../../sandbox/grants.ts";
 import { reachOf } from "../../sandbox/reach.ts";
 import type { Principal, SandboxEvent, Sandboxes, TemplateInfo } from "../../sandbox/sandbox.ts";
+import type { TemplateDetail } from "../../template/wire/template-schema.ts";
 import type { Concerns, ResourceDescription, ResourceDoor, ResourceTemplate, WantedValue } from "../server/resource-door.ts";
 import { parseUri, TEMPLATES } from "./belljar-uri.ts";
 import type { BelljarUri } from "./belljar-uri.ts";
 import { completePath } from "./complete-path.ts";
 import { listLive, showSandboxes } from "./list-live.ts";
 import { readFileResource } from "./read-file-resource.ts";
-import { toDetail } from "./sandbox-detail.ts";
+import { toDetail, toTemplateDetail } from "./details.ts";
 import { SandboxFollower } from "./sandbox-follower.ts";
 
 export interface BelljarResourcesOptions {
@@ -18,6 +19,8 @@ export interface BelljarResourcesOptions {
   readonly catalog: Pick<Catalog, "results" | "sandboxLog">;
   /** What the principal's sandboxes can start from. */
   readonly templates: (principal: Principal) => Promise<readonly TemplateInfo[]>;
+  /** Those of them that are made of layers of this home, with all that is known of them. */
+  readonly madeTemplates: (principal: Principal) => Promise<readonly TemplateDetail[]>;
 }
 
 const PAGE = 100;
@@ -52,7 +55,7 @@ const RESOURCE_TEMPLATES: readonly ResourceTemplate[] = [
     mimeType: JSON_TYPE,
   },
   { uriTemplate: TEMPLATES.file, name: "file", title: "A file of a sandbox", description: "offset and limit, in bytes, read a part of it" },
-  { uriTemplate: TEMPLATES.template, name: "template", title: "A template", mimeType: JSON_TYPE },
+  { uriTemplate: TEMPLATES.template, name: "template", title: "A template", description: "What it is made of", mimeType: JSON_TYPE },
   {
     uriTemplate: TEMPLATES.result,
     name: "result",
@@ -172,9 +175,12 @@ class BelljarResources implements ResourceDoor {
     return { ...toDetail(info), log: catalog.sandboxLog.lines(info.id) };
   }
 
-  async #template(principal: Principal, name: string): Promise<TemplateInfo> {
-    const found = (await this.#options.templates(principal)).find((template) => template.name === name);
-    if (found) return found;
+  async #template(principal: Principal, name: string): Promise<object> {
+    const { templates, madeTemplates } = this.#options;
+    const isNamed = (one: { readonly name: string }): boolean => one.name === name;
+    const found = (await templates(principal)).find(isNamed);
+    const made = found && (await madeTemplates(principal)).find(isNamed);
+    if (found) return made ? toTemplateDetail(made) : found;
     throw new BelljarError("RESOURCE_NOT_FOUND", `No template ${JSON.stringify(name.slice(0, 100))}; ${TEMPLATE_LIST} lists them`);
   }
 

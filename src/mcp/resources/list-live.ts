@@ -1,7 +1,7 @@
 import { listAll } from "../../sandbox/list-sandboxes.ts";
 import type { Principal, SandboxInfo, Sandboxes } from "../../sandbox/sandbox.ts";
 import { LIVE_STATES } from "../../sandbox/sandbox.ts";
-import { toDetail } from "./sandbox-detail.ts";
+import { toDetail } from "./details.ts";
 
 /** What is read as one resource. Labels may be long. */
 const TEXT_MAX_BYTES = 4 * 1024 * 1024;

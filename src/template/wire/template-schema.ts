@@ -43,10 +43,14 @@ export type TemplateDetail = Readonly<z.output<typeof templateSchema>>;
 
 export const templatesSchema = z.object({ templates: z.array(templateSchema).readonly() });
 
+/** What lies below templates: a template of such a name could not be started. */
+const OWN_NAMES = ["base", "bare"];
+
 const name = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, "has 1 to 63 characters: a-z, 0-9, dot, dash and underscore, and begins with a letter or digit")
-  .refine((text) => !/^[a-z0-9]{20}$/.test(text), "must not look like an id");
+  .refine((text) => !/^[a-z0-9]{20}$/.test(text), "must not look like an id")
+  .refine((text) => !OWN_NAMES.includes(text), "is one of Belljar's own");
 
 /** What a template is to be made from. Exactly one of `image` and `snapshot`. */
 export const templateOptionsSchema = z

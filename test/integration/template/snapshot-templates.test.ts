@@ -69,7 +69,7 @@ it("only one call at a time makes a template of a name", async () => {
   await using home = await openTemplateHome();
   const snapshot = await takeSnapshot(home, "first");
   const all = await Promise.allSettled([1, 2, 3].map(() => home.templates.make(LOCAL, { name: "mine", snapshot }, signal)));
-  for (const one of all) if (one.status === "rejected") expect(one.reason).toMatchObject({ code: "TEMPLATE_BUSY" });
+  for (const { reason } of all.filter((one) => one.status === "rejected")) expect(reason).toMatchObject({ code: "TEMPLATE_BUSY" });
   expect(all.some(({ status }) => status === "fulfilled")).toBe(true);
   expect(await home.templates.list(LOCAL)).toHaveLength(1);
 });

@@ -3,6 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { fullSample } from "../../../support/full-sample.ts";
+import { templateSchema } from "../../../../src/template/wire/template-schema.ts";
 import { openFakeSandboxes } from "../../../support/fake-sandboxes.ts";
 import { openMcpHttpServer } from "../../../support/mcp-http-server.ts";
 import { createCatalog } from "../../../../src/catalog/catalog.ts";
@@ -13,6 +15,11 @@ import { createBelljarPrompts } from "../../../../src/mcp/prompts/belljar-prompt
 import { createBelljarResources } from "../../../../src/mcp/resources/belljar-resources.ts";
 import { fileUri } from "../../../../src/mcp/resources/belljar-uri.ts";
 
+const MADE = [templateSchema.parse({ ...(fullSample(templateSchema) as object), name: "tools", cwd: "/srv" })];
+const TEMPLATES = [
+  { name: "base", description: "The default" },
+  { name: "tools", description: "What an image has" },
+];
 const ERAS = ["auto", "legacy"] as const;
 const signal = new AbortController().signal;
 
@@ -20,7 +27,7 @@ async function open(more: Parameters<typeof openFakeSandboxes>[0] = {}) {
   const place = await openFakeSandboxes(more);
   const { sandboxes } = place;
   const catalog = createCatalog({ sources: [], sandboxes, defaultSandbox: () => ({ name: "default", options: {} }) });
-  const resources = createBelljarResources({ sandboxes, catalog, templates: async () => [{ name: "base", description: "The default" }] });
+  const resources = createBelljarResources({ sandboxes, catalog, templates: async () => TEMPLATES, madeTemplates: async () => MADE });
   const server = await openMcpHttpServer({ tools: catalog, resources, prompts: createBelljarPrompts() });
   const clients: Client[] = [];
   return {
@@ -73,7 +80,9 @@ describe.each(ERAS)("a client with version negotiation %s", (era) => {
     expect(resources.map(({ uri }) => uri)).toEqual(["belljar://sandboxes/", "belljar://templates/", `belljar://sandboxes/${sandbox.id}`]);
     expect(await readJson(client, "belljar://sandboxes/")).toMatchObject([{ id: sandbox.id, state: "running", metadata: { job: "a" } }]);
     expect(await readJson(client, `belljar://sandboxes/${sandbox.id}`)).toMatchObject({ id: sandbox.id, log: [] });
-    expect(await readJson(client, "belljar://templates/base")).toEqual({ name: "base", description: "The default" });
+    expect(await readJson(client, "belljar://templates/")).toEqual(TEMPLATES);
+    expect(await readJson(client, "belljar://templates/base")).toEqual(TEMPLATES[0]);
+    expect(await readJson(client, "belljar://templates/tools")).toMatchObject({ name: "tools", cwd: "/srv", layers: 7, is_shared: true });
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ name }) => name)).toEqual(["sandbox", "file", "template", "result"]);
   });
@@ -156,6 +165,7 @@ describe.each(ERAS)("a client with version negotiation %s", (era) => {
       ).completion.values;
     expect(await complete("belljar://sandboxes/{id}", "id", id.slice(0, 3))).toEqual([id]);
     expect(await complete("belljar://templates/{name}", "name", "b")).toEqual(["base"]);
+    expect(await complete("belljar://templates/{name}", "name", "")).toEqual(["base", "tools"]);
     expect(await complete("belljar://sandboxes/{id}/files/{+path}{?offset,limit}", "path", "srv/n", { id })).toEqual(["srv/notes.txt"]);
     expect(await complete("belljar://nothing/{id}", "id", "")).toEqual([]);
   });
@@ -251,7 +261,7 @@ it("lists an owner's sandboxes once after lost events, however many listen, and 
       list: async (...asked: Parameters<Sandboxes["list"]>) => ((lists += 1), place.sandboxes.list(...asked)),
     });
     const catalog = createCatalog({ sources: [], sandboxes, defaultSandbox: () => ({ name: "default", options: {} }) });
-    const resources = createBelljarResources({ sandboxes, catalog, templates: async () => [] });
+    const resources = createBelljarResources({ sandboxes, catalog, templates: async () => [], madeTemplates: async () => [] });
     const { id } = await place.sandboxes.create(LOCAL, {}, signal);
     const journal = new Journal(home, () => undefined);
     const { record } = (await journal.read(id)) ?? {};

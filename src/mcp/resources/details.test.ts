@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { fullSample } from "../../../test/support/full-sample.ts";
 import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
-import { toDetail } from "./sandbox-detail.ts";
+import { toDetail } from "./details.ts";
 
 const wire = fullSample(sandboxSchema);
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { SandboxInfo } from "../../sandbox/sandbox.ts";
 import { sandboxSchema } from "../../sandbox/wire/sandbox-schema.ts";
+import type { TemplateDetail } from "../../template/wire/template-schema.ts";
 
 const shown = sandboxSchema.omit({ owner: true });
 const NAMES = Object.keys(shown.shape) as readonly (keyof typeof shown.shape)[];
@@ -9,6 +10,11 @@ const NAMES = Object.keys(shown.shape) as readonly (keyof typeof shown.shape)[];
 export function toDetail(info: SandboxInfo): Readonly<Record<string, unknown>> {
   const fields = z.encode(shown, info);
   return Object.fromEntries(NAMES.map((name) => [toSnakeCase(name), fields[name] ?? null]));
+}
+
+/** A template as its resource shows it, in snake case. */
+export function toTemplateDetail(template: TemplateDetail): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(template).map(([name, value]) => [toSnakeCase(name), value]));
 }
 
 function toSnakeCase(name: string): string {

@@ -1,0 +1,43 @@
+import * as z from "zod";
+import type { Tool } from "../../catalog/tool.ts";
+import { defineDataTool } from "../../catalog/tool.ts";
+import { dataResult } from "../../catalog/tool-result.ts";
+import { BelljarError } from "../../errors.ts";
+import type { Templates } from "../../template/templates.ts";
+import { templateOptionsSchema } from "../../template/wire/template-schema.ts";
+import { ShownTemplate, toShownTemplate } from "./template-results.ts";
+
+const { name, description, image, platform, snapshot } = templateOptionsSchema.shape;
+
+const Input = z.strictObject({
+  name: name.describe("One of yours with the same name is replaced"),
+  image: image.describe("Absolute path, on the server's machine, of an OCI image layout or of an archive as `docker save` writes it"),
+  platform,
+  snapshot_id: snapshot.describe("Id or name of a snapshot, in place of an image"),
+  description: description.describe("For whoever reads the list of templates"),
+});
+
+export function createTemplateBuild(templates: () => Promise<Templates>): Tool {
+  return defineDataTool({
+    name: "template_build",
+    title: "Make a template",
+    description: [
+      "Makes a template from an image or from a snapshot; sandbox_create then starts sandboxes from it by its name.",
+      "Sandboxes of an image have its files and none of this machine's programs: what needs bash or Python fails where the image has none, and says so.",
+      "Sandboxes that were made from a template that is replaced keep their files.",
+    ].join("\n"),
+    toolset: "template",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    input: Input,
+    output: ShownTemplate,
+    async run({ principal, signal }, { snapshot_id: from, ...options }) {
+      if ((options.image === undefined) === (from === undefined))
+        throw new BelljarError(
+          "ARGUMENTS_INVALID",
+          "A template is made from an image or from a snapshot: name one of `image` and `snapshot_id`",
+        );
+      const wanted = { ...options, ...(from !== undefined && { snapshot: from }) };
+      return dataResult(toShownTemplate(await (await templates()).make(principal, wanted, signal), principal));
+    },
+  });
+}

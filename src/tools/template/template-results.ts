@@ -1,0 +1,35 @@
+import * as z from "zod";
+import type { Principal } from "../../sandbox/sandbox.ts";
+import type { TemplateDetail } from "../../template/wire/template-schema.ts";
+
+export const ShownTemplate = z.object({
+  name: z.string(),
+  description: z.string().optional(),
+  created_at: z.string(),
+  image: z.string().optional().describe("The image that it was made from"),
+  snapshot_id: z.string().optional().describe("The snapshot that it was made from"),
+  layers: z.number().int(),
+  bytes: z.number(),
+  user: z.string().optional().describe("As which commands run that name nobody"),
+  cwd: z.string().optional().describe("Where commands start"),
+  command: z.array(z.string()).optional().describe("What the image would run; Belljar does not run it"),
+  is_own: z.boolean().describe("Otherwise another caller shares it"),
+  is_shared: z.boolean(),
+});
+
+export function toShownTemplate(template: TemplateDetail, { id }: Principal): z.output<typeof ShownTemplate> {
+  const { name, description, createdAt, source, layers, bytes, user, cwd, command, owner, isShared } = template;
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    created_at: createdAt.toISOString(),
+    ...(source.kind === "image" ? { image: source.from } : { snapshot_id: source.id }),
+    layers,
+    bytes,
+    ...(user !== undefined && { user }),
+    ...(cwd !== undefined && { cwd }),
+    ...(command && { command: [...command] }),
+    is_own: owner === id,
+    is_shared: isShared,
+  };
+}
