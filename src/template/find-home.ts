@@ -3,7 +3,6 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 
 const PASSWD = "/etc/passwd";
 const PASSWD_MAX = 1024 * 1024;
-const LINE = /^([^:\n]*):[^:\n]*:([0-9]+):[0-9]*:[^:\n]*:(\/[^:\n]*):/gm;
 
 /** The folders in which commands begin: those that the image names, where they are. */
 export interface FoundFolders {
@@ -29,7 +28,10 @@ export async function findFolders(
 }
 
 function homeOf(passwd: string, user: string): string | undefined {
-  for (const [, name, uid, home] of passwd.matchAll(LINE)) if (name === user || uid === user) return home;
+  for (const line of passwd.split("\n")) {
+    const [name, , uid, , , home] = line.split(":");
+    if ((name === user || uid === user) && home?.startsWith("/")) return home;
+  }
   return undefined;
 }
 

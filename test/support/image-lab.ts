@@ -85,7 +85,7 @@ export function addShell(root: string): void {
 
 function addProgram(root: string, name: string): void {
   const path = onHost("which", name).trim();
-  const libraries = onHost("ldd", path).matchAll(/(\/\S+) \(0x/g);
+  const libraries = onHost("ldd", path).matchAll(/\s(\/[^\s(]+) \(0x/g);
   copyInto(root, path, `/bin/${name}`);
   for (const [, library = ""] of libraries) copyInto(root, library, library);
 }

@@ -128,7 +128,10 @@ it("an image of many layers shows them as one, and shares its parts", async () =
 
 it("a whiteout of nothing shows nothing", async () => {
   await using home = await openTemplateHome();
-  await using image = await writeImage([await layerOf(withShell), tarOf({ "own/.wh.nothing": "", "own/.wh..wh..opq": "", "own/file": "" })]);
+  await using image = await writeImage([
+    await layerOf(withShell),
+    tarOf({ "own/.wh.nothing": "", "own/.wh..wh..opq": "", "own/file": "" }),
+  ]);
   await home.templates.make(LOCAL, { name: "odd", image: image.path }, signal);
   expect(await shell(await start(home, "odd"), "ls -A /own")).toBe("file");
 });
