@@ -27,10 +27,12 @@ export async function findFolders(
   return { home, ...(workingDir !== undefined && (await isFolder(workingDir)) && { cwd: workingDir }) };
 }
 
+/** By lines and fields: a pattern that searches the whole file reads one that is hostile again from each of its separators. */
 function homeOf(passwd: string, user: string): string | undefined {
   for (const line of passwd.split("\n")) {
-    const [name, , uid, , , home] = line.split(":");
-    if ((name === user || uid === user) && home?.startsWith("/")) return home;
+    const [name, , uid = "", , , home, shell] = line.split(":", 7);
+    const isWhole = shell !== undefined && home?.startsWith("/") && /^[0-9]+$/.test(uid);
+    if (isWhole && (name === user || uid === user)) return home;
   }
   return undefined;
 }

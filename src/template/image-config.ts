@@ -30,7 +30,9 @@ export function takeConfig(config: ImageConfig): TakenConfig {
 
 /** Names that no shell could set are left out, as shells do. */
 function takeEnvironment(lines: readonly string[]): Record<string, string> {
-  const pairs = lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)] as const);
+  const pairs = lines
+    .filter((line) => line.includes("="))
+    .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)] as const);
   const named = Object.fromEntries(pairs.filter(([name]) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)));
   const parsed = variablesSchema.safeParse(named);
   if (parsed.success) return parsed.data;

@@ -1,0 +1,45 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../../test/support/image-maker.ts";
+import { KnownLayers } from "./known-layers.ts";
+
+const ONE = { layer: "a".repeat(20), bytes: 7 };
+const OTHER = { layer: "b".repeat(20), bytes: 8 };
+
+it("knows what any process has noted, the last of it", async () => {
+  await using home = await temporaryFolder();
+  await new KnownLayers(home.path).note("sha256:one", ONE);
+  await new KnownLayers(home.path).note("sha256:two", OTHER);
+  const known = new KnownLayers(home.path);
+  expect([await known.find("sha256:one"), await known.find("sha256:two"), await known.find("sha256:three")]).toEqual([
+    ONE,
+    OTHER,
+    undefined,
+  ]);
+  await known.note("sha256:one", OTHER);
+  expect(await known.find("sha256:one")).toEqual(OTHER);
+});
+
+it("keeps what is called by any text below its own folder", async () => {
+  await using home = await temporaryFolder();
+  const known = new KnownLayers(home.path);
+  for (const digest of ["../../out", "/etc/passwd", "a\0b", "", "x".repeat(10_000)]) {
+    await known.note(digest, ONE);
+    expect(await known.find(digest)).toEqual(ONE);
+  }
+  expect(await readdir(home.path)).toEqual(["templates"]);
+  expect(await readdir(join(home.path, "templates"))).toEqual(["known"]);
+});
+
+it("takes a damaged note for none", async () => {
+  await using home = await temporaryFolder();
+  const known = new KnownLayers(home.path);
+  await known.note("sha256:one", ONE);
+  const folder = join(home.path, "templates/known");
+  await mkdir(folder, { recursive: true });
+  for (const text of ["", "{", "[]", '{"layer":"../x","bytes":1}', '{"layer":"aaaaaaaaaaaaaaaaaaaa","bytes":-1}']) {
+    for (const name of await readdir(folder)) await writeFile(join(folder, name), text);
+    expect(await known.find("sha256:one")).toBeUndefined();
+  }
+});
