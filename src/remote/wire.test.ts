@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { createCallProbe } from "../../test/support/call-probe.ts";
 import { fullSample } from "../../test/support/full-sample.ts";
+import { createNoSandboxes } from "../../test/support/no-sandboxes.ts";
 import { createOneSandbox } from "../../test/support/one-sandbox.ts";
 import { createGateway } from "../gateway/gateway.ts";
 import type { CreatedSandbox, CreateOptions, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
@@ -11,6 +12,9 @@ import { LOCAL } from "../sandbox/sandbox.ts";
 import { hostIsolationSchema, portsSchema, usageSchema } from "../sandbox/wire/answer-schemas.ts";
 import { createOptionsSchema } from "../sandbox/wire/create-schema.ts";
 import { sandboxSchema } from "../sandbox/wire/sandbox-schema.ts";
+import { noTemplates, type Templates } from "../template/templates.ts";
+import { type TemplateOptions, templateOptionsSchema, templateSchema } from "../template/wire/template-schema.ts";
+import { createRemoteTemplates } from "./remote-templates.ts";
 import { createRemoteSandboxes, fetchIsolation } from "./remote-sandboxes.ts";
 
 /** Every field that the schemas have is in these. */
@@ -19,14 +23,16 @@ const PAGE = { sandboxes: [INFO], nextCursor: "next" };
 const USAGE = usageSchema.parse(fullSample(usageSchema));
 const PORTS = portsSchema.parse(fullSample(portsSchema));
 const ISOLATION = hostIsolationSchema.parse(fullSample(hostIsolationSchema));
+const TEMPLATE = templateSchema.parse(fullSample(templateSchema));
 const LOST = ["The host's /usr has changed since"];
 const signal = new AbortController().signal;
 
 /** A server of these sandboxes, and its client. */
-async function openServer(sandboxes: Sandboxes) {
+async function openServer(sandboxes: Sandboxes, templates?: Templates) {
   const gateway = createGateway({
     config: { host: "127.0.0.1", port: 0 },
     sandboxes,
+    ...(templates && { templates: async () => templates }),
     tools: createCallProbe().tools,
     isolation: async () => ISOLATION,
     version: "1.2.3",
@@ -106,6 +112,36 @@ it("loses nothing of what a sandbox from a snapshot does not have as it was", as
   const lostOf = async (options: CreateOptions) => (await server.remote.create(LOCAL, options, signal)).lost;
   for (const ephemeral of [false, true]) expect(await lostOf({ template: "a snapshot", ephemeral })).toEqual(LOST);
   expect(await lostOf({})).toBeUndefined();
+});
+
+it("loses nothing of a template, of a wish for one, and of its name on the way", async () => {
+  const asked: unknown[] = [];
+  const note = async (...args: readonly unknown[]) => {
+    asked.push(args);
+    return TEMPLATE;
+  };
+  await using server = await openServer(createNoSandboxes(), {
+    list: async () => [TEMPLATE],
+    info: (_principal, name) => note(name),
+    make: (_principal, options) => note(options),
+    share: (_principal, name, isShared) => note(name, isShared),
+    remove: async (_principal, name) => void (await note(name)),
+  });
+  const remote = createRemoteTemplates(server.address);
+  const { snapshot, ...ofImage } = fullSample(templateOptionsSchema);
+  const wishes: readonly TemplateOptions[] = [ofImage, { name: ofImage.name, ...(snapshot !== undefined && { snapshot }) }];
+  expect(await remote.list(LOCAL)).toEqual([TEMPLATE]);
+  expect(await remote.info(LOCAL, "a b/..")).toEqual(TEMPLATE);
+  for (const wish of wishes) expect(await remote.make(LOCAL, wish, signal)).toEqual(TEMPLATE);
+  expect(await remote.share(LOCAL, "a", true)).toEqual(TEMPLATE);
+  await remote.remove(LOCAL, "a");
+  expect(asked).toEqual([["a b/.."], ...wishes.map((wish) => [wish]), ["a", true], ["a"]]);
+});
+
+it("tells the client of a server without templates", async () => {
+  await using server = await openServer(createNoSandboxes());
+  await expect(createRemoteTemplates(server.address).list(LOCAL)).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
+  await expect(noTemplates()).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
 });
 
 it("refuses a wish with a field that it does not know", async () => {

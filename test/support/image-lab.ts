@@ -6,6 +6,7 @@ import { openNamespaceRuntime } from "../../src/runtime/namespace/namespace-runt
 import type { IdMap } from "../../src/runtime/namespace/id-map.ts";
 import { BARE_BASE, type FrozenState, type Runtime, type SandboxSpec, type StateStore } from "../../src/runtime/runtime.ts";
 import { type ContractSandbox, createSandbox, soon } from "../contract/contract-sandbox.ts";
+import { temporaryFolder } from "./image-maker.ts";
 import { giveToSandbox } from "./layer-lab.ts";
 import { BINARY, KERNELS, makeHome } from "./namespace-home.ts";
 
@@ -68,6 +69,17 @@ export async function openImageLab({ storage = "home", idMap }: ImageLabOptions 
 export function put(root: string, path: string, content = "", mode = 0o644): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), content, { mode });
+}
+
+export interface LayerFill {
+  (root: string): void;
+}
+
+/** A layer as `tar` writes it, with all files of the user 1234. */
+export async function layerOf(fill: LayerFill): Promise<Buffer> {
+  await using folder = await temporaryFolder();
+  fill(folder.path);
+  return execFileSync("tar", ["--numeric-owner", "--owner=1234", "--group=1234", "-C", folder.path, "-c", "."], { maxBuffer: 2 ** 28 });
 }
 
 /** One static program, which says who runs it, and nothing else. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
-import { addScratch, addShell, put } from "../../support/image-lab.ts";
+import { addScratch, addShell, layerOf, type LayerFill, put } from "../../support/image-lab.ts";
 import { addImage, BlobStore, type Folder, type Json, tarOf, temporaryFolder, writeLayout } from "../../support/image-maker.ts";
 import { shell, STATE_STORAGES } from "../../support/state-home.ts";
 import { openTemplateHome, type TemplateHome } from "../../support/template-home.ts";
@@ -12,17 +12,6 @@ import { openTemplateHome, type TemplateHome } from "../../support/template-home
 const signal = new AbortController().signal;
 const TOKEN: Principal = { id: "local", name: "agent", grants: {} };
 const PASSWD = "root:x:0:0::/root:/bin/sh\nann:x:1234:1234::/home/ann:/bin/sh\n";
-
-interface LayerFill {
-  (root: string): void;
-}
-
-/** The layer as `tar` writes it, with all files ann's. */
-async function layerOf(fill: LayerFill): Promise<Buffer> {
-  await using folder = await temporaryFolder();
-  fill(folder.path);
-  return execFileSync("tar", ["--numeric-owner", "--owner=1234", "--group=1234", "-C", folder.path, "-c", "."], { maxBuffer: 2 ** 28 });
-}
 
 const withShell: LayerFill = (root) => {
   addShell(root);
