@@ -110,14 +110,16 @@ function ask(options, body) {
   const isTar = Buffer.isBuffer(body);
   const headers = body === undefined ? {} : { "content-type": isTar ? "application/x-tar" : "application/json" };
   return new Promise((resolve, reject) => {
-    const asked = request({ ...options, headers }, async (response) => {
-      const text = Buffer.concat(await response.toArray()).toString();
-      if (response.statusCode < 300) resolve(text);
-      else reject(new Error(`${options.method} ${options.path}: ${response.statusCode} ${text.trim()}`));
-    });
+    const asked = request({ ...options, headers }, (response) => void answerOf(options, response).then(resolve, reject));
     asked.once("error", reject);
     asked.end(isTar ? body : body && JSON.stringify(body));
   });
+}
+
+async function answerOf({ method, path }, response) {
+  const text = Buffer.concat(await response.toArray()).toString();
+  if (response.statusCode < 300) return text;
+  throw new Error(`${method} ${path}: ${response.statusCode} ${text.trim()}`);
 }
 
 /** What a container that is not started yet will print. */

@@ -131,7 +131,7 @@ export class MadeTemplates implements Templates {
   }
 
   async #fromImage(wish: Wish, path: string): Promise<Making> {
-    const { principal, id, options, signal } = wish;
+    const { principal, id, signal } = wish;
     const runtime = this.#options.runtimes.choose(principal);
     const states = needStates(runtime);
     const { maxBytes } = this.#options;

@@ -41,11 +41,11 @@ export function statesContract(open: OpenRuntime, features: ContractFeatures): v
 
     itNeeds(features, "states")("lies on files of the host that have a mark, and keep it", async () => {
       await using sandbox = await createSandbox(open);
-      const { markBase } = need(sandbox.runtime.layers.states);
-      const mark = markBase(sandbox.spec.base.template);
+      const states = need(sandbox.runtime.layers.states);
+      const mark = states.markBase(sandbox.spec.base.template);
       expect(mark).toMatch(/^.{1,100}$/);
-      expect(markBase(sandbox.spec.base.template)).toBe(mark);
-      expect(markBase("no such template")).toBeUndefined();
+      expect(states.markBase(sandbox.spec.base.template)).toBe(mark);
+      expect(states.markBase("no such template")).toBeUndefined();
     });
 
     itNeeds(features, "states")("is there when its sandbox is gone, and goes with its last user", async () => {

@@ -18,9 +18,9 @@ export interface HostRoot extends Disposable {
   readonly root: string;
   readonly layer: string;
   /** The content of a file is its path. */
-  file(path: string, mode?: number): void;
-  folder(path: string, mode?: number): void;
-  link(path: string, target: string): void;
+  readonly file: (path: string, mode?: number) => void;
+  readonly folder: (path: string, mode?: number) => void;
+  readonly link: (path: string, target: string) => void;
 }
 
 export function makeHostRoot(): HostRoot {

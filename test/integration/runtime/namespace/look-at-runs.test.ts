@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { encodeFields } from "../../../../src/protocol/fields.ts";
