@@ -75,6 +75,7 @@ it("keeps every setting with its variables", () => {
       "quotas.callsPerMinute BELLJAR_QUOTAS_CALLS_PER_MINUTE",
       "quotas.outputBytesPerMinute BELLJAR_QUOTAS_OUTPUT_BYTES_PER_MINUTE",
       "template.maxBytes BELLJAR_TEMPLATE_MAX_BYTES",
+      "template.registries BELLJAR_TEMPLATE_REGISTRIES",
       "oauth.issuer BELLJAR_OAUTH_ISSUER",
       "oauth.audience BELLJAR_OAUTH_AUDIENCE",
       "oauth.resource BELLJAR_OAUTH_RESOURCE",
