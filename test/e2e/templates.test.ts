@@ -27,7 +27,7 @@ async function openCli(at: "home" | "server") {
     folder: home.folder,
     run,
     /** What it prints, without the last line break. It must succeed. */
-    async belljar(...argv: readonly string[]): Promise<string> {
+    belljar: async (...argv: readonly string[]): Promise<string> => {
       const { code, stdout, stderr } = await run(...argv);
       expect({ code, stderr }, argv.join(" ")).toEqual({ code: 0, stderr: "" });
       return stdout.replace(/\n$/, "");
