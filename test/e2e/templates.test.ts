@@ -77,9 +77,9 @@ it("says what is wrong with a wish, and makes nothing", async () => {
   const failures: readonly (readonly [argv: readonly string[], code: number, says: RegExp])[] = [
     [["app"], 2, /from an image or from a snapshot/],
     [["app", image.path, "--snapshot", "kept"], 2, /name one of them/],
-    [["app", "none"], 1, /IMAGE_NOT_FOUND/],
-    [["app", "notes.txt"], 1, /IMAGE_INVALID/],
-    [["app", "cut.tar"], 1, /IMAGE_INVALID/],
+    [["app", "./none"], 1, /IMAGE_NOT_FOUND/],
+    [["app", "./notes.txt"], 1, /IMAGE_INVALID/],
+    [["app", "./cut.tar"], 1, /IMAGE_INVALID/],
     [["app", "--snapshot", "none"], 1, /SNAPSHOT_NOT_FOUND/],
     [["A b", image.path], 1, /name of a template has 1 to 63 characters/],
     [["base", image.path], 1, /one of Belljar's own/],

@@ -11,7 +11,9 @@ const { name, description, image, platform, snapshot } = templateOptionsSchema.s
 
 const Input = z.strictObject({
   name: name.describe("One of yours with the same name is replaced"),
-  image: image.describe("Absolute path, on the server's machine, of an OCI image layout or of an archive as `docker save` writes it"),
+  image: image.describe(
+    "Image of a registry that new sandboxes may reach, such as registry.example.com/app:1, or the absolute path, on the server's machine, of an OCI image layout or of an archive as `docker save` writes it",
+  ),
   platform,
   snapshot_id: snapshot.describe("Id or name of a snapshot, in place of an image"),
   description: description.describe("For whoever reads the list of templates"),
