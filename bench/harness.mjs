@@ -155,6 +155,27 @@ export async function openEgressHome({ config }, { addresses, certificates }) {
   };
 }
 
+/** The same home with templates. Close it before the home. */
+export async function openTemplates({ config }) {
+  const [{ createLocalSandboxes, openRuntimes, LOCAL }, { StoredTemplates }, { MadeTemplates }, { Runtimes }] = await Promise.all(
+    ["index.js", "template/stored-templates.js", "template/made-templates.js", "sandbox/runtimes.js"].map(
+      (file) => import(`../dist/lib/${file}`),
+    ),
+  );
+  const { home } = config;
+  const report = (problem) => console.error(problem);
+  const stored = new StoredTemplates(home, report);
+  const runtimes = await openRuntimes("namespace", runtimeOptions(config, home));
+  const sandboxes = createLocalSandboxes({ home, runtimes, config, templates: stored, report });
+  const { maxBytes } = config.template;
+  return {
+    LOCAL,
+    templates: new MadeTemplates({ home, stored, sandboxes, runtimes: new Runtimes(runtimes, config), maxBytes, report }),
+    create: (options) => sandboxes.create(LOCAL, options, NEVER),
+    close: () => sandboxes[Symbol.asyncDispose](),
+  };
+}
+
 export function runtimeOptions({ runtimeDirectory, storage }, home) {
   return {
     home,

@@ -62,7 +62,7 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   const idle = await sleepOf(runtime, request, options);
   const network = await prepareNetwork(principal, options, { networks: parts.networks, standard: parts.standardNetwork });
   const { workspace } = wanted;
-  const tookIn = source?.tookIn;
+  const tookIn = source?.tookIn ?? made?.tookIn;
   if (tookIn !== undefined) assertWorkspaceGranted({ path: tookIn, mode: "copy" }, principal);
   if (workspace) {
     assertWorkspaceGranted(workspace, principal);
@@ -71,7 +71,8 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   const inside = await describe(runtime, { principal, template: request.template, source, made, workspace });
   const inherited = options.bestEffort ? [] : (forkOf?.required ?? []);
   const required = [...new Set([...request.required, ...requiredByGrant(principal), ...inherited])];
-  const begins = source ? { ...beginsWith(source), ...(tookIn !== undefined && { tookIn }) } : made && { ...beginsWith(made) };
+  const from = source ?? made;
+  const begins = from && { ...beginsWith(from), ...(tookIn !== undefined && { tookIn }) };
   const record = newRecord(principal, { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...begins }, defaultName);
   return { record, source };
 }
@@ -111,6 +112,7 @@ async function chooseBase(parts: MakeRecordParts, principal: Principal, options:
   const runtime = parts.runtimes.choose(principal, name);
   if ((await runtime.layers.templates()).some((one) => one.name === template)) return { runtime };
   const made = await parts.templates?.find(principal, template);
+  if (made) assertMayShowAgain(principal, made);
   if (made) return { runtime: ofSource(parts, principal, made, { what: `The template "${template}"`, name }), made };
   const source = await parts.findSnapshot(principal, template);
   if (source) assertMayShowAgain(principal, source);

@@ -20,6 +20,8 @@ export interface TemplateSource {
   /** Default: as on the base. */
   readonly home?: string | undefined;
   readonly cwd?: string | undefined;
+  /** Folder of the host whose files it has. Whoever may not have that may not start from it. */
+  readonly tookIn?: string | undefined;
 }
 
 /** The templates that sandboxes of a home may begin with, beside those of its runtimes. */

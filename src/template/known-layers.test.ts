@@ -4,14 +4,14 @@ import { expect, it } from "vitest";
 import { temporaryFolder } from "../../test/support/image-maker.ts";
 import { KnownLayers } from "./known-layers.ts";
 
-const ONE = { layer: "a".repeat(20), bytes: 7 };
-const OTHER = { layer: "b".repeat(20), bytes: 8 };
+const ONE = { layer: "a".repeat(20), bytes: 7, entries: 1 };
+const OTHER = { layer: "b".repeat(20), bytes: 8, entries: 1 };
 
 it("knows what any process has noted, the last of it", async () => {
   await using home = await temporaryFolder();
-  await new KnownLayers(home.path).note("sha256:one", ONE);
-  await new KnownLayers(home.path).note("sha256:two", OTHER);
-  const known = new KnownLayers(home.path);
+  await new KnownLayers(home.path, "local").note("sha256:one", ONE);
+  await new KnownLayers(home.path, "local").note("sha256:two", OTHER);
+  const known = new KnownLayers(home.path, "local");
   expect([await known.find("sha256:one"), await known.find("sha256:two"), await known.find("sha256:three")]).toEqual([
     ONE,
     OTHER,
@@ -23,7 +23,7 @@ it("knows what any process has noted, the last of it", async () => {
 
 it("keeps what is called by any text below its own folder", async () => {
   await using home = await temporaryFolder();
-  const known = new KnownLayers(home.path);
+  const known = new KnownLayers(home.path, "local");
   for (const digest of ["../../out", "/etc/passwd", "a\0b", "", "x".repeat(10_000)]) {
     await known.note(digest, ONE);
     expect(await known.find(digest)).toEqual(ONE);
@@ -34,7 +34,7 @@ it("keeps what is called by any text below its own folder", async () => {
 
 it("takes a damaged note for none", async () => {
   await using home = await temporaryFolder();
-  const known = new KnownLayers(home.path);
+  const known = new KnownLayers(home.path, "local");
   await known.note("sha256:one", ONE);
   const folder = join(home.path, "templates/known");
   await mkdir(folder, { recursive: true });
@@ -42,4 +42,10 @@ it("takes a damaged note for none", async () => {
     for (const name of await readdir(folder)) await writeFile(join(folder, name), text);
     expect(await known.find("sha256:one")).toBeUndefined();
   }
+});
+
+it("tells nobody what another owner has", async () => {
+  await using home = await temporaryFolder();
+  await new KnownLayers(home.path, "local").note("sha256:one", ONE);
+  expect(await new KnownLayers(home.path, "other").find("sha256:one")).toBeUndefined();
 });

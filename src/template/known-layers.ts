@@ -6,19 +6,22 @@ import { fileError, ifPresent } from "../files/file-error.ts";
 import { parseJson } from "../files/parse-json.ts";
 import { replaceFile } from "../files/replace-file.ts";
 
-const schema = z.object({ layer: z.string().regex(/^[a-z0-9]{20}$/), bytes: z.number().nonnegative() });
+const schema = z.object({ layer: z.string().regex(/^[a-z0-9]{20}$/), bytes: z.number().nonnegative(), entries: z.number().nonnegative() });
 
 export type KnownLayer = Readonly<z.output<typeof schema>>;
 
 /**
- * Which frozen layer holds the files of which tar, so that images share layers: `templates/known/<digest>`. It may name a layer that is
- * gone, since layers go with their last user; whoever uses it finds out. Losing an entry costs a second copy, and nothing else.
+ * Which frozen layer holds the files of which tar, so that the images of an owner share layers: `templates/known/<digest>`. Of each owner by
+ * itself, since whoever knows a digest need not have what it is of. An entry may name a layer that is gone, or that a power cut has left
+ * in part; whoever uses it finds out. Losing an entry costs a second copy, and nothing else.
  */
 export class KnownLayers {
   readonly #directory: string;
+  readonly #owner: string;
 
-  constructor(home: string) {
+  constructor(home: string, owner: string) {
     this.#directory = join(home, "templates", "known");
+    this.#owner = owner;
   }
 
   async find(diffId: string): Promise<KnownLayer | undefined> {
@@ -39,6 +42,6 @@ export class KnownLayers {
 
   /** A digest comes from an image, and may be any text. */
   #path(diffId: string): string {
-    return join(this.#directory, createHash("sha256").update(diffId).digest("hex"));
+    return join(this.#directory, createHash("sha256").update(`${this.#owner}\n${diffId}`).digest("hex"));
   }
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { BARE_BASE } from "../runtime/runtime.ts";
-import { assertWorkspaceGranted, quotasOf } from "../sandbox/grants.ts";
+import { quotasOf } from "../sandbox/grants.ts";
 import type { LocalSandboxes } from "../sandbox/local-sandboxes-options.ts";
 import type { Runtimes } from "../sandbox/runtimes.ts";
 import { createSandboxId } from "../sandbox/sandbox-id.ts";
@@ -16,7 +16,8 @@ import type { OciImage } from "./oci/oci-image.ts";
 import { openImage, parsePlatform } from "./open-image.ts";
 import { openRegistry, type RegistryParts } from "./open-registry.ts";
 import { KnownLayers } from "./known-layers.ts";
-import type { StoredTemplates } from "./stored-templates.ts";
+import { findGranted } from "./find-granted.ts";
+import { newestFirst, type StoredTemplates } from "./stored-templates.ts";
 import { openTemplateRoom } from "./template-files.ts";
 import { type TemplateRecord, toDetail, toSource } from "./template-record.ts";
 import type { Templates } from "./templates.ts";
@@ -39,11 +40,13 @@ export interface MadeTemplatesOptions {
   readonly registry?: RegistryParts;
   /** For a principal whose token names none. Default: nothing is counted. */
   readonly quotas?: Quotas;
+  /** Told, in one sentence, what a person should know though no call fails. */
+  readonly report: (problem: string) => void;
 }
 
 type Making = Pick<
   TemplateRecord,
-  "source" | "runtime" | "base" | "layers" | "parts" | "bytes" | "env" | "user" | "home" | "cwd" | "command"
+  "source" | "runtime" | "base" | "layers" | "parts" | "bytes" | "env" | "user" | "home" | "cwd" | "command" | "tookIn"
 >;
 
 interface Wish {
@@ -57,12 +60,10 @@ interface Wish {
 export class MadeTemplates implements Templates {
   readonly #options: MadeTemplatesOptions;
   readonly #room: ClaimRoom;
-  readonly #known: KnownLayers;
 
   constructor(options: MadeTemplatesOptions) {
     this.#options = options;
     this.#room = openTemplateRoom(options.home, options.stored.files);
-    this.#known = new KnownLayers(options.home);
   }
 
   async list(principal: Principal): Promise<readonly TemplateDetail[]> {
@@ -83,27 +84,40 @@ export class MadeTemplates implements Templates {
     await this.#room.claim(principal, { id: wish.id, owner: principal.id, name: options.name });
     try {
       const record = await this.#toRecord(wish);
-      await this.#assertRoom(principal, record);
-      await files.commit(record);
-      await this.#replaceEarlier(record);
+      await this.#keep(principal, record);
+      await this.#replaceEarlier(record).catch((cause: unknown) => this.#options.report(notReplaced(record, cause)));
       return toDetail(record, false);
     } catch (cause) {
-      // The layers that it has are let go of by the next sweep at the latest.
       await files.forget(wish.id);
       throw cause;
     }
   }
 
+  /** If there is no room for it, nothing is left of it. */
+  async #keep(principal: Principal, record: TemplateRecord): Promise<void> {
+    try {
+      await this.#assertRoom(principal, record);
+      await this.#options.stored.files.commit(record);
+    } catch (cause) {
+      await this.#letGo(record).catch(() => undefined); // a sweep does
+      throw cause;
+    }
+  }
+
+  /** An earlier one of the name may be left by a process that died before it replaced it: it goes first, and does not come back. */
   async remove(principal: Principal, name: string): Promise<void> {
-    const record = await this.#own(principal, name);
-    if (!(await this.#discard(record))) throw noTemplate(name);
+    const found = await this.#own(principal, name);
+    let isRemoved = false;
+    for (const record of found.toReversed()) isRemoved = (await this.#discard(record)) || isRemoved;
+    if (!isRemoved) throw noTemplate(name);
   }
 
   async share(principal: Principal, name: string, isShared: boolean): Promise<TemplateDetail> {
     if (principal.grants && !principal.grants.sharesTemplates)
       throw new BelljarError("FORBIDDEN", "This token may share no template: it needs the scope template-share");
-    const record = await this.#own(principal, name);
-    await this.#options.stored.files.share(record.id, isShared);
+    const [record, ...earlier] = await this.#own(principal, name);
+    if (!record) throw noTemplate(name);
+    for (const { id } of [...earlier.filter(() => !isShared), record]) await this.#options.stored.files.share(id, isShared);
     return toDetail(record, isShared);
   }
 
@@ -116,36 +130,43 @@ export class MadeTemplates implements Templates {
       id,
       name,
       owner: principal.id,
-      createdAt: new Date(),
+      createdAt: await this.#now(principal, name),
       ...making,
       ...(description !== undefined && { description }),
     };
   }
 
+  /** Later than all others of the name, also if the clock was set back. */
+  async #now({ id }: Principal, name: string): Promise<Date> {
+    const others = (await this.#options.stored.files.list()).filter((record) => record.owner === id && record.name === name);
+    return new Date(Math.max(Date.now(), ...others.map(({ createdAt }) => createdAt.getTime() + 1)));
+  }
+
   async #fromSnapshot({ id, principal, options, signal }: Wish): Promise<Making> {
     const held = await this.#options.sandboxes.holdForTemplate(principal, options.snapshot ?? "", templateUser({ id }), signal);
     const { env, home, cwd } = held.inside;
-    const { runtime, base, layers, user } = held;
+    const { runtime, base, layers, user, tookIn } = held;
     const source = { kind: "snapshot", id: held.id } as const;
-    return { source, runtime, base, layers, bytes: 0, env, home, cwd, ...(user !== undefined && { user }) };
+    const optional = { ...(user !== undefined && { user }), ...(tookIn !== undefined && { tookIn }) };
+    return { source, runtime, base, layers, bytes: 0, env, home, cwd, ...optional };
   }
 
   async #fromImage(wish: Wish, path: string): Promise<Making> {
     const { principal, id, signal } = wish;
     const runtime = this.#options.runtimes.choose(principal);
     const states = needStates(runtime);
-    const { maxBytes } = this.#options;
+    const { home, maxBytes } = this.#options;
     await using image = await this.#open(wish, path);
     const taken = takeConfig(image.config);
     const user = templateUser({ id });
     const held: string[] = [];
     try {
-      const parts = { states, known: this.#known, maxBytes, user, signal };
+      const parts = { states, known: new KnownLayers(home, principal.id), maxBytes, user, signal };
       const unpacked = await unpackImage(image, parts, (layer) => void held.push(layer));
       const source = { kind: "image", from: path, digest: image.digest, platform: writePlatform(image.config.platform) } as const;
       return await this.#try(wish, { source, runtime: runtime.name, base: BARE, ...unpacked }, taken);
     } catch (cause) {
-      await states.letGo(held, user);
+      await states.letGo(held, user).catch(() => undefined); // a sweep does
       throw cause;
     }
   }
@@ -154,8 +175,8 @@ export class MadeTemplates implements Templates {
     const { home, maxBytes, sandboxes, registry } = this.#options;
     const platform = parsePlatform(options.platform);
     if (image.startsWith("/")) {
-      assertWorkspaceGranted({ path: image, mode: "ro" }, principal);
-      return openImage(image, { platform, scratch: join(home, "templates"), maxBytes }, signal);
+      const path = await findGranted(image, principal);
+      return openImage(path, { platform, scratch: join(home, "templates"), maxBytes }, signal);
     }
     if (!registry) throw new BelljarError("NOT_SUPPORTED", "These templates were opened without registries: name a layout or an archive");
     const state = await sandboxes.networkOf(principal, options.network);
@@ -170,7 +191,7 @@ export class MadeTemplates implements Templates {
   ): Promise<Making> {
     const given = { ...making, env, user, ...(command && { command }) };
     const source = toSource({ version: 1, id, name: options.name, owner: principal.id, createdAt: new Date(), ...given });
-    return this.#options.stored.whileTried({ ...source, home: "/", cwd: "/" }, async () => {
+    return this.#options.stored.whileTried(principal, { ...source, home: "/", cwd: "/" }, async () => {
       const sandbox = await this.#options.sandboxes.create(principal, { ...TRIED, template: id }, signal);
       try {
         return { ...given, ...(await findFolders(sandbox, { user, workingDir }, signal)) };
@@ -193,9 +214,10 @@ export class MadeTemplates implements Templates {
     );
   }
 
-  async #own(principal: Principal, name: string): Promise<TemplateRecord> {
-    const record = await this.#options.stored.record(principal, name);
-    if (record?.owner === principal.id) return record;
+  /** The newest first, which is the one that counts. Rejects if there is none. */
+  async #own({ id: owner }: Principal, name: string): Promise<readonly TemplateRecord[]> {
+    const found = (await this.#options.stored.files.list()).filter((record) => record.owner === owner && record.name === name);
+    if (found.length > 0) return found.toSorted(newestFirst);
     throw noTemplate(name);
   }
 
@@ -203,18 +225,23 @@ export class MadeTemplates implements Templates {
   async #replaceEarlier({ id, owner, name, createdAt }: TemplateRecord): Promise<void> {
     const { files } = this.#options.stored;
     const earlier = (await files.list()).filter(
-      (one) => one.owner === owner && one.name === name && one.id !== id && one.createdAt <= createdAt,
+      (one) => one.owner === owner && one.name === name && one.id !== id && one.createdAt < createdAt,
     );
     for (const one of earlier) await this.#discard(one);
   }
 
   /** Whether it was there. */
-  async #discard({ id, runtime, layers, parts = [] }: TemplateRecord): Promise<boolean> {
-    const { stored, runtimes } = this.#options;
-    if (!(await stored.files.retract(id))) return false;
-    await runtimes.of({ runtime })?.layers.states?.letGo([...layers, ...parts], templateUser({ id }));
-    await stored.files.forget(id);
+  async #discard(record: TemplateRecord): Promise<boolean> {
+    const { files } = this.#options.stored;
+    if (!(await files.retract(record.id))) return false;
+    await this.#letGo(record);
+    await files.forget(record.id);
     return true;
+  }
+
+  async #letGo({ id, runtime, layers, parts = [] }: TemplateRecord): Promise<void> {
+    const { runtimes } = this.#options;
+    await runtimes.of({ runtime })?.layers.states?.letGo([...layers, ...parts], templateUser({ id }));
   }
 }
 
@@ -230,4 +257,8 @@ function noTemplate(name: string): BelljarError {
     "TEMPLATE_NOT_FOUND",
     `No template ${JSON.stringify(name.slice(0, 63))} of yours: list them with \`belljar template list\``,
   );
+}
+
+function notReplaced({ name }: TemplateRecord, cause: unknown): string {
+  return `An earlier template "${name}" cannot be removed yet: ${String(cause)}`;
 }

@@ -8,7 +8,7 @@ import type { TemplateDetail } from "./wire/template-schema.ts";
 export class StoredTemplates implements HomeTemplates {
   readonly files: TemplateFiles;
   /** By their ids, those that this process makes and tries before they have their names. */
-  readonly #tried = new Map<string, TemplateSource>();
+  readonly #tried = new Map<string, { readonly owner: string; readonly source: TemplateSource }>();
 
   constructor(home: string, report: (problem: string) => void) {
     this.files = new TemplateFiles(home, report);
@@ -16,14 +16,14 @@ export class StoredTemplates implements HomeTemplates {
 
   async find(principal: Principal, name: string): Promise<TemplateSource | undefined> {
     const tried = this.#tried.get(name);
-    if (tried) return tried;
+    if (tried?.owner === principal.id) return tried.source;
     const record = await this.record(principal, name);
     return record && toSource(record);
   }
 
-  /** While `work` goes on, sandboxes of this process may begin with it, by its id. */
-  async whileTried<T>(source: TemplateSource, work: () => Promise<T>): Promise<T> {
-    this.#tried.set(source.id, source);
+  /** While `work` goes on, its maker's sandboxes of this process may begin with it, by its id. */
+  async whileTried<T>({ id: owner }: Principal, source: TemplateSource, work: () => Promise<T>): Promise<T> {
+    this.#tried.set(source.id, { owner, source });
     try {
       return await work();
     } finally {
@@ -57,7 +57,7 @@ export class StoredTemplates implements HomeTemplates {
   }
 }
 
-function newestFirst(one: TemplateRecord, other: TemplateRecord): number {
+export function newestFirst(one: TemplateRecord, other: TemplateRecord): number {
   return other.createdAt.getTime() - one.createdAt.getTime() || (one.id < other.id ? -1 : 1);
 }
 

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { BelljarError } from "../errors.ts";
 import { fileError } from "../files/file-error.ts";
+import { flushPath } from "../files/replace-file.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import { ClaimRoom } from "../sandbox/state/claim-room.ts";
 import { type Claim, ClaimedFiles, type KnownClaim } from "../sandbox/state/claimed-files.ts";
@@ -31,6 +32,7 @@ export class TemplateFiles extends ClaimedFiles<TemplateRecord> {
     const path = join(this.#directory, id, SHARED);
     try {
       await (isShared ? writeFile(path, "", { mode: 0o600 }) : rm(path, { force: true }));
+      await flushPath(dirname(path));
     } catch (cause) {
       throw fileError(path, cause);
     }

@@ -9,6 +9,8 @@ const schema = templateSchema.omit({ isShared: true, layers: true }).extend({
   layers: z.array(z.string()).readonly(),
   /** What a layer was merged from. Uses them too. */
   parts: z.array(z.string()).readonly().optional(),
+  /** Folder of the host whose files it has, from a whole snapshot. */
+  tookIn: z.string().min(1).optional(),
   /** Of its user. Absent: as on the base. */
   home: z.string().min(1).optional(),
 });
@@ -24,10 +26,10 @@ export function parseTemplate(id: string, text: string): TemplateRecord | undefi
 
 /** What a caller may know of it. */
 export function toDetail(record: TemplateRecord, isShared: boolean): TemplateDetail {
-  const { version: _, home: __, layers, parts = layers, ...told } = record;
+  const { version: _, home: __, tookIn: ___, layers, parts = layers, ...told } = record;
   return { ...told, layers: parts.length, isShared };
 }
 
-export function toSource({ id, name, runtime, base, layers, createdAt, env, user, home, cwd }: TemplateRecord): TemplateSource {
-  return { id, name, runtime, base, layers, createdAt, env, user, home, cwd };
+export function toSource({ id, name, runtime, base, layers, createdAt, env, user, home, cwd, tookIn }: TemplateRecord): TemplateSource {
+  return { id, name, runtime, base, layers, createdAt, env, user, home, cwd, tookIn };
 }

@@ -14,7 +14,7 @@ const TAR_MORE_BYTES = 1024 ** 3;
 
 export interface UnpackParts {
   readonly states: StateStore;
-  readonly known: KnownLayers;
+  readonly known: Pick<KnownLayers, "find" | "note">;
   /** Of all layers together. */
   readonly maxBytes: number;
   /** Uses the layers, whatever becomes of the work: the caller lets go of them. */
@@ -43,12 +43,14 @@ export async function unpackImage(
     throw new BelljarError("IMAGE_INVALID", `The image has ${image.layers.length} layers, and at most ${LAYERS_MAX} can be used`);
   const { states, user, signal } = parts;
   const layers: string[] = [];
-  let bytes = 0;
+  let [bytes, entries] = [0, 0];
   for (const layer of image.layers) {
-    const unpacked = (await findKnown(layer, parts)) ?? (await unpackOne(layer, { ...parts, maxBytes: parts.maxBytes - bytes }));
+    const room = { maxBytes: parts.maxBytes - bytes, maxEntries: ENTRIES_MAX - entries };
+    const unpacked = (await findKnown(layer, parts)) ?? (await unpackOne(layer, { ...parts, ...room }));
     made(unpacked.layer);
     bytes += unpacked.bytes;
-    if (bytes > parts.maxBytes) throw tooLarge(parts.maxBytes);
+    entries += unpacked.entries;
+    if (bytes > parts.maxBytes || entries > ENTRIES_MAX) throw tooLarge(parts.maxBytes);
     layers.unshift(unpacked.layer);
   }
   const distinct = [...new Set(layers)]; // what a layer has over others it has over itself too
@@ -58,26 +60,32 @@ export async function unpackImage(
   return one === undefined ? { layers: distinct, bytes } : { layers: [one], parts: distinct, bytes };
 }
 
-/** Undefined: nobody uses it any more, and it is gone. */
+/** Undefined: nobody uses it any more, and it is gone, or a power cut has left it in part. */
 async function findKnown({ diffId }: ImageLayer, { known, states, user }: UnpackParts): Promise<KnownLayer | undefined> {
   const found = await known.find(diffId);
   if (!found) return undefined;
   try {
     await states.hold([found.layer], user);
-    return found;
+    if (await states.has([found.layer])) return found;
+    await states.letGo([found.layer], user);
+    return undefined;
   } catch (cause) {
     if (cause instanceof BelljarError && cause.code === "SANDBOX_FILES_LOST") return undefined;
     throw cause;
   }
 }
 
-async function unpackOne(layer: ImageLayer, { states, known, maxBytes, user, signal }: UnpackParts): Promise<KnownLayer> {
+async function unpackOne(layer: ImageLayer, parts: UnpackParts & { readonly maxEntries: number }): Promise<KnownLayer> {
+  const { states, known, maxBytes, maxEntries, user, signal } = parts;
   const tar = layer.open({ maxBytes: maxBytes + TAR_MORE_BYTES }, signal);
-  const { layer: id, bytes } = await states.unpack({ tar, user, maxBytes, maxEntries: ENTRIES_MAX }, signal);
-  await known.note(layer.diffId, { layer: id, bytes });
-  return { layer: id, bytes };
+  const { skipped: _, ...unpacked } = await states.unpack({ tar, user, maxBytes, maxEntries }, signal);
+  await known.note(layer.diffId, unpacked);
+  return unpacked;
 }
 
 function tooLarge(maxBytes: number): BelljarError {
-  return new BelljarError("IMAGE_INVALID", `The image has more than ${maxBytes} bytes of files, which is all that the template may have`);
+  return new BelljarError(
+    "IMAGE_TOO_LARGE",
+    `The image has more than ${maxBytes} bytes or ${ENTRIES_MAX} names of files: a template may have no more`,
+  );
 }

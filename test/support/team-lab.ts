@@ -88,7 +88,14 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
   const runtimes = byName(more.runtime ?? fakeRuntime());
   const stored = new StoredTemplates(home, () => undefined);
   const local = createLocalSandboxes({ home, runtimes, config, templates: stored, ...(more.egress && { egress: more.egress }) });
-  const templates = new MadeTemplates({ home, stored, sandboxes: local, runtimes: new Runtimes(runtimes, {}), maxBytes: 2 ** 30 });
+  const templates = new MadeTemplates({
+    home,
+    stored,
+    sandboxes: local,
+    runtimes: new Runtimes(runtimes, {}),
+    maxBytes: 2 ** 30,
+    report: () => undefined,
+  });
   const sandboxes = more.states ? withMemoryStates(local) : local;
   const audit = createAuditLog({ home });
   const secrets = createSecretStore({ home });

@@ -9,6 +9,8 @@ import { openStateHome, type StateHome } from "./state-home.ts";
 
 export interface TemplateHome extends StateHome {
   readonly templates: MadeTemplates;
+  /** As another process has them. */
+  openTemplates(): Promise<MadeTemplates>;
 }
 
 type TemplateOptions = Partial<Pick<MadeTemplatesOptions, "maxBytes" | "quotas" | "registry">> & {
@@ -26,7 +28,20 @@ export async function openTemplateHome({ storage, ...options }: TemplateOptions 
   const parts = { home: home.crash.home, stored: stored!, sandboxes: home.sandboxes, runtimes: new Runtimes(byName(home.runtime), {}) };
   return {
     ...home,
-    templates: new MadeTemplates({ maxBytes: 2 ** 30, ...options, ...parts }),
+    templates: new MadeTemplates({ maxBytes: 2 ** 30, report: () => undefined, ...options, ...parts }),
+    async openTemplates() {
+      const runtimes = byName(await home.crash.openRuntime());
+      const stored = new StoredTemplates(home.crash.home, () => undefined);
+      const sandboxes = await home.open({ templates: stored, runtimes });
+      return new MadeTemplates({
+        maxBytes: 2 ** 30,
+        report: () => undefined,
+        ...parts,
+        stored,
+        sandboxes,
+        runtimes: new Runtimes(runtimes, {}),
+      });
+    },
     async [Symbol.asyncDispose]() {
       await home[Symbol.asyncDispose]();
       await egress[Symbol.asyncDispose]();

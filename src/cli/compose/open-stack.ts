@@ -162,6 +162,7 @@ export async function openLocalStack(
         stored: templates,
         secrets,
         record: (client) => audit.recordConnection({ ...client, sandbox: "" }),
+        report,
       }),
     audit,
     liveSandboxes: () => sandboxes.liveCount(),

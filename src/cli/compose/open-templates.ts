@@ -15,13 +15,17 @@ interface TemplateParts {
   readonly stored: StoredTemplates;
   readonly secrets: Pick<SecretStore, "reveal">;
   readonly record: (record: ClientRecord) => void;
+  readonly report: (problem: string) => void;
 }
 
 /** The templates of a home. Registries are asked through the same gate as sandboxes are let out. */
-export async function openTemplates(config: Config, { runtimes, sandboxes, stored, secrets, record }: TemplateParts): Promise<Templates> {
+export async function openTemplates(
+  config: Config,
+  { runtimes, sandboxes, stored, secrets, record, report }: TemplateParts,
+): Promise<Templates> {
   const { home, quotas, template } = config;
   const { maxBytes, registries } = template;
   const reveal = (owner: string, name: string): Promise<string | undefined> => secrets.reveal(owner, name);
   const registry = { ...(await upstreamOptions(config)), registries, reveal, record };
-  return new MadeTemplates({ home, stored, sandboxes, registry, runtimes: new Runtimes(runtimes, config), maxBytes, quotas });
+  return new MadeTemplates({ home, stored, sandboxes, registry, runtimes: new Runtimes(runtimes, config), maxBytes, quotas, report });
 }

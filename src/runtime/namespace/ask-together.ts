@@ -26,10 +26,11 @@ export function askTogether(binary: string, questions: readonly Question[]): Pro
       timeout: ALL_MS,
       killSignal: "SIGKILL",
     });
+    child.once("error", () => resolve(questions.map(() => undefined)));
+    if (child.pid === undefined) return; // it has no pipes then
     const chunks: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => void chunks.push(chunk));
     child.stdin.on("error", () => {}).end(Buffer.concat(questions.flatMap(encode)));
-    child.once("error", () => resolve(questions.map(() => undefined)));
     child.once("close", () => resolve(decode(Buffer.concat(chunks), questions.length)));
   });
 }

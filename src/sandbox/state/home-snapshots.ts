@@ -32,7 +32,7 @@ export interface SnapshotParts extends StateParts {
 }
 
 /** What a template takes over of a snapshot. */
-export interface HeldSnapshot extends Pick<SnapshotRecord, "id" | "runtime" | "inside" | "user"> {
+export interface HeldSnapshot extends Pick<SnapshotRecord, "id" | "runtime" | "inside" | "user" | "tookIn"> {
   readonly base: string;
   readonly layers: readonly string[];
 }
@@ -127,13 +127,22 @@ export class HomeSnapshots implements Snapshots {
         "ARGUMENTS_INVALID",
         `Snapshot ${record.id} lies on the folder ${record.workspace.path} of the host: take one with \`--whole\`, which has its files`,
       );
+    assertMayShowAgain(principal, record);
     if (record.tookIn !== undefined) assertWorkspaceGranted({ path: record.tookIn, mode: "copy" }, principal);
     const layers = layersOf(record);
     const states = needStates(this.#parts.runtimes.need({ id: record.sandbox, runtime: record.runtime }));
     await states.hold(layers, user);
     await states.flushLayers(layers, signal);
-    const { id, runtime, inside, user: commandsOf } = record;
-    return { id, runtime, base: baseOf(record), layers, inside, ...(commandsOf !== undefined && { user: commandsOf }) };
+    const { id, runtime, inside, user: commandsOf, tookIn } = record;
+    return {
+      id,
+      runtime,
+      base: baseOf(record),
+      layers,
+      inside,
+      ...(commandsOf !== undefined && { user: commandsOf }),
+      ...(tookIn !== undefined && { tookIn }),
+    };
   }
 
   /** Freezes a sandbox for the forks alone that `make` makes of it. Of a process that dies meanwhile the next sweep removes the state. */

@@ -19,9 +19,11 @@ export interface Extent {
 
 /** Opens a file without waiting for one: a pipe or a device in its place is refused. The caller closes it. */
 export async function openImageFile(path: string): Promise<ImageFile> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause: unknown) => {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch((cause: unknown) => {
     if (errnoOf(cause) === "ENOENT" || errnoOf(cause) === "ENOTDIR")
       throw new BelljarError("IMAGE_NOT_FOUND", `There is no file ${shown(path)}`, { cause });
+    if (errnoOf(cause) === "ELOOP")
+      throw new BelljarError("IMAGE_INVALID", `${shown(path)} is a link, which may lead out of the image`, { cause });
     throw fileError(path, cause);
   });
   try {

@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { BelljarError } from "../../../src/errors.ts";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { addScratch, addShell, layerOf, type LayerFill, put } from "../../support/image-lab.ts";
-import { addImage, BlobStore, type Folder, type Json, tarOf, temporaryFolder, writeLayout } from "../../support/image-maker.ts";
+import { addImage, BlobStore, digestOf, type Folder, type Json, tarOf, temporaryFolder, writeLayout } from "../../support/image-maker.ts";
 import { shell, STATE_STORAGES } from "../../support/state-home.ts";
 import { openTemplateHome, type TemplateHome } from "../../support/template-home.ts";
 
@@ -131,7 +132,6 @@ it("an archive of docker save is a template, compressed too", async () => {
   await using folder = await temporaryFolder();
   const archive = execFileSync("tar", ["-C", layout.path, "-c", "."], { maxBuffer: 2 ** 28 });
   put(folder.path, "image.tar.gz", "");
-  const { writeFile } = await import("node:fs/promises");
   await writeFile(join(folder.path, "image.tar.gz"), gzipSync(archive));
   await home.templates.make(LOCAL, { name: "saved", image: join(folder.path, "image.tar.gz") }, signal);
   expect(await shell(await start(home, "saved"), "cat /srv/app/first")).toBe("from below");
@@ -158,6 +158,54 @@ it("a caller with a token reads no image of the host that it was not granted", a
   const made = (principal: Principal) => home.templates.make(principal, { name: "mine", image: image.path }, signal);
   await expect(made(TOKEN)).rejects.toMatchObject({ code: "FORBIDDEN" });
   await expect(made({ ...TOKEN, grants: { workspaces: [{ path: image.path, mode: "ro" }] } })).resolves.toMatchObject({ name: "mine" });
+});
+
+it("a caller with a token reaches no image by the way of a folder that it was granted", async () => {
+  await using home = await openTemplateHome();
+  await using image = await writeImage([tarOf({ a: "a" })]);
+  await using granted = await temporaryFolder();
+  await symlink(image.path, join(granted.path, "link"));
+  const caller: Principal = { ...TOKEN, grants: { workspaces: [{ path: granted.path, mode: "rw" }] } };
+  const make = (path: string) => home.templates.make(caller, { name: "mine", image: path }, signal);
+  await expect(make(`${granted.path}/../${basename(image.path)}`)).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+  await expect(make(join(granted.path, "link"))).rejects.toMatchObject({ code: "FORBIDDEN" });
+  await symlink(join(image.path, "index.json"), join(granted.path, "index.json"));
+  await symlink(join(image.path, "oci-layout"), join(granted.path, "oci-layout"));
+  await expect(make(granted.path)).rejects.toMatchObject({ code: "IMAGE_INVALID" });
+});
+
+it("a caller without a token on a port reads no image of the host", async () => {
+  await using home = await openTemplateHome();
+  await using image = await writeImage([tarOf({ a: "a" })]);
+  const made = home.templates.make({ ...LOCAL, isAnybody: true }, { name: "mine", image: image.path }, signal);
+  await expect(made).rejects.toMatchObject({ code: "FORBIDDEN" });
+});
+
+it("whoever knows the digest of another owner's layer does not get it", async () => {
+  await using home = await openTemplateHome();
+  const plain = tarOf({ "srv/secret": "of somebody else" });
+  await using image = await writeImage([plain]);
+  await home.templates.make(LOCAL, { name: "mine", image: image.path }, signal);
+  await using without = await writeImage([plain]);
+  await rm(join(without.path, "blobs/sha256", digestOf(gzipSync(plain)).slice("sha256:".length)));
+  const other: Principal = { id: "other", name: "other" };
+  await expect(home.templates.make(other, { name: "mine", image: without.path }, signal)).rejects.toThrow(BelljarError);
+  await using whole = await writeImage([plain]);
+  await home.templates.make(other, { name: "mine", image: whole.path }, signal);
+  expect(await home.layers()).toHaveLength(2);
+});
+
+it("a layer that a power cut has left in part is unpacked again", async () => {
+  await using home = await openTemplateHome();
+  await using image = await writeImage([await layerOf(withShell)]);
+  await home.templates.make(LOCAL, { name: "one", image: image.path }, signal);
+  const [layer = ""] = await home.layers();
+  const folder = join(home.crash.home, "layers", layer);
+  const facts = JSON.parse(await readFile(join(folder, "layer.json"), "utf8")) as object;
+  await writeFile(join(folder, "layer.json"), JSON.stringify({ ...facts, boot: "another" }));
+  await rm(join(folder, "flushed"), { force: true });
+  await (await home.openTemplates()).make(LOCAL, { name: "two", image: image.path }, signal);
+  expect(await home.layers()).toHaveLength(2);
 });
 
 it("a quota of bytes holds for all templates of an owner", async () => {

@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { BelljarError } from "../../../errors.ts";
@@ -39,6 +40,7 @@ export async function unpackArchive(
   silenceMs: number = SILENCE_MS,
 ): Promise<ArchiveCounts> {
   const child = spawn(binary, ["unpack"], { stdio: ["pipe", "pipe", "pipe"], env: {}, cwd: "/" });
+  if (child.pid === undefined) throw unavailable((await once(child, "error"))[0]); // it has no pipes
   const ended = endOf(child);
   const kill = (): void => void child.kill("SIGKILL");
   const source = new Source(tar, { silent: kill, silenceMs });
