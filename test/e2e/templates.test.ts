@@ -16,12 +16,13 @@ async function writeImage(): Promise<Folder> {
   return writeLayout(store, [addImage(store, { layers: [{ plain }], config: { config } })]);
 }
 
-/** Calls the CLI, on the home or on a server of it. */
+/** Calls the CLI, on the home or on a server of it, as the holder of a token that may read the host's images and share templates. */
 async function openCli(at: "home" | "server") {
   const home = await openCliHome();
   const server = at === "server" ? home.start(["serve", "--port", "0"]) : undefined;
   const [, url = ""] = (await server?.says(/serves MCP at (http:\/\/[^/]+)\/mcp/)) ?? [];
-  const env: Readonly<Record<string, string>> = server ? { BELLJAR_URL: url } : {};
+  const token = await home.run(["token", "create", "person", "--scope", "workspaces", "--scope", "template-share"]);
+  const env: Readonly<Record<string, string>> = server ? { BELLJAR_URL: url, BELLJAR_TOKEN: token.stdout.trim() } : {};
   const run = (...argv: readonly string[]) => home.run(argv, { env, cwd: home.folder });
   return {
     folder: home.folder,
