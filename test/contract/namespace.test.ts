@@ -39,7 +39,7 @@ const SETUPS: readonly Setup[] = isRoot
       { idMap: "subids", storage: "tmpfs", binary: "belljar-native-checked", runsAlone: true },
     ];
 
-beforeAll(buildNativeTests, 120_000);
+beforeAll(buildNativeTests, 300_000);
 
 for (const { idMap, storage, binary, runsAlone } of SETUPS.filter((setup) => findIdMap(setup.idMap).kind === setup.idMap)) {
   let home: string;

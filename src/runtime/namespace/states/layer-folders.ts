@@ -158,10 +158,10 @@ export class LayerFolders {
     return true;
   }
 
-  /** After its files: nothing of it is left. */
+  /** After its files: nothing of it is left. A flush that began before may put its mark there meanwhile, once. */
   async forget(id: string): Promise<void> {
     try {
-      await rm(this.folder(id), { recursive: true, force: true });
+      await rm(this.folder(id), { recursive: true, force: true, maxRetries: 3, retryDelay: 10 });
     } catch (cause) {
       throw fileError(this.folder(id), cause);
     }
