@@ -115,10 +115,11 @@ export class MadeTemplates implements Templates {
   async share(principal: Principal, name: string, isShared: boolean): Promise<TemplateDetail> {
     if (principal.grants && !principal.grants.sharesTemplates)
       throw new BelljarError("FORBIDDEN", "This token may share no template: it needs the scope template-share");
-    const [record, ...earlier] = await this.#own(principal, name);
-    if (!record) throw noTemplate(name);
-    for (const { id } of [...earlier.filter(() => !isShared), record]) await this.#options.stored.files.share(id, isShared);
-    return toDetail(record, isShared);
+    const found = await this.#own(principal, name);
+    const [newest] = found;
+    if (!newest) throw noTemplate(name);
+    for (const { id } of isShared ? [newest] : found) await this.#options.stored.files.share(id, isShared);
+    return toDetail(newest, isShared);
   }
 
   async #toRecord(wish: Wish): Promise<TemplateRecord> {

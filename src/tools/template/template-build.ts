@@ -29,7 +29,7 @@ export function createTemplateBuild(templates: () => Promise<Templates>): Tool {
       "Sandboxes that were made from a template that is replaced keep their files.",
     ].join("\n"),
     toolset: "template",
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     input: Input,
     output: ShownTemplate,
     async run({ principal, signal }, { snapshot_id: from, ...options }) {
