@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { STACK_FULL } from "../../../../src/runtime/namespace/states/raised-layers.ts";
 import { readStack } from "../../../../src/runtime/namespace/states/stack-file.ts";
 import { createSandbox, run } from "../../../contract/contract-sandbox.ts";
 import { fillers, freezeEach, waitForMerged, WIDTH } from "../../../support/merge-lab.ts";
@@ -8,8 +9,6 @@ import { startRun } from "../../../support/namespace-home.ts";
 import { guestOf, openRaiseLab, tell, viewOf } from "../../../support/raise-lab.ts";
 
 const MANY = 110;
-/** The stack that so many raises make: less than one width of each tier, and what is raised while others are merged. */
-const HEIGHT_MAX = 3 * WIDTH;
 
 describe.each(["home", "tmpfs"] as const)("with storage %s", (storage) => {
   it("each of very many checkpoints is a raise, and each state stays what it was", { timeout: 180_000 }, async () => {
@@ -23,7 +22,8 @@ describe.each(["home", "tmpfs"] as const)("with storage %s", (storage) => {
       Array.from({ length: MANY }, (_, i) => script(i)),
     );
     expect(new Set(states.map(({ way }) => way))).toEqual(new Set(["clone"]));
-    expect(Math.max(...states.map(({ layers }) => layers.length))).toBeLessThan(HEIGHT_MAX);
+    // A machine that is busy merges late, but before the stack is full.
+    expect(Math.max(...states.map(({ layers }) => layers.length))).toBeLessThanOrEqual(STACK_FULL + 1);
     for (const i of [4, 7, 50, 108])
       expect(await lab.tell(viewOf(sandbox, states[i]), viewOf(sandbox, states[i + 1]))).toEqual([
         `added /home/user/own-${i + 1}`,
