@@ -171,6 +171,7 @@ enum flag {
   FLAG_KEEP_REST = 512,
   FLAG_LISTENED = 1024,
   FLAG_SPARSE = 2048,
+  FLAG_CUT = 4096,
 };
 
 enum entry_type {

@@ -45,6 +45,8 @@ struct connection {
   bool alive;
   /* What a later stream calls the work of this one. Empty: the work ends with its stream. */
   char kept_name[SERVICE_NAME_BYTES];
+  /* The last stream of what is kept was lost, and the work interrupted: it may not have stopped yet. */
+  bool cut;
 
   /* The whole head has come, and waits for the end of a STILL: its number among these. 0: it does not. */
   uint64_t held;

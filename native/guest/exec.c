@@ -48,11 +48,12 @@ static void open_channels(struct connection *connection, const struct pair *pair
 
 static void send_started(struct connection *connection) {
   struct exec *exec = connection->state;
-  uint8_t bytes[16];
+  uint8_t bytes[32];
   struct field_writer fields;
   field_writer_init(&fields, bytes, sizeof bytes);
   put_number(&fields, TAG_PID, (uint64_t)connection->pid);
   if (connection->kept_name[0] != 0) put_number(&fields, TAG_CHANNELS, connection->channel_count - 3);
+  if (connection->cut) put_number(&fields, TAG_FLAGS, FLAG_CUT);
   exec->started = true;
   for (size_t i = 0; i < connection->channel_count; i++) connection->channels[i].muted = false;
   connection_send(connection, (struct frame_header){FRAME_STARTED, 0, (uint32_t)fields.length}, bytes);

@@ -58,6 +58,7 @@ void release_name(struct connection *connection) {
 
 bool detach_kept(struct connection *connection, bool asked) {
   if (connection->kept_name[0] == 0 || !exec_has_started(connection)) return false;
+  connection->cut = !asked;
   if (!asked) exec_interrupt(connection);
   exec_rest(connection);
   connection->deadline_us = 0;

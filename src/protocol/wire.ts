@@ -179,6 +179,7 @@ export const FLAG = {
   KEEP_REST: 512,
   LISTENED: 1024,
   SPARSE: 2048,
+  CUT: 4096,
 } as const;
 
 export const ENTRY_TYPE = { FILE: 1, DIRECTORY: 2, LINK: 3, OTHER: 4 } as const;

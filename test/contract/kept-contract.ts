@@ -72,8 +72,12 @@ export function keptContract(open: OpenRuntime, features: ContractFeatures): voi
       lost.abort();
       await expect(first.exited).rejects.toMatchObject({ code: "CANCELLED" });
       const second = await guest().attach(name, soon());
+      expect([first.wasCut, second.wasCut]).toEqual([false, true]);
       expect(await ask(second, "a")).toBe("102 1");
-      second.kill(9);
+      second.detach();
+      const third = await guest().attach(name, soon());
+      expect(third.wasCut).toBe(false);
+      third.kill(9);
     });
 
     it("has one stream at a time; others wait in line", async () => {

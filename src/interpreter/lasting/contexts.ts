@@ -60,6 +60,8 @@ const [SIGINT, SIGKILL] = [2, 9];
 /** Ends a context for good: a real-time signal, which no program sends by chance. A run that goes on there sees it, and does not start the context again. */
 const REMOVAL = 50;
 const KILL_MS = 5_000;
+/** Of what a run prints whose output nobody sees. */
+const KEPT_BYTES = 1_024;
 /** More than one: a context may end, or another run may start it, between two looks. */
 const TAKES_MAX = 8;
 
@@ -75,10 +77,14 @@ export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResul
     run.signal.throwIfAborted();
     const findUsedUp = await watchUsedUp(sandbox);
     const { process, isFresh } = await take(sandbox, named, { signal: run.signal, waitMs: run.timeoutMs });
+    if (process.wasCut) {
+      await calm(sandbox, named, process);
+      continue;
+    }
     const startedAt = performance.now();
     const { state, hasBegun, interrupted, ...answer } = await new KernelRun(process, {
       ...run,
-      isFresh,
+      followsCut: false,
       wake: () => wake(sandbox),
       interrupts: named.kernel.interrupts ?? 1,
       token,
@@ -189,6 +195,26 @@ async function take(
     if (started) return { process: started, isFresh: true };
   }
   throw endsAgain(named.id);
+}
+
+/**
+ * Waits, by a run of nothing, until the run of a lost stream has stopped. An interrupt of that one may come late, and then hits no code
+ * of a caller.
+ */
+async function calm(sandbox: Sandbox, named: NamedContext, process: KeptProcess): Promise<void> {
+  const token = randomBytes(16).toString("hex");
+  const { state } = await new KernelRun(process, {
+    token,
+    request: named.kernel.ask({ token, code: "", env: {} }),
+    followsCut: true,
+    wake: () => wake(sandbox),
+    interrupts: named.kernel.interrupts ?? 1,
+    timeoutMs: KILL_MS,
+    signal: new AbortController().signal,
+    maxOutputBytes: KEPT_BYTES,
+  }).run();
+  if (state === "done") process.detach();
+  else await replace(sandbox, named, { process, findUsedUp: () => Promise.resolve(undefined) });
 }
 
 interface Failed {

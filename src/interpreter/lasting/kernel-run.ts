@@ -48,8 +48,8 @@ export interface KernelRunOptions {
   readonly signal: AbortSignal;
   /** Resolves when the sandbox answers, and at the latest when it counts as silent. Never rejects. A paused one is resumed. */
   readonly wake: () => Promise<void>;
-  /** The kernel has just been started. */
-  readonly isFresh: boolean;
+  /** An earlier run may go on, which is interrupted until this one begins. It may hit this one, too. */
+  readonly followsCut: boolean;
   /** How often the code is interrupted before it counts as stuck. */
   readonly interrupts: number;
   readonly maxOutputBytes: number;
@@ -59,7 +59,7 @@ export interface KernelRunOptions {
 const SIGINT = 2;
 /** A kernel that is started anew imports what it needs within this time. */
 const BEGIN_MS = 20_000;
-/** A kernel that has run before begins within this time, unless an earlier run goes on. */
+/** A kernel begins within this time, unless an earlier run goes on or its sandbox is paused. */
 const STALE_MS = 1_000;
 /** Between the interrupt and the kill. */
 const INTERRUPT_MS = 2_000;
@@ -125,7 +125,7 @@ export class KernelRun {
       const state = await settleWithin(first, { timeoutMs: STALE_MS });
       if (state !== "late") return state;
       await this.#options.wake();
-      if (!this.#options.isFresh) this.#process.kill(SIGINT);
+      if (this.#options.followsCut) this.#process.kill(SIGINT);
     }
     return "late";
   }

@@ -1,7 +1,7 @@
 import type { BelljarError } from "../../errors.ts";
 import { Fields, malformed } from "../../protocol/fields.ts";
 import { encodeFrame, encodeNumberFrame, encodeResize } from "../../protocol/frames.ts";
-import { FRAME, OPERATION } from "../../protocol/wire.ts";
+import { FLAG, FRAME, OPERATION } from "../../protocol/wire.ts";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import { collectRows } from "./call.ts";
 import { CHANNELS_MAX, execExit, execRequest } from "./exec-request.ts";
@@ -125,16 +125,17 @@ class ExecSession implements FrameHandler {
 
   #start(fields: Fields): void {
     const pid = fields.needNumber("PID");
+    const wasCut = ((fields.number("FLAGS") ?? 0) & FLAG.CUT) !== 0;
     if (this.#options.waits && this.#operation) this.#openAll(this.#operation, readChannels(fields));
     this.#isRunning = true;
-    this.#settleStarted?.resolve(this.#process(pid));
+    this.#settleStarted?.resolve(this.#process({ pid, wasCut }));
   }
 
-  #process(pid: number): KeptProcess {
+  #process(known: Pick<KeptProcess, "pid" | "wasCut">): KeptProcess {
     const screen = this.#channel(0).stream;
     const stdout = this.#options.terminal ? screen : this.#channel(1).stream;
     return {
-      pid,
+      ...known,
       stdin: screen,
       stdout,
       stderr: this.#channel(2).stream,

@@ -93,6 +93,8 @@ export type KeepOptions = Pick<ExecOptions, "argv" | "cwd" | "env" | "user" | "c
 
 /** A command that outlives its stream. When the stream ends without `detach`, the command is interrupted (SIGINT), and goes on. */
 export interface KeptProcess extends ExecProcess {
+  /** The stream before this one was lost. The command was interrupted, and may not have stopped yet. */
+  readonly wasCut: boolean;
   /** Leaves the command as it is. The streams end; the next `attach` has it. */
   detach(): void;
 }
