@@ -182,9 +182,18 @@ export interface UnpackedLayer {
 export interface FrozenState {
   readonly layers: readonly string[];
   readonly way: "clone" | "copy";
+  /** With `copy`: what stood in the way of a clone. */
+  readonly copyReason?: CopyReason | undefined;
   /** How long the programs stood still, in milliseconds. */
   readonly stillMs: number;
 }
+
+/**
+ * Why what a sandbox wrote was copied. `durable`: it must outlive the sandbox, or a power cut. `stopped` and `paused`: nobody inside could
+ * take part. `programs`: one beside the guest was alive, programs may set filters of their own, or no room was left. `depth`: too many
+ * layers lay below. `place`: the layers cannot be moved to where frozen ones lie, or an earlier release started the sandbox.
+ */
+export type CopyReason = "durable" | "stopped" | "paused" | "programs" | "depth" | "place";
 
 /** A sandbox at one of its states, or as it is now. */
 export interface StateView {

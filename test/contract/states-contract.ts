@@ -36,6 +36,7 @@ export function statesContract(open: OpenRuntime, features: ContractFeatures): v
       await using sandbox = await createSandbox(open);
       await using kept = await freezeText(sandbox, "kept");
       expect(need(sandbox.runtime.layers.states).way(sandbox.spec)).toBe(kept.way);
+      expect(kept.copyReason).toBe(kept.way === "copy" ? "durable" : undefined);
       expect((await sandbox.runtime.probe()).states).not.toBe("none");
     });
 
@@ -71,6 +72,7 @@ export function statesContract(open: OpenRuntime, features: ContractFeatures): v
       await write(sandbox.guest, "stopped");
       await sandbox.running.stop();
       await using kept = await freeze(sandbox, { isRunning: false });
+      expect(kept.copyReason).toBe(kept.way === "copy" ? "stopped" : undefined);
       await using fork = await createSandbox(open, { base: { template: "base", layers: kept.layers } });
       expect(await contentOf(fork.guest)).toBe("stopped");
     });

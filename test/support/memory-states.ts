@@ -12,7 +12,7 @@ interface Line {
 }
 
 const soon = (): AbortSignal => AbortSignal.timeout(10_000);
-const FROZEN = { way: "copy", stillMs: 0.25 } as const;
+const FROZEN = { way: "copy", copyReason: "programs", stillMs: 0.25 } as const;
 
 /**
  * The same sandboxes, with snapshots and time lines that lie in this process's memory, for surfaces on runtimes that freeze nothing. They

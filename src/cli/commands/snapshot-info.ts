@@ -14,7 +14,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 }
 
 function toRows(snapshot: SnapshotInfo): readonly (readonly string[])[] {
-  const { workspace, createdAt, way, stillMs } = snapshot;
+  const { workspace, createdAt, way, copyReason, stillMs } = snapshot;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["id", snapshot.id],
     ["name", snapshot.name],
@@ -27,7 +27,7 @@ function toRows(snapshot: SnapshotInfo): readonly (readonly string[])[] {
     ["project", snapshot.project],
     ["workspace", workspace && `${workspace.path} (${workspace.mode}), whose own files are not in it`],
     ["took in", snapshot.tookIn],
-    ["taken by", `${way}, while the sandbox stood still for ${stillMs.toFixed(1)} ms`],
+    ["taken by", `${way}${copyReason ? ` (${copyReason})` : ""}, while the sandbox stood still for ${stillMs.toFixed(1)} ms`],
   ];
   return rows.filter((row): row is readonly [string, string] => row[1] !== undefined);
 }

@@ -172,7 +172,9 @@ export class HomeSnapshots implements Snapshots {
       return freezeWhole(source, { make, signal }, async ({ id }) => {
         const record = await this.#findUsable(principal, id);
         const { createdAt: at, stillMs } = source;
-        return freezeSandbox(this.#parts, { ...request, record }, (frozen) => keep({ ...frozen, at, way: "copy", stillMs }));
+        return freezeSandbox(this.#parts, { ...request, record }, (frozen) =>
+          keep({ ...frozen, at, way: "copy", copyReason: "durable", stillMs }),
+        );
       });
     });
   }
@@ -210,7 +212,7 @@ function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
 function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
   const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
   const { base, user, metadata, env, root, nestedFilters, autoCheckpoint, tookIn } = record;
-  const { way, stillMs, at, layers, workspaceMark, baseMark } = frozen;
+  const { way, copyReason, stillMs, at, layers, workspaceMark, baseMark } = frozen;
   const optional = { base, user, project, defaultName, workspace, workspaceMark, baseMark, tookIn, root, nestedFilters, autoCheckpoint };
   return {
     version: 1,
@@ -229,6 +231,7 @@ function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: Snaps
     ...optional,
     createdAt: at,
     way,
+    copyReason,
     stillMs,
     lineage: lineageFrom({ sandbox: record.id, at, layers }, record.lineage),
   };

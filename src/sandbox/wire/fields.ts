@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { DeadlineAction, EndReason, Limits, Workspace } from "../../runtime/runtime.ts";
+import type { CopyReason, DeadlineAction, EndReason, Limits, Workspace } from "../../runtime/runtime.ts";
 
 /** A `Date` here, ISO 8601 in UTC on disk and on the wire. */
 export const dateField = z.codec(z.iso.datetime(), z.date(), {
@@ -46,6 +46,8 @@ const END_REASONS = {
 export const endReason = z.enum(Object.keys(END_REASONS) as [EndReason, ...EndReason[]]);
 
 export const deadlineAction = z.enum(["kill", "pause", "stop"]) satisfies z.ZodType<DeadlineAction>;
+
+export const copyReason = z.enum(["durable", "stopped", "paused", "programs", "depth", "place"]) satisfies z.ZodType<CopyReason>;
 
 /** Whether a checkpoint is taken before each tool call that may write. */
 export const autoCheckpoint = z.enum(["per_call", "off"]);

@@ -1,9 +1,14 @@
 import * as z from "zod";
-import { dateField, workspaceSchema } from "./fields.ts";
+import { copyReason, dateField, workspaceSchema } from "./fields.ts";
 
 /** How a state was frozen, for who looks at what it cost. */
 const frozen = {
   way: z.enum(["clone", "copy"]).describe("clone: in constant time. copy: what the sandbox had written was copied"),
+  copyReason: copyReason
+    .optional()
+    .describe(
+      "Why it was copied. programs: one beside the sandbox's own first process was alive, such as a kernel of run_code, programs may set filters of their own, or the disk was full. durable: a snapshot, off btrfs. depth: too many checkpoints in a row. place: layers cannot be moved here",
+    ),
   stillMs: z.number().describe("How long the programs of the sandbox stood still, in milliseconds"),
 } as const;
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { ChangedPaths, Checkpoint, SnapshotInfo } from "../../sandbox/wire/state-schemas.ts";
+import { copyReason } from "../../sandbox/wire/fields.ts";
 import { SHOWN_BYTES } from "../max-bytes.ts";
 import { fitRows } from "../shown-rows.ts";
 
@@ -9,6 +10,7 @@ const PATHS_MAX = 256;
 /** How a state was taken. */
 const Frozen = {
   way: z.enum(["clone", "copy"]).describe("copy: it took longer the more the sandbox had written"),
+  copied: copyReason.optional().describe("Why: programs (one was alive, such as a kernel), durable (a snapshot), ..."),
   still_ms: z.number().describe("How long its programs stood still"),
 };
 
@@ -38,7 +40,7 @@ export const ShownPaths = z.object({
   omitted: z.number().int().optional().describe("Further paths and conflicts that are not shown"),
 });
 
-export function toShownSnapshot({ id, name, description, createdAt, sandbox, workspace, tookIn, way, stillMs }: SnapshotInfo) {
+export function toShownSnapshot({ id, name, description, createdAt, sandbox, workspace, tookIn, ...frozen }: SnapshotInfo) {
   return {
     snapshot_id: id,
     ...(name !== undefined && { name }),
@@ -47,21 +49,23 @@ export function toShownSnapshot({ id, name, description, createdAt, sandbox, wor
     sandbox_id: sandbox,
     ...(workspace && { workspace: workspace.path }),
     ...(tookIn !== undefined && { took_in: tookIn }),
-    way,
-    still_ms: toTenths(stillMs),
+    ...toFrozen(frozen),
   };
 }
 
-export function toShownCheckpoint({ id, label, createdAt, parent, before, way, stillMs }: Checkpoint) {
+export function toShownCheckpoint({ id, label, createdAt, parent, before, ...frozen }: Checkpoint) {
   return {
     checkpoint_id: id,
     ...(label !== undefined && { label }),
     created_at: createdAt.toISOString(),
     ...(parent !== undefined && { parent_id: parent }),
     ...(before !== undefined && { before_tool: before }),
-    way,
-    still_ms: toTenths(stillMs),
+    ...toFrozen(frozen),
   };
+}
+
+function toFrozen({ way, copyReason: copied, stillMs }: Pick<Checkpoint, "way" | "copyReason" | "stillMs">) {
+  return { way, ...(copied && { copied }), still_ms: toTenths(stillMs) };
 }
 
 /** Conflicts have the first right to the room: something must be done about them. */

@@ -38,7 +38,7 @@ it.each(STATE_STORAGES)("a whole snapshot does not depend on the folder of the h
   await shell(sandbox, "cd /workspace; echo inside > changed; rm removed; echo inside > added; echo own > ~/own");
   const before = await shell(sandbox, `cd /workspace; ${LOOK}; ${tellXattrs("a")}`);
   const made = await snapshots.create(LOCAL, sandbox.id, { whole: true, name: "whole" }, signal);
-  expect(made).toMatchObject({ sandbox: sandbox.id, tookIn: path, way: "copy" });
+  expect(made).toMatchObject({ sandbox: sandbox.id, tookIn: path, way: "copy", copyReason: "durable" });
   expect(made).not.toHaveProperty("workspace");
   const live = async () => (await home.sandboxes.list(LOCAL, { filter: { state: ["running"] } })).sandboxes.map(({ id }) => id);
   expect(await live()).toEqual([sandbox.id]);

@@ -98,11 +98,12 @@ export class NamespaceStates implements StateStore {
     const { below } = request.isRunning ? await this.#raised.settle(run) : await this.#settled(run);
     const isClone = this.way(run) === "clone";
     await this.#reach([this.#options.place(run).storage]);
-    const mayRaise = request.isOwn && request.isRunning && !request.durable && !isClone;
+    const reason = !request.isRunning ? "stopped" : request.isOwn && !request.durable ? undefined : "durable";
     const layer = await this.folders.begin(isClone ? "btrfs" : "home", user);
     try {
-      const stillMs = mayRaise ? await this.#raised.raise(run, layer.id, signal) : undefined;
-      if (stillMs === undefined) return await this.#copy(layer, below, request, signal);
+      if (isClone) return { ...(await this.#copy(layer, below, request, signal)), way: "clone" };
+      const stillMs = reason ?? (await this.#raised.raise(run, layer.id, signal));
+      if (typeof stillMs === "string") return { ...(await this.#copy(layer, below, request, signal)), way: "copy", copyReason: stillMs };
       const { below: layers } = await readStack(run);
       await this.hold(layers, user); // the sandbox uses them too
       // What cannot be begun is begun after a later one.
@@ -121,7 +122,7 @@ export class NamespaceStates implements StateStore {
     below: readonly string[],
     request: FreezeRequest,
     signal: AbortSignal,
-  ): Promise<FrozenState> {
+  ): Promise<Omit<FrozenState, "way">> {
     const merged = layer.kind === "btrfs" ? [] : mergedOf(await this.#facts(below), request);
     const layers = [layer.id, ...below.slice(merged.length)];
     await this.hold(layers.slice(1), request.user);
@@ -131,7 +132,7 @@ export class NamespaceStates implements StateStore {
     await this.folders.finish({ ...layer, overlays, ...(!isClone && { boot: this.#options.boot }) });
     if (request.durable) await this.#flusher.frozen(place, layers, signal);
     else if (!isClone) this.#flusher.soon(place);
-    return { layers, way: isClone ? "clone" : "copy", stillMs };
+    return { layers, stillMs };
   }
 
   async unpack(request: UnpackRequest, signal: AbortSignal): Promise<UnpackedLayer> {

@@ -5,7 +5,7 @@ import { ifPresent } from "../../../files/file-error.ts";
 import { flushPath } from "../../../files/replace-file.ts";
 import { createGuest } from "../../guest/create-guest.ts";
 import type { MergedGaps, Raised } from "../../guest/keeper-client.ts";
-import type { RecordedRun, Run } from "../../runtime.ts";
+import type { CopyReason, RecordedRun, Run } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
 import type { NamespaceSandbox } from "../running-sandbox.ts";
 import { type LayerFacts, type LayerFolders, raisedName, userOf } from "./layer-folders.ts";
@@ -42,14 +42,14 @@ export class RaisedLayers {
     this.#options = options;
   }
 
-  /** How long everything stood still. Undefined: a program is alive, or something else stands in the way, and nothing has changed. */
-  async raise(run: RecordedRun, layer: string, signal: AbortSignal): Promise<number | undefined> {
+  /** How long everything stood still, or what stands in the way: then nothing has changed. */
+  async raise(run: RecordedRun, layer: string, signal: AbortSignal): Promise<number | CopyReason> {
     const running = this.#options.open(run);
     try {
       if (running.isPaused() && (await running.usage()).pauseReason === "idle") await running.resume(); // any call may wake it
-      if (!(await this.#canMove(run, layer)) || !(await canRaise(running, layer))) return undefined;
+      if (!(await this.#canMove(run, layer)) || !(await canRaise(running, layer))) return "place";
       const taken = await this.#findMerged(run, { running, layer, signal });
-      if (taken === "none") return undefined;
+      if (taken === "none") return "depth";
       await this.#options.folders.addUser(layer, userOf(run));
       await this.#name(run, layer, taken);
       return await this.#raiseStill(running, { run, layer, merged: taken, signal });
@@ -57,7 +57,7 @@ export class RaisedLayers {
       // Whoever looks next finds out what became of it. The reason of the failure is told.
       await this.settle(run).catch(() => undefined);
       const isPaused = cause instanceof BelljarError && (cause.code === "SANDBOX_PAUSED" || cause.code === "NOT_SUPPORTED");
-      if (isPaused) return undefined;
+      if (isPaused) return "paused";
       throw cause;
     } finally {
       await running.release();
@@ -85,13 +85,13 @@ export class RaisedLayers {
     if (taken) await rename(this.#homeOf(taken.layer), this.#besideWritable(run, taken.layer));
   }
 
-  async #raiseStill(running: NamespaceSandbox, { run, layer, merged: taken, signal }: Raise): Promise<number | undefined> {
+  async #raiseStill(running: NamespaceSandbox, { run, layer, merged: taken, signal }: Raise): Promise<number | CopyReason> {
     await using still = await createGuest((one) => running.connect(one), { ended: running.ended }).still(signal);
     const overlays = await running.raise(layer, { onlyTells: false, merged: taken });
     const stillMs = await still.end();
     if (overlays.length > 0) await this.#finish(run, layer, overlays);
     else await this.#leave(run, layer);
-    return overlays.length > 0 ? stillMs : undefined;
+    return overlays.length > 0 ? stillMs : "programs";
   }
 
   /** Finds out what became of a raise that was cut off, if there is one. The caller has the lock of the work on the sandbox. */

@@ -7,6 +7,7 @@ import type { Guest } from "../../../../src/runtime/guest/guest.ts";
 import type { FrozenState, StateView } from "../../../../src/runtime/runtime.ts";
 import { createSandbox, run, soon } from "../../../contract/contract-sandbox.ts";
 import { guestOf, openRaiseLab, tell, viewOf } from "../../../support/raise-lab.ts";
+import { isRoot } from "../../../security/support/outside.ts";
 
 describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the guest alive", (storage) => {
   it("a checkpoint is taken in constant time, and the sandbox goes on as it was", async () => {
@@ -110,7 +111,16 @@ describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the g
   it("with filters of programs' own it is a copy, since no folder from before could be renamed", async () => {
     await using lab = await openRaiseLab(storage);
     await using sandbox = await createSandbox(lab.open, { nestedFilters: true });
-    expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy" });
+    expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy", copyReason: "programs" });
+  });
+
+  it.runIf(isRoot)("of one that is paused it is a copy", async () => {
+    await using lab = await openRaiseLab(storage);
+    await using sandbox = await createSandbox(lab.open);
+    await sandbox.running.pause();
+    expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy", copyReason: "paused" });
+    await sandbox.running.resume();
+    expect(await lab.freeze(sandbox)).toMatchObject({ way: "clone" });
   });
 
   it("the sandbox has its network and its users", async () => {
@@ -133,7 +143,7 @@ describe.each(["home", "tmpfs"] as const)("with storage %s and nothing but the g
       "mkdir work; echo text > work/file; cd work; (exec 3>> file; while read line; do echo $line >&3; done < ../fifo) > /dev/null 2>&1 & mkfifo fifo 2>/dev/null",
     );
     await run(sandbox.guest, "mkdir -p other; cd other; setsid sleep 1000 > /dev/null 2>&1 &");
-    expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy" });
+    expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy", copyReason: "programs" });
     await run(sandbox.guest, "pkill sleep; pkill -f fifo; sleep 0.1");
   });
 });
@@ -144,7 +154,7 @@ it("where no room is left for new layers it is a copy, and with room again it is
   const fill =
     "mkdir full; head -c 64M /dev/zero > full/large; i=0; while [ $i -lt 30000 ] && : > full/$i; do i=$((i + 1)); done; : > full/last";
   expect((await run(sandbox.guest, fill)).stderr.toString()).toContain("No space left");
-  expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy" });
+  expect(await lab.freeze(sandbox)).toMatchObject({ way: "copy", copyReason: "programs" });
   expect(await tell(sandbox.guest, "rm -r full; echo text > file; ls")).toBe("file\n");
   expect(await lab.freeze(sandbox)).toMatchObject({ way: "clone" });
   expect(await tell(sandbox.guest, "cat file; echo more >> file; cat file")).toBe("text\ntext\nmore\n");

@@ -26,6 +26,7 @@ it("goes back to a checkpoint of the default sandbox", async () => {
     label: "before the change",
     created_at: expect.stringMatching(/Z$/),
     way: "copy",
+    copied: "programs",
     still_ms: 0.3,
   });
   await write(caller, "a.txt", "second\n");
