@@ -52,6 +52,7 @@ import { HomeStates } from "./state/home-states.ts";
 import { toForkOptions } from "./state/inherited-options.ts";
 import { lateComparison } from "./state/comparison.ts";
 import type { StartRun } from "./state/rollback.ts";
+import { runStartCommand } from "./start-command.ts";
 import { startAgain } from "./start-again.ts";
 import { stoppedSandbox } from "./stopped-sandbox.ts";
 import { sweepHome } from "./sweep.ts";
@@ -203,7 +204,7 @@ class HomeSandboxes implements LocalSandboxes {
   async #startAgain(record: SandboxRecord, { signal, principal, prepare }: Starting): Promise<LocalSandbox> {
     const runtime = this.#runtimes.need(record);
     const starter = principal ?? { id: record.owner, name: record.owner };
-    const request = { record, runtime, required: requiredByGrant(starter), signal, work: this.#states };
+    const request = { record, runtime, required: requiredByGrant(starter), signal, work: this.#states, report: this.#report };
     const sandbox = await this.#quota.admitStart(starter, record, () =>
       this.#live.whileStarting(record, async () => startAgain(this.#live, { ...request, wishes: await prepare?.() })),
     );
@@ -350,6 +351,7 @@ class HomeSandboxes implements LocalSandboxes {
       await sandbox.sleepWhenIdle();
       await settleNetwork({ networks: this.#networks, record, guest: sandbox.guest }, first);
       await taken?.handOver(sandbox);
+      if (record.start) await runStartCommand(sandbox.guest, record.start, signal);
       this.#bases.begin(record);
     } catch (cause) {
       await sandbox.kill();

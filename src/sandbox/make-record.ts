@@ -97,12 +97,12 @@ interface ChosenBase {
   readonly made?: TemplateSource;
 }
 
-type Begins = Pick<SandboxRecord, "base" | "user" | "lineage">;
+type Begins = Pick<SandboxRecord, "base" | "user" | "start" | "lineage">;
 
 function beginsWith(from: SnapshotRecord | TemplateSource): Begins {
-  const { base, user } = from;
+  const { base, user, start } = from;
   const lineage = "lineage" in from ? from.lineage : lineageFrom({ sandbox: from.id, at: from.createdAt, layers: from.layers });
-  return { lineage, ...(base !== undefined && { base }), ...(user !== undefined && { user }) };
+  return { lineage, ...(base !== undefined && { base }), ...(user !== undefined && { user }), ...(start && { start }) };
 }
 
 /** A name of a template goes before the same name of a snapshot. */

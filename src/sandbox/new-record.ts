@@ -5,7 +5,9 @@ import { createSandboxId } from "./sandbox-id.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { Principal } from "./sandbox.ts";
 
-type RecordRequest = CreateRequest & NetworkRecord & Pick<SandboxRecord, "runtime" | "base" | "user" | "inside" | "lineage" | "tookIn">;
+type RecordRequest = CreateRequest &
+  NetworkRecord &
+  Pick<SandboxRecord, "runtime" | "base" | "user" | "start" | "inside" | "lineage" | "tookIn">;
 
 /** The record of a sandbox that this process is about to make. */
 export function newRecord({ id: owner, project }: Principal, request: RecordRequest, defaultName?: string): SandboxRecord {

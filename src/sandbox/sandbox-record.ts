@@ -4,6 +4,7 @@ import { lineageSchema } from "./lineage.ts";
 import { networkPolicySchema } from "./network-schema.ts";
 import { dateField, deadlineAction, endReason, limitName, textsSchema } from "./wire/fields.ts";
 import { madeFields } from "./wire/sandbox-schema.ts";
+import { startCommandSchema } from "./wire/start-command.ts";
 
 const recordSchema = z.object({
   version: z.literal(1),
@@ -12,6 +13,8 @@ const recordSchema = z.object({
   base: z.string().min(1).optional(),
   /** As which its commands run that name nobody. Absent: as the runtime's template says. */
   user: z.string().min(1).optional(),
+  /** What each of its runs begins with. */
+  start: startCommandSchema.optional(),
   /** What the template shows inside: a later run shows the same, whatever became of the template. */
   inside: z.object({ env: textsSchema, home: z.string().min(1), workspace: z.string().min(1), cwd: z.string().min(1) }),
   /** Limits without which none of its runs may be. */

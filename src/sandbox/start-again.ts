@@ -9,6 +9,7 @@ import type { SandboxRecord } from "./sandbox-record.ts";
 import { lookUntil } from "./state/look-until.ts";
 import { busy } from "./state/state-errors.ts";
 import { WAIT_MS } from "./state/work-lock.ts";
+import { runStartCommand } from "./start-command.ts";
 import { toSpec } from "./to-spec.ts";
 
 export interface StartRequest {
@@ -17,6 +18,8 @@ export interface StartRequest {
   /** Limits that the caller needs, in addition to those of every run. */
   readonly required: SandboxSpec["required"];
   readonly signal: AbortSignal;
+  /** Told, in one sentence, what a person should know though no call fails. */
+  readonly report: (problem: string) => void;
   readonly wishes?: StartWishes | undefined;
   /** What is done to the states of the sandbox. No run may start meanwhile. */
   readonly work: StartGuard;
@@ -52,7 +55,7 @@ export async function startAgain(live: LiveSandboxes, request: StartRequest): Pr
 
 /** Undefined while somebody else starts it, freezes it or puts it back. */
 async function tryStart(live: LiveSandboxes, request: StartRequest): Promise<LocalSandbox | undefined> {
-  const { record, signal, wishes, work } = request;
+  const { record, signal, wishes, work, report } = request;
   if (!wishes?.isPutBack && (await live.states.read(record)).rewind) await work.finish(record, signal);
   const isFree = async (): Promise<boolean> => wishes?.isPutBack === true || work.isFree(record);
   if (!(await isFree())) return live.open(record);
@@ -71,7 +74,14 @@ async function tryStart(live: LiveSandboxes, request: StartRequest): Promise<Loc
   await sandbox.sleepWhenIdle().catch(unlessUnsupported);
   await live.networks.touch(record);
   live.announce(record);
+  // Its files are there all the same, for whoever wants to know why.
+  if (record.start)
+    await runStartCommand(sandbox.guest, record.start, signal).catch((cause: unknown) => report(notReadyAgain(record, cause)));
   return sandbox;
+}
+
+function notReadyAgain({ id }: SandboxRecord, cause: unknown): string {
+  return `Sandbox ${id} was started again without its start command: ${String(cause)}`;
 }
 
 interface NextRun {

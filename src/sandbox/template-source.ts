@@ -1,6 +1,7 @@
 import type { Inside, TemplateInfo } from "../runtime/runtime.ts";
 import type { Principal } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import type { StartCommand } from "./wire/start-command.ts";
 
 /** A template of a home: frozen layers, on one of the runtime's own templates, with what its sandboxes have without being asked. */
 export interface TemplateSource {
@@ -17,6 +18,7 @@ export interface TemplateSource {
   readonly env: Readonly<Record<string, string>>;
   /** As `SandboxSpec.user`. */
   readonly user?: string | undefined;
+  readonly start?: StartCommand | undefined;
   /** Default: as on the base. */
   readonly home?: string | undefined;
   readonly cwd?: string | undefined;

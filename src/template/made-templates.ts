@@ -46,7 +46,7 @@ export interface MadeTemplatesOptions {
 
 type Making = Pick<
   TemplateRecord,
-  "source" | "runtime" | "base" | "layers" | "parts" | "bytes" | "env" | "user" | "home" | "cwd" | "command" | "tookIn"
+  "source" | "runtime" | "base" | "layers" | "parts" | "bytes" | "env" | "user" | "start" | "home" | "cwd" | "command" | "tookIn"
 >;
 
 interface Wish {
@@ -124,7 +124,7 @@ export class MadeTemplates implements Templates {
 
   async #toRecord(wish: Wish): Promise<TemplateRecord> {
     const { id, principal, options } = wish;
-    const { name, description } = options;
+    const { name, description, start } = options;
     const making = options.image === undefined ? await this.#fromSnapshot(wish) : await this.#fromImage(wish, options.image);
     return {
       version: 1,
@@ -134,6 +134,7 @@ export class MadeTemplates implements Templates {
       createdAt: await this.#now(principal, name),
       ...making,
       ...(description !== undefined && { description }),
+      ...(start && { start }),
     };
   }
 
@@ -146,9 +147,9 @@ export class MadeTemplates implements Templates {
   async #fromSnapshot({ id, principal, options, signal }: Wish): Promise<Making> {
     const held = await this.#options.sandboxes.holdForTemplate(principal, options.snapshot ?? "", templateUser({ id }), signal);
     const { env, home, cwd } = held.inside;
-    const { runtime, base, layers, user, tookIn } = held;
+    const { runtime, base, layers, user, start, tookIn } = held;
     const source = { kind: "snapshot", id: held.id } as const;
-    const optional = { ...(user !== undefined && { user }), ...(tookIn !== undefined && { tookIn }) };
+    const optional = { ...(user !== undefined && { user }), ...(start && { start }), ...(tookIn !== undefined && { tookIn }) };
     return { source, runtime, base, layers, bytes: 0, env, home, cwd, ...optional };
   }
 

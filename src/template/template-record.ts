@@ -30,6 +30,19 @@ export function toDetail(record: TemplateRecord, isShared: boolean): TemplateDet
   return { ...told, layers: parts.length, isShared };
 }
 
-export function toSource({ id, name, runtime, base, layers, createdAt, env, user, home, cwd, tookIn }: TemplateRecord): TemplateSource {
-  return { id, name, runtime, base, layers, createdAt, env, user, home, cwd, tookIn };
+export function toSource({
+  id,
+  name,
+  runtime,
+  base,
+  layers,
+  createdAt,
+  env,
+  user,
+  start,
+  home,
+  cwd,
+  tookIn,
+}: TemplateRecord): TemplateSource {
+  return { id, name, runtime, base, layers, createdAt, env, user, start, home, cwd, tookIn };
 }

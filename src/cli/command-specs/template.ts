@@ -1,4 +1,5 @@
 import type { CommandSpec } from "../command.ts";
+import { START_OPTIONS } from "../start-options.ts";
 import { JSON_OPTION, NETWORK, NONE, ONE } from "./shared-options.ts";
 
 /** `belljar template ...`: what sandboxes can start from. */
@@ -12,6 +13,7 @@ export const TEMPLATE: readonly CommandSpec[] = [
       snapshot: { type: "string", value: "SNAPSHOT", description: "Take this snapshot in place of an image" },
       platform: { type: "string", value: "OS/ARCH", description: "Of an image for several, such as linux/arm64 (default this machine's)" },
       network: NETWORK,
+      ...START_OPTIONS,
       description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
       json: JSON_OPTION,
     },

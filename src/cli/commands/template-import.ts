@@ -8,6 +8,7 @@ import { openStack } from "../compose/open-stack.ts";
 import { withoutUndefined } from "../limit-options.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
+import { namedStart } from "../start-options.ts";
 import { usage } from "../usage.ts";
 
 /** What lies there goes before an image of a registry with that name. What begins as a path is always one. */
@@ -33,6 +34,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
       platform: textOption(call, "platform"),
       description: textOption(call, "description"),
     }),
+    ...namedStart(call),
     ...(await networkOption(call)),
   };
   await using stack = await openStack(call, context);

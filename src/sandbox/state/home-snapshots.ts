@@ -32,7 +32,7 @@ export interface SnapshotParts extends StateParts {
 }
 
 /** What a template takes over of a snapshot. */
-export interface HeldSnapshot extends Pick<SnapshotRecord, "id" | "runtime" | "inside" | "user" | "tookIn"> {
+export interface HeldSnapshot extends Pick<SnapshotRecord, "id" | "runtime" | "inside" | "user" | "start" | "tookIn"> {
   readonly base: string;
   readonly layers: readonly string[];
 }
@@ -211,9 +211,22 @@ function parseSnapshotOptions(options: SnapshotOptions): SnapshotOptions {
 // eslint-disable-next-line max-params -- one for each source of the record
 function toStored(id: string, record: SandboxRecord, frozen: Frozen, told: SnapshotOptions): SnapshotRecord {
   const { owner, project, defaultName, runtime, template, workspace, inside, limits, required, timeoutMs } = record;
-  const { base, user, metadata, env, root, nestedFilters, autoCheckpoint, tookIn } = record;
+  const { base, user, start, metadata, env, root, nestedFilters, autoCheckpoint, tookIn } = record;
   const { way, copyReason, stillMs, at, layers, workspaceMark, baseMark } = frozen;
-  const optional = { base, user, project, defaultName, workspace, workspaceMark, baseMark, tookIn, root, nestedFilters, autoCheckpoint };
+  const optional = {
+    base,
+    user,
+    start,
+    project,
+    defaultName,
+    workspace,
+    workspaceMark,
+    baseMark,
+    tookIn,
+    root,
+    nestedFilters,
+    autoCheckpoint,
+  };
   return {
     version: 1,
     id,

@@ -2,12 +2,14 @@ import * as z from "zod";
 import { parseJson } from "../../files/parse-json.ts";
 import { lineageSchema } from "../lineage.ts";
 import { autoCheckpoint, limitName, limitsSchema, textsSchema } from "../wire/fields.ts";
+import { startCommandSchema } from "../wire/start-command.ts";
 import { type SnapshotInfo, snapshotSchema } from "../wire/state-schemas.ts";
 
 /** What the sandboxes that are made from a state inherit, where their maker says nothing. */
 const inherited = {
   base: z.string().min(1).optional(),
   user: z.string().min(1).optional(),
+  start: startCommandSchema.optional(),
   inside: z.object({ env: textsSchema, home: z.string().min(1), workspace: z.string().min(1), cwd: z.string().min(1) }),
   limits: limitsSchema,
   required: z.array(limitName).readonly(),

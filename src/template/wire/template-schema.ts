@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
+import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
 
 const texts = z.record(z.string(), z.string());
 
@@ -34,6 +35,7 @@ export const templateSchema = z.object({
   env: texts.describe("Variables that commands have in addition to those of the base"),
   user: z.string().min(1).optional().describe("As which commands run that name nobody. Absent: as on the base"),
   cwd: z.string().min(1).optional().describe("Where commands start. Absent: in the home"),
+  start: startCommandSchema.optional(),
   command: z.array(z.string()).readonly().optional().describe("What the image would run: its entry point and command"),
   isShared: z.boolean().describe("Every caller may start sandboxes from it"),
 });
@@ -74,6 +76,7 @@ export const templateOptionsSchema = z
       .optional()
       .describe("What may be reached for an image of a registry. Default: what new sandboxes may reach"),
     platform: z.string().min(1).max(64).optional().describe("Of an image that has several, such as linux/arm64. Default: this machine's"),
+    start: startCommandSchema.optional().describe("What its sandboxes run from their start on. Default: as the snapshot's sandbox did"),
     snapshot: z.string().min(1).max(64).optional().describe("Id or name of a snapshot"),
   })
   .refine(({ image, snapshot }) => (image === undefined) !== (snapshot === undefined), "names one of image and snapshot");

@@ -5,9 +5,11 @@ import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Templates } from "../../template/templates.ts";
 import { templateOptionsSchema } from "../../template/wire/template-schema.ts";
+import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
 import { ShownTemplate, toShownTemplate } from "./template-results.ts";
 
 const { name, description, image, platform, snapshot } = templateOptionsSchema.shape;
+const { command, ready, readyPort, readyTimeoutMs } = startCommandSchema.shape;
 
 const Input = z.strictObject({
   name: name.describe("One of yours with the same name is replaced"),
@@ -16,6 +18,10 @@ const Input = z.strictObject({
   ),
   platform,
   snapshot_id: snapshot.describe("Id or name of a snapshot, in place of an image"),
+  start_command: command.optional(),
+  ready_command: ready,
+  ready_port: readyPort,
+  ready_timeout_ms: readyTimeoutMs,
   description: description.describe("For whoever reads the list of templates"),
 });
 
@@ -32,14 +38,32 @@ export function createTemplateBuild(templates: () => Promise<Templates>): Tool {
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     input: Input,
     output: ShownTemplate,
-    async run({ principal, signal }, { snapshot_id: from, ...options }) {
+    async run({ principal, signal }, { snapshot_id: from, start_command, ready_command, ready_port, ready_timeout_ms, ...options }) {
       if ((options.image === undefined) === (from === undefined))
         throw new BelljarError(
           "ARGUMENTS_INVALID",
           "A template is made from an image or from a snapshot: name one of `image` and `snapshot_id`",
         );
-      const wanted = { ...options, ...(from !== undefined && { snapshot: from }) };
+      const start = toStart({ start_command, ready_command, ready_port, ready_timeout_ms });
+      const wanted = { ...options, ...start, ...(from !== undefined && { snapshot: from }) };
       return dataResult(toShownTemplate(await (await templates()).make(principal, wanted, signal), principal));
     },
   });
+}
+
+type StartArguments = Pick<z.output<typeof Input>, "start_command" | "ready_command" | "ready_port" | "ready_timeout_ms">;
+
+function toStart({
+  start_command: command,
+  ready_command: ready,
+  ready_port: readyPort,
+  ready_timeout_ms: readyTimeoutMs,
+}: StartArguments) {
+  const more = { ready, readyPort, readyTimeoutMs };
+  if (command !== undefined) return { start: { command, ...more } };
+  if (Object.values(more).every((one) => one === undefined)) return {};
+  throw new BelljarError(
+    "ARGUMENTS_INVALID",
+    "What is ready is the `start_command`: name it, or leave the arguments that begin with ready_ out",
+  );
 }

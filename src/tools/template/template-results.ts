@@ -13,12 +13,13 @@ export const ShownTemplate = z.object({
   user: z.string().optional().describe("As which commands run that name nobody"),
   cwd: z.string().optional().describe("Where commands start"),
   command: z.array(z.string()).optional().describe("What the image would run; Belljar does not run it"),
+  start_command: z.string().optional().describe("What its sandboxes run from their start on"),
   is_own: z.boolean().describe("Otherwise another caller shares it"),
   is_shared: z.boolean(),
 });
 
 export function toShownTemplate(template: TemplateDetail, { id }: Principal): z.output<typeof ShownTemplate> {
-  const { name, description, createdAt, source, layers, bytes, user, cwd, command, owner, isShared } = template;
+  const { name, description, createdAt, source, layers, bytes, user, cwd, command, start, owner, isShared } = template;
   return {
     name,
     ...(description !== undefined && { description }),
@@ -29,6 +30,7 @@ export function toShownTemplate(template: TemplateDetail, { id }: Principal): z.
     ...(user !== undefined && { user }),
     ...(cwd !== undefined && { cwd }),
     ...(command && { command: [...command] }),
+    ...(start && { start_command: start.command }),
     is_own: owner === id,
     is_shared: isShared,
   };

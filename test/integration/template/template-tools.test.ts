@@ -53,10 +53,19 @@ it("a model is told what it may not, and what is missing", async () => {
   const textBy = async (principal: Principal, args: object) => textOf(await tools.call("template_build", args, principal));
   const both = { name: "app", image: image.path, snapshot_id: "kept" };
   for (const args of [{ name: "app" }, both]) expect(await textBy(LOCAL, args)).toContain("ARGUMENTS_INVALID");
+  expect(await textBy(LOCAL, { name: "app", image: image.path, ready_port: 80 })).toContain("`start_command`");
   expect(await textBy(LOCAL, { name: "base", image: image.path })).toContain("one of Belljar's own");
   expect(await textBy(LOCAL, { name: "app", image: `${image.path}/none` })).toContain("IMAGE_NOT_FOUND");
   expect(await textBy(LOCAL, { name: "app", snapshot_id: "none" })).toContain("SNAPSHOT_NOT_FOUND");
   expect(await textBy(OTHER, { name: "app", image: image.path })).toContain("FORBIDDEN");
   expect(await textBy(NARROW, { name: "app", image: image.path })).toContain("toolset:template");
   expect((await tools.call("template_list", {})).value).toEqual({ templates: [] });
+});
+
+it("a model makes a template with a start command, and is told why its sandboxes do not begin", async () => {
+  await using tools = await openTools();
+  await using image = await writeImage("of the image");
+  const started = { name: "started", image: image.path, start_command: "serve", ready_port: 80 };
+  expect((await tools.call("template_build", started)).value).toMatchObject({ start_command: "serve" });
+  expect(textOf(await tools.call("sandbox_create", { template: "started" }))).toMatch(/START_FAILED.*needs \/bin\/sh/);
 });
