@@ -25,6 +25,7 @@ export const ERRORS = {
   IMAGE_NOT_FOUND: { status: 404, retryable: false },
   IMAGE_INVALID: { status: 422, retryable: false },
   IMAGE_TOO_LARGE: { status: 413, retryable: false },
+  DOCKERFILE_INVALID: { status: 422, retryable: false },
   REGISTRY_DENIED: { status: 403, retryable: false },
 
   SANDBOX_NOT_FOUND: { status: 404, retryable: false },

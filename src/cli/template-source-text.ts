@@ -1,5 +1,12 @@
 import type { TemplateDetail } from "../template/wire/template-schema.ts";
 
 export function madeFrom(source: TemplateDetail["source"]): string {
-  return source.kind === "image" ? source.from : `snapshot ${source.id}`;
+  switch (source.kind) {
+    case "image":
+      return source.from;
+    case "snapshot":
+      return `snapshot ${source.id}`;
+    case "dockerfile":
+      return `Dockerfile from ${source.from}`;
+  }
 }

@@ -1,5 +1,5 @@
 import type { Templates } from "../template/templates.ts";
-import { templateSchema, templatesSchema } from "../template/wire/template-schema.ts";
+import { prunedSchema, templateSchema, templatesSchema } from "../template/wire/template-schema.ts";
 import { parseAnswer } from "./server-answers.ts";
 import { askServer, type ServerAddress } from "./server-connection.ts";
 
@@ -15,6 +15,9 @@ export function createRemoteTemplates(address: ServerAddress): Templates {
     },
     async make(_principal, options, signal) {
       return parseAnswer(templateSchema, await askServer(address, { method: "POST", path: "/v1/templates", body: options, signal }));
+    },
+    async prune() {
+      return parseAnswer(prunedSchema, await askServer(address, { method: "POST", path: "/v1/templates/prune" }));
     },
     async remove(_principal, name) {
       await askServer(address, { method: "DELETE", path: pathOf(name) });

@@ -126,16 +126,19 @@ it("loses nothing of a template, of a wish for one, and of its name on the way",
     make: (_principal, options) => note(options),
     share: (_principal, name, isShared) => note(name, isShared),
     remove: async (_principal, name) => void (await note(name)),
+    prune: async () => (await note(), { steps: 2, bytes: 3 }),
   });
   const remote = createRemoteTemplates(server.address);
-  const { snapshot, ...ofImage } = fullSample(templateOptionsSchema);
-  const wishes: readonly TemplateOptions[] = [ofImage, { name: ofImage.name, ...(snapshot !== undefined && { snapshot }) }];
+  const { image, snapshot, platform, ...ofDockerfile } = fullSample(templateOptionsSchema);
+  const { name, description, network } = ofDockerfile;
+  const wishes = [{ name, description, network, image, platform }, { name, snapshot }, ofDockerfile] as readonly TemplateOptions[];
   expect(await remote.list(LOCAL)).toEqual([TEMPLATE]);
   expect(await remote.info(LOCAL, "a b/..")).toEqual(TEMPLATE);
   for (const wish of wishes) expect(await remote.make(LOCAL, wish, signal)).toEqual(TEMPLATE);
   expect(await remote.share(LOCAL, "a", true)).toEqual(TEMPLATE);
   await remote.remove(LOCAL, "a");
-  expect(asked).toEqual([["a b/.."], ...wishes.map((wish) => [wish]), ["a", true], ["a"]]);
+  expect(await remote.prune(LOCAL)).toEqual({ steps: 2, bytes: 3 });
+  expect(asked).toEqual([["a b/.."], ...wishes.map((wish) => [wish]), ["a", true], ["a"], []]);
 });
 
 it("tells the client of a server without templates", async () => {

@@ -11,7 +11,7 @@ import type { KeptTotals } from "./keeping/kept-sandboxes.ts";
 import type { NetworkState } from "./network/network-state.ts";
 import type { PoolCounts, PoolOptions } from "./pool/pool-options.ts";
 import type { HostIsolation, RuntimeChoice } from "./runtimes.ts";
-import type { HeldSnapshot } from "./state/home-snapshots.ts";
+import type { FrozenStep, HeldSnapshot } from "./state/home-snapshots.ts";
 import type { AutoCheckpointSettings } from "./state/auto-checkpoints.ts";
 import type { HomeTemplates } from "./template-source.ts";
 import type { DefaultOptions, Principal, Quotas, Sandboxes } from "./sandbox.ts";
@@ -73,6 +73,9 @@ export interface LocalSandboxes extends Sandboxes, AsyncDisposable {
   networkOf(principal: Principal, policy?: NetworkPolicy): Promise<Pick<NetworkState, "policy" | "inside">>;
   /** As `HomeSnapshots.holdForTemplate`. */
   holdForTemplate(principal: Principal, snapshot: string, user: string, signal: AbortSignal): Promise<HeldSnapshot>;
+  /** As `HomeSnapshots.freezeForTemplate`. */
+  // eslint-disable-next-line max-params -- as `holdForTemplate`
+  freezeForTemplate(principal: Principal, sandbox: string, user: string, signal: AbortSignal): Promise<FrozenStep>;
   /** As `default` for one that runs, and gives it its full lifetime. Makes and starts none. Undefined if none runs. */
   keepDefault(principal: Principal, name: string, options: DefaultOptions): Promise<KeptDefault | undefined>;
   /** What the home's stopped sandboxes hold, as far as it was measured. */

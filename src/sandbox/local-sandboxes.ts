@@ -47,7 +47,7 @@ import type {
 import { LOCAL } from "./sandbox.ts";
 import { cancelled, ended, notReady, unknown } from "./refusals.ts";
 import { firstRun } from "./run-states.ts";
-import type { HeldSnapshot } from "./state/home-snapshots.ts";
+import type { FrozenStep, HeldSnapshot } from "./state/home-snapshots.ts";
 import { HomeStates } from "./state/home-states.ts";
 import { toForkOptions } from "./state/inherited-options.ts";
 import { lateComparison } from "./state/comparison.ts";
@@ -221,6 +221,11 @@ class HomeSandboxes implements LocalSandboxes {
 
   holdForTemplate(principal: Principal, snapshot: string, user: string, signal: AbortSignal): Promise<HeldSnapshot> {
     return this.#states.snapshots.holdForTemplate(principal, snapshot, user, signal);
+  }
+
+  // eslint-disable-next-line max-params -- the contract's
+  freezeForTemplate(principal: Principal, sandbox: string, user: string, signal: AbortSignal): Promise<FrozenStep> {
+    return this.#states.snapshots.freezeForTemplate(principal, sandbox, user, signal);
   }
 
   get snapshots(): Snapshots {

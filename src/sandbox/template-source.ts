@@ -31,7 +31,7 @@ export interface HomeTemplates {
   /** Undefined if the principal has none of that name, and is shown none. */
   find(principal: Principal, name: string): Promise<TemplateSource | undefined>;
   list(principal: Principal): Promise<readonly TemplateInfo[]>;
-  /** Whether layers may have the template with this id as their user, `templateUser` of it. */
+  /** Whether layers may have the template, or the step of a build, with this id as their user, `templateUser` of it. */
   isUser(id: string): Promise<boolean>;
   /** Removes what processes left that were killed while they made or removed one. */
   sweep(): Promise<void>;

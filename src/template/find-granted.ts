@@ -6,21 +6,19 @@ import { assertWorkspaceGranted } from "../sandbox/grants.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 
 /**
- * The real path of a file of the host that the caller may read: as the caller wrote it, and wherever its links lead. Rejects with `FORBIDDEN`
- * before anything is looked at that was not granted.
+ * The real path of a file or folder of the host that the caller may read: as the caller wrote it, and wherever its links lead. Undefined if it
+ * is not there. Rejects with `FORBIDDEN` before anything is looked at that was not granted.
  */
-export async function findGranted(path: string, principal: Principal): Promise<string> {
+export async function findGranted(path: string, principal: Principal): Promise<string | undefined> {
   if (normalize(path) !== path || path.includes("\0"))
-    throw new BelljarError("ARGUMENTS_INVALID", "The path of an image has no `..`, no `.` and no empty part: write it out");
+    throw new BelljarError("ARGUMENTS_INVALID", "A path on the machine of the home has no `..`, no `.` and no empty part: write it out");
   if (principal.isAnybody)
     throw new BelljarError(
       "FORBIDDEN",
-      `Every user of this machine reaches this server, so a caller without a token reads no image of the host: use a token with the scope workspace:${path}`,
+      `Every user of this machine reaches this server, so a caller without a token reads no file of the host: use a token with the scope workspace:${path}`,
     );
   assertWorkspaceGranted({ path, mode: "ro" }, principal);
   const real = await ifPresent(path, realpath(path));
-  if (real === undefined)
-    throw new BelljarError("IMAGE_NOT_FOUND", `There is no image layout and no archive ${path} on the machine of the home`);
-  assertWorkspaceGranted({ path: real, mode: "ro" }, principal);
+  if (real !== undefined) assertWorkspaceGranted({ path: real, mode: "ro" }, principal);
   return real;
 }

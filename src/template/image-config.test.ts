@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { takeConfig } from "./image-config.ts";
+import { commandOf, takeConfig } from "./image-config.ts";
 import type { ImageConfig } from "./oci/image-config.ts";
 
 const BARE = { env: [], diffIds: [] } as unknown as ImageConfig;
@@ -17,12 +17,15 @@ it("takes variables, user, folder, and the entry point before the command", () =
     env: { PATH: "/bin", A: "b=c", EMPTY: "" },
     user: "ann:staff",
     workingDir: "/srv",
-    command: ["sh", "-c", "ls"],
+    entrypoint: ["sh"],
+    cmd: ["-c", "ls"],
   });
+  expect(commandOf(takeConfig(image))).toEqual(["sh", "-c", "ls"]);
 });
 
 it("is root where the image names nobody, and has no command where it has none", () => {
   for (const user of [undefined, ""]) expect(takeConfig({ ...BARE, user })).toEqual({ env: {}, user: "0" });
+  expect(commandOf(takeConfig(BARE))).toEqual([]);
 });
 
 it.each(["srv", "", "/a\0b"])("leaves out the folder %j, which is none", (workingDir) => {

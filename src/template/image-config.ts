@@ -12,20 +12,26 @@ export interface TakenConfig {
   readonly env: TemplateSource["env"];
   readonly user: string;
   readonly workingDir?: string | undefined;
-  readonly command?: readonly string[] | undefined;
+  readonly entrypoint?: readonly string[] | undefined;
+  readonly cmd?: readonly string[] | undefined;
 }
 
 /** Throws `IMAGE_INVALID` for what no command could have. */
 export function takeConfig(config: ImageConfig): TakenConfig {
-  const { entrypoint = [], cmd = [], workingDir } = config;
-  const command = [...entrypoint, ...cmd];
-  if (command.length > ARGUMENTS_MAX) throw invalid("its command has too many arguments");
+  const { entrypoint, cmd, workingDir } = config;
+  if (commandOf(config).length > ARGUMENTS_MAX) throw invalid("its command has too many arguments");
   return {
     env: takeEnvironment(config.env),
     user: takeUser(config.user),
     ...(workingDir?.startsWith("/") && !workingDir.includes("\0") && { workingDir }),
-    ...(command.length > 0 && { command }),
+    entrypoint,
+    cmd,
   };
+}
+
+/** What it would run: empty for nothing. */
+export function commandOf({ entrypoint = [], cmd = [] }: Pick<TakenConfig, "entrypoint" | "cmd">): readonly string[] {
+  return [...entrypoint, ...cmd];
 }
 
 /** Names that no shell could set are left out, as shells do. */

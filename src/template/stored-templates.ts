@@ -1,5 +1,6 @@
 import type { Principal, TemplateInfo } from "../sandbox/sandbox.ts";
 import type { HomeTemplates, TemplateSource } from "../sandbox/template-source.ts";
+import { openStepFiles, type StepFiles } from "./build/step-cache.ts";
 import { TemplateFiles } from "./template-files.ts";
 import { type TemplateRecord, toSource } from "./template-record.ts";
 import type { TemplateDetail } from "./wire/template-schema.ts";
@@ -7,11 +8,14 @@ import type { TemplateDetail } from "./wire/template-schema.ts";
 /** The templates of a home, from its files alone: what any process has done is seen at once. */
 export class StoredTemplates implements HomeTemplates {
   readonly files: TemplateFiles;
+  /** What builds keep for later ones. */
+  readonly steps: StepFiles;
   /** By their ids, those that this process makes and tries before they have their names. */
   readonly #tried = new Map<string, { readonly owner: string; readonly source: TemplateSource }>();
 
   constructor(home: string, report: (problem: string) => void) {
     this.files = new TemplateFiles(home, report);
+    this.steps = openStepFiles(home, report);
   }
 
   async find(principal: Principal, name: string): Promise<TemplateSource | undefined> {
@@ -37,10 +41,11 @@ export class StoredTemplates implements HomeTemplates {
 
   async sweep(): Promise<void> {
     await this.files.sweep();
+    await this.steps.sweep();
   }
 
-  isUser(id: string): Promise<boolean> {
-    return this.files.isUser(id);
+  async isUser(id: string): Promise<boolean> {
+    return (await this.files.isUser(id)) || this.steps.isUser(id);
   }
 
   async record(principal: Principal, name: string): Promise<TemplateRecord | undefined> {
@@ -62,5 +67,12 @@ export function newestFirst(one: TemplateRecord, other: TemplateRecord): number 
 }
 
 function madeFrom(source: TemplateDetail["source"]): string {
-  return source.kind === "image" ? `The image ${source.from}` : `The snapshot ${source.id}`;
+  switch (source.kind) {
+    case "image":
+      return `The image ${source.from}`;
+    case "snapshot":
+      return `The snapshot ${source.id}`;
+    case "dockerfile":
+      return `A Dockerfile from ${source.from}`;
+  }
 }

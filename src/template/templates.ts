@@ -1,6 +1,9 @@
 import { BelljarError } from "../errors.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
-import type { TemplateDetail, TemplateOptions } from "./wire/template-schema.ts";
+import type { PrunedSteps, TemplateDetail, TemplateOptions } from "./wire/template-schema.ts";
+
+/** Told what a build does, as it does it: its steps, and the output of their commands. */
+export type BuildLog = (text: string) => void;
 
 /**
  * The templates of a home, seen by one principal at a time: its own, and those that others share with everybody. One that it may not see
@@ -14,9 +17,14 @@ export interface Templates {
   /**
    * Makes a template, on disk before the answer. One of the same name and owner is replaced; sandboxes that were made from that keep what
    * they have of it. Rejects with `TEMPLATE_BUSY` while another process makes one of this name, `IMAGE_INVALID` for an image that is
-   * damaged, lies or cannot be started, `SNAPSHOT_NOT_FOUND`, `FORBIDDEN`, `QUOTA_EXCEEDED`, `DISK_FULL` and `NOT_SUPPORTED`.
+   * damaged, lies or cannot be started, `DOCKERFILE_INVALID`, `COMMAND_FAILED` for a command of a Dockerfile, `SNAPSHOT_NOT_FOUND`,
+   * `FORBIDDEN`, `QUOTA_EXCEEDED`, `DISK_FULL` and `NOT_SUPPORTED`. `log` is told what a build does, as it does it; a server tells nothing
+   * of it until the end.
    */
-  make(principal: Principal, options: TemplateOptions, signal: AbortSignal): Promise<TemplateDetail>;
+  // eslint-disable-next-line max-params -- most callers have no log
+  make(principal: Principal, options: TemplateOptions, signal: AbortSignal, log?: BuildLog): Promise<TemplateDetail>;
+  /** Removes the steps of its builds that were kept for later ones, but for those that lie in templates of its own. */
+  prune(principal: Principal): Promise<PrunedSteps>;
   /** Of its own. Sandboxes that were made from it keep what they have of it. Rejects with `TEMPLATE_NOT_FOUND`. */
   remove(principal: Principal, name: string): Promise<void>;
   /** Whether everybody may start sandboxes from it. Rejects with `TEMPLATE_NOT_FOUND`, and with `FORBIDDEN` for a token without the scope. */

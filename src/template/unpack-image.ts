@@ -1,6 +1,7 @@
 import { BelljarError } from "../errors.ts";
 import type { StateStore } from "../runtime/runtime.ts";
 import type { ImageLayer, OciImage } from "./oci/oci-image.ts";
+import type { Held } from "./making/while-holding.ts";
 import type { KnownLayer, KnownLayers } from "./known-layers.ts";
 
 /** More than any tool makes. */
@@ -19,6 +20,7 @@ export interface UnpackParts {
   readonly maxBytes: number;
   /** Uses the layers, whatever becomes of the work: the caller lets go of them. */
   readonly user: string;
+  readonly held: Held;
   readonly signal: AbortSignal;
 }
 
@@ -32,37 +34,46 @@ export interface UnpackedImage {
 
 /**
  * Makes a frozen layer of each layer of an image that the home does not have. What has many becomes one that shares their files, since
- * sandboxes start on few layers sooner. `made` is told of each layer that the user has. All is on the disk at the end.
+ * sandboxes start on few layers sooner. All is on the disk at the end.
  */
-export async function unpackImage(
-  image: Pick<OciImage, "layers">,
-  parts: UnpackParts,
-  made: (layer: string) => void,
-): Promise<UnpackedImage> {
+export async function unpackImage(image: Pick<OciImage, "layers">, parts: UnpackParts): Promise<UnpackedImage> {
   if (image.layers.length > LAYERS_MAX)
     throw new BelljarError("IMAGE_INVALID", `The image has ${image.layers.length} layers, and at most ${LAYERS_MAX} can be used`);
-  const { states, user, signal } = parts;
   const layers: string[] = [];
   let [bytes, entries] = [0, 0];
   for (const layer of image.layers) {
     const room = { maxBytes: parts.maxBytes - bytes, maxEntries: ENTRIES_MAX - entries };
-    const unpacked = (await findKnown(layer, parts)) ?? (await unpackOne(layer, { ...parts, ...room }));
-    made(unpacked.layer);
+    const unpacked = (await findKnown(layer.diffId, parts)) ?? (await unpackOne(layer, { ...parts, ...room }));
+    parts.held([unpacked.layer]);
     bytes += unpacked.bytes;
     entries += unpacked.entries;
     if (bytes > parts.maxBytes || entries > ENTRIES_MAX) throw tooLarge(parts.maxBytes);
     layers.unshift(unpacked.layer);
   }
   const distinct = [...new Set(layers)]; // what a layer has over others it has over itself too
-  const one = distinct.length > HIGH ? await states.merge(distinct, user, signal) : undefined;
-  if (one !== undefined) made(one);
-  await states.flushLayers([...(one === undefined ? [] : [one]), ...distinct], signal);
+  const one = distinct.length > HIGH ? await mergeAll(image, distinct, { ...parts, bytes, entries }) : undefined;
+  await parts.states.flushLayers([...(one === undefined ? [] : [one]), ...distinct], parts.signal);
   return one === undefined ? { layers: distinct, bytes } : { layers: [one], parts: distinct, bytes };
 }
 
+/** The same one for the same image, as long as it is there: the steps of builds that lie on it are found by it. */
+async function mergeAll(
+  image: Pick<OciImage, "layers">,
+  layers: readonly string[],
+  parts: UnpackParts & Omit<KnownLayer, "layer">,
+): Promise<string> {
+  const { states, known, user, held, bytes, entries, signal } = parts;
+  const name = image.layers.map(({ diffId }) => diffId).join(" ");
+  const found = (await findKnown(name, parts))?.layer;
+  const layer = found ?? (await states.merge(layers, user, signal));
+  held([layer]);
+  if (found === undefined) await known.note(name, { layer, bytes, entries });
+  return layer;
+}
+
 /** Undefined: nobody uses it any more, and it is gone, or a power cut has left it in part. */
-async function findKnown({ diffId }: ImageLayer, { known, states, user }: UnpackParts): Promise<KnownLayer | undefined> {
-  const found = await known.find(diffId);
+async function findKnown(name: string, { known, states, user }: UnpackParts): Promise<KnownLayer | undefined> {
+  const found = await known.find(name);
   if (!found) return undefined;
   try {
     await states.hold([found.layer], user);

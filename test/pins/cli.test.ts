@@ -51,10 +51,12 @@ it("keeps every command with its options", () => {
       "context interrupt ID CONTEXT --json",
       "context remove ID CONTEXT --json",
       "template import NAME [IMAGE] --snapshot --platform --network --start --ready --ready-port --ready-timeout --description --json",
+      "template build NAME --file --context --build-arg --target --network --start --ready --ready-port --ready-timeout --description --json",
       "template list --quiet --json",
       "template info NAME --json",
       "template share NAME --off --json",
       "template remove NAME... --json",
+      "template prune --json",
       "network sets [NAME] --json",
       "cp SRC ID:DST | ID:SRC DST",
       "connect HOST --workspace --gateway --name --network --toolsets --force --print",
@@ -79,11 +81,11 @@ it("ends run, exec and shell with 125 on our own failures", () => {
 });
 
 /** The parser finds the command among options before it knows whose they are. `-p` is the port of `serve` there, and git's `-p` after its command. */
-it("gives an option one kind in all commands, but for two letters, which stand after the command", () => {
+it("gives an option one kind in all commands, but for three letters, which stand after the command", () => {
   const kinds = new Map<string, Set<string>>();
   for (const [name, { type, short }] of COMMANDS.flatMap(({ options }) => Object.entries<OptionSpec>({ ...options, ...GLOBAL_OPTIONS })))
     for (const key of [name, ...(short === undefined ? [] : [`-${short}`])]) kinds.set(key, (kinds.get(key) ?? new Set()).add(type));
-  expect([...kinds].filter(([, types]) => types.size > 1).map(([key]) => key)).toEqual(["-p", "-u"]);
+  expect([...kinds].filter(([, types]) => types.size > 1).map(([key]) => key)).toEqual(["-p", "-u", "-f"]);
 });
 
 it("calls no two commands by one name", () => {

@@ -27,6 +27,7 @@ it("keeps every error code with its status", () => {
       "IMAGE_NOT_FOUND 404",
       "IMAGE_INVALID 422",
       "IMAGE_TOO_LARGE 413",
+      "DOCKERFILE_INVALID 422",
       "REGISTRY_DENIED 403",
       "SANDBOX_NOT_FOUND 404",
       "SANDBOX_NAME_TAKEN 409",

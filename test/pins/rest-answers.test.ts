@@ -309,12 +309,16 @@ async function driveTemplates(ask: Ask, lab: TeamLab): Promise<void> {
   await using image = await writeLayout(store, [addImage(store, { layers: [{ plain: tarOf({ "a.txt": "a" }) }] })]);
   const { token } = await lab.tokens.create("alice", [`workspace:${image.path}:ro`, "template-share"]);
   const made = { name: "made", layers: 1, source: { kind: "image", from: image.path } };
+  const built = { name: "built", dockerfile: "FROM scratch\nWORKDIR /srv" };
   const steps: readonly Step[] = [
     { ask: "POST /v1/templates", body: { name: "made", image: image.path }, status: 201, answer: { ...made, isShared: false } },
     { ask: "GET /v1/templates", status: 200, answer: { templates: [made] } },
     { ask: "PUT /v1/templates/made/shared", body: { isShared: true }, status: 200, answer: { ...made, isShared: true } },
     { ask: "GET /v1/templates/made", status: 200, answer: { ...made, isShared: true } },
     { ask: "DELETE /v1/templates/made", status: 204 },
+    { ask: "POST /v1/templates", body: built, status: 201, answer: { name: "built", layers: 1, source: { kind: "dockerfile" } } },
+    { ask: "DELETE /v1/templates/built", status: 204 },
+    { ask: "POST /v1/templates/prune", status: 200, answer: { steps: 1 } },
     { ask: "GET /v1/templates", status: 200, answer: { templates: [] } },
   ];
   for (const step of steps) await ask(lab, step, token);

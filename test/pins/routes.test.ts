@@ -115,6 +115,7 @@ it("keeps every route", async () => {
       "POST /v1/sandboxes/:id/workspace-base/text: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes/:id/workspace-base: \`toolset:sandbox\`, changes",
       "POST /v1/sandboxes: \`toolset:sandbox\`, changes",
+      "POST /v1/templates/prune: \`toolset:template\`, changes",
       "POST /v1/templates: \`toolset:template\`, changes",
       "PUT /v1/sandboxes/:id/network: \`toolset:sandbox\`, changes",
       "PUT /v1/secrets/:name: \`secrets\`, changes",

@@ -142,6 +142,10 @@ export const GUARANTEES = {
     "Only its owner can see a sandbox, its processes and its results. For everybody else, every argument, route and resource answers as if the id did not exist.",
   "templates-apart":
     "Only its owner can see a template, start a sandbox from it, share it or remove it. For everybody else every call answers as if its name did not exist. Who is shown a shared one may start from it, and no more. To share one, a token needs the scope `template-share`.",
+  "builds-stay-inside":
+    "A build reads no file of the host but those of the context that its caller may read. No source of COPY, link, pattern, variable or command of a step leads out of it. A link in a folder that is copied stays a link, which leads nowhere outside.",
+  "builds-reach-what-their-policy-allows":
+    "A command of a build reaches what the build's network policy allows, and nothing else. What it has fetched is taken over by no build with another policy.",
   "states-apart":
     "Only its owner can see a snapshot, fork it or remove it, and an agent of a project only those of its project. For everybody else every call answers as if its id and its name did not exist. A point of a time line leads to states of that sandbox alone. A fork counts against its maker's quotas, and has no more than its maker's token may give.",
   "forks-without-secrets":

@@ -22,6 +22,30 @@ export const TEMPLATE: readonly CommandSpec[] = [
     load: () => import("../commands/template-import.ts"),
   },
   {
+    name: "template build",
+    summary: "Make a template from a Dockerfile. One of the same name is replaced",
+    usage: "NAME",
+    positionals: ONE,
+    options: {
+      file: { type: "string", short: "f", value: "FILE", description: "The Dockerfile (default Dockerfile in the context)" },
+      context: { type: "string", value: "DIR", description: "Folder that COPY takes files from (default this one)" },
+      "build-arg": {
+        type: "string",
+        multiple: true,
+        value: "K=V",
+        description: "Value of a variable that ARG names; K alone takes this shell's",
+      },
+      target: { type: "string", value: "STAGE", description: "Build this stage, by name or number (default the last one)" },
+      network: NETWORK,
+      ...START_OPTIONS,
+      description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
+      json: JSON_OPTION,
+    },
+    details:
+      "FROM names `base`, `scratch`, a template of yours, an earlier stage, an image layout or archive by its absolute path, or an image of a registry. Each step runs in a sandbox, under the network policy. A step that depends on nothing that has changed is not run again.",
+    load: () => import("../commands/template-build.ts"),
+  },
+  {
     name: "template list",
     synonyms: ["template ls"],
     summary: "List templates, your own and those that others share",
@@ -55,5 +79,13 @@ export const TEMPLATE: readonly CommandSpec[] = [
     positionals: { min: 1, max: 1000 },
     options: { json: JSON_OPTION },
     load: () => import("../commands/template-remove.ts"),
+  },
+  {
+    name: "template prune",
+    summary: "Remove steps of builds that were kept for later ones, and lie in no template",
+    usage: "",
+    positionals: NONE,
+    options: { json: JSON_OPTION },
+    load: () => import("../commands/template-prune.ts"),
   },
 ];

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { noTemplates, type Templates } from "../../template/templates.ts";
-import { templateOptionsSchema, templateSchema, templatesSchema } from "../../template/wire/template-schema.ts";
+import { prunedSchema, templateOptionsSchema, templateSchema, templatesSchema } from "../../template/wire/template-schema.ts";
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
@@ -25,10 +25,18 @@ export function templateRoutes(templates: () => Promise<Templates> = noTemplates
       method: "POST",
       path: "/v1/templates",
       access: CHANGES,
-      summary: "Makes a template from an image or a snapshot. One of the same name is replaced",
+      summary: "Makes a template from an image, a snapshot or a Dockerfile, and answers once it is made. One of the same name is replaced",
       body: templateOptionsSchema,
       answers: { 201: templateSchema },
       handle: async ({ caller, body, signal }) => (await templates()).make(caller, body, signal),
+    }),
+    defineRoute({
+      method: "POST",
+      path: "/v1/templates/prune",
+      access: CHANGES,
+      summary: "Removes the steps of the caller's builds that were kept for later ones",
+      answers: { 200: prunedSchema },
+      handle: async ({ caller }) => (await templates()).prune(caller),
     }),
     defineRoute({
       method: "GET",

@@ -119,7 +119,9 @@ it("lays an image over a bare root, makes room for the mounts, and lays the prog
     "SETUP=KIND=7 TARGET=/opt/belljar PATH=/programs IDS=1",
   ]);
   expect(named("CWD", fields)).toEqual(["CWD=/app"]);
-  expect(named("CWD", jailFields({ spec: { inside } }))).toEqual([]);
+  expect(named("CWD", jailFields({ spec: { inside } }))).toEqual(["CWD=/app"]);
+  expect(named("CWD", jailFields({ spec: { inside, workspace: { path: "/host", mode: "ro" } } }))).toEqual([]);
+  expect(named("CWD", jailFields({ spec: { inside: { ...inside, cwd: inside.workspace } } }))).toEqual([]);
 });
 
 it.each([

@@ -48,6 +48,13 @@ function wishFlags({ ephemeral, nestedFilters, root }: SandboxSpec): number {
   return (ephemeral ? EPHEMERAL : 0) | (nestedFilters ? NESTED_FILTERS : 0) | (root === false ? NO_ROOT : 0);
 }
 
+/** Where commands start, where that is neither a workspace nor the home: a template says so. */
+function startFolder({ spec, template }: JailRequest): string | undefined {
+  const { cwd, workspace } = spec.inside;
+  const isTold = template.programs !== undefined || (spec.workspace === undefined && cwd !== workspace);
+  return isTold ? cwd : undefined;
+}
+
 /** The specification that the jail reads from its standard input. */
 export function encodeJailSpec(request: JailRequest): Buffer {
   const { spec } = request;
@@ -60,7 +67,7 @@ export function encodeJailSpec(request: JailRequest): Buffer {
     ["FLAGS", wishFlags(spec) | layersFlag(request.place)],
     ["SEED", request.base.seed],
     ["USER", ownUser(request)],
-    ["CWD", request.template.programs === undefined ? undefined : spec.inside.cwd],
+    ["CWD", startFolder(request)],
     ["WORKSPACE_UID", request.workspaceOwner?.uid],
     ["WORKSPACE_GID", request.workspaceOwner?.gid],
     ...limitFields(request),

@@ -37,6 +37,13 @@ export interface HeldSnapshot extends Pick<SnapshotRecord, "id" | "runtime" | "i
   readonly layers: readonly string[];
 }
 
+/** What a sandbox has become that a step of a build ran in. */
+export interface FrozenStep {
+  readonly layers: readonly string[];
+  /** Of the files that it has written. */
+  readonly bytes: number;
+}
+
 /** The snapshots of a home, from its files alone: what any process has done is seen at once. */
 export class HomeSnapshots implements Snapshots {
   readonly #parts: SnapshotParts;
@@ -143,6 +150,30 @@ export class HomeSnapshots implements Snapshots {
       ...(commandsOf !== undefined && { user: commandsOf }),
       ...(tookIn !== undefined && { tookIn }),
     };
+  }
+
+  /**
+   * What a sandbox without a folder of the host has written, on the disk. `user` uses the layers; no snapshot is made. Rejects as a
+   * snapshot does.
+   */
+  // eslint-disable-next-line max-params -- as `holdForTemplate`
+  async freezeForTemplate(principal: Principal, sandbox: string, user: string, signal: AbortSignal): Promise<FrozenStep> {
+    const record = await this.#findUsable(principal, sandbox);
+    return freezeSandbox(this.#parts, { record, user, durable: true, isOwn: false, signal }, async ({ layers }) => ({
+      layers,
+      bytes: await this.#writtenSince(record, layers, signal),
+    }));
+  }
+
+  /** Of files that differ from what the sandbox began with. */
+  async #writtenSince(record: SandboxRecord, layers: readonly string[], signal: AbortSignal): Promise<number> {
+    const { live, runtimes } = this.#parts;
+    const sandbox = { ...live.states.runOf(record, await live.states.read(record)), template: baseOf(record) };
+    const from = { sandbox, layers: record.lineage?.[0]?.layers ?? [] };
+    let bytes = 0;
+    for await (const { after } of needStates(runtimes.need(record)).compare(from, { sandbox, layers }, signal))
+      bytes += after?.type === "file" ? after.size : 0;
+    return bytes;
   }
 
   /** Freezes a sandbox for the forks alone that `make` makes of it. Of a process that dies meanwhile the next sweep removes the state. */

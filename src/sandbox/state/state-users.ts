@@ -10,7 +10,8 @@ const SNAPSHOT = /^snapshot-([a-z0-9]{20})$/;
 const CHECKPOINT = /^checkpoint-([a-z0-9]{20})-([a-z0-9]{8})$/;
 const ROLLBACK = /^rollback-([a-z0-9]{20})$/;
 const ORIGIN = /^origin-([a-z0-9]{20})$/;
-const TEMPLATE = /^template-([a-z0-9]{20})$/;
+/** A template, or a step of a build that is kept for the next one. */
+const TEMPLATE = /^(?:template|step)-([a-z0-9]{20})$/;
 const SANDBOX = /^(?:sandbox-)?([a-z0-9]{20})$/;
 
 /** The user of the layers that a sandbox began with. */

@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
+import type { DeepReadonly } from "../../sandbox/wire/create-schema.ts";
 import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
+import { variablesSchema } from "../../sandbox/wire/texts-schema.ts";
 
 const texts = z.record(z.string(), z.string());
 
@@ -13,6 +15,7 @@ export const templateSourceSchema = z.discriminatedUnion("kind", [
     platform: z.string().min(1).describe("Such as linux/amd64"),
   }),
   z.object({ kind: z.literal("snapshot"), id: z.string().min(1) }),
+  z.object({ kind: z.literal("dockerfile"), from: z.string().min(1).describe("What its last stage begins with") }),
 ]);
 
 const date = z.codec(z.iso.datetime(), z.date(), { decode: (text) => new Date(text), encode: (at) => at.toISOString() });
@@ -48,13 +51,16 @@ export const templatesSchema = z.object({ templates: z.array(templateSchema).rea
 /** What lies below templates: a template of such a name could not be started. */
 const OWN_NAMES = ["base", "bare"];
 
+const ALONE = ["context", "buildArgs", "target"] as const;
+const ALONE_TEXT = ALONE.join(", ");
+
 const name = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, "has 1 to 63 characters: a-z, 0-9, dot, dash and underscore, and begins with a letter or digit")
   .refine((text) => !/^[a-z0-9]{20}$/.test(text), "must not look like an id")
   .refine((text) => !OWN_NAMES.includes(text), "is one of Belljar's own");
 
-/** What a template is to be made from. Exactly one of `image` and `snapshot`. */
+/** What a template is to be made from. Exactly one of `image`, `snapshot` and `dockerfile`. */
 export const templateOptionsSchema = z
   .strictObject({
     name,
@@ -74,11 +80,35 @@ export const templateOptionsSchema = z
       ),
     network: networkPolicySchema
       .optional()
-      .describe("What may be reached for an image of a registry. Default: what new sandboxes may reach"),
+      .describe("What may be reached for images of registries, and by the commands of a Dockerfile. Default: what new sandboxes may reach"),
     platform: z.string().min(1).max(64).optional().describe("Of an image that has several, such as linux/arm64. Default: this machine's"),
     start: startCommandSchema.optional().describe("What its sandboxes run from their start on. Default: as the snapshot's sandbox did"),
     snapshot: z.string().min(1).max(64).optional().describe("Id or name of a snapshot"),
+    dockerfile: z.string().min(1).max(262_144).optional().describe("The text of a Dockerfile, which is built"),
+    context: z
+      .string()
+      .max(4_096)
+      .regex(/^\//, "must be an absolute path")
+      .optional()
+      .describe("Folder that COPY of a Dockerfile takes files from, on the machine of the home"),
+    buildArgs: variablesSchema.optional().describe("Values of the variables that ARG names in a Dockerfile"),
+    target: z.string().min(1).max(128).optional().describe("The stage of a Dockerfile to build, by name or number. Default: the last one"),
   })
-  .refine(({ image, snapshot }) => (image === undefined) !== (snapshot === undefined), "names one of image and snapshot");
+  .refine(
+    ({ image, snapshot, dockerfile }) => [image, snapshot, dockerfile].filter((one) => one !== undefined).length === 1,
+    "names one of image, snapshot and dockerfile",
+  )
+  .refine(
+    ({ dockerfile, ...more }) => dockerfile !== undefined || ALONE.every((one) => more[one] === undefined),
+    `has one of ${ALONE_TEXT}, which are of a Dockerfile alone`,
+  );
 
-export type TemplateOptions = Readonly<z.input<typeof templateOptionsSchema>>;
+export type TemplateOptions = DeepReadonly<z.input<typeof templateOptionsSchema>>;
+
+/** What `template prune` has removed. */
+export const prunedSchema = z.object({
+  steps: z.number().int().nonnegative().describe("How many kept steps of builds"),
+  bytes: z.number().nonnegative().describe("Of the files that they had written. Other templates and sandboxes may still use some"),
+});
+
+export type PrunedSteps = Readonly<z.output<typeof prunedSchema>>;

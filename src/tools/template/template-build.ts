@@ -4,11 +4,11 @@ import { defineDataTool } from "../../catalog/tool.ts";
 import { dataResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Templates } from "../../template/templates.ts";
-import { templateOptionsSchema } from "../../template/wire/template-schema.ts";
+import { type TemplateOptions, templateOptionsSchema } from "../../template/wire/template-schema.ts";
 import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
 import { ShownTemplate, toShownTemplate } from "./template-results.ts";
 
-const { name, description, image, platform, snapshot } = templateOptionsSchema.shape;
+const { name, description, image, platform, snapshot, dockerfile, context, buildArgs, target } = templateOptionsSchema.shape;
 const { command, ready, readyPort, readyTimeoutMs } = startCommandSchema.shape;
 
 const Input = z.strictObject({
@@ -17,7 +17,13 @@ const Input = z.strictObject({
     "Image of a registry that new sandboxes may reach, such as registry.example.com/app:1, or the absolute path, on the server's machine, of an OCI image layout or of an archive as `docker save` writes it",
   ),
   platform,
-  snapshot_id: snapshot.describe("Id or name of a snapshot, in place of an image"),
+  snapshot_id: snapshot.describe("Id or name of a snapshot"),
+  dockerfile: dockerfile.describe(
+    "The text of a Dockerfile. FROM names `base`, `scratch`, a template or an image. Each RUN is done in a sandbox, which reaches what new sandboxes reach. Write small files with `RUN printf`",
+  ),
+  context: context.describe("Absolute path of the folder, on the server's machine, that COPY takes files from"),
+  build_args: buildArgs.describe("Values of the variables that ARG names"),
+  target,
   start_command: command.optional(),
   ready_command: ready,
   ready_port: readyPort,
@@ -30,28 +36,36 @@ export function createTemplateBuild(templates: () => Promise<Templates>): Tool {
     name: "template_build",
     title: "Make a template",
     description: [
-      "Makes a template from an image or from a snapshot; sandbox_create then starts sandboxes from it by its name.",
+      "Makes a template from an image, a snapshot or a Dockerfile; sandbox_create then starts sandboxes from it by its name.",
       "Sandboxes of an image have its files and none of this machine's programs: what needs bash or Python fails where the image has none, and says so.",
+      "Steps of a Dockerfile on which nothing has changed are taken from earlier builds. One that fails says its line and its last output.",
       "Sandboxes that were made from a template that is replaced keep their files.",
     ].join("\n"),
     toolset: "template",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     input: Input,
     output: ShownTemplate,
-    async run({ principal, signal }, { snapshot_id: from, start_command, ready_command, ready_port, ready_timeout_ms, ...options }) {
-      if ((options.image === undefined) === (from === undefined))
-        throw new BelljarError(
-          "ARGUMENTS_INVALID",
-          "A template is made from an image or from a snapshot: name one of `image` and `snapshot_id`",
-        );
-      const start = toStart({ start_command, ready_command, ready_port, ready_timeout_ms });
-      const wanted = { ...options, ...start, ...(from !== undefined && { snapshot: from }) };
-      return dataResult(toShownTemplate(await (await templates()).make(principal, wanted, signal), principal));
+    async run({ principal, signal }, args) {
+      const made = await (await templates()).make(principal, toOptions(args), signal);
+      return dataResult(toShownTemplate(made, principal));
     },
   });
 }
 
-type StartArguments = Pick<z.output<typeof Input>, "start_command" | "ready_command" | "ready_port" | "ready_timeout_ms">;
+type Arguments = z.output<typeof Input>;
+
+function toOptions(args: Arguments): TemplateOptions {
+  const { snapshot_id: from, build_args: variables, start_command, ready_command, ready_port, ready_timeout_ms, ...same } = args;
+  if ([args.image, from, args.dockerfile].filter((one) => one !== undefined).length !== 1)
+    throw new BelljarError(
+      "ARGUMENTS_INVALID",
+      "A template is made from an image, a snapshot or a Dockerfile: name one of `image`, `snapshot_id` and `dockerfile`",
+    );
+  const start = toStart({ start_command, ready_command, ready_port, ready_timeout_ms });
+  return { ...same, ...start, ...(from !== undefined && { snapshot: from }), ...(variables && { buildArgs: variables }) };
+}
+
+type StartArguments = Pick<Arguments, "start_command" | "ready_command" | "ready_port" | "ready_timeout_ms">;
 
 function toStart({
   start_command: command,

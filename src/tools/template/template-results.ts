@@ -8,6 +8,7 @@ export const ShownTemplate = z.object({
   created_at: z.string(),
   image: z.string().optional().describe("The image that it was made from"),
   snapshot_id: z.string().optional().describe("The snapshot that it was made from"),
+  from: z.string().optional().describe("What the last stage of the Dockerfile begins with that it was made from"),
   layers: z.number().int(),
   bytes: z.number(),
   user: z.string().optional().describe("As which commands run that name nobody"),
@@ -24,7 +25,7 @@ export function toShownTemplate(template: TemplateDetail, { id }: Principal): z.
     name,
     ...(description !== undefined && { description }),
     created_at: createdAt.toISOString(),
-    ...(source.kind === "image" ? { image: source.from } : { snapshot_id: source.id }),
+    ...shownSource(source),
     layers,
     bytes,
     ...(user !== undefined && { user }),
@@ -34,4 +35,15 @@ export function toShownTemplate(template: TemplateDetail, { id }: Principal): z.
     is_own: owner === id,
     is_shared: isShared,
   };
+}
+
+function shownSource(source: TemplateDetail["source"]): Pick<z.output<typeof ShownTemplate>, "image" | "snapshot_id" | "from"> {
+  switch (source.kind) {
+    case "image":
+      return { image: source.from };
+    case "snapshot":
+      return { snapshot_id: source.id };
+    case "dockerfile":
+      return { from: source.from };
+  }
 }

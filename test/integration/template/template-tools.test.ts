@@ -47,6 +47,18 @@ it("a model makes a template of an image, sees it and starts sandboxes from it",
   });
 });
 
+it("a model builds a Dockerfile, and is told which line failed", async () => {
+  await using tools = await openTools();
+  const build = (dockerfile: string) => tools.call("template_build", { name: "app", dockerfile, build_args: { WORD: "hello" } });
+  const made = await build("FROM base\nARG WORD\nRUN printf %s $WORD > /srv/note");
+  expect(made.value).toMatchObject({ name: "app", from: "base", layers: 1, is_own: true });
+  const { id } = (await tools.call("sandbox_create", { template: "app" })).value;
+  expect((await tools.call("sandbox_read_file", { id, path: "/srv/note" })).value).toMatchObject({
+    content_base64: Buffer.from("hello").toString("base64"),
+  });
+  expect(textOf(await build("FROM base\nRUN echo why; exit 3"))).toMatch(/COMMAND_FAILED.*Line 2 .* exit code 3.*\nwhy/s);
+});
+
 it("a model is told what it may not, and what is missing", async () => {
   await using tools = await openTools();
   await using image = await writeImage("of the image");
@@ -54,6 +66,9 @@ it("a model is told what it may not, and what is missing", async () => {
   const both = { name: "app", image: image.path, snapshot_id: "kept" };
   for (const args of [{ name: "app" }, both]) expect(await textBy(LOCAL, args)).toContain("ARGUMENTS_INVALID");
   expect(await textBy(LOCAL, { name: "app", image: image.path, ready_port: 80 })).toContain("`start_command`");
+  const copies = { name: "app", dockerfile: "FROM scratch\nCOPY blobs /", context: image.path };
+  expect(await textBy(OTHER, copies)).toContain("FORBIDDEN");
+  expect(await textBy(LOCAL, { name: "app", image: image.path, target: "last" })).toContain("of a Dockerfile alone");
   expect(await textBy(LOCAL, { name: "base", image: image.path })).toContain("one of Belljar's own");
   expect(await textBy(LOCAL, { name: "app", image: `${image.path}/none` })).toContain("IMAGE_NOT_FOUND");
   expect(await textBy(LOCAL, { name: "app", snapshot_id: "none" })).toContain("SNAPSHOT_NOT_FOUND");

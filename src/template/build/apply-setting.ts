@@ -1,0 +1,75 @@
+import { posix } from "node:path";
+import { variablesSchema } from "../../sandbox/wire/texts-schema.ts";
+import { invalidLine, quoted } from "./dockerfile-error.ts";
+import { expandText } from "./expand.ts";
+import type { ArgStep, EnvStep, Setting, Step } from "./instructions.ts";
+import { own } from "./parse-dockerfile.ts";
+import { type StageState, toArgv } from "./stage-state.ts";
+
+const ARGUMENTS_MAX = 1_000;
+
+export interface SettingParts {
+  readonly escape: string;
+  /** Of the whole file. */
+  readonly args: ReadonlyMap<string, string>;
+  readonly buildArgs: Readonly<Record<string, string>>;
+}
+
+/** Puts the stage's variables into a text of a step. ENV goes before ARG. */
+export function expandIn(state: StageState, { line }: Step, escape: string): (text: string) => string {
+  return (text) => expandText(text, { line, escape, find: (name) => own(state.env, name) ?? state.args.get(name) });
+}
+
+/** The stage after a step that changes no file. */
+export function applySetting(state: StageState, step: Setting, parts: SettingParts): StageState {
+  const expand = expandIn(state, step, parts.escape);
+  switch (step.kind) {
+    case "env":
+      return { ...state, env: withPairs(state, step, expand) };
+    case "arg":
+      return { ...state, args: withArg(state, step, { ...parts, expand }) };
+    case "user":
+      return { ...state, user: toUser(expand(step.value), step.line) };
+    case "shell":
+      return { ...state, shell: step.argv };
+    case "cmd":
+      return { ...state, cmd: bounded(toArgv(step.command, state), step.line) };
+    case "entrypoint":
+      return { ...state, entrypoint: bounded(toArgv(step.command, state), step.line), cmd: undefined };
+    case "ignored":
+      return state;
+  }
+}
+
+/** All values of a line are read before one of them holds. */
+function withPairs({ env }: StageState, { pairs, line }: EnvStep, expand: (text: string) => string): StageState["env"] {
+  const parsed = variablesSchema.safeParse({ ...env, ...Object.fromEntries(pairs.map(([name, value]) => [name, expand(value)])) });
+  if (parsed.success) return parsed.data;
+  throw invalidLine(line, `the environment may have ${parsed.error.issues[0]?.message ?? "no such entry"}`);
+}
+
+function withArg(
+  { args }: StageState,
+  { name, value }: ArgStep,
+  { args: global, buildArgs, expand }: SettingParts & { readonly expand: (text: string) => string },
+): StageState["args"] {
+  const found = own(buildArgs, name) ?? (value === undefined ? global.get(name) : expand(value));
+  return found === undefined ? args : new Map([...args, [name, found]]);
+}
+
+function toUser(user: string, line: number): string {
+  if (user.length <= 256 && /^[^\s:\0]+(:[^\s:\0]+)?$/.test(user)) return user;
+  throw invalidLine(line, `${quoted(user)} is no user: it is a name or number, and may go on with a colon and a group`);
+}
+
+function bounded(argv: readonly string[], line: number): readonly string[] {
+  if (argv.length <= ARGUMENTS_MAX) return argv;
+  throw invalidLine(line, `the command has more than ${ARGUMENTS_MAX} words`);
+}
+
+/** A folder that a step names, from the folder of the moment. */
+export function toFolder(state: StageState, text: string, line: number): string {
+  if (text === "" || text.includes("\0")) throw invalidLine(line, "it names an empty path: is a variable not set?");
+  const path = posix.resolve(state.workdir, text);
+  return text.endsWith("/") && path !== "/" ? `${path}/` : path;
+}

@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import { posix } from "node:path";
+import { BelljarError } from "../../errors.ts";
+import type { FileInfo, Sandbox } from "../../sandbox/sandbox.ts";
+import { type Entry, fromKey, toKey } from "../../sandbox/workspace/entry.ts";
+import { readGuestTree } from "../../sandbox/workspace/guest-tree.ts";
+import { HostFolder } from "../../sandbox/workspace/host-folder.ts";
+import { createIgnore, IGNORE_FILE, IGNORE_MAX } from "./ignore-file.ts";
+import { ROOT } from "./root-user.ts";
+
+const ENTRIES_MAX = 200_000;
+const CHUNK_BYTES = 262_144;
+
+export interface SourceEntry extends Entry {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Where COPY takes files from. Paths are keys below its root: `""` is the root itself. */
+export interface SourceTree {
+  /** A path and all below it, by key. Empty if it is not there. */
+  list(path: string): Promise<ReadonlyMap<string, SourceEntry>>;
+  read(key: string): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * The folder of the host that a build has as its context, by its real path, without what its `.dockerignore` names. No link in it is followed: somebody may
+ * write it meanwhile.
+ */
+export async function openContext(path: string, signal: AbortSignal): Promise<SourceTree> {
+  const folder = new HostFolder(path);
+  const text = await readIgnore(folder, signal);
+  const isKept = createIgnore(text);
+  const entries = await folder.walk({ maxEntries: ENTRIES_MAX, signal, ...(!isKept.hasExceptions && { skip: (key) => !isKept(key) }) });
+  const kept = new Map<string, SourceEntry>([["", ROOT_FOLDER]]);
+  for (const [key, entry] of entries) if (isKept(key)) addWithFolders(kept, entries, key, entry);
+  return {
+    list: async (below) => new Map([...kept].filter(([key]) => isAtOrBelow(key, below))),
+    read: (key) => readHostFile(folder, key, signal),
+  };
+}
+
+const ROOT_FOLDER: SourceEntry = { type: "directory", size: 0, mode: 0o755, mtimeNs: 0n, uid: 0, gid: 0 };
+
+/** What is excepted from a pattern that leaves its folder out needs that folder. All files of a context belong to root inside. */
+function addWithFolders(kept: Map<string, SourceEntry>, all: ReadonlyMap<string, Entry>, key: string, entry: Entry): void {
+  for (let end = key.indexOf("/"); end >= 0; end = key.indexOf("/", end + 1)) {
+    const above = all.get(key.slice(0, end));
+    if (above && !kept.has(key.slice(0, end))) kept.set(key.slice(0, end), { ...above, uid: 0, gid: 0 });
+  }
+  kept.set(key, { ...entry, uid: 0, gid: 0 });
+}
+
+async function readIgnore(folder: HostFolder, signal: AbortSignal): Promise<string> {
+  const name = Buffer.from(IGNORE_FILE);
+  const found = await folder.stat(name);
+  if (found?.type !== "file") return "";
+  if (found.size > IGNORE_MAX) throw new BelljarError("FILE_TOO_LARGE", `${IGNORE_FILE} has more than ${IGNORE_MAX} bytes: shorten it`);
+  const parts: Uint8Array[] = [];
+  for await (const part of readHostFile(folder, toKey(name), signal)) parts.push(part);
+  return Buffer.concat(parts).subarray(0, IGNORE_MAX).toString();
+}
+
+async function* readHostFile(folder: HostFolder, key: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const file = await folder.openFile(fromKey(key));
+  try {
+    if (!(await file.stat()).isFile()) throw new BelljarError("PATH_INVALID", "A file of the context changes while it is read: try again");
+    for (;;) {
+      signal.throwIfAborted();
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** The files of a sandbox, which stands for an earlier stage. */
+export function openStageTree(sandbox: Sandbox, signal: AbortSignal): SourceTree {
+  const { files } = sandbox.guest;
+  const call = { user: ROOT, signal };
+  return {
+    async list(path) {
+      const at = fromKey(`/${path}`);
+      const info = await orAbsent(files.stat(at, { ...call, follow: true }));
+      if (!info) return new Map();
+      const below =
+        info.type === "directory" ? await readGuestTree(sandbox, at, { ...call, maxEntries: ENTRIES_MAX }) : new Map<string, FileInfo>();
+      const found = [...below].map(([key, one]) => [path === "" ? key : `${path}/${key}`, toEntry(one)] as const);
+      return new Map([[path, toEntry(info)], ...found]);
+    },
+    async *read(key) {
+      const { content } = await files.open(fromKey(`/${key}`), call);
+      yield* content as AsyncIterable<Uint8Array>;
+    },
+  };
+}
+
+function toEntry({ type, size, mode, mtimeNs, uid, gid, target }: FileInfo): SourceEntry {
+  return { type, size, mode, mtimeNs, uid, gid, ...(target !== undefined && { target: Buffer.from(target) }) };
+}
+
+export function isAtOrBelow(key: string, path: string): boolean {
+  return path === "" || key === path || key.startsWith(`${path}/`);
+}
+
+/** What the copied files are, without their times: a fresh checkout is no other context. */
+export async function digestEntries(tree: SourceTree, entries: ReadonlyMap<string, SourceEntry>): Promise<ReadonlyMap<string, string>> {
+  const digests = new Map<string, string>();
+  for (const [key, { type, mode, target }] of entries) {
+    const content = type === "file" ? await digestFile(tree.read(key)) : (target?.toString("latin1") ?? "");
+    digests.set(key, JSON.stringify([type, type === "link" ? 0 : mode, content]));
+  }
+  return digests;
+}
+
+export async function digestFile(content: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of content) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+export async function orAbsent<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (cause) {
+    if (cause instanceof BelljarError && ["FILE_NOT_FOUND", "FILE_NOT_DIRECTORY"].includes(cause.code)) return undefined;
+    throw cause;
+  }
+}
+
+/** A path of the file as a key. Undefined for one that leads out of the root. */
+export function toSourceKey(text: string): string | undefined {
+  const path = posix.normalize(text.replace(/^\/+/, "") || ".").replace(/\/$/, "");
+  if (path === ".." || path.startsWith("../")) return undefined;
+  return path === "." ? "" : toKey(Buffer.from(path));
+}

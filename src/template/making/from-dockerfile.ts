@@ -1,0 +1,62 @@
+import { BARE_BASE } from "../../runtime/runtime.ts";
+import { needStates } from "../../sandbox/state/state-errors.ts";
+import { templateUser } from "../../sandbox/template-source.ts";
+import { buildDockerfile } from "../build/build-dockerfile.ts";
+import type { BuildParts } from "../build/build-parts.ts";
+import { findContext } from "../build/find-context.ts";
+import type { TakeImage } from "../build/find-base.ts";
+import { openStepCache } from "../build/home-steps.ts";
+import { parseDockerfile } from "../build/parse-dockerfile.ts";
+import { ROOT } from "../build/root-user.ts";
+import type { StageState } from "../build/stage-state.ts";
+import { commandOf } from "../image-config.ts";
+import type { Making, MakingParts, Wish } from "./making.ts";
+import { takeImage } from "./take-image.ts";
+import { tryTemplate, type Untried } from "./try-template.ts";
+import { whileHolding } from "./while-holding.ts";
+
+/** Before the first step the whole file is read, and what it needs of the host and the network is granted. */
+export async function fromDockerfile(parts: MakingParts, wish: Wish, text: string): Promise<Making> {
+  const { principal, options } = wish;
+  const { buildArgs = {}, context: named, target } = options;
+  const file = parseDockerfile(text, { buildArgs, target });
+  const context = await findContext(file, named, { principal, home: parts.home });
+  const reach = await parts.sandboxes.networkOf(principal, options.network);
+  const states = needStates(parts.runtimes.choose(principal));
+  return whileHolding(states, templateUser(wish), async (held) => {
+    const build = toBuildParts(parts, wish, { held, reach });
+    const takes: TakeImage = (image) => takeImage(parts, wish, { ...image, held });
+    const built = await buildDockerfile(build, { file, buildArgs, context, takeImage: takes });
+    await states.flushLayers([...built.layers, ...(built.parts ?? [])], wish.signal); // those of kept steps too
+    const source = { kind: "dockerfile", from: file.stages.at(-1)?.image ?? "" } as const;
+    const making = await tryTemplate(parts, wish, { source, runtime: build.runtime, ...toUntried(built) });
+    return { ...making, ...(built.start && { start: built.start }) };
+  });
+}
+
+function toBuildParts(parts: MakingParts, wish: Wish, more: Pick<BuildParts, "held" | "reach">): BuildParts {
+  const { stored, sandboxes, maxBytes } = parts;
+  const { principal, id, options, log, signal } = wish;
+  const { name, network } = options;
+  const runtime = parts.runtimes.choose(principal);
+  const of = { principal, id, name, runtime: runtime.name, states: needStates(runtime), user: templateUser(wish) };
+  const cache = openStepCache(parts, principal, runtime);
+  return { ...of, stored, sandboxes, maxBytes, network, cache, log, signal, ...more };
+}
+
+/** On the host's own programs, where nobody says a user or a folder, both are the base's. */
+function toUntried(built: StageState): Omit<Untried, "source" | "runtime"> {
+  const { base, layers, bytes, env, workdir, parts, tookIn } = built;
+  const isBare = base === BARE_BASE.template;
+  return {
+    base,
+    layers,
+    bytes,
+    env,
+    command: commandOf(built),
+    user: built.user ?? (isBare ? ROOT : undefined),
+    workingDir: isBare || workdir !== "/" ? workdir : undefined,
+    ...(parts && { parts: [...layers.slice(0, -1), ...parts] }),
+    ...(tookIn !== undefined && { tookIn }),
+  };
+}

@@ -1,0 +1,18 @@
+import { BelljarError } from "../errors.ts";
+import { type TemplateOptions, templateOptionsSchema } from "./wire/template-schema.ts";
+
+/** Throws `ARGUMENTS_INVALID`. */
+export function parseOptions(options: TemplateOptions): TemplateOptions {
+  const parsed = templateOptionsSchema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const { path = [], message = "" } = parsed.error.issues[0] ?? {};
+  throw new BelljarError("ARGUMENTS_INVALID", `The ${path.join(".") || "request"} of a template ${message}`);
+}
+
+/** Somebody else's template and none are the same answer. */
+export function noTemplate(name: string): BelljarError {
+  return new BelljarError(
+    "TEMPLATE_NOT_FOUND",
+    `No template ${JSON.stringify(name.slice(0, 63))} of yours: list them with \`belljar template list\``,
+  );
+}

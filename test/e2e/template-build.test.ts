@@ -1,0 +1,70 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { LOCAL } from "../../src/sandbox/sandbox.ts";
+import { type CliHome, openCliHome } from "../support/belljar-cli.ts";
+import { openBuildLab } from "../support/build-lab.ts";
+
+function writeContext({ folder }: CliHome, files: Readonly<Record<string, string>>): void {
+  mkdirSync(join(folder, "context"), { recursive: true });
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, "context", name), content);
+}
+
+it("belljar template build makes a template of a folder, and tells its steps as it does them", async () => {
+  await using cli = await openCliHome();
+  writeContext(cli, { Dockerfile: 'FROM base\nARG WHO\nCOPY note /srv/\nRUN echo "hello $WHO" >> /srv/note\n', note: "a note\n" });
+  const build = ["template", "build", "noted", "--context", "context", "--build-arg", "WHO=you"];
+  const first = await cli.run(build);
+  expect(first).toMatchObject({ code: 0, stdout: "noted\n" });
+  expect(first.stderr).toContain('RUN echo "hello $WHO" >> /srv/note');
+  const id = (await cli.run(["sandbox", "create", "--template", "noted"])).stdout.trim();
+  expect(await cli.run(["exec", id, "cat", "/srv/note"])).toMatchObject({ code: 0, stdout: "a note\nhello you\n" });
+  expect((await cli.run(["sandbox", "kill", id])).code).toBe(0);
+  const again = await cli.run(build);
+  expect(again.stderr.match(/as built before/g)).toHaveLength(2);
+  expect((await cli.run(["template", "list"])).stdout).toContain("Dockerfile from base");
+  expect((await cli.run(["template", "remove", "noted"])).code).toBe(0);
+  expect((await cli.run(["template", "prune"])).stdout).toMatch(/^2 kept steps removed/);
+});
+
+it("the minimal example is a template", async () => {
+  await using cli = await openCliHome();
+  const example = join(import.meta.dirname, "../../examples/templates/minimal");
+  expect(await cli.run(["template", "build", "minimal", "--context", example])).toMatchObject({ code: 0 });
+  const id = (await cli.run(["sandbox", "create", "--template", "minimal"])).stdout.trim();
+  expect((await cli.run(["exec", id, "sh", "-c", "whoami; pwd; cat greeting.txt"])).stdout).toBe(
+    "user\n/srv/minimal\nhello from a template\n",
+  );
+});
+
+it("a build that fails says which line did, and with what output", async () => {
+  await using cli = await openCliHome();
+  writeContext(cli, { other: "FROM base\nRUN echo why >&2; exit 7\n" });
+  const failed = await cli.run(["template", "build", "bad", "-f", "context/other", "--context", "context"]);
+  expect(failed.code).not.toBe(0);
+  expect(failed.stderr).toMatch(/Line 2 of the Dockerfile failed with exit code 7; its last output:\nwhy/);
+  expect((await cli.run(["template", "build", "bad", "--context", "context"])).stderr).toContain("Dockerfile");
+});
+
+it("a build that is killed with -9 leaves what a sweep removes, and the steps that it had done", async () => {
+  await using cli = await openCliHome();
+  await using lab = await openBuildLab();
+  const { home, runtimeDirectory, storage } = lab.home.crash;
+  writeContext(cli, { Dockerfile: `FROM ${lab.image}\nRUN echo done > /srv/done\nRUN echo begun; sleep 600\n` });
+  const env = { BELLJAR_HOME: home, BELLJAR_RUNTIME_DIRECTORY: runtimeDirectory, BELLJAR_STORAGE: storage };
+  const build = cli.start(["template", "build", "built", "--context", "context"], { env });
+  await build.says(/\nbegun\n/);
+  build.signal("SIGKILL");
+  await build.exit;
+  await lab.home.sandboxes.sweep();
+  await lab.home.sweepOld();
+  const left = await readdir(join(home, "templates"));
+  expect(left.filter((name) => name.length === 20)).toEqual([]);
+  expect(await lab.home.layers()).toHaveLength(2);
+  await lab.build(`FROM ${lab.image}\nRUN echo done > /srv/done`);
+  expect(lab.hits()).toBe(1);
+  await lab.home.templates.remove(LOCAL, "built");
+  await lab.home.templates.prune(LOCAL);
+  expect(await lab.home.layers()).toEqual([]);
+});
