@@ -6,6 +6,8 @@ export function madeFrom(source: TemplateDetail["source"]): string {
       return source.from;
     case "snapshot":
       return `snapshot ${source.id}`;
+    case "folder":
+      return `folder ${source.path}`;
     case "dockerfile":
       return `Dockerfile from ${source.from}`;
   }

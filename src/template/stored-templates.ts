@@ -72,6 +72,8 @@ function madeFrom(source: TemplateDetail["source"]): string {
       return `The image ${source.from}`;
     case "snapshot":
       return `The snapshot ${source.id}`;
+    case "folder":
+      return `The folder ${source.path}`;
     case "dockerfile":
       return `A Dockerfile from ${source.from}`;
   }

@@ -11,6 +11,7 @@ export const TEMPLATE: readonly CommandSpec[] = [
     positionals: { min: 1, max: 2 },
     options: {
       snapshot: { type: "string", value: "SNAPSHOT", description: "Take this snapshot in place of an image" },
+      folder: { type: "string", value: "DIR", description: "Take this folder as the root folder, in place of an image" },
       platform: { type: "string", value: "OS/ARCH", description: "Of an image for several, such as linux/arm64 (default this machine's)" },
       network: NETWORK,
       ...START_OPTIONS,

@@ -24,13 +24,15 @@ async function toImage(text: string): Promise<string> {
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const [name = "", image] = call.positionals;
   const snapshot = textOption(call, "snapshot");
-  if ((image === undefined) === (snapshot === undefined))
-    throw usage("A template is made from an image or from a snapshot: name one of them", "belljar template import --help");
+  const folder = textOption(call, "folder");
+  if ([image, snapshot, folder].filter((one) => one !== undefined).length !== 1)
+    throw usage("A template is made from an image, a snapshot or a folder: name one of them", "belljar template import --help");
   const options = {
     name,
     ...withoutUndefined({
       image: image === undefined ? undefined : await toImage(image),
       snapshot,
+      folder: folder === undefined ? undefined : resolve(folder),
       platform: textOption(call, "platform"),
       description: textOption(call, "description"),
     }),

@@ -15,6 +15,7 @@ export const templateSourceSchema = z.discriminatedUnion("kind", [
     platform: z.string().min(1).describe("Such as linux/amd64"),
   }),
   z.object({ kind: z.literal("snapshot"), id: z.string().min(1) }),
+  z.object({ kind: z.literal("folder"), path: z.string().min(1) }),
   z.object({ kind: z.literal("dockerfile"), from: z.string().min(1).describe("What its last stage begins with") }),
 ]);
 
@@ -60,7 +61,9 @@ const name = z
   .refine((text) => !/^[a-z0-9]{20}$/.test(text), "must not look like an id")
   .refine((text) => !OWN_NAMES.includes(text), "is one of Belljar's own");
 
-/** What a template is to be made from. Exactly one of `image`, `snapshot` and `dockerfile`. */
+const hostFolder = z.string().max(4_096).regex(/^\//, "must be an absolute path");
+
+/** What a template is to be made from. Exactly one of `image`, `snapshot`, `folder` and `dockerfile`. */
 export const templateOptionsSchema = z
   .strictObject({
     name,
@@ -85,18 +88,18 @@ export const templateOptionsSchema = z
     start: startCommandSchema.optional().describe("What its sandboxes run from their start on. Default: as the snapshot's sandbox did"),
     snapshot: z.string().min(1).max(64).optional().describe("Id or name of a snapshot"),
     dockerfile: z.string().min(1).max(262_144).optional().describe("The text of a Dockerfile, which is built"),
-    context: z
-      .string()
-      .max(4_096)
-      .regex(/^\//, "must be an absolute path")
+    folder: hostFolder
       .optional()
-      .describe("Folder that COPY of a Dockerfile takes files from, on the machine of the home"),
+      .describe(
+        "Folder of the machine of the home with what is to be the root folder. All files belong to root inside; no link out of it is followed",
+      ),
+    context: hostFolder.optional().describe("Folder that COPY of a Dockerfile takes files from, on the machine of the home"),
     buildArgs: variablesSchema.optional().describe("Values of the variables that ARG names in a Dockerfile"),
     target: z.string().min(1).max(128).optional().describe("The stage of a Dockerfile to build, by name or number. Default: the last one"),
   })
   .refine(
-    ({ image, snapshot, dockerfile }) => [image, snapshot, dockerfile].filter((one) => one !== undefined).length === 1,
-    "names one of image, snapshot and dockerfile",
+    ({ image, snapshot, folder, dockerfile }) => [image, snapshot, folder, dockerfile].filter((one) => one !== undefined).length === 1,
+    "names one of image, snapshot, folder and dockerfile",
   )
   .refine(
     ({ dockerfile, ...more }) => dockerfile !== undefined || ALONE.every((one) => more[one] === undefined),

@@ -8,7 +8,7 @@ import { type TemplateOptions, templateOptionsSchema } from "../../template/wire
 import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
 import { ShownTemplate, toShownTemplate } from "./template-results.ts";
 
-const { name, description, image, platform, snapshot, dockerfile, context, buildArgs, target } = templateOptionsSchema.shape;
+const { name, description, image, platform, snapshot, folder, dockerfile, context, buildArgs, target } = templateOptionsSchema.shape;
 const { command, ready, readyPort, readyTimeoutMs } = startCommandSchema.shape;
 
 const Input = z.strictObject({
@@ -18,6 +18,7 @@ const Input = z.strictObject({
   ),
   platform,
   snapshot_id: snapshot.describe("Id or name of a snapshot"),
+  folder: folder.describe("Absolute path of a folder, on the server's machine, with what is to be the root folder"),
   dockerfile: dockerfile.describe(
     "The text of a Dockerfile. FROM names `base`, `scratch`, a template or an image. Each RUN is done in a sandbox, which reaches what new sandboxes reach. Write small files with `RUN printf`",
   ),
@@ -36,7 +37,7 @@ export function createTemplateBuild(templates: () => Promise<Templates>): Tool {
     name: "template_build",
     title: "Make a template",
     description: [
-      "Makes a template from an image, a snapshot or a Dockerfile; sandbox_create then starts sandboxes from it by its name.",
+      "Makes a template from an image, a snapshot, a folder or a Dockerfile; sandbox_create then starts sandboxes from it by its name.",
       "Sandboxes of an image have its files and none of this machine's programs: what needs bash or Python fails where the image has none, and says so.",
       "Steps of a Dockerfile on which nothing has changed are taken from earlier builds. One that fails says its line and its last output.",
       "Sandboxes that were made from a template that is replaced keep their files.",
@@ -56,10 +57,10 @@ type Arguments = z.output<typeof Input>;
 
 function toOptions(args: Arguments): TemplateOptions {
   const { snapshot_id: from, build_args: variables, start_command, ready_command, ready_port, ready_timeout_ms, ...same } = args;
-  if ([args.image, from, args.dockerfile].filter((one) => one !== undefined).length !== 1)
+  if ([args.image, from, args.folder, args.dockerfile].filter((one) => one !== undefined).length !== 1)
     throw new BelljarError(
       "ARGUMENTS_INVALID",
-      "A template is made from an image, a snapshot or a Dockerfile: name one of `image`, `snapshot_id` and `dockerfile`",
+      "A template is made from an image, a snapshot, a folder or a Dockerfile: name one of `image`, `snapshot_id`, `folder` and `dockerfile`",
     );
   const start = toStart({ start_command, ready_command, ready_port, ready_timeout_ms });
   return { ...same, ...start, ...(from !== undefined && { snapshot: from }), ...(variables && { buildArgs: variables }) };

@@ -9,6 +9,7 @@ export const ShownTemplate = z.object({
   image: z.string().optional().describe("The image that it was made from"),
   snapshot_id: z.string().optional().describe("The snapshot that it was made from"),
   from: z.string().optional().describe("What the last stage of the Dockerfile begins with that it was made from"),
+  folder: z.string().optional().describe("The folder that it was made from"),
   layers: z.number().int(),
   bytes: z.number(),
   user: z.string().optional().describe("As which commands run that name nobody"),
@@ -37,12 +38,14 @@ export function toShownTemplate(template: TemplateDetail, { id }: Principal): z.
   };
 }
 
-function shownSource(source: TemplateDetail["source"]): Pick<z.output<typeof ShownTemplate>, "image" | "snapshot_id" | "from"> {
+function shownSource(source: TemplateDetail["source"]): Pick<z.output<typeof ShownTemplate>, "image" | "snapshot_id" | "folder" | "from"> {
   switch (source.kind) {
     case "image":
       return { image: source.from };
     case "snapshot":
       return { snapshot_id: source.id };
+    case "folder":
+      return { folder: source.path };
     case "dockerfile":
       return { from: source.from };
   }
