@@ -108,7 +108,8 @@ function parseRoot(asked: boolean | undefined, isAllowed = true): boolean {
   return isAllowed && asked !== false;
 }
 
-function namedLimits(limits: Limits): Limits {
+/** Those that are there. Throws `ARGUMENTS_INVALID` for one that no sandbox can have. */
+export function namedLimits(limits: Limits): Limits {
   const named = LIMIT_NAMES.flatMap((name) => {
     const value = limits[name];
     return value === undefined ? [] : [[name, parseLimit(name, value)] as const];

@@ -51,7 +51,7 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   assertGranted(options.limits ?? {}, principal);
   const { runtime, source, made } = forkOf ? fromState(parts, principal, forkOf, options) : await chooseBase(parts, principal, options);
   if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
-  const standard = forkOf ? toForkDefaults(forkOf, parts.defaults, principal) : parts.defaults;
+  const standard = forkOf ? toForkDefaults(forkOf, parts.defaults, principal) : { ...parts.defaults, ...made?.limits };
   const wanted = source ? { ...options, template: source.template, workspace: toWorkspace(source, options.workspace) } : options;
   const stops = options.onDeadline === undefined && defaultName !== undefined && (await parts.keepsDefaults(runtime));
   const request = parseCreateOptions(

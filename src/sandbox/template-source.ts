@@ -1,4 +1,4 @@
-import type { Inside, TemplateInfo } from "../runtime/runtime.ts";
+import type { Inside, Limits, TemplateInfo } from "../runtime/runtime.ts";
 import type { Principal } from "./sandbox.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import type { StartCommand } from "./wire/start-command.ts";
@@ -19,6 +19,8 @@ export interface TemplateSource {
   /** As `SandboxSpec.user`. */
   readonly user?: string | undefined;
   readonly start?: StartCommand | undefined;
+  /** In the place of those of the configuration, where a maker of a sandbox names none. */
+  readonly limits?: Limits | undefined;
   /** Default: as on the base. */
   readonly home?: string | undefined;
   readonly cwd?: string | undefined;

@@ -92,10 +92,14 @@ export class MadeTemplates implements Templates {
 
   async #toRecord(wish: Wish): Promise<TemplateRecord> {
     const { id, principal, options } = wish;
-    const { name, description, start } = options;
+    const { name, description, start, limits = {} } = options;
     const making = await makeTemplate(this.#options, wish);
     const createdAt = await this.#now(principal, name);
-    const wished = { ...(description !== undefined && { description }), ...(start && { start }) };
+    const wished = {
+      ...(description !== undefined && { description }),
+      ...(start && { start }),
+      ...(Object.keys(limits).length > 0 && { limits }),
+    };
     return { version: 1, id, name, owner: principal.id, createdAt, ...making, ...wished };
   }
 

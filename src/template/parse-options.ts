@@ -1,10 +1,14 @@
 import { BelljarError } from "../errors.ts";
+import { namedLimits } from "../sandbox/create-request.ts";
 import { type TemplateOptions, templateOptionsSchema } from "./wire/template-schema.ts";
 
 /** Throws `ARGUMENTS_INVALID`. */
 export function parseOptions(options: TemplateOptions): TemplateOptions {
   const parsed = templateOptionsSchema.safeParse(options);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    namedLimits(parsed.data.limits ?? {});
+    return parsed.data;
+  }
   const { path = [], message = "" } = parsed.error.issues[0] ?? {};
   throw new BelljarError("ARGUMENTS_INVALID", `The ${path.join(".") || "request"} of a template ${message}`);
 }

@@ -40,9 +40,10 @@ export function toSource({
   env,
   user,
   start,
+  limits,
   home,
   cwd,
   tookIn,
 }: TemplateRecord): TemplateSource {
-  return { id, name, runtime, base, layers, createdAt, env, user, start, home, cwd, tookIn };
+  return { id, name, runtime, base, layers, createdAt, env, user, start, limits, home, cwd, tookIn };
 }

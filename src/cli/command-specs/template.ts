@@ -1,4 +1,5 @@
 import type { CommandSpec } from "../command.ts";
+import { LIMIT_OPTIONS } from "../limit-options.ts";
 import { START_OPTIONS } from "../start-options.ts";
 import { JSON_OPTION, NETWORK, NONE, ONE } from "./shared-options.ts";
 
@@ -15,6 +16,7 @@ export const TEMPLATE: readonly CommandSpec[] = [
       platform: { type: "string", value: "OS/ARCH", description: "Of an image for several, such as linux/arm64 (default this machine's)" },
       network: NETWORK,
       ...START_OPTIONS,
+      ...LIMIT_OPTIONS,
       description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
       json: JSON_OPTION,
     },
@@ -39,6 +41,7 @@ export const TEMPLATE: readonly CommandSpec[] = [
       target: { type: "string", value: "STAGE", description: "Build this stage, by name or number (default the last one)" },
       network: NETWORK,
       ...START_OPTIONS,
+      ...LIMIT_OPTIONS,
       description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
       json: JSON_OPTION,
     },

@@ -6,7 +6,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
 import { networkOption } from "../compose/configured-policy.ts";
 import { openStack } from "../compose/open-stack.ts";
-import { withoutUndefined } from "../limit-options.ts";
+import { namedLimits, withoutUndefined } from "../limit-options.ts";
 import { printJson, printLine } from "../print.ts";
 import { namedStart } from "../start-options.ts";
 import { parsePairs } from "../values.ts";
@@ -22,6 +22,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     context: folder,
     buildArgs: parsePairs("build-arg", textOptions(call, "build-arg"), context.env),
     ...namedStart(call),
+    limits: namedLimits(call),
     ...(await networkOption(call)),
     ...withoutUndefined({ target: textOption(call, "target"), description: textOption(call, "description") }),
   };

@@ -5,7 +5,7 @@ import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption } from "../command.ts";
 import { networkOption } from "../compose/configured-policy.ts";
 import { openStack } from "../compose/open-stack.ts";
-import { withoutUndefined } from "../limit-options.ts";
+import { namedLimits, withoutUndefined } from "../limit-options.ts";
 import { printJson, printLine } from "../print.ts";
 import { withProgress } from "../progress.ts";
 import { namedStart } from "../start-options.ts";
@@ -37,6 +37,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
       description: textOption(call, "description"),
     }),
     ...namedStart(call),
+    limits: namedLimits(call),
     ...(await networkOption(call)),
   };
   await using stack = await openStack(call, context);

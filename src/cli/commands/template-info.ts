@@ -15,7 +15,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
 }
 
 function toRows(template: TemplateDetail): readonly (readonly string[])[] {
-  const { source, createdAt, env, user, cwd, command, start } = template;
+  const { source, createdAt, env, user, cwd, command, start, limits } = template;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["name", template.name],
     ["id", template.id],
@@ -30,6 +30,7 @@ function toRows(template: TemplateDetail): readonly (readonly string[])[] {
     ["layers", `${template.layers}, ${formatBytes(template.bytes)}`],
     ["user", user],
     ["folder", cwd],
+    ["limits", limits && JSON.stringify(limits)],
     ["start", start && JSON.stringify(start)],
     ["command", command && JSON.stringify(command)],
     ...Object.entries(env).map(([name, value]) => ["variable", `${name}=${value}`] as const),

@@ -6,7 +6,8 @@ import { labelsSchema, variablesSchema } from "./texts-schema.ts";
 
 const positive = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
 
-const limits = schemaOf<Limits>()({
+/** Limits as a caller names them. */
+export const namedLimitsSchema = schemaOf<Limits>()({
   memoryBytes: positive.optional(),
   cpus: z.number().positive().max(4096).optional(),
   pids: positive.optional(),
@@ -28,7 +29,9 @@ export const createOptionsSchema = z.strictObject({
     .optional()
     .describe("A name, which stands for its id wherever that is asked. No two sandboxes of an owner that live may have the same"),
   template: z.string().min(1).max(128).optional().describe("A template, or the id or name of a snapshot. Default `base`"),
-  limits: limits.optional().describe("What the caller names is required, unless `bestEffort`. The rest comes from the configuration"),
+  limits: namedLimitsSchema
+    .optional()
+    .describe("What the caller names is required, unless `bestEffort`. The rest comes from the configuration"),
   bestEffort: z.boolean().optional().describe("Create it also when a named limit cannot be enforced"),
   network: networkPolicySchema.optional().describe("Default: the configuration's, which is `none` unless it says otherwise"),
   networkCeiling: networkPolicySchema.optional().describe("The most that a capped change may give it. Default: `network`"),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
-import type { DeepReadonly } from "../../sandbox/wire/create-schema.ts";
+import { type DeepReadonly, namedLimitsSchema } from "../../sandbox/wire/create-schema.ts";
+import { limitsSchema } from "../../sandbox/wire/fields.ts";
 import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
 import { variablesSchema } from "../../sandbox/wire/texts-schema.ts";
 
@@ -40,6 +41,7 @@ export const templateSchema = z.object({
   user: z.string().min(1).optional().describe("As which commands run that name nobody. Absent: as on the base"),
   cwd: z.string().min(1).optional().describe("Where commands start. Absent: in the home"),
   start: startCommandSchema.optional(),
+  limits: limitsSchema.optional().describe("Of its sandboxes, where their maker names none"),
   command: z.array(z.string()).readonly().optional().describe("What the image would run: its entry point and command"),
   isShared: z.boolean().describe("Every caller may start sandboxes from it"),
 });
@@ -86,6 +88,7 @@ export const templateOptionsSchema = z
       .describe("What may be reached for images of registries, and by the commands of a Dockerfile. Default: what new sandboxes may reach"),
     platform: z.string().min(1).max(64).optional().describe("Of an image that has several, such as linux/arm64. Default: this machine's"),
     start: startCommandSchema.optional().describe("What its sandboxes run from their start on. Default: as the snapshot's sandbox did"),
+    limits: namedLimitsSchema.optional().describe("Of its sandboxes, where their maker names none. Default: the configuration's"),
     snapshot: z.string().min(1).max(64).optional().describe("Id or name of a snapshot"),
     dockerfile: z.string().min(1).max(262_144).optional().describe("The text of a Dockerfile, which is built"),
     folder: hostFolder

@@ -6,6 +6,7 @@ import { BelljarError } from "../../errors.ts";
 import type { Templates } from "../../template/templates.ts";
 import { type TemplateOptions, templateOptionsSchema } from "../../template/wire/template-schema.ts";
 import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
+import { limitArguments, toLimits } from "../sandbox/sandbox-results.ts";
 import { ShownTemplate, toShownTemplate } from "./template-results.ts";
 
 const { name, description, image, platform, snapshot, folder, dockerfile, context, buildArgs, target } = templateOptionsSchema.shape;
@@ -25,6 +26,7 @@ const Input = z.strictObject({
   context: context.describe("Absolute path of the folder, on the server's machine, that COPY takes files from"),
   build_args: buildArgs.describe("Values of the variables that ARG names"),
   target,
+  ...limitArguments,
   start_command: command.optional(),
   ready_command: ready,
   ready_port: readyPort,
@@ -56,14 +58,30 @@ export function createTemplateBuild(templates: () => Promise<Templates>): Tool {
 type Arguments = z.output<typeof Input>;
 
 function toOptions(args: Arguments): TemplateOptions {
-  const { snapshot_id: from, build_args: variables, start_command, ready_command, ready_port, ready_timeout_ms, ...same } = args;
+  const {
+    snapshot_id: from,
+    build_args: variables,
+    start_command,
+    ready_command,
+    ready_port,
+    ready_timeout_ms,
+    cpu,
+    memory_mb,
+    ...same
+  } = args;
   if ([args.image, from, args.folder, args.dockerfile].filter((one) => one !== undefined).length !== 1)
     throw new BelljarError(
       "ARGUMENTS_INVALID",
       "A template is made from an image, a snapshot, a folder or a Dockerfile: name one of `image`, `snapshot_id`, `folder` and `dockerfile`",
     );
   const start = toStart({ start_command, ready_command, ready_port, ready_timeout_ms });
-  return { ...same, ...start, ...(from !== undefined && { snapshot: from }), ...(variables && { buildArgs: variables }) };
+  return {
+    ...same,
+    limits: toLimits({ cpu, memory_mb }),
+    ...start,
+    ...(from !== undefined && { snapshot: from }),
+    ...(variables && { buildArgs: variables }),
+  };
 }
 
 type StartArguments = Pick<Arguments, "start_command" | "ready_command" | "ready_port" | "ready_timeout_ms">;

@@ -100,3 +100,17 @@ it("what was left of a template in the making is removed by a sweep", async () =
   const left = await readdir(join(home.crash.home, "templates"));
   expect(left.filter((name) => name.length === 20)).toEqual([]);
 });
+
+it("its limits are those of its sandboxes whose makers name none, as far as a token allows", async () => {
+  await using home = await openTemplateHome();
+  const snapshot = await takeSnapshot(home, "first");
+  const limits = { pids: 40, memoryBytes: 2 ** 27 };
+  const make = (wished: object) => home.templates.make(LOCAL, { name: "mine", snapshot, limits: wished }, signal);
+  await expect(make({ pids: 1 })).rejects.toMatchObject({ code: "ARGUMENTS_INVALID" });
+  expect(await make(limits)).toMatchObject({ limits });
+  expect((await (await start(home, "mine")).info()).limits).toMatchObject(limits);
+  const named = await home.sandboxes.create(LOCAL, { template: "mine", limits: { pids: 50 } }, signal);
+  expect((await named.info()).limits).toMatchObject({ ...limits, pids: 50 });
+  const narrow: Principal = { id: "local", name: "agent", grants: { limits: { pids: 30 } } };
+  expect((await (await start(home, "mine", narrow)).info()).limits).toMatchObject({ ...limits, pids: 30 });
+});
