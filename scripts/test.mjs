@@ -24,6 +24,8 @@ const REQUIRED_IN_CI = [
   { who: "user", file: "test/contract/namespace.test.ts", atLeast: 40 },
   { who: "root", file: "test/e2e/hosts.test.ts", atLeast: 2 * 8 },
   { who: "root", file: "test/integration/template/docker-registry.test.ts", atLeast: 3 },
+  { who: "root", file: "test/integration/template/same-as-umoci.test.ts", atLeast: 5 },
+  { who: "user", file: "test/integration/template/same-as-umoci.test.ts", atLeast: 5 },
 ];
 
 /** Where no sandbox is asked what this user may do: the second run, as another one, leaves them out. */

@@ -18,14 +18,13 @@ static bool begins(const char *text, const char *start) { return strncmp(text, s
 
 /* ---- attributes ---- */
 
-/* Those of overlays would say what lower layers show; all others give rights. */
-static bool is_kept(const char *name) { return begins(name, "user.") && !begins(name, "user.overlay."); }
+bool is_kept_attribute(const char *name) { return begins(name, "user.") && !begins(name, "user.overlay."); }
 
 static void set_attributes(struct unpack *unpack, int file) {
   const struct tar_entry *entry = &unpack->entry;
   for (unsigned i = 0; i < entry->attribute_count; i++) {
     const struct tar_attribute *one = &entry->attributes[i];
-    if (!is_kept(one->name)) continue;
+    if (!is_kept_attribute(one->name)) continue;
     count_bytes(unpack, one->length);
     if (fsetxattr(file, one->name, one->value, one->length, 0) == 0) continue;
     if (errno == ENOSPC || errno == E2BIG || errno == ERANGE) refuse_archive("an attribute is too large for this file system", entry->path);
@@ -110,13 +109,12 @@ static bool is_same_file(struct at at, const struct stat *other) {
   return look_at(at, &status) == THERE_OTHER && status.st_dev == other->st_dev && status.st_ino == other->st_ino;
 }
 
-/* A layer is unpacked alone, so that a file of a lower one has no second name here. The kernel could not show it as the same file anyway. */
 static void make_hard_link(struct unpack *unpack, struct at at) {
   const struct tar_entry *entry = &unpack->entry;
   struct stat status;
   struct at source = find_place(unpack, entry->link);
   if (source.folder < 0 || source.name[0] == 0 || look_at(source, &status) != THERE_OTHER)
-    refuse_archive("a hard link names a file that this layer does not have", entry->path);
+    refuse_archive("a hard link names a file that the image does not have", entry->path);
   bool is_there = is_same_file(at, &status);
   if (!is_there) make_room(at);
   if (!is_there && linkat(source.folder, source.name, at.folder, at.name, 0) < 0) {
@@ -189,6 +187,7 @@ void unpack_entry(struct unpack *unpack) {
     set_folder(unpack, openat(unpack->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return;
   }
+  if (entry->kind == TAR_HARD_LINK) raise_file(unpack, entry->link);
   struct at at = open_place(unpack, entry->path);
   switch (entry->kind) {
     case TAR_FILE: make_file(unpack, at); return;

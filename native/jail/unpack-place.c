@@ -1,12 +1,10 @@
 /*
- * Finds the place of an entry beneath the layer's root. Links of the same layer lead to where they would in a root of their own, as for other
- * programs that unpack layers; what lower layers have is not looked at.
+ * Finds the place of an entry beneath the layer's root. Links lead to where they would in a root of their own, as for other programs that unpack
+ * layers; those of lower layers too.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -14,14 +12,9 @@
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define OPAQUE "user.overlay.opaque"
 #define FOLLOWED_MAX 40u
 
-/* Through folders alone. -1 with errno set. */
-static int open_beneath(int root, const char *path) {
-  struct open_how how = {.flags = PLACE_FLAGS, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
-  return (int)syscall(SYS_openat2, root, path[0] == 0 ? "." : path, &how, sizeof how);
-}
+bool is_whiteout(const struct stat *status) { return S_ISCHR(status->st_mode) && status->st_rdev == 0; }
 
 enum there look_at(struct at at, struct stat *status) {
   if (fstatat(at.folder, at.name, status, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -29,21 +22,23 @@ enum there look_at(struct at at, struct stat *status) {
     return THERE_NOTHING;
   }
   if (S_ISDIR(status->st_mode)) return THERE_FOLDER;
-  return S_ISCHR(status->st_mode) && status->st_rdev == 0 ? THERE_WHITEOUT : THERE_OTHER;
+  return is_whiteout(status) ? THERE_WHITEOUT : THERE_OTHER;
 }
 
-/* ---- links of the layer ---- */
+/* ---- links ---- */
 
 /* What is left of a path, and how far it was resolved: names alone, none of them a link. */
 struct resolving {
   char rest[PATH_MAX], done[PATH_MAX];
   unsigned followed, levels;
+  bool is_absent; /* no layer has what `done` leads to */
 };
 
 static void go_up(struct resolving *path) {
   char *slash = strrchr(path->done, '/');
   if (path->levels > 0) path->levels--;
   *(slash == NULL ? path->done : slash) = 0;
+  path->is_absent = false;
 }
 
 static void go_down(struct resolving *path, const char *name, size_t length) {
@@ -52,14 +47,6 @@ static void go_down(struct resolving *path, const char *name, size_t length) {
   if (end > 0) path->done[end++] = '/';
   memcpy(path->done + end, name, length);
   path->done[end + length] = 0;
-}
-
-/* False: the name that `done` ends with is no link, or not there. */
-static bool read_link(int root, const struct resolving *path, char text[PATH_MAX]) {
-  ssize_t length = readlinkat(root, path->done, text, PATH_MAX - 1);
-  if (length < 0 && errno != EINVAL && errno != ENOENT && errno != ENOTDIR) fail_job("read the link", path->done);
-  text[length < 0 ? 0 : length] = 0;
-  return length >= 0;
 }
 
 static void follow(struct resolving *path, const char *text, const char *after) {
@@ -77,7 +64,17 @@ static void follow(struct resolving *path, const char *text, const char *after) 
   path->levels = 0;
 }
 
-static void resolve_links(int root, struct resolving *path) {
+/* False: the name that `done` ends with is no link, or not there. */
+static bool read_link(const struct unpack *unpack, struct resolving *path, char text[PATH_MAX]) {
+  struct shown shown = {.layer = -1};
+  if (!path->is_absent) shown = find_shown(unpack, path->done);
+  path->is_absent = shown.layer < 0;
+  bool is_link = !path->is_absent && S_ISLNK(shown.status.st_mode);
+  if (is_link) read_shown_link(&shown, path->done, text);
+  return is_link;
+}
+
+static void resolve_links(const struct unpack *unpack, struct resolving *path) {
   char text[PATH_MAX];
   const char *name = path->rest;
   while (*name != 0) {
@@ -86,7 +83,7 @@ static void resolve_links(int root, struct resolving *path) {
     bool is_up = length == 2 && name[0] == '.' && name[1] == '.', is_name = length > 0 && !is_up && !(length == 1 && name[0] == '.');
     if (is_up) go_up(path);
     if (is_name) go_down(path, name, length);
-    if (is_name && read_link(root, path, text)) {
+    if (is_name && read_link(unpack, path, text)) {
       follow(path, text, after);
       name = path->rest;
     } else name = after;
@@ -120,15 +117,28 @@ int open_layer_folder(struct at at) {
   return folder;
 }
 
-/* A folder that no entry has told of. A file is in nobody's way but the archive's own. */
-static int make_parent(struct unpack *unpack, struct at at) {
+struct parents {
+  char *path;    /* down to the present folder */
+  bool is_below; /* a lower layer may have it */
+};
+
+/* A folder that no entry has told of. Of one that a lower layer has it changes nothing. */
+static void make_untold_folder(struct unpack *unpack, struct at at, struct parents *parents) {
+  struct shown covered = {.layer = -1};
+  if (parents->is_below) covered = find_shown(unpack, parents->path);
+  parents->is_below = covered.layer >= 0 && S_ISDIR(covered.status.st_mode);
+  count_entry(unpack);
+  int folder = open_layer_folder(at);
+  if (parents->is_below) copy_folder(unpack, &covered, parents->path, folder);
+  close(folder);
+}
+
+/* A file is in nobody's way but the archive's own. */
+static int make_parent(struct unpack *unpack, struct at at, struct parents *parents) {
   struct stat status;
   enum there there = look_at(at, &status);
   if (there == THERE_OTHER) refuse_archive("an entry lies in what is no folder", at.name);
-  if (there != THERE_FOLDER) {
-    count_entry(unpack);
-    close(open_layer_folder(at));
-  }
+  if (there != THERE_FOLDER) make_untold_folder(unpack, at, parents);
   int folder = openat(at.folder, at.name, PLACE_FLAGS);
   if (folder < 0) fail_job("open", at.name);
   close(at.folder);
@@ -136,14 +146,16 @@ static int make_parent(struct unpack *unpack, struct at at) {
 }
 
 static int make_parents(struct unpack *unpack, char *path) {
+  struct parents parents = {.path = path, .is_below = unpack->below_count > 0};
   int folder = openat(unpack->root, ".", PLACE_FLAGS);
   if (folder < 0) fail_job("open", "the layer");
   for (char *name = path; *name != 0;) {
     char *end = name + strcspn(name, "/");
     bool is_last = *end == 0;
     *end = 0;
-    folder = make_parent(unpack, (struct at){folder, name});
-    name = is_last ? end : end + 1;
+    folder = make_parent(unpack, (struct at){folder, name}, &parents);
+    if (!is_last) *end++ = '/';
+    name = end;
   }
   return folder;
 }
@@ -159,11 +171,11 @@ static const char *split_path(const char *path, char folder[PATH_MAX]) {
 
 static int open_parent(struct unpack *unpack, const char *path, bool makes) {
   struct resolving resolving = {.followed = 0};
-  int folder = open_beneath(unpack->root, path);
+  int folder = open_in_layer(unpack->root, path, PLACE_FLAGS);
   if (folder >= 0) return folder;
   memcpy(resolving.rest, path, strlen(path) + 1);
-  resolve_links(unpack->root, &resolving);
-  return makes ? make_parents(unpack, resolving.done) : open_beneath(unpack->root, resolving.done);
+  resolve_links(unpack, &resolving);
+  return makes ? make_parents(unpack, resolving.done) : open_in_layer(unpack->root, resolving.done, PLACE_FLAGS);
 }
 
 struct at open_place(struct unpack *unpack, const char *path) {
@@ -180,4 +192,12 @@ struct at find_place(struct unpack *unpack, const char *path) {
   char folder[PATH_MAX];
   const char *name = split_path(path, folder);
   return (struct at){open_parent(unpack, folder, false), name};
+}
+
+void resolve_place(const struct unpack *unpack, const char *path, char resolved[PATH_MAX]) {
+  struct resolving resolving = {.followed = 0};
+  const char *name = split_path(path, resolving.rest);
+  resolve_links(unpack, &resolving);
+  if (name[0] != 0) go_down(&resolving, name, strlen(name));
+  memcpy(resolved, resolving.done, strlen(resolving.done) + 1);
 }

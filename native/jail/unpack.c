@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,17 +83,38 @@ static void unpack_all(struct unpack *unpack) {
 static struct {
   int frozen;
   pid_t parent;
+  int below[LOWER_LAYERS_MAX];
 } given;
+
+/* As mounts of their own, out of which nothing leads. Only root may make them outside: an ordinary user's process does in a namespace of its own. */
+static void open_below(const struct spec *spec) {
+  for (unsigned i = 0; i < spec->source_count; i++) given.below[i] = open_source(spec, &spec->sources[i], -1, false);
+}
+
+/* No entry has told of the root yet. */
+static void begin_like_lower(struct unpack *unpack) {
+  if (unpack->below_count == 0) return;
+  struct shown lower = {.layer = unpack->below[0]};
+  if (fstat(lower.layer, &lower.status) < 0) fail_job("look at", "a lower layer");
+  copy_folder(unpack, &lower, "", unpack->root);
+}
 
 static int unpack_as_owner(const struct spec *spec) {
   struct unpack *unpack = calloc(1, sizeof *unpack);
   if (unpack == NULL) fail_job("make room for", "the archive");
   end_with_parent(given.parent);
+  if (spec->id_map != ID_MAP_SLOT) {
+    if (unshare(CLONE_NEWNS) < 0) fail_job("leave", "the mounts of the host");
+    open_below(spec);
+  }
+  unpack->below = given.below;
+  unpack->below_count = spec->source_count;
   unpack->root = enter_layer(given.frozen);
   unpack->has_ids = spec->id_map != ID_MAP_SINGLE;
   unpack->bytes_max = spec->disk;
   unpack->entries_max = spec->files;
   unpack->parent = -1;
+  begin_like_lower(unpack);
   open_tar(&unpack->tar, STDIN_FILENO);
   unpack_all(unpack);
   printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", unpack->bytes, unpack->entries, unpack->skipped);
@@ -100,16 +122,18 @@ static int unpack_as_owner(const struct spec *spec) {
 }
 
 /*
- * Makes FROZEN of the archive that follows the specification on standard input: LIMIT_DISK bytes and LIMIT_FILES entries at most. Prints how
- * many bytes and entries it has, and how many device nodes were left out.
+ * Makes FROZEN of the archive that follows the specification on standard input: LIMIT_DISK bytes and LIMIT_FILES entries at most. It lies on
+ * the layers that the sources name, the topmost first. Prints how many bytes and entries it has, and how many device nodes were left out.
  */
 int unpack_main(void) {
   static struct spec spec;
   parse_spec(read_spec(STDIN_FILENO), &spec);
   if (spec.frozen == NULL || spec.frozen[0] != '/' || spec.layer == NULL || spec.layer[0] != '/') refuse("the job on layers lacks a path");
+  if (spec.source_count > LOWER_LAYERS_MAX) refuse("an image has more layers than the kernel takes");
   prctl(PR_SET_NAME, "belljar-unpack", 0, 0, 0);
   lock_frozen(&spec);
   given.frozen = make_frozen(&spec);
   given.parent = getpid();
+  if (spec.id_map == ID_MAP_SLOT) open_below(&spec);
   return run_in_namespace(&spec, unpack_as_owner);
 }

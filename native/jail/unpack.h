@@ -30,7 +30,9 @@ struct folder_times {
 struct unpack {
   struct tar tar;
   struct tar_entry entry;
-  int root;     /* the folder of the overlay `/` */
+  int root;         /* the folder of the overlay `/` */
+  const int *below; /* the same of the layers that it lies on, the topmost first: each a mount of its own, read-only */
+  unsigned below_count;
   bool has_ids; /* false: there is one id, which everything belongs to */
   uint64_t bytes, bytes_max, entries, entries_max, skipped;
   char parent_path[PATH_MAX];
@@ -42,6 +44,8 @@ struct at {
   int folder;
   const char *name;
 };
+
+#define OPAQUE "user.overlay.opaque"
 
 enum there { THERE_NOTHING, THERE_FOLDER, THERE_WHITEOUT, THERE_OTHER };
 
@@ -55,14 +59,34 @@ void count_bytes(struct unpack *unpack, uint64_t bytes);
 struct at open_place(struct unpack *unpack, const char *path);
 /* The same for a place that must be there. The caller closes the folder. -1: there is none. */
 struct at find_place(struct unpack *unpack, const char *path);
+/* The path with the links on the way there resolved. */
+void resolve_place(const struct unpack *unpack, const char *path, char resolved[PATH_MAX]);
 enum there look_at(struct at at, struct stat *status);
+bool is_whiteout(const struct stat *status);
 /* Makes a folder, or takes the one that is there. Whatever else was there hid what lower layers have, and so does the folder. Returns it. */
 int open_layer_folder(struct at at);
 void make_opaque(int folder, const char *shown);
 /* Takes away what the archive has put there before. */
 void make_room(struct at at);
 
+/* unpack-shown.c */
+/* What layers show at a path. `layer` is the one that has it. -1: there is nothing. */
+struct shown {
+  int layer;
+  struct stat status;
+};
+/* Through folders alone. -1 with errno set. */
+int open_in_layer(int layer, const char *path, int flags);
+struct shown find_shown(const struct unpack *unpack, const char *path);
+void read_shown_link(const struct shown *link, const char *path, char text[PATH_MAX]);
+/* Makes a new folder look like the one that it covers: the kernel shows the attributes of the topmost. */
+void copy_folder(struct unpack *unpack, const struct shown *covered, const char *path, int folder);
+/* Copies the file that lower layers show at a path into this one. It then has other names here; those that it has below keep what they are. */
+void raise_file(struct unpack *unpack, const char *path);
+
 /* unpack-entry.c */
+/* Those of overlays would say what lower layers show; all others give rights. */
+bool is_kept_attribute(const char *name);
 void unpack_entry(struct unpack *unpack);
 
 /* folder-times.c */

@@ -98,8 +98,8 @@ export interface StateStore {
   freeze(request: FreezeRequest, signal: AbortSignal): Promise<FrozenState>;
   /**
    * Makes a frozen layer of what a layer of an OCI image holds, whiteouts too. `user` uses it: a sweep asks for this name if it takes minutes.
-   * On rejection or abort nothing is left. Rejects with `IMAGE_INVALID`, `IMAGE_TOO_LARGE`, `DISK_FULL`, `RUNTIME_FAILED`, `CANCELLED`,
-   * and with what `tar` rejects with.
+   * On rejection or abort nothing is left. Rejects with `IMAGE_INVALID`, `IMAGE_TOO_LARGE`, `DISK_FULL`, `SANDBOX_FILES_LOST` for a layer
+   * below, `RUNTIME_FAILED`, `CANCELLED`, and with what `tar` rejects with.
    */
   unpack(request: UnpackRequest, signal: AbortSignal): Promise<UnpackedLayer>;
   /**
@@ -163,6 +163,11 @@ export interface UnpackRequest {
   /** An uncompressed tar archive, as in an image. Nobody vouches for it. It is read as fast as its files are written. */
   readonly tar: AsyncIterable<Uint8Array>;
   readonly user: string;
+  /**
+   * The layers that it lies on, the topmost first: links of theirs lead on, hard links may name their files, and their folders keep their
+   * attributes where the archive says nothing of them. So the layer is for these alone. Default: none.
+   */
+  readonly below?: readonly string[];
   /** Bounds of all that the archive has, also of what is left out or written over. Attributes and texts of links count as bytes. */
   readonly maxBytes: number;
   /** Less than 2^32. */

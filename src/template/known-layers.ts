@@ -14,7 +14,7 @@ const ENTRY = /^[0-9a-f]{64}$/;
 export type KnownLayer = Readonly<z.output<typeof schema>>;
 
 /**
- * Which frozen layer holds the files of which tar, so that the images of an owner share layers: `templates/known/<owner>/<digest>`. Of each owner
+ * Which frozen layer holds the files of which tars, so that the images of an owner share layers: `templates/known/<owner>/<digest>`. Of each owner
  * by itself, since whoever knows a digest need not have what it is of. An entry may name a layer that is gone, or that a power cut has left
  * in part; whoever uses it finds out. Losing an entry costs a second copy, and nothing else.
  */

@@ -40,20 +40,22 @@ export async function unpackImage(image: Pick<OciImage, "layers">, parts: Unpack
   if (image.layers.length > LAYERS_MAX)
     throw new BelljarError("IMAGE_INVALID", `The image has ${image.layers.length} layers, and at most ${LAYERS_MAX} can be used`);
   const layers: string[] = [];
+  const chain: string[] = [];
   let [bytes, entries] = [0, 0];
   for (const layer of image.layers) {
     const room = { maxBytes: parts.maxBytes - bytes, maxEntries: ENTRIES_MAX - entries };
-    const unpacked = (await findKnown(layer.diffId, parts)) ?? (await unpackOne(layer, { ...parts, ...room }));
+    chain.push(layer.diffId);
+    const name = JSON.stringify(chain); // what it holds depends on those below
+    const unpacked = (await findKnown(name, parts)) ?? (await unpackOne(layer, { ...parts, ...room, name, below: [...layers] }));
     parts.held([unpacked.layer]);
     bytes += unpacked.bytes;
     entries += unpacked.entries;
     if (bytes > parts.maxBytes || entries > ENTRIES_MAX) throw tooLarge(parts.maxBytes);
     layers.unshift(unpacked.layer);
   }
-  const distinct = [...new Set(layers)]; // what a layer has over others it has over itself too
-  const one = distinct.length > HIGH ? await mergeAll(image, distinct, { ...parts, bytes, entries }) : undefined;
-  await parts.states.flushLayers([...(one === undefined ? [] : [one]), ...distinct], parts.signal);
-  return one === undefined ? { layers: distinct, bytes } : { layers: [one], parts: distinct, bytes };
+  const one = layers.length > HIGH ? await mergeAll(image, layers, { ...parts, bytes, entries }) : undefined;
+  await parts.states.flushLayers([...(one === undefined ? [] : [one]), ...layers], parts.signal);
+  return one === undefined ? { layers, bytes } : { layers: [one], parts: layers, bytes };
 }
 
 /** The same one for the same image, as long as it is there: the steps of builds that lie on it are found by it. */
@@ -86,11 +88,17 @@ async function findKnown(name: string, { known, states, user }: UnpackParts): Pr
   }
 }
 
-async function unpackOne(layer: ImageLayer, parts: UnpackParts & { readonly maxEntries: number }): Promise<KnownLayer> {
-  const { states, known, maxBytes, maxEntries, user, signal } = parts;
+interface LayerParts extends UnpackParts {
+  readonly maxEntries: number;
+  readonly name: string;
+  readonly below: readonly string[];
+}
+
+async function unpackOne(layer: ImageLayer, parts: LayerParts): Promise<KnownLayer> {
+  const { states, known, name, below, maxBytes, maxEntries, user, signal } = parts;
   const tar = layer.open({ maxBytes: maxBytes + TAR_MORE_BYTES }, signal);
-  const { skipped: _, ...unpacked } = await states.unpack({ tar, user, maxBytes, maxEntries }, signal);
-  await known.note(layer.diffId, unpacked);
+  const { skipped: _, ...unpacked } = await states.unpack({ tar, user, below, maxBytes, maxEntries }, signal);
+  await known.note(name, unpacked);
   return unpacked;
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
@@ -23,6 +23,18 @@ function attacksOn(outside: string): Readonly<Record<string, readonly TarEntry[]
     "through-two-links": [link("one", "."), link("one/two", "../outside"), stolen("two/through-two-links")],
     "through-late-link": [{ name: "door", type: "folder", mode: 0o755 }, link("door", "../outside"), stolen("door/through-late-link")],
     "over-hard-link": [{ name: "name", type: "hard-link", link: join(outside, "victim") }, { name: "name", pax: { path: "./name" }, mode: 0o777, content: "" }], // prettier-ignore
+  };
+}
+
+/** The same over a layer that has the links. */
+function attacksOverLayers(outside: string): Readonly<Record<string, readonly [readonly TarEntry[], readonly TarEntry[]]>> {
+  const stolen = (name: string): TarEntry => ({ name, content: "written by the archive" });
+  const link = (name: string, to: string): TarEntry => ({ name, type: "link", link: to });
+  const doors = [link("far", outside), link("near", "../outside")];
+  const taken = (name: string, from: string): TarEntry => ({ name, type: "hard-link", link: from });
+  return {
+    "through-lower-link": [doors, [stolen("far/absolute"), stolen("near/beside")]],
+    "hard-link-of-lower-link": [doors, [taken("mine", "far/victim"), { ...stolen("mine"), pax: { path: "./mine" } }]],
   };
 }
 
@@ -71,6 +83,17 @@ verifies("image-layers-stay-inside", async () => {
       expect(fresh, name).toEqual("code" in made ? [] : [made.layer]);
       for (const id of fresh) expect(tellTree(join(lab.home.path, "layers", id, "tree")).filter((line) => !line.startsWith("root/upper"))).toHaveLength(1); // prettier-ignore
     }
+    for (const [name, [low, high]] of Object.entries(attacksOverLayers(plain))) {
+      unpackByTar(folder, tarArchive(...low, ...high));
+      expect(tellChanges(plain), `tar ${name}`).not.toEqual([]);
+      rmSync(plain, { recursive: true });
+      makeOutside(folder);
+      const { layer } = await lab.unpack(tarArchive(...low));
+      const before = tellTree(lab.root(layer), { times: true });
+      const made = await lab.unpack(tarArchive(...high), { below: [layer] }).catch((cause: unknown) => cause as { readonly code: string });
+      expect("code" in made ? made.code : "unpacked", name).toMatch(/^(?:IMAGE_INVALID|unpacked)$/);
+      expect([tellChanges(plain), tellTree(lab.root(layer), { times: true })], name).toEqual([[], before]);
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -108,20 +131,35 @@ function statusOf(pid: string): Readonly<Record<string, string>> {
   }
 }
 
+/** What it finds where it goes up from the layer below, which it has open. */
+function aboveLower(pid: string): readonly string[] {
+  const folders = readdirSync(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`);
+  const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const lower = folders.find((path) => isFolder(path) && readdirSync(path).includes("of-below"));
+  return readdirSync(`${lower}/..`);
+}
+
 it.skipIf(!isRoot)(
   `the process that reads an archive has the layer for its root, and nobody's rights${isRoot ? "" : " (skipped: needs root)"}`,
   async () => {
     await using lab = await openUnpackLab();
-    let seen: { readonly root: string; readonly status: Readonly<Record<string, string>> } | undefined;
+    const below = await lab.unpack(tarArchive({ name: "of-below" }));
+    const known = lab.layers();
+    let seen: { readonly root: string; readonly above: readonly string[]; readonly status: Readonly<Record<string, string>> } | undefined;
     async function* watched(): AsyncGenerator<Uint8Array> {
       yield encodeEntry({ name: "first" });
-      while (!lab.layers().some((id) => tellTree(join(lab.home.path, "layers", id)).some((line) => line.includes("upper/first"))))
+      while (
+        !lab
+          .layers()
+          .some((id) => !known.includes(id) && tellTree(join(lab.home.path, "layers", id)).some((line) => line.includes("upper/first")))
+      )
         await new Promise(setImmediate);
       const pid = findUnpacker() ?? "";
-      seen = { root: readlinkSync(`/proc/${pid}/root`), status: statusOf(pid) };
+      seen = { root: readlinkSync(`/proc/${pid}/root`), above: aboveLower(pid), status: statusOf(pid) };
       yield tarArchive();
     }
-    const { layer } = await lab.unpack(watched());
+    const { layer } = await lab.unpack(watched(), { below: [below.layer] });
+    expect(seen?.above).toEqual(["of-below"]);
     expect(seen?.root).toBe(dirname(dirname(lab.root(layer))));
     const ids = Array.from({ length: 4 }, () => CANONICAL).join("\t");
     // The rights hold in a user namespace of its own: chown, read and write, chmod and times, set-id bits.

@@ -85,8 +85,8 @@ export function tellTree(root: string, { times = false, isLayer = true }: TreeOp
   });
 }
 
-/** The layer's files belong to ids of this user's that only a user namespace gives it. */
-function asSubids({ subuid, subgid }: { readonly subuid: number; readonly subgid: number }): readonly string[] {
+/** A command that runs the command after it with the ids of layers: only a user namespace gives them to an ordinary user. */
+export function asSubids({ subuid, subgid }: { readonly subuid: number; readonly subgid: number }): readonly string[] {
   const maps = ["--map-user=1000", "--map-group=1000", `--map-users=${subuid},0,65536`, `--map-groups=${subgid},0,65536`];
   return ["unshare", "--user", ...maps, "--setuid", "0", "--setgid", "0", "--"];
 }

@@ -124,12 +124,14 @@ function encodeJob({ kind, place, layer, below = [], isDetached, isStopped, boot
     ["TARGET", layer?.files],
     ["FLAGS", flags],
     ["VALUE", boot],
-    ...(below.length > 0 ? [mergedLayers(below)] : []),
+    ...lowerLayers(below),
   ]);
 }
 
-function mergedLayers(below: NonNullable<LayerJob["below"]>): Field {
-  return ["SETUP", encodeFields([["KIND", OVERLAY], ["TARGET", "/"], ["NAME", "below"], ...below.map(lowerLayer)])];
+/** The layers below one that is made, the topmost first. */
+export function lowerLayers(below: readonly Pick<LayerFiles, "files" | "isHeld">[]): readonly Field[] {
+  if (below.length === 0) return [];
+  return [["SETUP", encodeFields([["KIND", OVERLAY], ["TARGET", "/"], ["NAME", "below"], ...below.map(lowerLayer)])]];
 }
 
 function lowerLayer({ files, isHeld }: Pick<LayerFiles, "files" | "isHeld">): Field {

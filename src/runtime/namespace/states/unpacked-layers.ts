@@ -1,11 +1,13 @@
+import { join } from "node:path";
 import { mapLimit } from "../../../async/map-limit.ts";
 import { encodeHead } from "../../../protocol/head.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
 import type { UnpackedLayer, UnpackRequest } from "../../runtime.ts";
 import { type JailPaths, placeFields } from "../jail-spec.ts";
+import type { LayerFiles } from "../jail-steps.ts";
 import type { LayerFlusher } from "./layer-flusher.ts";
 import type { LayerFacts, LayerFolders } from "./layer-folders.ts";
-import type { LayerJobs } from "./layer-jobs.ts";
+import { type LayerJobs, lowerLayers } from "./layer-jobs.ts";
 import { IMAGE_TIER, overlaysOf } from "./merge-plan.ts";
 import { unpackArchive } from "./unpack-archive.ts";
 
@@ -36,7 +38,8 @@ export class UnpackedLayers {
   async make(layer: Pick<LayerFacts, "id" | "kind">, request: UnpackRequest, signal: AbortSignal): Promise<UnpackedLayer> {
     const { binary, boot, folders, flusher } = this.#options;
     const place = this.#options.place(layer.id);
-    const counts = await unpackArchive(binary, { tar: request.tar, spec: this.#encode(layer, place, request) }, signal);
+    const spec = this.#encode(layer, await this.#roots(request.below ?? []), request);
+    const counts = await unpackArchive(binary, { tar: request.tar, spec }, signal);
     await folders.finish({ ...layer, overlays: counts.entries > 0 ? [OVERLAY] : [], boot, tier: IMAGE_TIER });
     if (request.durable) await flusher.frozen(place, [layer.id], signal);
     else flusher.soon(place);
@@ -54,14 +57,23 @@ export class UnpackedLayers {
     flusher.soon(place);
   }
 
-  #encode(layer: Pick<LayerFacts, "id" | "kind">, place: JailPaths, { maxBytes, maxEntries }: UnpackRequest): Buffer {
+  /** Where the files of layers of images lie. */
+  async #roots(layers: readonly string[]): Promise<readonly LayerFiles[]> {
     const { folders } = this.#options;
+    const facts = await mapLimit(layers, PARALLEL, (id) => folders.facts(id));
+    const full = facts.filter(({ overlays }) => overlays.includes(OVERLAY));
+    return full.map((one) => ({ ...folders.filesOf(one), files: join(folders.files(one), OVERLAY, "upper") }));
+  }
+
+  #encode(layer: Pick<LayerFacts, "id" | "kind">, below: readonly LayerFiles[], { maxBytes, maxEntries }: UnpackRequest): Buffer {
+    const { folders, place } = this.#options;
     return encodeHead(OPERATION.JAIL, [
-      ...placeFields(place),
+      ...placeFields(place(layer.id)),
       ["PATH", folders.folder(layer.id)],
       ["TARGET", folders.files(layer)],
       ["LIMIT_DISK", maxBytes],
       ["LIMIT_FILES", maxEntries],
+      ...lowerLayers(below),
     ]);
   }
 }

@@ -187,6 +187,75 @@ const UPPER = [
   file(".wh..wh.plnk/1.2", "old"),
 ];
 
+const GIVEN = isSingle ? "" : " 7:8";
+
+/** What such a layer has over these. */
+async function tellOver(lab: UnpackLab, lower: readonly (readonly TarEntry[])[], entries: readonly TarEntry[]): Promise<readonly string[]> {
+  const below: string[] = [];
+  for (const layer of lower) below.unshift((await lab.unpack(tarArchive(...layer), { below: [...below] })).layer);
+  return tellTree(lab.root((await lab.unpack(tarArchive(...entries), { below })).layer), { times: true });
+}
+
+describe("a layer of an image over others", () => {
+  const strict = (name: string): TarEntry => folder(name, { mode: 0o710, uid: 7, gid: 8, mtime: 1e9 });
+
+  it("has folders that no entry tells of as the layers below have them", async () => {
+    await using lab = await openUnpackLab();
+    const lower = [
+      [strict("a"), strict("a/b"), file("a/b/low")],
+      [strict("c"), folder("a/b", { mode: 0o700, mtime: 2e9 })],
+    ];
+    expect(await tellOver(lab, lower, [file("a/b/high"), file("c/.wh.gone", "")])).toEqual([
+      `a folder 710${GIVEN} 1000000000000`,
+      `a/b folder 700${own} 2000000000000`,
+      `a/b/high file 644${own} 1000000000000 a/b/high`,
+      `c folder 710${GIVEN} 1000000000000`,
+      "c/gone whiteout",
+    ]);
+  });
+
+  it("has nothing of what lies below a whiteout, an opaque folder, a file or a link of its own", async () => {
+    await using lab = await openUnpackLab();
+    const lower = [
+      ["gone", "hidden", "covered", "linked"].flatMap((name) => [strict(name), strict(`${name}/inner`), link(`${name}/link`, "inner")]),
+    ];
+    const above = [file(".wh.gone", ""), file("hidden/.wh..wh..opq", ""), file("covered"), folder("covered"), link("linked", "elsewhere")];
+    const told = await tellOver(lab, lower, [...above, ...["gone", "hidden", "covered", "linked"].flatMap((name) => [file(`${name}/inner/x`), file(`${name}/link/y`)])]); // prettier-ignore
+    const untold = told.filter((line) => /(?:inner|link) folder /.test(line)).map((line) => line.replace(/ [\d.]+$/, ""));
+    const folders = ["covered", "elsewhere", "gone", "hidden"].flatMap((name) =>
+      ["inner", "link"].map((inner) => `${name}/${inner} folder 755${own}`),
+    );
+    expect(untold).toEqual(folders);
+  });
+
+  it("has its files where links of the layers below lead", async () => {
+    await using lab = await openUnpackLab();
+    const lower = [[strict("usr/lib"), link("lib", "/usr/lib"), link("usr/round", "../lib")], [link("lib64", "lib")]];
+    const told = await tellOver(lab, lower, [file("lib64/one"), file("usr/round/two"), file("lib/.wh.three", "")]);
+    expect(told.slice(1)).toEqual([
+      `usr/lib folder 710${GIVEN} 1000000000000`,
+      `usr/lib/one file 644${own} 1000000000000 lib64/one`,
+      "usr/lib/three whiteout",
+      `usr/lib/two file 644${own} 1000000000000 usr/round/two`,
+    ]);
+  });
+
+  it("has a copy of a file of the layers below that it gives a name, counts it, and refuses one that is hidden", async () => {
+    await using lab = await openUnpackLab();
+    const low: TarEntry = { ...file("a/low", "x".repeat(50)), mode: 0o640, uid: 7, gid: 8 };
+    const lower = [[strict("a"), low, file("a/gone")], [file("a/.wh.gone", "")]];
+    expect(await tellOver(lab, lower, [hardLink("new", "a/low")])).toEqual([
+      `a folder 710${GIVEN} 1000000000000`,
+      `a/low file 640${GIVEN} 1000000000000 ${"x".repeat(50)}`,
+      `new file 640${GIVEN} 1000000000000 ${"x".repeat(50)}`,
+    ]);
+    await expect(tellOver(lab, lower, [hardLink("new", "a/gone")])).rejects.toMatchObject({ code: "IMAGE_INVALID" });
+    const { layer } = await lab.unpack(tarArchive(low));
+    const small = lab.unpack(tarArchive(hardLink("new", "a/low")), { below: [layer], maxBytes: 49 });
+    await expect(small).rejects.toMatchObject({ code: "IMAGE_TOO_LARGE" });
+  });
+});
+
 describe("a sandbox on layers of images", () => {
   const storages: readonly StorageName[] = isRoot ? ["home", "tmpfs", "btrfs"] : ["home", "tmpfs"];
   for (const storage of storages)
