@@ -39,7 +39,12 @@ export class StoredTemplates implements HomeTemplates {
     return (await this.records(principal)).map(({ name, description, source }) => ({ name, description: description ?? madeFrom(source) }));
   }
 
+  /** Also of those that were replaced by a process that died before it removed them. The layers of all that goes are left to the sweep of layers. */
   async sweep(): Promise<void> {
+    const all = (await this.files.list()).toSorted(newestFirst);
+    const isReplaced = ({ owner, name }: TemplateRecord, at: number): boolean =>
+      all.findIndex((other) => other.owner === owner && other.name === name) < at;
+    for (const { id } of all.filter(isReplaced)) await this.files.retract(id);
     await this.files.sweep();
     await this.steps.sweep();
   }

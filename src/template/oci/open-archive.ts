@@ -3,6 +3,7 @@ import { open, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf, fileError } from "../../files/file-error.ts";
+import { UNFINISHED } from "../../files/replace-file.ts";
 import { decompress, detectCompression } from "./decompress.ts";
 import { readAtMost } from "./digest.ts";
 import { invalidImage } from "./image-error.ts";
@@ -64,7 +65,7 @@ async function openPlain(path: string, scratch: Scratch, signal: AbortSignal): P
 }
 
 async function spool(bytes: AsyncIterable<Uint8Array>, { scratch, maxBytes }: Scratch): Promise<ImageFile> {
-  const path = join(scratch, `archive-${randomBytes(8).toString("hex")}`);
+  const path = join(scratch, `${UNFINISHED}archive-${randomBytes(8).toString("hex")}`); // a sweep removes what a kill leaves
   const handle = await open(path, "wx+", 0o600).catch((cause: unknown) => {
     throw fileError(scratch, cause);
   });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { WorkerHome } from "../home-worker.ts";
-import type { Content, Operation } from "./operation.ts";
+import type { Content, Operation, TemplateOperation } from "./operation.ts";
 
 const WORKER = join(import.meta.dirname, "../../fixtures/fault-worker.mjs");
 
@@ -20,6 +20,20 @@ export interface Seen {
   readonly snapshots: readonly string[];
 }
 
+export interface SeenTemplate {
+  readonly name: string;
+  /** The digest of its image. */
+  readonly digest: string;
+  /** What files of it hold that were asked for, in a sandbox on it. */
+  readonly texts?: readonly string[];
+}
+
+/** `start`: the templates of which sandboxes are made, with the files to read there. */
+export interface TemplateLook {
+  readonly kind: "lookTemplates";
+  readonly start: Readonly<Record<string, readonly string[]>>;
+}
+
 /** A line of `test/fixtures/fault-worker.mjs`. */
 interface Fact {
   readonly begun?: string;
@@ -33,7 +47,9 @@ export interface Done extends Partial<Seen> {
   readonly made?: readonly string[];
   readonly point?: string;
   readonly snapshot?: string;
-  /** Of "sweepOld": what is still there of frozen layers and of the pool. */
+  readonly digest?: string;
+  readonly templates?: readonly SeenTemplate[];
+  /** Of a look at templates: what is there of layers, records and sandboxes that no template needs. Of "sweepOld": what is still there of frozen layers and of the pool. */
   readonly left?: readonly string[];
 }
 
@@ -44,7 +60,14 @@ export interface FaultWorker {
   readonly pid: number;
   readonly problems: readonly string[];
   /** `begun` resolves just before it begins, `outcome` with what the process said of it, or at its end. */
-  ask(request: Operation | { readonly kind: "look"; readonly start: readonly string[] } | { readonly kind: "sweepOld" }): {
+  ask(
+    request:
+      | Operation
+      | TemplateOperation
+      | TemplateLook
+      | { readonly kind: "look"; readonly start: readonly string[] }
+      | { readonly kind: "sweepOld" },
+  ): {
     readonly begun: Promise<void>;
     readonly outcome: Promise<Outcome>;
   };

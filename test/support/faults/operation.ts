@@ -31,3 +31,8 @@ export const LATEST_MS: Readonly<Record<Operation["kind"], number>> = {
   snapshot: 60,
   removeSnapshot: 30,
 };
+
+/** Of templates. `image`: the path of one, which replaces the template of that name. */
+export type TemplateOperation =
+  | { readonly kind: "importTemplate"; readonly name: string; readonly image: string }
+  | { readonly kind: "removeTemplate"; readonly name: string };
