@@ -1,5 +1,4 @@
 import { BelljarError } from "../errors.ts";
-import { quotasOf } from "../sandbox/grants.ts";
 import { createSandboxId } from "../sandbox/sandbox-id.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { ClaimRoom } from "../sandbox/state/claim-room.ts";
@@ -8,6 +7,7 @@ import { makeTemplate } from "./making/make-template.ts";
 import type { MakingParts, Wish } from "./making/making.ts";
 import { noTemplate, parseOptions } from "./parse-options.ts";
 import { pruneOwner } from "./prune-owner.ts";
+import { assertRoom } from "./quota-room.ts";
 import { newestFirst } from "./stored-templates.ts";
 import { openTemplateRoom } from "./template-files.ts";
 import { type TemplateRecord, toDetail } from "./template-record.ts";
@@ -43,9 +43,9 @@ export class MadeTemplates implements Templates {
 
   // eslint-disable-next-line max-params -- the contract's
   async make(principal: Principal, options: TemplateOptions, signal: AbortSignal, log: BuildLog = () => {}): Promise<TemplateDetail> {
-    const wish = { principal, id: createSandboxId(), options: parseOptions(options), log, signal };
+    const begun = { principal, id: createSandboxId(), options: parseOptions(options), log, signal };
     const { files } = this.#options.stored;
-    await this.#room.claim(principal, { id: wish.id, owner: principal.id, name: options.name });
+    const wish = { ...begun, earlier: await this.#room.claim(principal, { id: begun.id, owner: principal.id, name: options.name }) };
     try {
       const record = await this.#toRecord(wish);
       await this.#keep(principal, record);
@@ -60,7 +60,7 @@ export class MadeTemplates implements Templates {
   /** If there is no room for it, nothing is left of it. */
   async #keep(principal: Principal, record: TemplateRecord): Promise<void> {
     try {
-      await this.#assertRoom(principal, record);
+      await assertRoom(this.#options, principal, record);
       await this.#options.stored.files.commit(record);
     } catch (cause) {
       await this.#letGo(record).catch(() => undefined); // a sweep does
@@ -107,19 +107,6 @@ export class MadeTemplates implements Templates {
   async #now({ id }: Principal, name: string): Promise<Date> {
     const times = (await this.#named(id, name)).map(({ createdAt }) => createdAt.getTime() + 1);
     return new Date(Math.max(Date.now(), ...times));
-  }
-
-  /** One that takes the place of another one is counted in its place. */
-  async #assertRoom(principal: Principal, { bytes, name }: TemplateRecord): Promise<void> {
-    const { templateBytes: most } = quotasOf(principal, this.#options.quotas);
-    if (most === undefined) return;
-    const own = (await this.#options.stored.files.list()).filter((one) => one.owner === principal.id && one.name !== name);
-    const used = own.reduce((sum, one) => sum + one.bytes, 0);
-    if (used + bytes <= most) return;
-    throw new BelljarError(
-      "QUOTA_EXCEEDED",
-      `The quota of ${most} bytes of templates has no room for these ${bytes}, beside the ${used} of others: remove one with \`belljar template remove\``,
-    );
   }
 
   /** The newest first, which is the one that counts. Rejects if there is none. */

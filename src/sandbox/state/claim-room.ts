@@ -25,13 +25,15 @@ export class ClaimRoom {
     this.#tickets = new QuotaTickets(options.directory);
   }
 
-  /** Makes the claim. Rejects with what `refusal` says, and then takes it back. */
-  async claim(principal: Principal, claim: Claim): Promise<void> {
+  /** Makes the claim, and tells those of the owner that came before. Rejects with what `refusal` says, and then takes it back. */
+  async claim(principal: Principal, claim: Claim): Promise<readonly KnownClaim[]> {
     const { files, refusal } = this.#options;
     await files.begin(claim);
     try {
-      const refused = refusal(principal, claim, await this.#earlier(claim));
+      const earlier = await this.#earlier(claim);
+      const refused = refusal(principal, claim, earlier);
       if (refused) throw refused;
+      return earlier;
     } catch (cause) {
       await files.forget(claim.id);
       throw cause;

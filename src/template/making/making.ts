@@ -1,6 +1,7 @@
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
 import type { Runtimes } from "../../sandbox/runtimes.ts";
 import type { Principal, Quotas } from "../../sandbox/sandbox.ts";
+import type { KnownClaim } from "../../sandbox/state/claimed-files.ts";
 import type { RegistryParts } from "../open-registry.ts";
 import type { StoredTemplates } from "../stored-templates.ts";
 import type { TemplateRecord } from "../template-record.ts";
@@ -27,6 +28,8 @@ export interface Wish {
   /** Of the template. */
   readonly id: string;
   readonly options: TemplateOptions;
+  /** Of the owner, those that were there or in the making before. */
+  readonly earlier: readonly KnownClaim[];
   readonly log: BuildLog;
   readonly signal: AbortSignal;
 }

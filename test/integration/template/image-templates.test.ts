@@ -218,8 +218,47 @@ it("a quota of bytes holds for all templates of an owner", async () => {
   expect((await home.templates.list(LOCAL)).map(({ name }) => name)).toEqual(["one"]);
 });
 
-async function lying(): Promise<Folder> {
+it("a quota of bytes bounds an image before its files are written", async () => {
+  await using home = await openTemplateHome({ quotas: { templateBytes: 1_500_000 } });
+  // Whoever reads all of it would find the lie at its end.
+  await using image = await lying("x".repeat(3_000_000));
+  await expect(home.templates.make(LOCAL, { name: "large", image: image.path }, signal)).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  expect(await home.layers()).toEqual([]);
+});
+
+it("a quota of bytes holds for templates that are made at once", async () => {
+  await using home = await openTemplateHome({ quotas: { templateBytes: 2_200_000 }, maxBytes: 1_100_000 });
+  const images = await Promise.all(["one", "two", "three"].map((name) => writeImage([tarOf({ [name]: Buffer.alloc(1_000_000, name) })])));
+  try {
+    const makings = images.map(({ path }, at) => home.templates.make(LOCAL, { name: `of-${at}`, image: path }, signal));
+    const outcomes = await Promise.allSettled(makings);
+    // The third could be too large until it is known how large the others are.
+    const refused = outcomes.flatMap((one) => (one.status === "rejected" ? [(one.reason as BelljarError).code] : []));
+    expect(refused).toEqual([expect.stringMatching(/^(?:TEMPLATE_BUSY|QUOTA_EXCEEDED)$/)]);
+    expect((await home.templates.list(LOCAL)).reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(2_200_000);
+    const late = home.templates.make(
+      LOCAL,
+      { name: "late", image: images[outcomes.findIndex(({ status }) => status === "rejected")]!.path },
+      signal,
+    );
+    await expect(late).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  } finally {
+    for (const image of images) await image[Symbol.asyncDispose]();
+  }
+});
+
+it("a quota of bytes bounds templates that are made at once before their files are written", async () => {
+  await using home = await openTemplateHome({ quotas: { templateBytes: 2_000_000 }, maxBytes: 1_900_000 });
+  await using one = await lying("x".repeat(1_000_000));
+  await using other = await lying("y".repeat(1_000_000));
+  const makings = [one, other].map(({ path }, at) => home.templates.make(LOCAL, { name: `of-${at}`, image: path }, signal));
+  const codes = (await Promise.allSettled(makings)).map((made) => (made.status === "rejected" ? (made.reason as BelljarError).code : ""));
+  // Only one of them was read to its end.
+  expect(codes.toSorted()).toEqual(["IMAGE_INVALID", "QUOTA_EXCEEDED"]);
+});
+
+async function lying(text = "b"): Promise<Folder> {
   const store = new BlobStore();
-  const plain = tarOf({ a: "a" });
-  return writeLayout(store, [addImage(store, { layers: [{ plain, stored: gzipSync(tarOf({ a: "b" })) }] })]);
+  const plain = tarOf({ a: `a${text.slice(1)}` });
+  return writeLayout(store, [addImage(store, { layers: [{ plain, stored: gzipSync(tarOf({ a: text })) }] })]);
 }
