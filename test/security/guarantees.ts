@@ -64,7 +64,7 @@ export const GUARANTEES = {
   "states-stay-in-layers":
     "To compare states of sandboxes, or to read a file of one, Belljar opens no file outside their layers, whatever names, links, pipes or swapped folders a sandbox makes.",
   "image-layers-stay-inside":
-    "Whatever an image's layer holds, to unpack it writes nothing outside the layer's own folder, makes no device that works, and gives no file a capability. The process that reads it has that folder for its root, and no rights over other files.",
+    "Whatever an image's layer holds, to unpack it writes nothing outside the layer's own folder, makes no device that works, and gives no file a capability. The process that reads it has that folder for its root, can read the layers below, and has no rights over other files.",
   "shared-files-apart":
     "All sandboxes see the same files in /usr, /etc, /opt and /proc. A lock or a watch on such a file reaches no other sandbox.",
   "signals-stay-inside": "A signal reaches no process outside its sandbox, and kill(-1) does not end the sandbox.",
