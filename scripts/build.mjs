@@ -115,11 +115,12 @@ async function buildLibrary() {
 /** What callers are shown of the built-in tools. None of them is called, so they get nothing to work with. */
 async function buildToolList() {
   const load = (path) => import(pathToFileURL(join(DIST, "lib", path)).href);
-  const [{ builtinTools }, { toFacts }, { loadConfig }] = await Promise.all(
-    ["tools/builtin-tools.js", "catalog/late-tools.js", "config/config.js"].map(load),
+  const [{ builtinTools }, { toFacts }, { loadConfig }, { LANGUAGES }] = await Promise.all(
+    ["tools/builtin-tools.js", "catalog/late-tools.js", "config/config.js", "interpreter/language.js"].map(load),
   );
   const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
-  const tools = builtinTools({ interpreter: {}, sandboxes: {}, shells: {}, late: {}, texts: {}, web: { search: {} }, config });
+  const interpreter = { languages: LANGUAGES };
+  const tools = builtinTools({ interpreter, sandboxes: {}, shells: {}, late: {}, texts: {}, web: { search: {} }, config });
   replace(join(DIST, "tools.json"), JSON.stringify(tools.map(toFacts)));
 }
 

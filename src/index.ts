@@ -47,6 +47,7 @@ export { createRemoteSandboxes } from "./remote/remote-sandboxes.ts";
 export { createContext, interruptContext, listContexts, removeContext, restartContext, runCode } from "./interpreter/lasting/contexts.ts";
 export type { CodeResult, ContextInfo, LostContext, RunCode } from "./interpreter/lasting/contexts.ts";
 export type { CodeError, ShownValue } from "./interpreter/lasting/kernel-run.ts";
+export type { LanguageSettings, LanguagesSettings } from "./interpreter/configured-languages.ts";
 export { createInterpreter } from "./interpreter/interpreter.ts";
 export type { Interpreter, InterpreterOptions } from "./interpreter/interpreter.ts";
 export type { Program, ProgramResult, RunProgramOptions } from "./interpreter/program.ts";

@@ -50,7 +50,15 @@ export async function openRunSandbox(
   const entryFile = workspace && file !== undefined ? await pathWithin(workspace.path, file) : undefined;
   const limits = { ...raise(stack.config.program, language.needs), ...wanted };
   const network = await configuredPolicy(stack.config, "program");
-  const options = { ...(workspace && { workspace }), limits, network, bestEffort: true, ephemeral: true };
+  const { template } = language;
+  const options = {
+    ...(workspace && { workspace }),
+    ...(template !== undefined && { template }),
+    limits,
+    network,
+    bestEffort: true,
+    ephemeral: true,
+  };
   const sandbox = await stack.sandboxes.create(LOCAL, options, signal);
   const opened: RunSandbox = {
     sandbox,

@@ -72,6 +72,21 @@ export function absolutePath() {
     .refine((path) => path.startsWith("/") && !path.includes("\0"), "must be an absolute path");
 }
 
+function jsonFromText(value: unknown, context: z.RefinementCtx): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    context.addIssue({ code: "custom", message: "must be a JSON object" });
+    return z.NEVER;
+  }
+}
+
+/** Settings by name; in the environment as JSON. */
+export function table<Value extends z.ZodType>(name: z.ZodType<string, string>, value: Value) {
+  return z.preprocess(jsonFromText, z.record(name, value));
+}
+
 function splitNames(value: unknown): unknown {
   return typeof value === "string" ? value.split(",").map((name) => name.trim()) : value;
 }

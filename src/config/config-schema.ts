@@ -1,5 +1,20 @@
 import * as z from "zod";
-import { absolutePath, addresses, choices, cpus, flag, integer, limit, names, policy, size, sizeLimit, time } from "./config-fields.ts";
+import { languagesSchema } from "./languages-schema.ts";
+import {
+  absolutePath,
+  addresses,
+  choices,
+  cpus,
+  flag,
+  integer,
+  limit,
+  names,
+  policy,
+  size,
+  sizeLimit,
+  table,
+  time,
+} from "./config-fields.ts";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -189,8 +204,7 @@ function templateSchema() {
       maxBytes: size(1)
         .default(10 * 1024 * MIB)
         .describe("Maximum size of the files of one template"),
-      registries: z
-        .record(z.string().min(1).max(255), registrySchema())
+      registries: table(z.string().min(1).max(255), registrySchema())
         .default({})
         .describe("What registries of images need, by their hosts as image references write them: docker.io, ghcr.io, 127.0.0.1:5000"),
     })
@@ -308,6 +322,7 @@ export function createConfigSchema(host: ConfigDefaults) {
 function groups(host: ConfigDefaults) {
   return {
     program: programSchema(),
+    languages: languagesSchema(),
     sandbox: sandboxSchema(host.cpus),
     pool: poolSchema(),
     network: networkSchema(),

@@ -158,6 +158,36 @@ describe("loadConfig", () => {
   });
 });
 
+describe("languages", () => {
+  const read = (languages: unknown) => loadConfig({ env: {}, flags: { home: folder, languages } }).languages;
+
+  it("are read from a file, and as JSON from the environment", () => {
+    const languages = { python: { template: "python-3.11" }, "c++": {}, lua: { command: ["lua", "-W"], extension: ".lua" } };
+    expect(read(languages)).toEqual(languages);
+    expect(loadConfig({ env: { BELLJAR_HOME: folder, BELLJAR_LANGUAGES: JSON.stringify(languages) } }).languages).toEqual(languages);
+    expect(loadConfig({ env: { BELLJAR_HOME: folder } }).languages).toEqual({});
+  });
+
+  it.each([
+    [{ Python: {} }, /languages\.Python/],
+    [{ lua: { image: "lua" } }, /languages\.lua\.image: no such setting/],
+    [{ lua: { command: [] } }, /languages\.lua\.command/],
+    [{ lua: { command: "lua" } }, /languages\.lua\.command/],
+    [{ lua: { command: ["a\0b"] } }, /languages\.lua\.command\.0: must not hold a NUL byte/],
+    [{ lua: { extension: "lua" } }, /languages\.lua\.extension: must be a dot and/],
+    [{ lua: { extension: ".tar/../x" } }, /languages\.lua\.extension/],
+    [
+      Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`l${index}`, {}])),
+      /languages \(BELLJAR_LANGUAGES\): must be at most 50/,
+    ],
+    ["lua", /languages \(BELLJAR_LANGUAGES\): must be a JSON object/],
+    ["[]", /languages \(BELLJAR_LANGUAGES\)/],
+  ])("refuses %j", (languages, problem) => {
+    const message = expect.stringMatching(problem) as string;
+    expect(() => read(languages)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message }));
+  });
+});
+
 describe("describeConfig", () => {
   it("describes every key in plain JSON", () => {
     const keys = describeConfig();

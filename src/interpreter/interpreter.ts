@@ -3,8 +3,10 @@ import { BelljarError } from "../errors.ts";
 import { cutLimits, policyWithin } from "../sandbox/grants.ts";
 import type { CreateOptions, Principal, Sandbox, Sandboxes } from "../sandbox/sandbox.ts";
 import type { Build, Language } from "./language.ts";
-import { findLanguage, LANGUAGES, missingLanguage } from "./language.ts";
+import { configureLanguages, type LanguagesSettings } from "./configured-languages.ts";
+import { findLanguage } from "./language.ts";
 import { findLeftFiles, stampFiles } from "./left-files.ts";
+import { withLanguage } from "./missing-program.ts";
 import { collectFiles } from "./program-files.ts";
 import type { BuildOptions } from "./program-run.ts";
 import { ProgramRun } from "./program-run.ts";
@@ -15,9 +17,12 @@ import { INSIDE } from "../sandbox/sandbox.ts";
 
 /** Runs programs, each in its own fresh sandbox unless the caller names one. Disposing it waits until all fresh sandboxes have ended. */
 export interface Interpreter extends AsyncDisposable {
+  /** The languages that it runs. */
+  readonly languages: readonly Language[];
   /**
-   * Rejects with `LANGUAGE_UNAVAILABLE`, `ARGUMENTS_INVALID`, `CANCELLED`, or the error of creating the sandbox. A failed compilation, a
-   * non-zero exit and a timeout are results. The fresh sandbox is killed in the end: a rejection waits for this, a result does not.
+   * Rejects with `LANGUAGE_UNAVAILABLE`, `ARGUMENTS_INVALID`, `CANCELLED`, or the error of creating the sandbox: `TEMPLATE_NOT_FOUND` if
+   * the language has a template that the principal does not. A failed compilation, a non-zero exit and a timeout are results. The fresh
+   * sandbox is killed in the end: a rejection waits for this, a result does not.
    */
   runProgram(principal: Principal, program: Program, options: RunProgramOptions): Promise<ProgramResult>;
 }
@@ -32,6 +37,8 @@ export interface InterpreterOptions {
   readonly maxOutputBytes?: number;
   /** Folder inside the sandboxes with Belljar's own programs. */
   readonly kernels?: string;
+  /** Templates of languages, and languages that Belljar does not know. Default: those that it knows, each as every sandbox starts. */
+  readonly languages?: LanguagesSettings;
   /** The interpreters that wait in fresh sandboxes. Default: each program starts its own. */
   readonly warm?: WarmPrograms;
 }
@@ -47,7 +54,12 @@ const PARALLEL_WRITES = 16;
 /** The memory size that a language is told if its memory is unlimited. */
 const UNLIMITED_BYTES = 2 * 1_073_741_824;
 
-type GivenSettings = Required<Omit<InterpreterOptions, "sandboxes" | "warm">>;
+/** Where programs run that start from a template of their language: what else lies there, and who may write where, is up to that. */
+const OWN_FOLDER = "/tmp/belljar-program";
+
+interface GivenSettings extends Required<Omit<InterpreterOptions, "sandboxes" | "warm" | "languages">> {
+  readonly languages: readonly Language[];
+}
 
 /** The settings for one principal. */
 type Settings = GivenSettings & {
@@ -62,9 +74,11 @@ export function createInterpreter({ sandboxes, warm, ...given }: InterpreterOpti
     maxOutputBytes: given.maxOutputBytes ?? MAX_OUTPUT_BYTES,
     network: given.network ?? "none",
     kernels: given.kernels ?? INSIDE.kernels,
+    languages: configureLanguages(given.languages ?? {}),
   };
   const reaper = new SandboxReaper();
   return {
+    languages: common.languages,
     async runProgram(principal, program, options) {
       const settings = await settingsOf(principal, common);
       const build = toBuild(program, options, settings);
@@ -73,8 +87,11 @@ export function createInterpreter({ sandboxes, warm, ...given }: InterpreterOpti
         await using folder = borrowFolder(options.sandbox);
         return await runIn(options.sandbox, { ...build, ...foldersOf(folder.path, options.place) }, given);
       }
-      const sandbox = await sandboxes.create(principal, freshOptions(build.language, options, settings), options.signal);
-      return reaper.reapAfter(sandbox, () => runFresh(sandbox, build, { ...given, warm: warm?.take(sandbox.id) }));
+      const { language } = build;
+      const created = sandboxes.create(principal, freshOptions(language, options, settings), options.signal);
+      const sandbox = await created.catch((cause: unknown) => Promise.reject(tellTemplate(language, cause)));
+      const place = language.template === undefined ? {} : { folder: OWN_FOLDER };
+      return reaper.reapAfter(sandbox, () => runFresh(sandbox, { ...build, ...place }, { ...given, warm: warm?.take(sandbox.id) }));
     },
     [Symbol.asyncDispose]: () => reaper[Symbol.asyncDispose](),
   };
@@ -100,15 +117,13 @@ async function runFresh(sandbox: Sandbox, build: Build, options: BuildOptions): 
 async function runIn(sandbox: Sandbox, build: Build, options: BuildOptions): Promise<ProgramResult> {
   if (!options.place?.hasEntry) await writeFiles(sandbox, build, options.signal);
   else if (build.outputFolder !== undefined) await sandbox.guest.files.makeDirectory(build.outputFolder, { signal: options.signal });
-  try {
+  return withLanguage(sandbox, build.language, options.signal, async () => {
     if (!options.bringFiles) return await new ProgramRun(sandbox, build, options).execute();
     const folder = { files: sandbox.guest.files, path: build.folder ?? ".", signal: options.signal };
     const before = await stampFiles(folder);
     const result = await new ProgramRun(sandbox, build, options).execute();
     return { ...result, left: await findLeftFiles(folder, before) };
-  } catch (cause) {
-    throw await explainMissing(cause, build.language, sandbox, options.signal);
-  }
+  });
 }
 
 function freshOptions(language: Language, options: RunProgramOptions, settings: Settings): CreateOptions {
@@ -118,7 +133,19 @@ function freshOptions(language: Language, options: RunProgramOptions, settings: 
     network: settings.network,
     ephemeral: true,
     timeoutMs: (options.timeoutMs ?? settings.timeoutMs) + GRACE_MS,
+    ...(language.template !== undefined && { template: language.template }),
   };
+}
+
+/** Whoever asks for a program did not name the template, and may not be able to make it. */
+function tellTemplate({ name, template }: Language, cause: unknown): unknown {
+  if (template === undefined || !(cause instanceof BelljarError) || cause.code !== "TEMPLATE_NOT_FOUND") return cause;
+  const remedy = `make it with \`belljar template import ${template} IMAGE\`, and let others have it with \`belljar template share ${template}\``;
+  return new BelljarError(
+    "TEMPLATE_NOT_FOUND",
+    `The configuration runs ${name} in the template "${template}", and there is none for you: ${remedy}`,
+    { cause },
+  );
 }
 
 /** A temporary folder in a sandbox of the caller, which lives on. */
@@ -157,16 +184,10 @@ async function writeFiles({ guest }: Sandbox, { files, folder }: Build, signal: 
 }
 
 function toBuild(program: Program, { limits }: RunProgramOptions, settings: Settings): Build {
-  const language = findLanguage(program.language);
+  const { kernels, languages } = settings;
+  const language = findLanguage(program.language, languages);
   const { memoryBytes = UNLIMITED_BYTES } = { ...freshLimits(language, settings), ...limits };
-  return { program, language, files: collectFiles(language, program), kernels: settings.kernels, memoryBytes };
-}
-
-async function explainMissing(cause: unknown, language: Language, sandbox: Sandbox, signal: AbortSignal): Promise<unknown> {
-  if (!(cause instanceof BelljarError) || cause.code !== "COMMAND_NOT_FOUND") return cause;
-  const names = await findAvailableLanguages(sandbox, signal);
-  const has = names.length > 0 ? `it has ${names.join(", ")}` : "it has no language that Belljar knows";
-  return missingLanguage(language, { cause, has });
+  return { program, language, files: collectFiles(language, program), kernels, memoryBytes };
 }
 
 function withDefaults(options: RunProgramOptions, settings: Settings): BuildOptions {
@@ -175,19 +196,4 @@ function withDefaults(options: RunProgramOptions, settings: Settings): BuildOpti
     timeoutMs: options.timeoutMs ?? settings.timeoutMs,
     maxOutputBytes: options.maxOutputBytes ?? settings.maxOutputBytes,
   };
-}
-
-const PROBE = 'for name do command -v "$name" >/dev/null 2>&1 && printf "%s\\n" "$name"; done; exit 0';
-
-/** Returns the names of the languages whose command exists in this sandbox. Without `sh` in the sandbox, it returns none. */
-async function findAvailableLanguages({ guest }: Sandbox, signal: AbortSignal): Promise<readonly string[]> {
-  const commands = [...new Set(LANGUAGES.map((language) => language.command))];
-  try {
-    const { stdout } = await guest.run({ argv: ["sh", "-c", PROBE, "sh", ...commands], signal, timeoutMs: 5_000 });
-    const found = new Set(stdout.toString("utf8").split("\n"));
-    return LANGUAGES.filter((language) => found.has(language.command)).map((language) => language.name);
-  } catch (error) {
-    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return [];
-    throw error;
-  }
 }

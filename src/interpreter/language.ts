@@ -12,8 +12,10 @@ export interface Language {
   readonly entryFile: string;
   /** The program that a template must have for this language. */
   readonly command: string;
-  /** The package of Debian and Ubuntu that brings it. */
-  readonly debianPackage: string;
+  /** The package of Debian and Ubuntu that brings it, where that is known. */
+  readonly debianPackage?: string;
+  /** What fresh sandboxes for its programs start from. Absent: as every sandbox. */
+  readonly template?: string;
   /** Argv of the compiler, which runs before the program. Returns undefined if this build needs no compiler. */
   readonly compile?: (build: Build) => readonly string[] | undefined;
   readonly run: (build: Build) => readonly string[];
@@ -182,24 +184,17 @@ export const LANGUAGES: readonly Language[] = [
 ];
 
 /** Finds a language by its name or alias. Throws `LANGUAGE_UNAVAILABLE` for an unknown language, and lists all languages. */
-export function findLanguage(name: string): Language {
+export function findLanguage(name: string, languages: readonly Language[] = LANGUAGES): Language {
   const wanted = name.trim().toLowerCase();
-  const found = LANGUAGES.find((language) => language.name === wanted || language.aliases.includes(wanted));
+  const found = languages.find((language) => language.name === wanted || language.aliases.includes(wanted));
   if (found) return found;
-  const known = LANGUAGES.map((language) => language.name).join(", ");
+  const known = languages.map((language) => language.name).join(", ");
   throw new BelljarError("LANGUAGE_UNAVAILABLE", `Unknown language "${name.slice(0, 40)}"; expected one of ${known}`);
 }
 
-/** `has`: what else the template has, as a part of the sentence. */
-export function missingLanguage(language: Language, { cause, has }: { readonly cause: unknown; readonly has?: string }): BelljarError {
-  const missing = `This template has no ${language.title} ("${language.command}")${has === undefined ? "" : `; ${has}`}`;
-  const remedy = `install it on the machine that makes the template (Debian, Ubuntu: the package ${language.debianPackage})`;
-  return new BelljarError("LANGUAGE_UNAVAILABLE", `${missing}. To have it, ${remedy}`, { cause });
-}
-
-/** Returns the language of a file by its extension, or undefined if the extension is unknown. */
-export function languageOfFile(name: string): Language | undefined {
-  return LANGUAGES.find((language) => hasExtension(name, language.extensions));
+/** Returns the language of a file by its extension, or undefined if the extension is unknown. Of several the first. */
+export function languageOfFile(name: string, languages: readonly Language[] = LANGUAGES): Language | undefined {
+  return languages.find((language) => hasExtension(name, language.extensions));
 }
 
 /** Whether a file of a program's folder is a compiler's, by its name. */
@@ -213,7 +208,7 @@ function namesOf({ files }: Build): string[] {
 }
 
 /** The entry as the program's interpreter is told it, from where it runs. */
-function entryOf(build: Build): string {
+export function entryOf(build: Build): string {
   const entry = namesOf(build)[0] ?? "";
   return build.cwd === undefined || build.folder === undefined ? entry : `${build.folder}/${entry}`;
 }

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { configureLanguages } from "./configured-languages.ts";
 import { loadSnippet } from "./snippets.ts";
 
 async function openFolder() {
@@ -15,6 +16,14 @@ it("finds the language by the file's extension", async () => {
   await using place = await openFolder();
   await writeFile(join(place.folder, "hello_world.py"), "print('hi')");
   expect(await loadSnippet(place.folder, "hello_world")).toEqual({ language: "python", fileName: "hello_world.py", code: "print('hi')" });
+});
+
+it("finds the snippets of configured languages too", async () => {
+  await using place = await openFolder();
+  await writeFile(join(place.folder, "hello.lua"), "print('hi')");
+  const languages = configureLanguages({ lua: { command: ["lua"], extension: ".lua" } });
+  expect(await loadSnippet(place.folder, "hello", languages)).toEqual({ language: "lua", fileName: "hello.lua", code: "print('hi')" });
+  await expect(loadSnippet(place.folder, "hello")).rejects.toMatchObject({ code: "SNIPPET_NOT_FOUND" });
 });
 
 it("lists the existing snippets if the name is unknown", async () => {

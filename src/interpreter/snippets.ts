@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open, readdir, readlink, realpath } from "node:fs/promises";
 import { parse, resolve, sep } from "node:path";
 import { BelljarError } from "../errors.ts";
-import { languageOfFile } from "./language.ts";
+import { type Language, languageOfFile } from "./language.ts";
 
 export interface Snippet {
   readonly language: string;
@@ -19,12 +19,12 @@ const LISTED_MAX = 50;
  * Rejects with `SNIPPET_NOT_FOUND`, which lists the existing names. `directory` is a real path. Nothing outside of it is read, and nothing
  * at all once a link stands in its place: whoever may write the folder above, as a sandbox with it as `rw` workspace, could have put it there.
  */
-export async function loadSnippet(directory: string, name: string): Promise<Snippet> {
+export async function loadSnippet(directory: string, name: string, languages?: readonly Language[]): Promise<Snippet> {
   if (!NAME.test(name)) {
     throw new BelljarError("ARGUMENTS_INVALID", "A snippet's name is the base name of its file without the extension, such as hello_world");
   }
   await assertStillReal(directory);
-  const files = await listSnippetFiles(directory);
+  const files = await listSnippetFiles(directory, languages);
   const matching = files.filter((file) => parse(file).name === name);
   const [fileName, other] = matching;
   if (fileName === undefined) throw notFound(name, files);
@@ -38,7 +38,7 @@ export async function loadSnippet(directory: string, name: string): Promise<Snip
     if (cause instanceof BelljarError) throw cause;
     throw new BelljarError("SNIPPET_NOT_FOUND", `The snippet "${fileName}" cannot be read; check the file`, { cause });
   });
-  return { language: languageOfFile(fileName)?.name ?? "", fileName, code };
+  return { language: languageOfFile(fileName, languages)?.name ?? "", fileName, code };
 }
 
 async function assertStillReal(directory: string): Promise<void> {
@@ -53,9 +53,9 @@ function hasMoved(): BelljarError {
   );
 }
 
-async function listSnippetFiles(directory: string): Promise<readonly string[]> {
+async function listSnippetFiles(directory: string, languages: readonly Language[] | undefined): Promise<readonly string[]> {
   try {
-    return (await readdir(directory)).filter((file) => languageOfFile(file) !== undefined).toSorted();
+    return (await readdir(directory)).filter((file) => languageOfFile(file, languages) !== undefined).toSorted();
   } catch (cause) {
     throw new BelljarError("SNIPPET_NOT_FOUND", `The snippets' folder cannot be read; check the --snippets option`, { cause });
   }

@@ -13,7 +13,7 @@ import type { WorkspaceBase } from "./workspace/base/base-entry.ts";
 /** What a sandbox's guest and ports say, for the rooms above, which know neither. */
 export type { ExecExit, ExecProcess, FileInfo, Guest, GuestFiles, KeptProcess, RunOptions } from "../runtime/guest/guest.ts";
 export type { PortLink } from "../network/ports/port-link.ts";
-export type { TemplateInfo } from "../runtime/runtime.ts";
+export { DEFAULT_BASE, type TemplateInfo } from "../runtime/runtime.ts";
 
 /** What every sandbox shows inside. */
 export { INSIDE } from "../protocol/inside.ts";

@@ -1,5 +1,6 @@
 import type { ToolContext } from "../catalog/tool.ts";
 import { BelljarError } from "../errors.ts";
+import { withProgram } from "../interpreter/missing-program.ts";
 import type { OutputWindows } from "../interpreter/output-window.ts";
 import { openOutputWindows } from "../interpreter/output-window.ts";
 import type { ExecExit, Sandbox } from "../sandbox/sandbox.ts";
@@ -74,7 +75,7 @@ export function startShell(sandbox: Sandbox, context: ToolContext, command: Shel
   if (context.signal.aborted) kill();
   return {
     signal: controller.signal,
-    exited: runWithShell(run).finally(() => (hasEnded = true)),
+    exited: runWithShell(sandbox, run).finally(() => (hasEnded = true)),
     kill,
     get pid() {
       return pid;
@@ -94,11 +95,12 @@ export function startShell(sandbox: Sandbox, context: ToolContext, command: Shel
   };
 }
 
-async function runWithShell(run: (shell: string) => Promise<ExecExit>): Promise<ExecExit> {
+async function runWithShell(sandbox: Sandbox, run: (shell: string) => Promise<ExecExit>): Promise<ExecExit> {
   try {
     return await run("bash");
   } catch (error) {
-    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND") return run("sh");
+    if (error instanceof BelljarError && error.code === "COMMAND_NOT_FOUND")
+      return withProgram(sandbox, { program: "shell (bash or sh)" }, () => run("sh"));
     throw error;
   }
 }

@@ -141,7 +141,7 @@ it("names the languages that the template has when it lacks one", async () => {
   await expect(place.run({ language: "ruby", code: "puts 1", env: NO_COMMANDS })).rejects.toMatchObject({
     code: "LANGUAGE_UNAVAILABLE",
     message: expect.stringMatching(
-      /^This template has no Ruby \("ruby"\); it has .*python, javascript, typescript, bash,.*the package ruby\)$/,
+      /^The template "base" has no Ruby \("ruby"\); it has .*python, javascript, typescript, bash,.*the package ruby\)$/,
     ),
   });
 });

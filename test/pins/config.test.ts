@@ -33,6 +33,7 @@ it("keeps every setting with its variables", () => {
       "program.diskBytes BELLJAR_PROGRAM_DISK_BYTES",
       "program.openFiles BELLJAR_PROGRAM_OPEN_FILES",
       "program.network BELLJAR_PROGRAM_NETWORK",
+      "languages BELLJAR_LANGUAGES",
       "sandbox.timeoutMs BELLJAR_SANDBOX_TIMEOUT_MS",
       "sandbox.keep BELLJAR_SANDBOX_KEEP",
       "sandbox.keepBytes BELLJAR_SANDBOX_KEEP_BYTES",

@@ -4,6 +4,7 @@ import { toFacts } from "../../src/catalog/late-tools.ts";
 import { readToolFacts } from "../../src/cli/compose/tool-facts.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { LANGUAGES } from "../../src/interpreter/language.ts";
 import { createShellSessions } from "../../src/interpreter/lasting/shell-sessions.ts";
 import { createNoSandboxes } from "../support/no-sandboxes.ts";
 import { createTestTexts } from "../support/test-texts.ts";
@@ -11,6 +12,7 @@ import { LateCommands } from "../../src/tools/shell/late-commands.ts";
 
 const config = loadConfig({ env: { BELLJAR_HOME: "/nonexistent" } });
 const interpreter = {
+  languages: LANGUAGES,
   runProgram: () => Promise.reject(new Error("no program is run here")),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { createInterpreter } from "../../src/interpreter/interpreter.ts";
 import { storeTemplate } from "../support/store-template.ts";
 import { type Member, openTeamLab, type TeamLab } from "../support/team-lab.ts";
 import { plain } from "./support/walk-owned.ts";
@@ -26,6 +27,13 @@ verifies("templates-apart", async () => {
   expect((await lab.ask(stranger, "GET /v1/templates")).text).not.toContain("theirs");
   const started = lab.sandboxes.create(stranger.principal, { template: "theirs" }, AbortSignal.timeout(30_000));
   await expect(started).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
+  const byLanguage = async (template: string): Promise<unknown> => {
+    await using interpreter = createInterpreter({ sandboxes: lab.sandboxes, languages: { bash: { template } } });
+    const program = { language: "bash", code: "true" };
+    return interpreter.runProgram(stranger.principal, program, { signal: AbortSignal.timeout(30_000) }).catch(String);
+  };
+  expect(await byLanguage("theirs")).toContain("there is none for you");
+  expect(plain(String(await byLanguage("theirs")), "theirs")).toBe(plain(String(await byLanguage("nowhere")), "nowhere"));
   const share = "PUT /v1/templates/theirs/shared";
   expect(await lab.ask(lab.alice, share, { isShared: true })).toMatchObject({ status: 403 });
   expect(await lab.ask(owner, share, { isShared: true })).toMatchObject({ status: 200 });

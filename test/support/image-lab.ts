@@ -95,7 +95,8 @@ export function addShell(root: string): void {
   for (const name of PROGRAMS) addProgram(root, name);
 }
 
-function addProgram(root: string, name: string): void {
+/** A program of the host with its libraries, as one of the image. */
+export function addProgram(root: string, name: string): void {
   const path = onHost("which", name).trim();
   const libraries = onHost("ldd", path).matchAll(/\s(\/[^\s(]+) \(0x/g);
   copyInto(root, path, `/bin/${name}`);

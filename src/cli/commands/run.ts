@@ -5,13 +5,14 @@ import { Readable } from "node:stream";
 import type { Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { BelljarError } from "../../errors.ts";
-import { findLanguage, languageOfFile } from "../../interpreter/language.ts";
+import { configureLanguages } from "../../interpreter/configured-languages.ts";
+import { findLanguage, type Language, languageOfFile } from "../../interpreter/language.ts";
 import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { USED_UP } from "../../sandbox/used-up.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
-import { openInterpreter, openStack } from "../compose/open-stack.ts";
+import { openInterpreter, openStack, readConfig } from "../compose/open-stack.ts";
 import { toExitCode } from "../exit-code.ts";
 import { openRunSandbox } from "../run-sandbox.ts";
 import { usage } from "../usage.ts";
@@ -21,12 +22,13 @@ import { parseDuration, parsePairs } from "../values.ts";
 const HELP = "belljar run --help";
 
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
-  const program = await readProgram(call, context);
+  const languages = configureLanguages(readConfig(call, context).languages);
+  const program = await readProgram(call, context, languages);
   const timeout = textOption(call, "timeout");
   const timeoutMs = timeout === undefined ? undefined : parseDuration("timeout", timeout);
   await using stack = await openStack(call, context);
   const file = call.positionals[0] === "-" ? undefined : call.positionals[0];
-  const language = findLanguage(program.language);
+  const language = findLanguage(program.language, languages);
   await using own = await openRunSandbox(call, context, { stack, language, file });
   // Answering a closed network takes longer than a short program.
   const tellsRefusals = stack.config.program.network !== "none";
@@ -50,14 +52,14 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return exitCodeOf(result, json);
 }
 
-async function readProgram(call: CommandCall, { env, stdin }: CommandContext): Promise<Program> {
+async function readProgram(call: CommandCall, { env, stdin }: CommandContext, languages: readonly Language[]): Promise<Program> {
   const file = call.positionals[0] ?? "";
   const named = textOption(call, "lang");
-  const language = named ?? languageOfFile(file)?.name;
+  const language = named ?? languageOfFile(file, languages)?.name;
   if (language === undefined) throw usage(`The language of "${file}" is not known: name it with --lang`, HELP);
   const fromStdin = file === "-";
   const code = fromStdin ? await readText(stdin) : await readProgramFile(file);
-  const isOwnName = !fromStdin && languageOfFile(file) !== undefined && named === undefined;
+  const isOwnName = !fromStdin && languageOfFile(file, languages) !== undefined && named === undefined;
   return {
     language,
     code,

@@ -29,6 +29,7 @@ import type { KeptTotals } from "../../sandbox/keeping/kept-sandboxes.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { withCallCheckpointsCheck } from "../doctor/call-checkpoints-check.ts";
 import { withKeptCheck } from "../doctor/kept-check.ts";
+import { withLanguagesCheck } from "../doctor/languages-check.ts";
 import { withPoolCheck } from "../doctor/pool-check.ts";
 import { readStorage } from "../../sandbox/keeping/storage-report.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
@@ -225,7 +226,12 @@ export async function probeRuntimes(config: Config, stderr: Writable): Promise<H
   const runtimes = await openConfiguredRuntimes(config, stderr);
   try {
     const isolation = await new Runtimes(runtimes, config).probe();
-    return await withHomeChecks(isolation, { runtimes, config, kept: readKeptTotals(config.home) });
+    const checked = await withHomeChecks(isolation, { runtimes, config, kept: readKeptTotals(config.home) });
+    // For whoever reads the home's files: a server tells nobody of the local user's templates.
+    return await withLanguagesCheck(checked, config.languages, async () => {
+      const { findTemplates } = await import("../doctor/find-templates.ts");
+      return findTemplates(runtimes, config);
+    });
   } finally {
     await closeRuntimes(runtimes);
   }
@@ -284,7 +290,8 @@ export async function openInterpreter(stack: Pick<Stack, "config" | "sandboxes">
   const { timeoutMs, network: _network, ...limits } = config.program;
   const network = await configuredPolicy(config, "program");
   const warm = await stack.warmPrograms?.();
-  return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes: config.maxOutputBytes, ...(warm && { warm }) });
+  const { maxOutputBytes, languages } = config;
+  return createInterpreter({ sandboxes, limits, timeoutMs, network, maxOutputBytes, languages, ...(warm && { warm }) });
 }
 
 /** Opens the worker processes for edits, patches and diffs. Disposing it ends them. */

@@ -7,6 +7,7 @@ import { createCallQuota } from "../../catalog/call-quota.ts";
 import { narrowScope } from "../../catalog/narrow-scope.ts";
 import { lateTools } from "../../catalog/late-tools.ts";
 import { fixedTools } from "../../catalog/tool-source.ts";
+import { configureLanguages } from "../../interpreter/configured-languages.ts";
 import { createBelljarPrompts } from "../../mcp/prompts/belljar-prompts.ts";
 import { createBelljarResources } from "../../mcp/resources/belljar-resources.ts";
 import type { ToolServerOwners } from "../../gateway/facade/tool-server-owners.ts";
@@ -24,6 +25,7 @@ import { findSnippets } from "./find-snippets.ts";
 import { configuredPolicy } from "./configured-policy.ts";
 import type { LocalStack } from "./open-stack.ts";
 import { workspaceOption } from "./open-stack.ts";
+import { reportMissingTemplates } from "./report-missing-templates.ts";
 import { readToolFacts } from "./tool-facts.ts";
 
 type DefaultSandboxOf = CatalogOptions["defaultSandbox"];
@@ -67,6 +69,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
   const { defaultName, wishes, portOrigin, log, toolServers, usualSnippets = false } = options;
   const snippetsDirectory = findSnippets(config, { usual: usualSnippets, log });
   const scope = parseToolScope(config);
+  const languages = configureLanguages(config.languages);
   // The policy of programs is only checked: whoever starts Belljar hears of a wrong one at once.
   const [workspace, network] = await Promise.all([
     workspaceOption(config),
@@ -89,12 +92,14 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     lifetimeMs: config.sandbox.timeoutMs,
     report: (problem) => log.error({}, problem),
   });
+  const unknown = (cause: unknown): void => log.error({ err: cause }, "The templates of the configured languages cannot be looked for");
+  void reportMissingTemplates(languages, { sandboxes, log }).catch(unknown);
   const builtin = openOnce(async () => {
     const { openBuiltinTools } = await import("./open-builtin-tools.ts");
     return openBuiltinTools(stack, { snippetsDirectory, portOrigin, toolServers });
   });
   const catalog = createCatalog({
-    sources: [fixedTools(lateTools(readToolFacts(), async () => (await builtin()).tools))],
+    sources: [fixedTools(lateTools(readToolFacts(languages), async () => (await builtin()).tools))],
     sandboxes,
     scope: (principal) => {
       const narrowed = narrowScope(scope, principal.grants);

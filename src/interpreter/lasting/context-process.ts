@@ -2,7 +2,6 @@ import { settleWithin } from "../../async/settle-within.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { BelljarError } from "../../errors.ts";
 import type { KeptProcess, Sandbox } from "../../sandbox/sandbox.ts";
-import { findLanguage, missingLanguage } from "../language.ts";
 import type { Kernel } from "./kernel.ts";
 
 /** The kept commands of a sandbox whose names begin so are its contexts. */
@@ -42,7 +41,7 @@ export async function attach(sandbox: WithGuest, id: string, { signal, waitMs }:
   }
 }
 
-/** Rejects with `LANGUAGE_UNAVAILABLE`, or with `FILE_EXISTS` if the context is there. */
+/** Rejects with `COMMAND_NOT_FOUND` if the template lacks the language, and with `FILE_EXISTS` if the context is there. */
 export async function start(
   sandbox: WithGuest,
   { id, kernel }: NamedContext,
@@ -50,20 +49,15 @@ export async function start(
 ): Promise<KeptProcess> {
   const { argv, env, opening } = kernel;
   const signal = new AbortController().signal;
-  try {
-    const process = await sandbox.guest.keep(`${CONTEXT_PREFIX}${id}`, {
-      argv,
-      channels: 1,
-      signal,
-      ...(env && { env }),
-      ...(cwd !== undefined && { cwd }),
-    });
-    if (opening !== undefined) process.channels[0]?.write(opening);
-    return process;
-  } catch (cause) {
-    if (!isCode(cause, "COMMAND_NOT_FOUND")) throw cause;
-    throw missingLanguage(findLanguage(kernel.language), { cause });
-  }
+  const process = await sandbox.guest.keep(`${CONTEXT_PREFIX}${id}`, {
+    argv,
+    channels: 1,
+    signal,
+    ...(env && { env }),
+    ...(cwd !== undefined && { cwd }),
+  });
+  if (opening !== undefined) process.channels[0]?.write(opening);
+  return process;
 }
 
 /** Ends what still runs, and takes its exit, so that the name is free. */

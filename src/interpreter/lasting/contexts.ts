@@ -9,6 +9,8 @@ import { KernelRun } from "./kernel-run.ts";
 import type { NamedContext, Patience } from "./context-process.ts";
 import { attach, CONTEXT_PREFIX, signalGroup, start, takeExit, unless, wake } from "./context-process.ts";
 import { findKernel } from "./kernels.ts";
+import { findLanguage } from "../language.ts";
+import { withLanguage } from "../missing-program.ts";
 
 /** An interpreter in a sandbox that keeps its variables between runs. It lives in its sandbox alone, as a kept command. */
 export interface ContextInfo {
@@ -117,7 +119,7 @@ export async function createContext(
 ): Promise<ContextInfo> {
   const kernel = findKernel(options.language);
   const id = `${kernel.language}-${randomBytes(4).toString("hex")}`;
-  const process = await start(sandbox, { id, kernel }, { cwd: options.cwd });
+  const process = await startIn(sandbox, { id, kernel }, { cwd: options.cwd });
   process.detach();
   return { id, language: kernel.language, isDefault: false, pid: process.pid };
 }
@@ -141,7 +143,7 @@ export async function interruptContext(sandbox: Sandbox, id: string, signal: Abo
 export async function restartContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<ContextInfo> {
   const known = await knownContext(sandbox, id, signal);
   await removeContext(sandbox, id, signal);
-  const process = await start(sandbox, { id, kernel: findKernel(known.language) }, {});
+  const process = await startIn(sandbox, { id, kernel: findKernel(known.language) }, {});
   process.detach();
   return { ...known, pid: process.pid };
 }
@@ -151,6 +153,12 @@ export async function removeContext(sandbox: Sandbox, id: string, signal: AbortS
   const { pid } = await knownContext(sandbox, id, signal);
   if (pid !== undefined) await signalGroup(sandbox, { pid, signalNumber: REMOVAL, signal });
   await takeExit(sandbox, id, signal);
+}
+
+/** Rejects with `LANGUAGE_UNAVAILABLE`, or with `FILE_EXISTS` if the context is there. */
+function startIn(sandbox: Sandbox, named: NamedContext, options: { readonly cwd?: string | undefined }): Promise<KeptProcess> {
+  const signal = AbortSignal.timeout(KILL_MS);
+  return withLanguage(sandbox, findLanguage(named.kernel.language), signal, () => start(sandbox, named, options));
 }
 
 async function knownContext(sandbox: Sandbox, id: string, signal: AbortSignal): Promise<ContextInfo> {
@@ -191,7 +199,7 @@ async function take(
     const process = await unless("PROCESS_NOT_FOUND", attach(sandbox, named.id, patience));
     if (process) return { process, isFresh: false };
     // Another run may be quicker.
-    const started = await unless("FILE_EXISTS", start(sandbox, named, {}));
+    const started = await unless("FILE_EXISTS", startIn(sandbox, named, {}));
     if (started) return { process: started, isFresh: true };
   }
   throw endsAgain(named.id);

@@ -3,6 +3,7 @@ import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
 import type { ExecExit, ExecProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { OutputWindows } from "../output-window.ts";
+import { withProgram } from "../missing-program.ts";
 import { FencedOutput } from "./fenced-output.ts";
 import type { LastingInterpreter } from "./lasting-interpreters.ts";
 
@@ -63,7 +64,8 @@ export class ShellSession implements LastingInterpreter<ShellCommand, ShellResul
   /** Rejects with `COMMAND_NOT_FOUND` if the sandbox has no bash. */
   static async open(sandbox: Sandbox, { maxOutputBytes, signal }: { maxOutputBytes: number; signal: AbortSignal }): Promise<ShellSession> {
     const exec = { argv: ["bash", "-c", START], channels: 1, stdin: false, env: { TERM: "dumb" }, signal };
-    return new ShellSession(await sandbox.guest.exec(exec), { sandbox, maxOutputBytes });
+    const process = await withProgram(sandbox, { program: "bash" }, () => sandbox.guest.exec(exec));
+    return new ShellSession(process, { sandbox, maxOutputBytes });
   }
 
   get hasEnded(): boolean {

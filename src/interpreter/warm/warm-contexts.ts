@@ -56,7 +56,7 @@ async function warmContext(
   { imports, signal }: { readonly imports: readonly string[]; readonly signal: AbortSignal },
 ): Promise<void> {
   signal.throwIfAborted();
-  const process = await unless("LANGUAGE_UNAVAILABLE", start(sandbox, { id: kernel.language, kernel }, {}));
+  const process = await unless("COMMAND_NOT_FOUND", start(sandbox, { id: kernel.language, kernel }, {}));
   if (!process) return;
   if (!(await prepare(process, kernel, { imports, env: {}, timeoutMs: READY_MS })))
     throw new BelljarError("EXEC_TIMEOUT", `A ${kernel.language} context did not start within ${READY_MS} ms`);

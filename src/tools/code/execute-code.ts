@@ -4,7 +4,6 @@ import { defineTool } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
-import { LANGUAGES } from "../../interpreter/language.ts";
 import { heldBytes } from "../../interpreter/output-window.ts";
 import type { Program, ProgramResult } from "../../interpreter/program.ts";
 import { loadSnippet } from "../../interpreter/snippets.ts";
@@ -13,6 +12,7 @@ import { openOutputProgress } from "../output-progress.ts";
 import { factLine, outputText } from "../output-text.ts";
 import { maxBytesArgument, rawArgument } from "../max-bytes.ts";
 import { sandboxArgument } from "../sandbox-argument.ts";
+import { describeExecuteCode, RULE } from "./describe-execute-code.ts";
 import type { ShownFiles } from "./shown-files.ts";
 import { LeftFileValue, showFiles } from "./shown-files.ts";
 import type { ShownOutput } from "../shown-output.ts";
@@ -26,8 +26,6 @@ export interface ExecuteCodeOptions {
   readonly snippetsDirectory?: string;
 }
 
-const NAMES = LANGUAGES.map((language) => language.name).join(", ");
-const RULE = "Give either snippet_name, or both language and entrypoint_code";
 const CODE_MAX = 10 * 1_048_576;
 
 const Input = z
@@ -70,6 +68,7 @@ const Input = z
   });
 
 type Arguments = z.output<typeof Input>;
+type Languages = Interpreter["languages"];
 
 const Output = z.object({
   status: z.enum(["success", "error", "timeout"]),
@@ -87,20 +86,14 @@ export function createExecuteCode({ interpreter, config, snippetsDirectory }: Ex
   return defineTool({
     name: "execute_code",
     title: "Execute code",
-    description: [
-      `Runs a program once in an isolated sandbox, by default without network, and returns what it printed. Languages: ${NAMES}.`,
-      "Each call has a fresh, empty sandbox unless `sandbox` names one.",
-      `${RULE}.`,
-      "Files that it leaves in its folder come back: pictures as pictures, short texts as text. They are gone afterwards.",
-      "A non-zero exit, a signal, a failed compilation and a timeout are reported as errors, with all that was printed.",
-    ].join("\n"),
+    description: describeExecuteCode(interpreter.languages),
     toolset: "code",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     accept: otherNames({ code: "entrypoint_code", filename: "entrypoint_filename" }),
     input: Input,
     value: Output,
     async run(context, args) {
-      const program = await toProgram(args, snippetsDirectory);
+      const program = await toProgram(args, snippetsDirectory, interpreter.languages);
       using progress = openOutputProgress((told) => context.progress(told));
       const sandbox = args.sandbox === undefined ? undefined : await context.sandbox(args.sandbox);
       const result = await interpreter.runProgram(context.principal, program, {
@@ -128,8 +121,8 @@ function findSourceProblem(args: Pick<Arguments, "language" | "lang" | "entrypoi
   return args.entrypoint_code === undefined ? "entrypoint_code is missing" : undefined;
 }
 
-async function toProgram(args: Arguments, snippetsDirectory: string | undefined): Promise<Program> {
-  const source = args.snippet_name === undefined ? undefined : await openSnippet(args.snippet_name, snippetsDirectory);
+async function toProgram(args: Arguments, snippetsDirectory: string | undefined, languages: Languages): Promise<Program> {
+  const source = args.snippet_name === undefined ? undefined : await openSnippet(args.snippet_name, snippetsDirectory, languages);
   const entryFile = args.entrypoint_filename ?? source?.fileName;
   return {
     language: source?.language ?? args.language ?? args.lang ?? "",
@@ -139,8 +132,8 @@ async function toProgram(args: Arguments, snippetsDirectory: string | undefined)
   };
 }
 
-async function openSnippet(name: string, directory: string | undefined) {
-  if (directory !== undefined) return loadSnippet(directory, name);
+async function openSnippet(name: string, directory: string | undefined, languages: Languages) {
+  if (directory !== undefined) return loadSnippet(directory, name, languages);
   throw new BelljarError(
     "SNIPPET_NOT_FOUND",
     "This server has no snippets; start it with --snippets DIR, or give language and entrypoint_code",

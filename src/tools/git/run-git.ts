@@ -1,5 +1,6 @@
 import { BelljarError } from "../../errors.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { withProgram } from "../../interpreter/missing-program.ts";
+import type { RunOptions, Sandbox } from "../../sandbox/sandbox.ts";
 import { tellUsedUp, watchUsedUp } from "../../sandbox/used-up.ts";
 
 /** Where and how one git runs. */
@@ -70,7 +71,7 @@ export const READ_ONLY: GitSettings = { env: { GIT_OPTIONAL_LOCKS: "0" }, config
 export async function runGit({ sandbox, path, signal }: GitFolder, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
   const { input, timeoutMs = TIMEOUT_MS, maxOutputBytes = OUTPUT_BYTES, onOutput, accept = [0] } = options;
   const findUsedUp = await watchUsedUp(sandbox);
-  const result = await sandbox.guest.run({
+  const request: RunOptions = {
     argv: ["git", ...args],
     env: { ...ENV, ...options.env, ...configVariables([...CONFIG, ...(options.config ?? [])]) },
     signal,
@@ -79,7 +80,8 @@ export async function runGit({ sandbox, path, signal }: GitFolder, args: readonl
     ...(path !== undefined && { cwd: path }),
     ...(input !== undefined && { input }),
     ...(onOutput && { onOutput: (stream: "stdout" | "stderr", chunk: Buffer) => (stream === "stderr" ? onOutput(chunk) : undefined) }),
-  });
+  };
+  const result = await withProgram(sandbox, { program: "git", debianPackage: "git" }, () => sandbox.guest.run(request));
   const clean = (bytes: Buffer): string => withoutSecrets(bytes.toString("utf8"), options.secret);
   const answer = {
     exitCode: result.exitCode ?? 128,

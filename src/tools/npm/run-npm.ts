@@ -2,8 +2,9 @@ import * as z from "zod";
 import type { ToolContext, TextResult } from "../../catalog/tool.ts";
 import { textResult } from "../../catalog/tool-result.ts";
 import type { OutputWindows } from "../../interpreter/output-window.ts";
+import { withProgram } from "../../interpreter/missing-program.ts";
 import { openOutputWindows } from "../../interpreter/output-window.ts";
-import type { ExecExit, Sandbox } from "../../sandbox/sandbox.ts";
+import type { ExecExit, RunOptions, Sandbox } from "../../sandbox/sandbox.ts";
 import { tellUsedUp, watchUsedUp } from "../../sandbox/used-up.ts";
 import { openOutputProgress } from "../output-progress.ts";
 import { commandText } from "../output-text.ts";
@@ -46,7 +47,7 @@ export async function runNpm(context: ToolContext, { sandbox, path, args, timeou
   const windows = openOutputWindows(HELD_BYTES);
   using progress = openOutputProgress((told) => context.progress(told));
   const findUsedUp = await watchUsedUp(sandbox);
-  const exit = await sandbox.guest.run({
+  const request: RunOptions = {
     argv: ["npm", ...args],
     env: { ...ENV, ...env },
     signal: context.signal,
@@ -57,7 +58,8 @@ export async function runNpm(context: ToolContext, { sandbox, path, args, timeou
       windows[stream].push(chunk);
       progress.push(chunk);
     },
-  });
+  };
+  const exit = await withProgram(sandbox, { program: "npm", debianPackage: "npm" }, () => sandbox.guest.run(request));
   return { exit, windows, usedUp: tellUsedUp(await findUsedUp(exit)) };
 }
 

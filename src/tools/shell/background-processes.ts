@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { posix } from "node:path";
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
+import { withProgram } from "../../interpreter/missing-program.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { toAbsolute } from "../sandbox-path.ts";
 import { LAUNCH, SEGMENT_BYTES, SUPERVISE, SUPERVISOR } from "./background-scripts.ts";
@@ -78,7 +79,8 @@ async function launch(sandbox: Sandbox, id: string, { command, cwd, env, user, s
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const argv = ["bash", "-c", LAUNCH, "belljar-launch", SUPERVISE, id, fromHome(sandbox, cwd), ...variables];
   await sandbox.guest.files.write(`${folderOf(id)}/command`, asUser(command, user), { mode: 0o600, signal });
-  const result = await sandbox.guest.run({ argv, cwd: folderOf(id), timeoutMs: LAUNCH_TIMEOUT_MS, signal });
+  const launching = { argv, cwd: folderOf(id), timeoutMs: LAUNCH_TIMEOUT_MS, signal };
+  const result = await withProgram(sandbox, { program: "bash" }, () => sandbox.guest.run(launching));
   const pid = Number(result.stdout.toString());
   if (Number.isInteger(pid) && pid > 0) return pid;
   const reason = result.stderr.toString().trim().slice(0, 500);
