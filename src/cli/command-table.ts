@@ -1,6 +1,7 @@
 import type { CommandSpec, OptionSpec } from "./command.ts";
 import { AROUND } from "./command-specs/around.ts";
 import { AUDIT } from "./command-specs/audit.ts";
+import { CONFIG } from "./command-specs/config.ts";
 import { MACHINE } from "./command-specs/machine.ts";
 import { PROGRAMS } from "./command-specs/programs.ts";
 import { SANDBOX } from "./command-specs/sandbox.ts";
@@ -30,5 +31,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...AUDIT,
   ...TOKEN,
   ...SECRET,
+  ...CONFIG,
   ...MACHINE,
 ];

@@ -68,6 +68,7 @@ it("keeps every command with its options", () => {
       "secret set NAME",
       "secret list --json",
       "secret remove NAME...",
+      "config import FILE --write --force",
       "doctor --json",
       "completion bash|zsh|fish",
       "version --json",

@@ -62,15 +62,15 @@ it("runs a program as the image's user, who may write nowhere else", async () =>
 
 it("runs a language that Belljar does not know, with the files and arguments of the program", async () => {
   await using home = await open({ ash: { template: "small", command: ["sh", "-e"], extension: ".ash" } });
-  await home.make("small", addShell);
+  await home.make("small", withPerl);
   const program = {
     language: "ash",
     code: '. ./lib.ash; greet "$1"',
-    files: [{ name: "lib.ash", content: 'greet() { echo "$0 $1"; }' }],
+    files: [{ name: "lib.ash", content: 'greet() { echo "$0 $1 $(cat /note)"; }' }],
     args: ["you"],
   };
   expect(await home.interpreter.runProgram(LOCAL, program, { signal })).toMatchObject({
-    stdout: "main.ash you\n",
+    stdout: "main.ash you of the image\n",
     stderr: "",
     exitCode: 0,
   });
