@@ -44,6 +44,12 @@ export type { PointChange, PointDiff, RollbackResult, TimeLine, TimeLineInfo } f
 export { createLocalSandboxes } from "./sandbox/local-sandboxes.ts";
 export type { LocalSandboxes, LocalSandboxesOptions } from "./sandbox/local-sandboxes-options.ts";
 export { createRemoteSandboxes } from "./remote/remote-sandboxes.ts";
+export { createStoredTemplates, createTemplates } from "./template/create-templates.ts";
+export type { TemplatesOptions } from "./template/create-templates.ts";
+export { createRemoteTemplates } from "./remote/remote-templates.ts";
+export type { RegistryParts } from "./template/open-registry.ts";
+export type { Templates } from "./template/templates.ts";
+export type { TemplateDetail, TemplateOptions } from "./template/wire/template-schema.ts";
 export { createContext, interruptContext, listContexts, removeContext, restartContext, runCode } from "./interpreter/lasting/contexts.ts";
 export type { CodeResult, ContextInfo, LostContext, RunCode } from "./interpreter/lasting/contexts.ts";
 export type { CodeError, ShownValue } from "./interpreter/lasting/kernel-run.ts";

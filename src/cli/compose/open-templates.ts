@@ -2,9 +2,8 @@ import type { Config } from "../../config/config.ts";
 import type { ClientRecord } from "../../network/egress/egress-client.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
-import { Runtimes } from "../../sandbox/runtimes.ts";
 import type { SecretStore } from "../../secrets/secret-store.ts";
-import { MadeTemplates } from "../../template/made-templates.ts";
+import { createTemplates } from "../../template/create-templates.ts";
 import type { StoredTemplates } from "../../template/stored-templates.ts";
 import type { Templates } from "../../template/templates.ts";
 import { upstreamOptions } from "./open-egress.ts";
@@ -27,5 +26,5 @@ export async function openTemplates(
   const { maxBytes, registries } = template;
   const reveal = (owner: string, name: string): Promise<string | undefined> => secrets.reveal(owner, name);
   const registry = { ...(await upstreamOptions(config)), registries, reveal, record };
-  return new MadeTemplates({ home, stored, sandboxes, registry, runtimes: new Runtimes(runtimes, config), maxBytes, quotas, report });
+  return createTemplates({ home, stored, sandboxes, registry, runtimes, config, maxBytes, quotas, report });
 }

@@ -1,0 +1,29 @@
+import type { Runtime } from "../runtime/runtime.ts";
+import { type RuntimeChoice, Runtimes } from "../sandbox/runtimes.ts";
+import { MadeTemplates, type MadeTemplatesOptions } from "./made-templates.ts";
+import { StoredTemplates } from "./stored-templates.ts";
+import type { Templates } from "./templates.ts";
+
+const MAX_BYTES = 10 * 2 ** 30;
+
+type Report = (problem: string) => void;
+
+export interface TemplatesOptions extends Omit<MadeTemplatesOptions, "runtimes" | "maxBytes" | "report"> {
+  /** Those of the sandboxes, as `stored` is. */
+  readonly runtimes: ReadonlyMap<string, Runtime>;
+  readonly config: RuntimeChoice;
+  /** Of the files of one template. Default: 10 GiB. */
+  readonly maxBytes?: number;
+  /** Told, in one sentence, what a person should know though no call fails. Default: nobody is. */
+  readonly report?: Report;
+}
+
+/** What sandboxes of a home may begin with, for `createLocalSandboxes`. Templates are made with it by `createTemplates`. */
+export function createStoredTemplates(home: string, report: Report = () => undefined): StoredTemplates {
+  return new StoredTemplates(home, report);
+}
+
+/** The templates of a home on this host. */
+export function createTemplates({ runtimes, config, ...options }: TemplatesOptions): Templates {
+  return new MadeTemplates({ maxBytes: MAX_BYTES, report: () => undefined, ...options, runtimes: new Runtimes(runtimes, config) });
+}
