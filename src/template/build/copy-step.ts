@@ -98,7 +98,10 @@ async function unpackLayer(
   state: StageState,
   tar: AsyncIterable<Uint8Array>,
 ): Promise<StepResult> {
-  const { layer, bytes } = await states.unpack({ tar, user, maxBytes, maxEntries: ENTRIES_MAX, durable: true }, signal);
+  const { layer, bytes } = await states.unpack(
+    { tar, user, maxBytes, maxEntries: ENTRIES_MAX, below: state.layers, durable: true },
+    signal,
+  );
   held([layer]);
   return { layers: [layer, ...state.layers], bytes };
 }
