@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { findIdMap } from "../../../src/runtime/namespace/id-map.ts";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
@@ -28,11 +28,7 @@ const folder = (name: string, more: Partial<TarEntry> = {}): TarEntry => ({ name
 const file = (name: string, content: string | Buffer = name, more: Partial<TarEntry> = {}): TarEntry => ({ name, content, ...more });
 const link = (name: string, to: string): TarEntry => ({ name, type: "link", link: to, mode: 0o777, mtime: 1_111_111_111 });
 const hardLink = (name: string, to: string): TarEntry => ({ name, type: "hard-link", link: to });
-const whiteout = (name: string): TarEntry =>
-  file(
-    name.replace(/[^/]+$/, (last) => `.wh.${last}`),
-    "",
-  );
+const whiteout = (name: string): TarEntry => file(posix.join(posix.dirname(name), `.wh.${posix.basename(name)}`), "");
 const opaque = (name: string): TarEntry => file(`${name}/.wh..wh..opq`, "");
 
 interface Seen {
