@@ -1,7 +1,16 @@
-import type { CommandSpec } from "../command.ts";
+import type { CommandSpec, OptionSpec } from "../command.ts";
 import { LIMIT_OPTIONS } from "../limit-options.ts";
 import { START_OPTIONS } from "../start-options.ts";
 import { JSON_OPTION, NETWORK, NONE, ONE } from "./shared-options.ts";
+
+/** Whatever a template is made from. */
+const MAKING = {
+  network: NETWORK,
+  ...START_OPTIONS,
+  ...LIMIT_OPTIONS,
+  description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
+  json: JSON_OPTION,
+} as const satisfies Record<string, OptionSpec>;
 
 /** `belljar template ...`: what sandboxes can start from. */
 export const TEMPLATE: readonly CommandSpec[] = [
@@ -14,11 +23,7 @@ export const TEMPLATE: readonly CommandSpec[] = [
       snapshot: { type: "string", value: "SNAPSHOT", description: "Take this snapshot in place of an image" },
       folder: { type: "string", value: "DIR", description: "Take this folder as the root folder, in place of an image" },
       platform: { type: "string", value: "OS/ARCH", description: "Of an image for several, such as linux/arm64 (default this machine's)" },
-      network: NETWORK,
-      ...START_OPTIONS,
-      ...LIMIT_OPTIONS,
-      description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
-      json: JSON_OPTION,
+      ...MAKING,
     },
     details:
       "IMAGE is an image of a registry, such as alpine:3.20, a folder with an OCI image layout, or an archive as `docker save` writes it. A registry is reached only with a --network that allows it, and the hosts that it sends its layers from. Images share the layers that they have in common. The image is started once: one that cannot be is no template.",
@@ -39,11 +44,7 @@ export const TEMPLATE: readonly CommandSpec[] = [
         description: "Value of a variable that ARG names; K alone takes this shell's",
       },
       target: { type: "string", value: "STAGE", description: "Build this stage, by name or number (default the last one)" },
-      network: NETWORK,
-      ...START_OPTIONS,
-      ...LIMIT_OPTIONS,
-      description: { type: "string", value: "TEXT", description: "A line for whoever reads the list" },
-      json: JSON_OPTION,
+      ...MAKING,
     },
     details:
       "FROM names `base`, `scratch`, a template of yours, an earlier stage, an image layout or archive by its absolute path, or an image of a registry. Each step runs in a sandbox, under the network policy. A step that depends on nothing that has changed is not run again.",

@@ -1,19 +1,7 @@
 import { expect, it } from "vitest";
-import type { HostIsolation } from "../../sandbox/runtimes.ts";
+import { ABLE_HOST } from "../../../test/support/host-isolation.ts";
 import { withLanguagesCheck } from "./languages-check.ts";
 
-const HOST: HostIsolation = {
-  runtime: "namespace",
-  available: true,
-  checks: [],
-  limits: [],
-  users: "two",
-  terminals: true,
-  pause: true,
-  sleep: true,
-  stop: true,
-  states: "clone",
-};
 const KNOWN = [
   { name: "shared", isShared: true },
   { name: "own", isShared: false },
@@ -35,12 +23,12 @@ it.each([
     "belljar template import none IMAGE",
   ],
 ])("says of %j that it is %s", async (settings, state, detail, remedy) => {
-  const { checks } = await withLanguagesCheck(HOST, settings, async () => KNOWN);
+  const { checks } = await withLanguagesCheck(ABLE_HOST, settings, async () => KNOWN);
   expect(checks).toEqual([{ id: "languages", state, detail, ...(remedy !== undefined && { remedy }) }]);
 });
 
 it("looks for no templates where none is named, and where no sandbox can be made", async () => {
-  expect(await withLanguagesCheck(HOST, { lua: { command: ["lua"] } }, none)).toBe(HOST);
-  const host = { ...HOST, available: false };
+  expect(await withLanguagesCheck(ABLE_HOST, { lua: { command: ["lua"] } }, none)).toBe(ABLE_HOST);
+  const host = { ...ABLE_HOST, available: false };
   expect(await withLanguagesCheck(host, { go: { template: "go" } }, none)).toBe(host);
 });

@@ -1,21 +1,10 @@
 import { expect, it } from "vitest";
+import { ABLE_HOST } from "../../../test/support/host-isolation.ts";
 import type { Isolation, IsolationCheck } from "../../runtime/runtime.ts";
 import { withNetworkChecks } from "./network-check.ts";
 
 const NETWORK: IsolationCheck = { id: "network", state: "enforced", detail: "No network but loopback" };
-const isolation = (more: Partial<Isolation>): Isolation => ({
-  runtime: "namespace",
-  available: true,
-  checks: [NETWORK],
-  limits: [],
-  users: "two",
-  terminals: true,
-  pause: true,
-  sleep: true,
-  stop: true,
-  states: "none",
-  ...more,
-});
+const isolation = (more: Partial<Isolation>): Isolation => ({ ...ABLE_HOST, checks: [NETWORK], ...more });
 
 it("reports that policies hold if the sandbox has no network of its own", () => {
   expect(withNetworkChecks(isolation({})).checks).toMatchObject([NETWORK, { id: "network-policy", state: "enforced" }]);
