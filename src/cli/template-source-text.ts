@@ -6,6 +6,8 @@ export function madeFrom(source: TemplateDetail["source"]): string {
       return source.from;
     case "snapshot":
       return `snapshot ${source.id}`;
+    case "debian":
+      return `Debian ${[source.suite, ...source.packages].join(" ")}`;
     case "folder":
       return `folder ${source.path}`;
     case "dockerfile":

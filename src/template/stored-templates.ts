@@ -77,6 +77,8 @@ function madeFrom(source: TemplateDetail["source"]): string {
       return `The image ${source.from}`;
     case "snapshot":
       return `The snapshot ${source.id}`;
+    case "debian":
+      return `Debian ${source.suite}`;
     case "folder":
       return `The folder ${source.path}`;
     case "dockerfile":

@@ -78,7 +78,7 @@ it("keeps every built-in tool with its arguments and results", () => {
       "sandbox_kill: id -> data ok",
       "sandbox_list: state_filter cursor limit -> data sandboxes next_cursor",
       "template_list:  -> data templates omitted",
-      "template_build: name image platform snapshot_id folder dockerfile context build_args target cpu memory_mb start_command ready_command ready_port ready_timeout_ms description -> data name description created_at image snapshot_id from folder layers bytes user cwd command start_command is_own is_shared",
+      "template_build: name image platform snapshot_id folder debian dockerfile context build_args target cpu memory_mb start_command ready_command ready_port ready_timeout_ms description -> data name description created_at image snapshot_id from folder layers bytes user cwd command start_command is_own is_shared",
       "ports: action port sandbox -> text ",
       "register_port: port sandbox -> data port url path_url listening",
       "list_ports: sandbox -> data ports truncated",

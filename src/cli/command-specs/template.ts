@@ -16,12 +16,15 @@ const MAKING = {
 export const TEMPLATE: readonly CommandSpec[] = [
   {
     name: "template import",
-    summary: "Make a template from an image or a snapshot. One of the same name is replaced",
+    summary: "Make a template from an image, a snapshot, a folder or a Debian suite. One of the same name is replaced",
     usage: "NAME [IMAGE]",
     positionals: { min: 1, max: 2 },
     options: {
       snapshot: { type: "string", value: "SNAPSHOT", description: "Take this snapshot in place of an image" },
       folder: { type: "string", value: "DIR", description: "Take this folder as the root folder, in place of an image" },
+      debian: { type: "string", value: "SUITE", description: "Put this Debian suite together by mmdebstrap, in place of an image" },
+      package: { type: "string", multiple: true, value: "NAME", description: "With --debian: a package in addition to the required ones" },
+      mirror: { type: "string", value: "URL", description: "With --debian: take the packages from there" },
       platform: { type: "string", value: "OS/ARCH", description: "Of an image for several, such as linux/arm64 (default this machine's)" },
       ...MAKING,
     },

@@ -10,14 +10,15 @@ import type { StepResult } from "./step-cache.ts";
 /** A command of a build that takes longer is ended with its sandbox. */
 const STEP_MS = 3_600_000;
 const LAYERS_MAX = 256;
-const OPTIONS = { timeoutMs: STEP_MS, onDeadline: "kill", bestEffort: true, ephemeral: true } as const;
+/** What builds run in. */
+export const BUILD_SANDBOX = { timeoutMs: STEP_MS, onDeadline: "kill", bestEffort: true, ephemeral: true } as const;
 
 /** Does some work in a sandbox that begins with what the stage has come to. It dies with the work, and with this process. */
 export async function inSandbox<T>(parts: BuildParts, state: StageState, work: (sandbox: Sandbox) => Promise<T>): Promise<T> {
   const { principal, id, name, runtime, stored, sandboxes, network, signal } = parts;
   const { base, layers, env, tookIn } = state;
   const source = { id, name, runtime, base, layers, env, tookIn, createdAt: new Date(), cwd: "/" };
-  const options = { ...OPTIONS, template: id, ...(network !== undefined && { network }) };
+  const options = { ...BUILD_SANDBOX, template: id, ...(network !== undefined && { network }) };
   const sandbox = await stored.whileTried(principal, source, () => sandboxes.create(principal, options, signal));
   try {
     return await work(sandbox);

@@ -1,13 +1,26 @@
+import { findRoom, tellRoom } from "../quota-room.ts";
+import { fromDebian } from "./from-debian.ts";
 import { fromDockerfile } from "./from-dockerfile.ts";
 import { fromFolder } from "./from-folder.ts";
 import { fromImage } from "./from-image.ts";
 import { fromSnapshot } from "./from-snapshot.ts";
 import type { Making, MakingParts, Wish } from "./making.ts";
 
-/** Makes what a wish names. On rejection no layer has the template as its user. */
-export function makeTemplate(parts: MakingParts, wish: Wish): Promise<Making> {
-  const { image, dockerfile, folder, snapshot = "" } = wish.options;
+/** Makes what a wish names. It takes no more than the quota leaves. On rejection no layer has the template as its user. */
+export async function makeTemplate(parts: MakingParts, wish: Wish): Promise<Making> {
+  const { snapshot } = wish.options;
+  if (snapshot !== undefined) return fromSnapshot(parts, wish, snapshot);
+  const room = await findRoom(parts, wish);
+  try {
+    return await fromFiles({ ...parts, maxBytes: room }, wish);
+  } catch (cause) {
+    throw tellRoom(cause, room, parts);
+  }
+}
+
+function fromFiles(parts: MakingParts, wish: Wish): Promise<Making> {
+  const { image = "", dockerfile, folder, debian } = wish.options;
   if (dockerfile !== undefined) return fromDockerfile(parts, wish, dockerfile);
   if (folder !== undefined) return fromFolder(parts, wish, folder);
-  return image === undefined ? fromSnapshot(parts, wish, snapshot) : fromImage(parts, wish, image);
+  return debian === undefined ? fromImage(parts, wish, image) : fromDebian(parts, wish, debian);
 }

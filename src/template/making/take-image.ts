@@ -9,7 +9,6 @@ import type { OciImage } from "../oci/oci-image.ts";
 import { writePlatform } from "../oci/platform.ts";
 import { openImage, parsePlatform } from "../open-image.ts";
 import { openRegistry } from "../open-registry.ts";
-import { findRoom, tellRoom } from "../quota-room.ts";
 import { type UnpackedImage, unpackImage } from "../unpack-image.ts";
 import type { MakingParts, Wish } from "./making.ts";
 import type { Held } from "./while-holding.ts";
@@ -26,19 +25,15 @@ export interface TakenImage extends UnpackedImage {
   readonly platform: string;
 }
 
-/** Unpacks an image for the template, which is the user of its layers from then on. It takes no more than the quota leaves. */
+/** Unpacks an image for the template, which is the user of its layers from then on. */
 export async function takeImage(parts: MakingParts, wish: Wish, named: NamedImage & { readonly held: Held }): Promise<TakenImage> {
-  const { home, runtimes } = parts;
+  const { home, maxBytes, runtimes } = parts;
   const { principal, signal } = wish;
-  const maxBytes = await findRoom(parts, wish);
   await using image = await open(parts, wish, named);
   const config = takeConfig(image.config);
   const states = needStates(runtimes.choose(principal));
   const known = new KnownLayers(home, principal.id);
-  const unpacking = unpackImage(image, { states, known, maxBytes, user: templateUser(wish), held: named.held, signal });
-  const unpacked = await unpacking.catch((cause: unknown) => {
-    throw tellRoom(cause, maxBytes, parts);
-  });
+  const unpacked = await unpackImage(image, { states, known, maxBytes, user: templateUser(wish), held: named.held, signal });
   return { ...unpacked, config, digest: image.digest, platform: writePlatform(image.config.platform) };
 }
 

@@ -16,6 +16,7 @@ export const templateSourceSchema = z.discriminatedUnion("kind", [
     platform: z.string().min(1).describe("Such as linux/amd64"),
   }),
   z.object({ kind: z.literal("snapshot"), id: z.string().min(1) }),
+  z.object({ kind: z.literal("debian"), suite: z.string().min(1), packages: z.array(z.string()).readonly() }),
   z.object({ kind: z.literal("folder"), path: z.string().min(1) }),
   z.object({ kind: z.literal("dockerfile"), from: z.string().min(1).describe("What its last stage begins with") }),
 ]);
@@ -65,7 +66,28 @@ const name = z
 
 const hostFolder = z.string().max(4_096).regex(/^\//, "must be an absolute path");
 
-/** What a template is to be made from. Exactly one of `image`, `snapshot`, `folder` and `dockerfile`. */
+/** Texts become arguments of a program: none may look like an option, or hold more than one thing. */
+const debianSchema = z.strictObject({
+  suite: z
+    .string()
+    .regex(/^[a-z][a-z0-9.-]{0,40}$/, "is the name of a suite, such as trixie")
+    .describe("Such as trixie, or one of a derivative that mmdebstrap knows"),
+  packages: z
+    .array(z.string().regex(/^[a-z0-9][a-z0-9+.:-]{1,100}$/, "is the name of a package"))
+    .max(500)
+    .optional()
+    .describe("In addition to the required ones and apt"),
+  mirror: z
+    .string()
+    .max(1_000)
+    .regex(/^https?:\/\/[A-Za-z0-9][A-Za-z0-9._:/~-]*$/, "is the address of a mirror, such as https://deb.debian.org/debian")
+    .optional()
+    .describe("Default: the suite's own. The network policy must allow it"),
+});
+
+const SOURCES = ["image", "snapshot", "folder", "debian", "dockerfile"] as const;
+
+/** What a template is to be made from. Exactly one of `SOURCES`. */
 export const templateOptionsSchema = z
   .strictObject({
     name,
@@ -96,18 +118,18 @@ export const templateOptionsSchema = z
       .describe(
         "Folder of the machine of the home with what is to be the root folder. All files belong to root inside; no link out of it is followed",
       ),
+    debian: debianSchema.optional().describe("A Debian suite, put together by `mmdebstrap` of the machine of the home"),
     context: hostFolder.optional().describe("Folder that COPY of a Dockerfile takes files from, on the machine of the home"),
     buildArgs: variablesSchema.optional().describe("Values of the variables that ARG names in a Dockerfile"),
     target: z.string().min(1).max(128).optional().describe("The stage of a Dockerfile to build, by name or number. Default: the last one"),
   })
-  .refine(
-    ({ image, snapshot, folder, dockerfile }) => [image, snapshot, folder, dockerfile].filter((one) => one !== undefined).length === 1,
-    "names one of image, snapshot, folder and dockerfile",
-  )
+  .refine((options) => SOURCES.filter((one) => options[one] !== undefined).length === 1, `names one of ${SOURCES.join(", ")}`)
   .refine(
     ({ dockerfile, ...more }) => dockerfile !== undefined || ALONE.every((one) => more[one] === undefined),
     `has one of ${ALONE_TEXT}, which are of a Dockerfile alone`,
   );
+
+export type DebianOptions = DeepReadonly<z.output<typeof debianSchema>>;
 
 export type TemplateOptions = DeepReadonly<z.input<typeof templateOptionsSchema>>;
 

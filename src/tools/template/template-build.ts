@@ -9,7 +9,8 @@ import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
 import { limitArguments, toLimits } from "../sandbox/sandbox-results.ts";
 import { ShownTemplate, toShownTemplate } from "./template-results.ts";
 
-const { name, description, image, platform, snapshot, folder, dockerfile, context, buildArgs, target } = templateOptionsSchema.shape;
+const { name, description, image, platform, snapshot, folder, debian, dockerfile, context, buildArgs, target } =
+  templateOptionsSchema.shape;
 const { command, ready, readyPort, readyTimeoutMs } = startCommandSchema.shape;
 
 const Input = z.strictObject({
@@ -20,6 +21,7 @@ const Input = z.strictObject({
   platform,
   snapshot_id: snapshot.describe("Id or name of a snapshot"),
   folder: folder.describe("Absolute path of a folder, on the server's machine, with what is to be the root folder"),
+  debian: debian.describe("A Debian suite, if the server has mmdebstrap. New sandboxes must reach its mirror"),
   dockerfile: dockerfile.describe(
     "The text of a Dockerfile. FROM names `base`, `scratch`, a template or an image. Each RUN is done in a sandbox, which reaches what new sandboxes reach. Write small files with `RUN printf`",
   ),
@@ -39,7 +41,7 @@ export function createTemplateBuild(templates: () => Promise<Templates>): Tool {
     name: "template_build",
     title: "Make a template",
     description: [
-      "Makes a template from an image, a snapshot, a folder or a Dockerfile; sandbox_create then starts sandboxes from it by its name.",
+      "Makes a template from an image, a snapshot, a folder, a Debian suite or a Dockerfile; sandbox_create then starts sandboxes from it by its name.",
       "Sandboxes of an image have its files and none of this machine's programs: what needs bash or Python fails where the image has none, and says so.",
       "Steps of a Dockerfile on which nothing has changed are taken from earlier builds. One that fails says its line and its last output.",
       "Sandboxes that were made from a template that is replaced keep their files.",
@@ -69,10 +71,10 @@ function toOptions(args: Arguments): TemplateOptions {
     memory_mb,
     ...same
   } = args;
-  if ([args.image, from, args.folder, args.dockerfile].filter((one) => one !== undefined).length !== 1)
+  if ([args.image, from, args.folder, args.debian, args.dockerfile].filter((one) => one !== undefined).length !== 1)
     throw new BelljarError(
       "ARGUMENTS_INVALID",
-      "A template is made from an image, a snapshot, a folder or a Dockerfile: name one of `image`, `snapshot_id`, `folder` and `dockerfile`",
+      "A template is made from an image, a snapshot, a folder, a Debian suite or a Dockerfile: name one of `image`, `snapshot_id`, `folder`, `debian` and `dockerfile`",
     );
   const start = toStart({ start_command, ready_command, ready_port, ready_timeout_ms });
   return {

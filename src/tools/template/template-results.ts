@@ -44,6 +44,8 @@ function shownSource(source: TemplateDetail["source"]): Pick<z.output<typeof Sho
       return { image: source.from };
     case "snapshot":
       return { snapshot_id: source.id };
+    case "debian":
+      return { from: `Debian ${source.suite}` };
     case "folder":
       return { folder: source.path };
     case "dockerfile":
