@@ -48,7 +48,8 @@ export { createStoredTemplates, createTemplates } from "./template/create-templa
 export type { TemplatesOptions } from "./template/create-templates.ts";
 export { createRemoteTemplates } from "./remote/remote-templates.ts";
 export type { RegistryParts } from "./template/open-registry.ts";
-export type { Templates } from "./template/templates.ts";
+export type { BuildName, Builds, LogWish, Templates } from "./template/templates.ts";
+export type { BuildInfo, BuildLogPage } from "./template/wire/build-schema.ts";
 export type { TemplateDetail, TemplateOptions } from "./template/wire/template-schema.ts";
 export { createContext, interruptContext, listContexts, removeContext, restartContext, runCode } from "./interpreter/lasting/contexts.ts";
 export type { CodeResult, ContextInfo, LostContext, RunCode } from "./interpreter/lasting/contexts.ts";

@@ -16,7 +16,11 @@ export function parseAnswer<Schema extends z.ZodType>(schema: Schema, body: stri
 export function parseFailure(status: number, body: string): BelljarError {
   const parsed = failure.safeParse(parseJson(body));
   if (!parsed.success) return incompatible(`status ${status} without a reason`);
-  const { code, message } = parsed.data.error;
+  return toError(parsed.data.error);
+}
+
+/** An error that a server tells of; `INTERNAL` when this version has no such code. */
+export function toError({ code, message }: { readonly code: string; readonly message: string }): BelljarError {
   return new BelljarError(isErrorCode(code) ? code : "INTERNAL", message);
 }
 

@@ -12,7 +12,8 @@ import { LOCAL } from "../sandbox/sandbox.ts";
 import { hostIsolationSchema, portsSchema, usageSchema } from "../sandbox/wire/answer-schemas.ts";
 import { createOptionsSchema } from "../sandbox/wire/create-schema.ts";
 import { sandboxSchema } from "../sandbox/wire/sandbox-schema.ts";
-import { noTemplates, type Templates } from "../template/templates.ts";
+import { type Builds, noTemplates, type Templates } from "../template/templates.ts";
+import { type BuildInfo, buildSchema } from "../template/wire/build-schema.ts";
 import { type TemplateOptions, templateOptionsSchema, templateSchema } from "../template/wire/template-schema.ts";
 import { createRemoteTemplates } from "./remote-templates.ts";
 import { createRemoteSandboxes, fetchIsolation } from "./remote-sandboxes.ts";
@@ -121,6 +122,7 @@ it("loses nothing of a template, of a wish for one, and of its name on the way",
     return TEMPLATE;
   };
   await using server = await openServer(createNoSandboxes(), {
+    builds: createBuilds(asked),
     list: async () => [TEMPLATE],
     info: (_principal, name) => note(name),
     make: (_principal, options) => note(options),
@@ -129,9 +131,14 @@ it("loses nothing of a template, of a wish for one, and of its name on the way",
     prune: async () => (await note(), { steps: 2, bytes: 3 }),
   });
   const remote = createRemoteTemplates(server.address);
-  const { image, snapshot, platform, ...ofDockerfile } = fullSample(templateOptionsSchema);
+  const { image, snapshot, folder, platform, ...ofDockerfile } = fullSample(templateOptionsSchema);
   const { name, description, network } = ofDockerfile;
-  const wishes = [{ name, description, network, image, platform }, { name, snapshot }, ofDockerfile] as readonly TemplateOptions[];
+  const wishes = [
+    { name, description, network, image, platform },
+    { name, snapshot },
+    { name, folder },
+    ofDockerfile,
+  ] as readonly TemplateOptions[];
   expect(await remote.list(LOCAL)).toEqual([TEMPLATE]);
   expect(await remote.info(LOCAL, "a b/..")).toEqual(TEMPLATE);
   for (const wish of wishes) expect(await remote.make(LOCAL, wish, signal)).toEqual(TEMPLATE);
@@ -139,6 +146,51 @@ it("loses nothing of a template, of a wish for one, and of its name on the way",
   await remote.remove(LOCAL, "a");
   expect(await remote.prune(LOCAL)).toEqual({ steps: 2, bytes: 3 });
   expect(asked).toEqual([["a b/.."], ...wishes.map((wish) => [wish]), ["a", true], ["a"], []]);
+});
+
+const { error: _, ...BUILD } = buildSchema.parse(fullSample(buildSchema));
+const LOG = { text: "all of it", nextOffset: 9, state: "ready" } as const;
+
+function createBuilds(asked: unknown[], failed?: BuildInfo): Builds {
+  return {
+    begin: async (_principal, options) => (asked.push(["begin", options]), BUILD),
+    info: async (_principal, build) => (asked.push(["info", build]), failed ?? BUILD),
+    log: async (_principal, build, wish) => (asked.push(["log", build, wish]), wish.offset === 0 ? LOG : { ...LOG, text: "" }),
+    stop: async (_principal, build) => void asked.push(["stop", build]),
+  };
+}
+
+it("loses nothing of a build on the way, and follows it for whoever wants its log", async () => {
+  const asked: unknown[] = [];
+  const no = async () => TEMPLATE;
+  const templates = {
+    list: async () => [],
+    info: no,
+    make: no,
+    share: no,
+    remove: async () => {},
+    prune: async () => ({ steps: 0, bytes: 0 }),
+  };
+  const failed = { ...BUILD, state: "failed", error: { code: "COMMAND_FAILED", message: "why" } } as const;
+  const options = { name: "a", dockerfile: "FROM base" };
+  const build = { name: "a b/..", id: BUILD.id };
+  await using server = await openServer(createNoSandboxes(), { ...templates, builds: createBuilds(asked) });
+  const { builds, ...remote } = createRemoteTemplates(server.address);
+  expect(await builds.begin(LOCAL, options)).toEqual(BUILD);
+  expect(await builds.info(LOCAL, build)).toEqual(BUILD);
+  expect(await builds.log(LOCAL, build, { offset: 7, waitMs: 3_000 }, signal)).toEqual({ ...LOG, text: "" });
+  await builds.stop(LOCAL, build);
+  expect(asked.splice(0)).toEqual([
+    ["begin", options],
+    ["info", build],
+    ["log", build, { offset: 7, waitMs: 3_000 }],
+    ["stop", build],
+  ]);
+  let said = "";
+  expect(await remote.make(LOCAL, options, signal, (text) => void (said += text))).toEqual(TEMPLATE);
+  expect(said).toBe("all of it");
+  await using failing = await openServer(createNoSandboxes(), { ...templates, builds: createBuilds(asked, failed) });
+  await expect(createRemoteTemplates(failing.address).make(LOCAL, options, signal, () => {})).rejects.toMatchObject(failed.error);
 });
 
 it("tells the client of a server without templates", async () => {

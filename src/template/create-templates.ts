@@ -23,7 +23,7 @@ export function createStoredTemplates(home: string, report: Report = () => undef
   return new StoredTemplates(home, report);
 }
 
-/** The templates of a home on this host. */
-export function createTemplates({ runtimes, config, ...options }: TemplatesOptions): Templates {
+/** The templates of a home on this host. Disposing it stops the builds that nobody waits for. */
+export function createTemplates({ runtimes, config, ...options }: TemplatesOptions): Templates & AsyncDisposable {
   return new MadeTemplates({ maxBytes: MAX_BYTES, report: () => undefined, ...options, runtimes: new Runtimes(runtimes, config) });
 }

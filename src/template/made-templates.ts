@@ -3,8 +3,9 @@ import { createSandboxId } from "../sandbox/sandbox-id.ts";
 import type { Principal } from "../sandbox/sandbox.ts";
 import type { ClaimRoom } from "../sandbox/state/claim-room.ts";
 import { templateUser } from "../sandbox/template-source.ts";
+import { FollowedBuilds } from "./builds/followed-builds.ts";
 import { makeTemplate } from "./making/make-template.ts";
-import type { MakingParts, Wish } from "./making/making.ts";
+import type { Begun, MakingParts, Wish } from "./making/making.ts";
 import { noTemplate, parseOptions } from "./parse-options.ts";
 import { pruneOwner } from "./prune-owner.ts";
 import { assertRoom } from "./quota-room.ts";
@@ -20,12 +21,15 @@ export interface MadeTemplatesOptions extends MakingParts {
 }
 
 /** Makes and removes the templates of a home. */
-export class MadeTemplates implements Templates {
+export class MadeTemplates implements Templates, AsyncDisposable {
   readonly #options: MadeTemplatesOptions;
   readonly #room: ClaimRoom;
+  readonly builds: FollowedBuilds;
 
   constructor(options: MadeTemplatesOptions) {
     this.#options = options;
+    const { stored, report } = options;
+    this.builds = new FollowedBuilds({ files: stored.builds, make: (begun) => this.#make(begun), report });
     this.#room = openTemplateRoom(options.home, options.stored.files);
   }
 
@@ -43,7 +47,16 @@ export class MadeTemplates implements Templates {
 
   // eslint-disable-next-line max-params -- the contract's
   async make(principal: Principal, options: TemplateOptions, signal: AbortSignal, log: BuildLog = () => {}): Promise<TemplateDetail> {
-    const begun = { principal, id: createSandboxId(), options: parseOptions(options), log, signal };
+    return this.#make({ principal, id: createSandboxId(), options: parseOptions(options), log, signal });
+  }
+
+  /** Stops the builds that nobody waits for. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.builds[Symbol.asyncDispose]();
+  }
+
+  async #make(begun: Begun): Promise<TemplateDetail> {
+    const { principal, options } = begun;
     const { files } = this.#options.stored;
     const wish = { ...begun, earlier: await this.#room.claim(principal, { id: begun.id, owner: principal.id, name: options.name }) };
     try {

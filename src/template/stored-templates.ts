@@ -1,6 +1,7 @@
 import type { Principal, TemplateInfo } from "../sandbox/sandbox.ts";
 import type { HomeTemplates, TemplateSource } from "../sandbox/template-source.ts";
 import { openStepFiles, type StepFiles } from "./build/step-cache.ts";
+import { BuildFiles } from "./builds/build-files.ts";
 import { TemplateFiles } from "./template-files.ts";
 import { type TemplateRecord, toSource } from "./template-record.ts";
 import type { TemplateDetail } from "./wire/template-schema.ts";
@@ -10,12 +11,14 @@ export class StoredTemplates implements HomeTemplates {
   readonly files: TemplateFiles;
   /** What builds keep for later ones. */
   readonly steps: StepFiles;
+  readonly builds: BuildFiles;
   /** By their ids, those that this process makes and tries before they have their names. */
   readonly #tried = new Map<string, { readonly owner: string; readonly source: TemplateSource }>();
 
   constructor(home: string, report: (problem: string) => void) {
     this.files = new TemplateFiles(home, report);
     this.steps = openStepFiles(home, report);
+    this.builds = new BuildFiles(home);
   }
 
   async find(principal: Principal, name: string): Promise<TemplateSource | undefined> {
@@ -47,6 +50,7 @@ export class StoredTemplates implements HomeTemplates {
     for (const { id } of all.filter(isReplaced)) await this.files.retract(id);
     await this.files.sweep();
     await this.steps.sweep();
+    await this.builds.sweep();
   }
 
   async isUser(id: string): Promise<boolean> {

@@ -47,6 +47,44 @@ it("a build that fails says which line did, and with what output", async () => {
   expect((await cli.run(["template", "build", "bad", "--context", "context"])).stderr).toContain("Dockerfile");
 });
 
+it("a server's build is followed, and is told as failed once that server has died", async () => {
+  await using cli = await openCliHome();
+  writeContext(cli, { Dockerfile: "FROM base\nRUN echo begun; sleep 600\n" });
+  const { stdout } = await cli.run(["token", "create", "person", "--scope", "workspaces"]);
+  const serve = async () => {
+    const server = cli.start(["serve", "--port", "0"]);
+    const [, url = ""] = await server.says(/serves MCP at (http:\/\/[^/]+)\/mcp/);
+    return { server, url, env: { BELLJAR_URL: url, BELLJAR_TOKEN: stdout.trim() } };
+  };
+  const first = await serve();
+  await using build = cli.start(["template", "build", "slow", "--context", "context"], { env: first.env });
+  await build.says(/\nbegun\n/);
+  const [id = ""] = await readdir(join(cli.home, "templates/builds"));
+  first.server.signal("SIGKILL");
+  expect((await build.exit).code).not.toBe(0);
+  const second = await serve();
+  await using _second = second.server;
+  const answer = await fetch(`${second.url}/v1/templates/slow/builds/${id}`, { headers: { authorization: `Bearer ${stdout.trim()}` } });
+  expect(await answer.json()).toMatchObject({ id, state: "failed", error: { message: expect.stringContaining("has ended") as string } });
+});
+
+it("a build on a server that its caller leaves is stopped", async () => {
+  await using cli = await openCliHome();
+  writeContext(cli, { Dockerfile: "FROM base\nRUN echo begun; sleep 600\n" });
+  const { stdout } = await cli.run(["token", "create", "person", "--scope", "workspaces"]);
+  await using server = cli.start(["serve", "--port", "0"]);
+  const [, url = ""] = await server.says(/serves MCP at (http:\/\/[^/]+)\/mcp/);
+  const env = { BELLJAR_URL: url, BELLJAR_TOKEN: stdout.trim() };
+  await using build = cli.start(["template", "build", "slow", "--context", "context"], { env });
+  await build.says(/\nbegun\n/);
+  build.signal("SIGINT");
+  await build.exit;
+  const [id = ""] = await readdir(join(cli.home, "templates/builds"));
+  const answer = await fetch(`${url}/v1/templates/slow/builds/${id}`, { headers: { authorization: `Bearer ${stdout.trim()}` } });
+  expect(await answer.json()).toMatchObject({ state: "failed", error: { code: "CANCELLED" } });
+  expect((await cli.run(["sandbox", "list", "--quiet"], { env })).stdout).toBe("");
+});
+
 it("a build that is killed with -9 leaves what a sweep removes, and the steps that it had done", async () => {
   await using cli = await openCliHome();
   await using lab = await openBuildLab();

@@ -322,4 +322,19 @@ async function driveTemplates(ask: Ask, lab: TeamLab): Promise<void> {
     { ask: "GET /v1/templates", status: 200, answer: { templates: [] } },
   ];
   for (const step of steps) await ask(lab, step, token);
+  const begun = await ask(
+    lab,
+    { ask: "POST /v1/templates/builds", body: built, status: 202, answer: { name: "built", state: "building" } },
+    token,
+  );
+  for (const step of buildSteps((begun.value as { readonly id: string }).id)) await ask(lab, step, token);
+}
+
+function buildSteps(id: string): readonly Step[] {
+  const at = `/v1/templates/built/builds/${id}`;
+  return [
+    { ask: `GET ${at}/logs?wait=30`, status: 200, answer: { text: expect.stringContaining("FROM scratch") as string } },
+    { ask: `DELETE ${at}`, status: 204 },
+    { ask: `GET ${at}`, status: 200, answer: { id, name: "built", state: expect.stringMatching(/ready|failed/) as string } },
+  ];
 }

@@ -180,6 +180,7 @@ export async function openTeamLab(more: TeamLabOptions = {}): Promise<TeamLab> {
     },
     async [Symbol.asyncDispose]() {
       await gateway.close(0);
+      await templates[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
       await shells[Symbol.asyncDispose]();
       await interpreter[Symbol.asyncDispose]();

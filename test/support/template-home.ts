@@ -26,9 +26,10 @@ export async function openTemplateHome({ storage, ...options }: TemplateOptions 
     egress,
   }));
   const parts = { home: home.crash.home, stored: stored!, sandboxes: home.sandboxes, runtimes: new Runtimes(byName(home.runtime), {}) };
+  const templates = new MadeTemplates({ maxBytes: 2 ** 30, report: () => undefined, ...options, ...parts });
   return {
     ...home,
-    templates: new MadeTemplates({ maxBytes: 2 ** 30, report: () => undefined, ...options, ...parts }),
+    templates,
     async openTemplates() {
       const runtimes = byName(await home.crash.openRuntime());
       const stored = new StoredTemplates(home.crash.home, () => undefined);
@@ -43,6 +44,7 @@ export async function openTemplateHome({ storage, ...options }: TemplateOptions 
       });
     },
     async [Symbol.asyncDispose]() {
+      await templates[Symbol.asyncDispose]();
       await home[Symbol.asyncDispose]();
       await egress[Symbol.asyncDispose]();
     },

@@ -13,6 +13,7 @@ import type { ServerAddress } from "../../remote/server-connection.ts";
 import type { Interpreter } from "../../interpreter/interpreter.ts";
 import type { ConnectionRecord } from "../../network/connection-record.ts";
 import type { Egress } from "../../network/egress.ts";
+import type { ClientRecord } from "../../network/egress/egress-client.ts";
 import { RefusalLog } from "../../network/refusal-log.ts";
 import type { Runtime, RuntimeOptions } from "../../runtime/runtime.ts";
 import type { LocalSandboxes } from "../../sandbox/local-sandboxes-options.ts";
@@ -152,19 +153,14 @@ export async function openLocalStack(
     sandboxes.beginPool();
   };
   const failed = (cause: unknown) => report(`The home ${config.home} cannot be looked after: ${String(cause)}`);
+  const recordClient = (client: ClientRecord): void => audit.recordConnection({ ...client, sandbox: "" });
+  const makers = { runtimes, sandboxes, stored: templates, secrets, record: recordClient, report };
+  const made = openOnce(async () => (await import("./open-templates.ts")).openTemplates(config, makers));
   let sweeps: AsyncDisposable | undefined;
   return {
     config,
     sandboxes,
-    templates: async () =>
-      (await import("./open-templates.ts")).openTemplates(config, {
-        runtimes,
-        sandboxes,
-        stored: templates,
-        secrets,
-        record: (client) => audit.recordConnection({ ...client, sandbox: "" }),
-        report,
-      }),
+    templates: made,
     audit,
     liveSandboxes: () => sandboxes.liveCount(),
     ...(pool.programs && { warmPrograms: pool.programs }),
@@ -186,6 +182,7 @@ export async function openLocalStack(
     },
     async [Symbol.asyncDispose]() {
       await sweeps?.[Symbol.asyncDispose]();
+      await (await made.current())?.[Symbol.asyncDispose]();
       await sandboxes[Symbol.asyncDispose]();
       texts[Symbol.dispose]();
       await (await egress.current())?.[Symbol.asyncDispose]();

@@ -21,7 +21,7 @@ interface TemplateParts {
 export async function openTemplates(
   config: Config,
   { runtimes, sandboxes, stored, secrets, record, report }: TemplateParts,
-): Promise<Templates> {
+): Promise<Templates & AsyncDisposable> {
   const { home, quotas, template } = config;
   const { maxBytes, registries } = template;
   const reveal = (owner: string, name: string): Promise<string | undefined> => secrets.reveal(owner, name);

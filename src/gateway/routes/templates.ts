@@ -4,6 +4,7 @@ import { prunedSchema, templateOptionsSchema, templateSchema, templatesSchema } 
 import { changes, reads } from "../auth/access.ts";
 import type { Route } from "./route.ts";
 import { defineRoute } from "./route.ts";
+import { templateBuildRoutes } from "./template-builds.ts";
 
 const READS = reads("toolset:template");
 const CHANGES = changes("toolset:template");
@@ -66,5 +67,6 @@ export function templateRoutes(templates: () => Promise<Templates> = noTemplates
       answers: { 204: null },
       handle: async ({ caller, params: { name } }) => (await templates()).remove(caller, name),
     }),
+    ...templateBuildRoutes(async () => (await templates()).builds),
   ];
 }

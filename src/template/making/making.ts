@@ -34,6 +34,9 @@ export interface Wish {
   readonly signal: AbortSignal;
 }
 
+/** Before it has its claim. */
+export type Begun = Omit<Wish, "earlier">;
+
 /** What was made. The template is the user of its layers and parts. */
 export type Making = Pick<
   TemplateRecord,
