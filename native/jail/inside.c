@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/openat2.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -226,25 +225,6 @@ static void prepare_inside(const struct spec *spec, int channel) {
 static void set_host_name(const struct spec *spec) {
   if (spec->hostname == NULL) refuse("the specification has no host name");
   if (sethostname(spec->hostname, strlen(spec->hostname)) < 0) die("set the host name");
-}
-
-/*
- * Programs look up their own host name (git, Java, Python). A later run has the line of the first, unless somebody inside changed it. An image may
- * have anything there, which then stays as it is: no link is followed, and no pipe is waited for.
- */
-static void list_host_name(const struct spec *spec) {
-  if (spec->has_layers) return;
-  struct open_how how = {.flags = O_RDWR | O_APPEND | O_NONBLOCK | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-  struct stat status;
-  int hosts = (int)syscall(SYS_openat2, AT_FDCWD, "/etc/hosts", &how, sizeof how);
-  if (hosts < 0) return;
-  if (fstat(hosts, &status) < 0) die("look at /etc/hosts");
-  if (S_ISREG(status.st_mode)) {
-    char last = '\n';
-    if (status.st_size > 0 && pread(hosts, &last, 1, status.st_size - 1) < 0) die("read /etc/hosts");
-    if (dprintf(hosts, "%s127.0.0.1 %s\n", last == '\n' ? "" : "\n", spec->hostname) < 0) die("list the host name in /etc/hosts");
-  }
-  close(hosts);
 }
 
 /* Returns what build_root does. */

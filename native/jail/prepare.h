@@ -29,4 +29,11 @@ void receive_spec(int channel, struct spec *spec);
 /* A spare keeper waits here with what it has prepared. It ends with the process that started it. */
 void await_spec(const struct prepared *prepared, const struct hold *hold);
 
+/*
+ * hosts.c: programs look up their own host name (git, Java, Python). A later run has the line of the first, unless somebody inside changed it,
+ * and a line of another sandbox that Belljar wrote is left out. An image may have anything there, which then stays as it is: no link is
+ * followed, and no pipe is waited for.
+ */
+void list_host_name(const struct spec *spec);
+
 #endif

@@ -63,9 +63,28 @@ describe("what an image lacks", () => {
     const script =
       "cat /etc/hosts; for at in passwd group resolv.conf nsswitch.conf hostname; do test -s /etc/$at || echo $at; done; ls -ld /tmp /var/tmp";
     expect(await tell(sandbox.guest, script)).toMatch(
-      /^127\.0\.0\.1 localhost sandbox\n::1 .*\n127\.0\.0\.1 contract\n(?:drwxrwxrwt.*\n){2}$/,
+      /^127\.0\.0\.1 localhost sandbox\n::1 .*\n127\.0\.0\.1 contract # this sandbox\n(?:drwxrwxrwt.*\n){2}$/,
     );
-    expect(await tell(other.guest, script)).toMatch(/^127\.0\.0\.1 localhost own\n127\.0\.0\.1 contract\n(?:drwxrwxrwt.*\n){2}$/);
+    expect(await tell(other.guest, script)).toMatch(
+      /^127\.0\.0\.1 localhost own\n127\.0\.0\.1 contract # this sandbox\n(?:drwxrwxrwt.*\n){2}$/,
+    );
+  });
+
+  it("the line of a sandbox that is gone is left out of /etc/hosts, and no other", async () => {
+    await using lab = await openImageLab();
+    const shell = await lab.layer(addShell);
+    const gone = "127.0.0.1 gone # this sandbox\n";
+    const hosts = async (text: string): Promise<string> => {
+      await using sandbox = await lab.sandbox([await lab.layer((root) => put(root, "etc/hosts", text)), shell]);
+      return await tell(sandbox.guest, "cat /etc/hosts");
+    };
+    const own = "127.0.0.1 contract # this sandbox\n";
+    const others = "127.0.0.1 contract\n# this sandbox\n127.0.0.1 x # this sandbox y\n127.0.0.1 gone # this sandbox";
+    expect(await hosts(`${gone}1.2.3.4 first\n${gone}${gone}\0\n\n${others}`)).toBe(`1.2.3.4 first\n\0\n\n${others}\n${own}`);
+    expect(await hosts(gone)).toBe(own);
+    expect(await hosts("")).toBe(own);
+    const long = `${gone}${"#".repeat(65_536)}\n`;
+    expect(await hosts(long)).toBe(long + own);
   });
 
   it("is told before: environment, home and folder", async () => {
