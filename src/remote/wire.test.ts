@@ -131,12 +131,13 @@ it("loses nothing of a template, of a wish for one, and of its name on the way",
     prune: async () => (await note(), { steps: 2, bytes: 3 }),
   });
   const remote = createRemoteTemplates(server.address);
-  const { image, snapshot, folder, platform, ...ofDockerfile } = fullSample(templateOptionsSchema);
+  const { image, snapshot, folder, debian, platform, ...ofDockerfile } = fullSample(templateOptionsSchema);
   const { name, description, network } = ofDockerfile;
   const wishes = [
     { name, description, network, image, platform },
     { name, snapshot },
     { name, folder },
+    { name, debian },
     ofDockerfile,
   ] as readonly TemplateOptions[];
   expect(await remote.list(LOCAL)).toEqual([TEMPLATE]);

@@ -28,6 +28,20 @@ it("belljar template build makes a template of a folder, and tells its steps as 
   expect((await cli.run(["template", "prune"])).stdout).toMatch(/^2 kept steps removed/);
 });
 
+it("a secret of a file or a variable is shown to one command", async () => {
+  await using cli = await openCliHome();
+  const run = "RUN --mount=type=secret,id=file --mount=type=secret,id=SHOWN,env=A cat /run/secrets/file; echo $A | cut -c 1-3";
+  writeContext(cli, { Dockerfile: `FROM base\n${run}\n`, token: "value-of-a-file" });
+  const secrets = ["--secret", "id=file,src=context/token", "--secret", "id=SHOWN"];
+  const env = { SHOWN: "abcdefgh-of-a-variable" };
+  const built = await cli.run(["template", "build", "shown", "--context", "context", ...secrets], { env });
+  expect(built).toMatchObject({ code: 0, stderr: expect.stringContaining("[secret file]abc\n") as string });
+  expect(await cli.run(["template", "build", "shown", "--context", "context", "--secret", "id=NOT_SET"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("NOT_SET") as string,
+  });
+});
+
 it("the minimal example is a template", async () => {
   await using cli = await openCliHome();
   const example = join(import.meta.dirname, "../../examples/templates/minimal");

@@ -51,7 +51,7 @@ it("keeps every command with its options", () => {
       "context interrupt ID CONTEXT --json",
       "context remove ID CONTEXT --json",
       "template import NAME [IMAGE] --snapshot --folder --debian --package --mirror --platform --network --start --ready --ready-port --ready-timeout --memory --cpus --pids --disk --open-files --description --json",
-      "template build NAME --file --context --build-arg --target --network --start --ready --ready-port --ready-timeout --memory --cpus --pids --disk --open-files --description --json",
+      "template build NAME --file --context --build-arg --secret --target --network --start --ready --ready-port --ready-timeout --memory --cpus --pids --disk --open-files --description --json",
       "template list --quiet --json",
       "template info NAME --json",
       "template share NAME --off --json",

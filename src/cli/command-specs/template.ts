@@ -46,6 +46,12 @@ export const TEMPLATE: readonly CommandSpec[] = [
         value: "K=V",
         description: "Value of a variable that ARG names; K alone takes this shell's",
       },
+      secret: {
+        type: "string",
+        multiple: true,
+        value: "id=ID[,src=FILE|,env=VAR]",
+        description: "Secret for RUN --mount=type=secret: of a file, or of a variable of this shell (default ID)",
+      },
       target: { type: "string", value: "STAGE", description: "Build this stage, by name or number (default the last one)" },
       ...MAKING,
     },

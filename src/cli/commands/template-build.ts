@@ -2,6 +2,7 @@ import { readFile, realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileError } from "../../files/file-error.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
+import { readSecrets } from "../build-secrets.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
 import { isSet, textOption, textOptions } from "../command.ts";
 import { networkOption } from "../compose/configured-policy.ts";
@@ -21,6 +22,7 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
     dockerfile,
     context: folder,
     buildArgs: parsePairs("build-arg", textOptions(call, "build-arg"), context.env),
+    secrets: await readSecrets(textOptions(call, "secret"), context.env),
     ...namedStart(call),
     limits: namedLimits(call),
     ...(await networkOption(call)),

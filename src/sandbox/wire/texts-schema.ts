@@ -10,6 +10,9 @@ export const labelsSchema = textsSchema(/^[^\0]+$/);
 /** The variables of a sandbox, wherever they come in. */
 export const variablesSchema = textsSchema(/^[A-Za-z_][A-Za-z0-9_]*$/);
 
+/** The secrets of a build, by their ids. */
+export const secretsSchema = textsSchema(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/);
+
 /** Each problem is the end of a sentence. */
 function textsSchema(name: RegExp) {
   return z.record(z.string().max(NAME_MAX), z.string().max(BYTES_MAX)).superRefine((texts, context) => {

@@ -25,6 +25,8 @@ export interface BuildParts {
   /** What its commands may reach. */
   readonly reach: Pick<NetworkState, "policy" | "inside">;
   readonly log: BuildLog;
+  /** By their ids. */
+  readonly secrets: Readonly<Record<string, string>>;
   readonly held: Held;
   /** The user of all layers. */
   readonly user: string;

@@ -1,4 +1,5 @@
 import { printableText } from "../../files/printable.ts";
+import type { EchoMask } from "../../network/secrets/echo-mask.ts";
 import type { BuildLog } from "../templates.ts";
 
 /** Of one command, to whoever follows the build. */
@@ -6,15 +7,17 @@ const LOGGED_MAX = 4_194_304;
 /** Of the last output, in an error. */
 const TOLD_MAX = 2_000;
 
-/** Whatever a program writes: what could steer a terminal is taken out, and its amount is bounded. */
+/** Whatever a program writes: secrets are masked, what could steer a terminal is taken out, and its amount is bounded. */
 export class CommandOutput {
   readonly #log: BuildLog;
+  readonly #mask: EchoMask;
   readonly #decoder = new TextDecoder();
   #logged = 0;
   #last = "";
 
-  constructor(log: BuildLog) {
+  constructor(log: BuildLog, mask: EchoMask) {
     this.#log = log;
+    this.#mask = mask;
   }
 
   /** Its end, for an error. */
@@ -24,11 +27,11 @@ export class CommandOutput {
   }
 
   add(chunk: Buffer): void {
-    this.#take(this.#decoder.decode(chunk, { stream: true }));
+    this.#take(this.#decoder.decode(this.#mask.push(chunk), { stream: true }));
   }
 
   end(): void {
-    this.#take(this.#decoder.decode());
+    this.#take(this.#decoder.decode(this.#mask.end()));
   }
 
   #take(text: string): void {

@@ -1,5 +1,6 @@
 import { invalidLine, quoted } from "./dockerfile-error.ts";
 import type { LogicalLine } from "./read-lines.ts";
+import { parseMount, type SecretMount } from "./secret-mount.ts";
 import { parseArray, splitWords, takeFlags } from "./words.ts";
 
 /** What is run: words, or a text for the shell. */
@@ -14,6 +15,7 @@ interface Line {
 export interface RunStep extends Line {
   readonly kind: "run";
   readonly command: CommandForm;
+  readonly mounts: readonly SecretMount[];
 }
 
 export interface CopyStep extends Line {
@@ -74,9 +76,10 @@ const NO_LABELS = "templates have none";
 const WORDS: Readonly<Record<string, Parse>> = {
   FROM: parseFrom,
   RUN: (line, rest, escape) => {
-    const { rest: command } = takeFlags(rest, [], line.line);
+    const { rest: command, all } = takeFlags(rest, ["mount"], line.line);
     refuseHeredoc(line, command, escape);
-    return { ...line, kind: "run", command: parseCommand(line, command) };
+    const mounts = all.map(([, text]) => parseMount(text, line.line));
+    return { ...line, kind: "run", command: parseCommand(line, command), mounts };
   },
   CMD: (line, rest) => ({ ...line, kind: "cmd", command: parseCommand(line, rest) }),
   ENTRYPOINT: (line, rest) => ({ ...line, kind: "entrypoint", command: parseCommand(line, rest) }),

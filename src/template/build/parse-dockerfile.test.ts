@@ -7,7 +7,7 @@ const facts = (text: string): unknown => steps(text)?.map(({ line: _line, text: 
 
 it("joins lines that go on, without comments and empty lines between them", () => {
   expect(steps("RUN a \\\n  # comment\n\n  b\\\nc\n# end")).toEqual([
-    { line: 2, text: "RUN a   bc", kind: "run", command: { text: "a   bc" } },
+    { line: 2, text: "RUN a   bc", kind: "run", command: { text: "a   bc" }, mounts: [] },
   ]);
   expect(parse("# syntax=x\r\n# Escape=`\r\nFROM base\r\nRUN a `\r\n b \\\r\n").stages[0]?.steps).toMatchObject([
     { command: { text: "a  b \\" } },
@@ -15,8 +15,20 @@ it("joins lines that go on, without comments and empty lines between them", () =
 });
 
 it.each([
-  ['RUN ["a", "b c"]', { kind: "run", command: { argv: ["a", "b c"] } }],
-  ["run [ -e x ]", { kind: "run", command: { text: "[ -e x ]" } }],
+  ['RUN ["a", "b c"]', { kind: "run", command: { argv: ["a", "b c"] }, mounts: [] }],
+  [
+    "RUN --mount=type=secret,id=a --mount=type=secret,id=b.c,dst=/x,env=E,required x",
+    {
+      kind: "run",
+      command: { text: "x" },
+      mounts: [
+        { id: "a", target: "/run/secrets/a", isRequired: false },
+        { id: "b.c", target: "/x", env: "E", isRequired: true },
+      ],
+    },
+  ],
+  ["RUN --mount=id=a,type=secret,env=E x", { kind: "run", command: { text: "x" }, mounts: [{ id: "a", env: "E", isRequired: false }] }],
+  ["run [ -e x ]", { kind: "run", command: { text: "[ -e x ]" }, mounts: [] }],
   [
     "ENV A=1 B='2 3' C=\"4 5\" D=6\\ 7",
     {
@@ -65,7 +77,8 @@ it.each([
   ["FROM base\n__proto__ x", /is no instruction/],
   ["FROM base\nRUN", /names no command/],
   ["FROM base\nRUN []", /names no command/],
-  ["FROM base\nRUN --mount=type=secret,id=a x", /--mount is not supported/],
+  ["FROM base\nRUN --mount=type=cache,target=/a x", /type=secret alone/],
+  ["FROM base\nRUN --network=none x", /--network is not supported/],
   ["FROM base\nRUN cat <<EOF\nFROM x\nEOF", /<<EOF/],
   ["FROM base\nCOPY <<-'END' /x", /<<EOF/],
   ["FROM base\nCOPY a", /at least one source/],

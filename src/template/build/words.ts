@@ -33,12 +33,14 @@ export function parseArray(text: string): readonly string[] | undefined {
 
 export interface Flags {
   readonly flags: ReadonlyMap<string, string>;
+  /** In their order, also those that come several times. */
+  readonly all: readonly (readonly [string, string])[];
   readonly rest: string;
 }
 
 /** `--name=value` words before all others. Throws for those that are not `known`. */
 export function takeFlags(text: string, known: readonly string[], line: number): Flags {
-  const flags = new Map<string, string>();
+  const all: (readonly [string, string])[] = [];
   let rest = text;
   while (rest.startsWith("--")) {
     const end = rest.search(/\s/);
@@ -50,10 +52,10 @@ export function takeFlags(text: string, known: readonly string[], line: number):
         line,
         `--${quoted(name).slice(1, -1)} is not supported here${known.length > 0 ? `, only --${known.join(", --")}` : ""}`,
       );
-    flags.set(name, at < 0 ? "true" : word.slice(at + 1));
+    all.push([name, at < 0 ? "true" : word.slice(at + 1)]);
     rest = end < 0 ? "" : rest.slice(end).trimStart();
   }
-  return { flags, rest };
+  return { flags: new Map(all), all, rest };
 }
 
 function isBlank(character: string): boolean {

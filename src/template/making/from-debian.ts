@@ -6,6 +6,7 @@ import { needStates } from "../../sandbox/state/state-errors.ts";
 import { templateUser } from "../../sandbox/template-source.ts";
 import { CommandOutput } from "../build/command-output.ts";
 import { ROOT } from "../build/root-user.ts";
+import { maskOf } from "../build/secret-mask.ts";
 import { BUILD_SANDBOX } from "../build/step-sandbox.ts";
 import type { DebianOptions } from "../wire/template-schema.ts";
 import type { Making, MakingParts, Wish } from "./making.ts";
@@ -66,7 +67,7 @@ interface Bootstrap {
 
 /** An archive that ends too early does so because the program failed, which is what is told then. */
 async function bootstrap(sandbox: Sandbox, { log, signal }: Wish, { debian, held, take }: Bootstrap): Promise<UnpackedLayer> {
-  const output = new CommandOutput(log);
+  const output = new CommandOutput(log, maskOf({}));
   await using process = await start(sandbox, debian, signal);
   process.stderr.on("data", (chunk: Buffer) => output.add(chunk));
   const unpacked = await take(process.stdout as AsyncIterable<Uint8Array>).catch((cause: unknown) => ({ cause }));

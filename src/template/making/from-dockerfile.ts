@@ -1,6 +1,7 @@
 import { BARE_BASE } from "../../runtime/runtime.ts";
 import { needStates } from "../../sandbox/state/state-errors.ts";
 import { templateUser } from "../../sandbox/template-source.ts";
+import { assertSecrets } from "../build/assert-secrets.ts";
 import { buildDockerfile } from "../build/build-dockerfile.ts";
 import type { BuildParts } from "../build/build-parts.ts";
 import { findContext } from "../build/find-context.ts";
@@ -18,8 +19,9 @@ import { whileHolding } from "./while-holding.ts";
 /** Before the first step the whole file is read, and what it needs of the host and the network is granted. */
 export async function fromDockerfile(parts: MakingParts, wish: Wish, text: string): Promise<Making> {
   const { principal, options } = wish;
-  const { buildArgs = {}, context: named, target } = options;
+  const { buildArgs = {}, context: named, target, secrets = {} } = options;
   const file = parseDockerfile(text, { buildArgs, target });
+  assertSecrets(file, secrets);
   const context = await findContext(file, named, { principal, home: parts.home });
   const reach = await parts.sandboxes.networkOf(principal, options.network);
   const states = needStates(parts.runtimes.choose(principal));
@@ -37,11 +39,11 @@ export async function fromDockerfile(parts: MakingParts, wish: Wish, text: strin
 function toBuildParts(parts: MakingParts, wish: Wish, more: Pick<BuildParts, "held" | "reach">): BuildParts {
   const { stored, sandboxes, maxBytes } = parts;
   const { principal, id, options, log, signal } = wish;
-  const { name, network } = options;
+  const { name, network, secrets = {} } = options;
   const runtime = parts.runtimes.choose(principal);
   const of = { principal, id, name, runtime: runtime.name, states: needStates(runtime), user: templateUser(wish) };
   const cache = openStepCache(parts, principal, runtime);
-  return { ...of, stored, sandboxes, maxBytes, network, cache, log, signal, ...more };
+  return { ...of, stored, sandboxes, maxBytes, network, cache, secrets, log, signal, ...more };
 }
 
 /** On the host's own programs, where nobody says a user or a folder, both are the base's. */

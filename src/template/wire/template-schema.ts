@@ -3,7 +3,7 @@ import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import { type DeepReadonly, namedLimitsSchema } from "../../sandbox/wire/create-schema.ts";
 import { limitsSchema } from "../../sandbox/wire/fields.ts";
 import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
-import { variablesSchema } from "../../sandbox/wire/texts-schema.ts";
+import { secretsSchema, variablesSchema } from "../../sandbox/wire/texts-schema.ts";
 
 const texts = z.record(z.string(), z.string());
 
@@ -55,7 +55,7 @@ export const templatesSchema = z.object({ templates: z.array(templateSchema).rea
 /** What lies below templates: a template of such a name could not be started. */
 const OWN_NAMES = ["base", "bare"];
 
-const ALONE = ["context", "buildArgs", "target"] as const;
+const ALONE = ["context", "buildArgs", "target", "secrets"] as const;
 const ALONE_TEXT = ALONE.join(", ");
 
 const name = z
@@ -121,6 +121,9 @@ export const templateOptionsSchema = z
     debian: debianSchema.optional().describe("A Debian suite, put together by `mmdebstrap` of the machine of the home"),
     context: hostFolder.optional().describe("Folder that COPY of a Dockerfile takes files from, on the machine of the home"),
     buildArgs: variablesSchema.optional().describe("Values of the variables that ARG names in a Dockerfile"),
+    secrets: secretsSchema
+      .optional()
+      .describe("By their ids, for `RUN --mount=type=secret` of a Dockerfile: seen by that command alone, and kept nowhere"),
     target: z.string().min(1).max(128).optional().describe("The stage of a Dockerfile to build, by name or number. Default: the last one"),
   })
   .refine((options) => SOURCES.filter((one) => options[one] !== undefined).length === 1, `names one of ${SOURCES.join(", ")}`)
