@@ -15,8 +15,9 @@ import { openStateHome, type StateHome, untilFlushed } from "../../support/state
 /** `npm run faults` makes 200. */
 const KILLS = Number(process.env["BELLJAR_TEST_TEMPLATE_KILLS"] ?? 12);
 const KILL_MS = 10_000;
-/** A little more than an import takes. */
+/** A little more than an import takes, and a prune. */
 const LATEST_MS = 600;
+const LATEST_PRUNE_MS = 60;
 /** The process that imports, and one of those that it has started: what unpacks, works on layers or keeps a sandbox. */
 const VICTIMS = ["worker", "worker", "helper", "both"] as const;
 const DETAILS = process.env["BELLJAR_TEST_DETAILS"] !== undefined;
@@ -38,6 +39,12 @@ async function makeImage(own: string, count: number, isArchive = false): Promise
   const path = join(folder.path, "image.tar.gz");
   await writeFile(path, gzipSync(execFileSync("tar", ["-C", folder.path, "-c", "."], { maxBuffer: 2 ** 28 })));
   return { ...image, path };
+}
+
+/** Of three steps, of which the first is the same in all that begin with the image. */
+function buildOf({ path, digest, texts }: Image, name: string): FaultImage {
+  const dockerfile = `FROM ${path}\nWORKDIR /same\nWORKDIR /of/${name}\nCOPY --from=${path} /last-0 /copied-${name}\n`;
+  return { path, dockerfile, digest: `${name} of ${digest.slice(-12)}`, texts };
 }
 
 function filesOf(layer: number, text: string): Readonly<Record<string, string>> {
@@ -79,7 +86,7 @@ async function strike(worker: FaultWorker, model: TemplateModel, random: () => n
   const victim = VICTIMS[Math.floor(random() * VICTIMS.length)];
   const asked = worker.ask(operation);
   await asked.begun;
-  await wait(random() * LATEST_MS);
+  await wait(random() * (operation.kind === "pruneTemplates" ? LATEST_PRUNE_MS : LATEST_MS));
   const isHit = victim !== "worker" && killIfThere(someHelper(worker.pid, random));
   if (victim !== "helper") await worker.kill();
   const outcome = await asked.outcome;
@@ -92,6 +99,7 @@ async function clearAll(home: StateHome, model: TemplateModel): Promise<void> {
   const worker = startFaultWorker(home.crash);
   await look(worker, model);
   for (const name of model.names) await done(worker, { kind: "removeTemplate", name });
+  await done(worker, { kind: "pruneTemplates" });
   expect((await done(worker, { kind: "lookTemplates", start: {} })).left).toEqual([]);
   await worker.kill();
   await untilFlushed(home.crash.home);
@@ -99,7 +107,7 @@ async function clearAll(home: StateHome, model: TemplateModel): Promise<void> {
 }
 
 it(
-  "a process that is killed with -9 while it imports an image, or its helper, loses no template, leaves none in part, and leaks nothing",
+  "a process that is killed with -9 while it imports an image, builds, or prunes, or its helper, loses no template, leaves none in part, and leaks nothing",
   { timeout: KILLS * KILL_MS + 60_000 },
   async () => {
     const random = randomNumbers(readSeed());
@@ -108,7 +116,8 @@ it(
     await using many = await makeImage("many", LAYERS_MAX);
     await using archive = await makeImage("archive", 2, true);
     await using home = await openStateHome();
-    const model = new TemplateModel([one, two, many, archive], ["first", "second"]);
+    const built = [one, many].flatMap((image) => [buildOf(image, "a"), buildOf(image, "b")]);
+    const model = new TemplateModel([one, two, many, archive, ...built], ["first", "second"]);
     for (let kill = 0; kill < KILLS; kill += 1) {
       const worker = startFaultWorker(home.crash);
       try {

@@ -34,5 +34,7 @@ export const LATEST_MS: Readonly<Record<Operation["kind"], number>> = {
 
 /** Of templates. `image`: the path of one, which replaces the template of that name. */
 export type TemplateOperation =
+  | { readonly kind: "buildTemplate"; readonly name: string; readonly dockerfile: string; readonly description: string }
+  | { readonly kind: "pruneTemplates" }
   | { readonly kind: "importTemplate"; readonly name: string; readonly image: string }
   | { readonly kind: "removeTemplate"; readonly name: string };

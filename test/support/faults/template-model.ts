@@ -5,7 +5,10 @@ import type { TemplateOperation } from "./operation.ts";
 /** An image, and what files of it hold: the last one of each layer's archive. Of all images the same files are named, if only as empty texts. */
 export interface FaultImage {
   readonly path: string;
+  /** Of what is built: a name. */
   readonly digest: string;
+  /** It is built from this. */
+  readonly dockerfile?: string;
   readonly texts: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +33,10 @@ export class TemplateModel {
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
     const known = [...this.#templates.keys()];
     if (known.length > 0 && random() < 0.25) return { kind: "removeTemplate", name: pick(known) };
-    return { kind: "importTemplate", name: pick(this.#names), image: pick(this.#images).path };
+    if (random() < 0.25) return { kind: "pruneTemplates" };
+    const [name, { path, digest, dockerfile }] = [pick(this.#names), pick(this.#images)];
+    if (dockerfile !== undefined) return { kind: "buildTemplate", name, dockerfile, description: digest };
+    return { kind: "importTemplate", name, image: path };
   }
 
   /** The templates that are there for certain. */
@@ -63,12 +69,19 @@ export class TemplateModel {
   }
 
   #hasHappened(pending: TemplateOperation, found: ReadonlyMap<string, string>): boolean {
-    return found.get(pending.name) === (pending.kind === "removeTemplate" ? undefined : this.#digestOf(pending.image));
+    return pending.kind !== "pruneTemplates" && found.get(pending.name) === this.#wantedBy(pending);
   }
 
   #apply(operation: TemplateOperation): void {
-    if (operation.kind === "removeTemplate") this.#templates.delete(operation.name);
-    else this.#templates.set(operation.name, this.#digestOf(operation.image) ?? "");
+    if (operation.kind === "pruneTemplates") return;
+    const digest = this.#wantedBy(operation);
+    if (digest === undefined) this.#templates.delete(operation.name);
+    else this.#templates.set(operation.name, digest);
+  }
+
+  #wantedBy(operation: Exclude<TemplateOperation, { readonly kind: "pruneTemplates" }>): string | undefined {
+    if (operation.kind === "buildTemplate") return operation.description;
+    return operation.kind === "removeTemplate" ? undefined : this.#digestOf(operation.image);
   }
 
   #digestOf(path: string): string | undefined {
