@@ -14,7 +14,7 @@ export async function readSecrets(texts: readonly string[], env: Variables): Pro
 }
 
 async function readSecret(text: string, env: Variables): Promise<readonly [string, string]> {
-  const parts = new Map(text.split(",").map((part) => [part.replace(/=.*$/s, ""), part.replace(/^[^=]*=?/, "")]));
+  const parts = new Map(text.split(",").map(parsePart));
   const { id = "", src, env: variable = id, ...more } = Object.fromEntries(parts);
   if (id === "" || Object.keys(more).length > 0 || (src !== undefined && parts.has("env")))
     throw usage("--secret takes id=NAME, id=NAME,src=FILE or id=NAME,env=VARIABLE", HELP);
@@ -22,6 +22,11 @@ async function readSecret(text: string, env: Variables): Promise<readonly [strin
   const value = env[variable];
   if (value === undefined) throw usage(`--secret id=${id} takes the variable ${variable}, which is not set`, HELP);
   return [id, value];
+}
+
+function parsePart(part: string): readonly [string, string] {
+  const at = part.indexOf("=");
+  return at < 0 ? [part, ""] : [part.slice(0, at), part.slice(at + 1)];
 }
 
 async function readText(path: string): Promise<string> {

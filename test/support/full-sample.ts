@@ -15,7 +15,7 @@ interface Schema {
 }
 
 /** One of these fits every pattern of the schemas. */
-const TEXTS = ["text", "a1b2c3d4e5f6g7h8i9j0", "2026-01-02T03:04:05.678Z", "/srv/project"];
+const TEXTS = ["text", "a1b2c3d4e5f6g7h8i9j0", "2026-01-02T03:04:05.678Z", "/srv/project", "https://host.example/debian"];
 
 /** A value of the schema as it is on the wire, in which every field is there, however many the schema has. */
 export function fullSample<Wanted extends z.ZodType>(schema: Wanted): z.input<Wanted> {
