@@ -1,6 +1,6 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compare, NEVER, openTemplates, scaled, spawnPlain, time } from "../harness.mjs";
+import { compare, NEVER, openTemplates, scaled, spawnPlain, summarise, time } from "../harness.mjs";
 import { makeImage } from "../image.mjs";
 
 export const limitMs = 600_000;
@@ -15,7 +15,7 @@ export async function measure(home) {
   const image = makeImage(home.folder, { layers: LAYERS, files: scaled(FILES), bytes: BYTES });
   const opened = await openTemplates(home);
   try {
-    return [await imported(home, opened, image), await created(opened)];
+    return [await imported(home, opened, image), await created(opened), await rebuilt(home, opened)];
   } finally {
     await opened.close();
   }
@@ -54,4 +54,20 @@ async function created({ create }) {
   };
   const works = { reference: () => made("base", ["/bin/true"]), measured: () => made("large", ["/true"]) };
   return { what: "create + exec from this image", goal: 1.5, beside: "from base", ...(await compare(works)) };
+}
+
+const CONTEXT_FILES = 200;
+const REBUILDS = 20;
+const DOCKERFILE = "FROM base\nWORKDIR /srv/app\nCOPY . .\nRUN cat * > ../all\nRUN wc -c < ../all > ../size\n";
+
+/** Every step is known, and the context is read to find that out. The template is tried, and replaces the one before. */
+async function rebuilt(home, { templates, LOCAL }) {
+  const context = join(home.folder, "context");
+  mkdirSync(context);
+  for (let file = 0; file < CONTEXT_FILES; file += 1) writeFileSync(join(context, String(file)), "x".repeat(BYTES));
+  const build = () => time(() => templates.make(LOCAL, { name: "built", dockerfile: DOCKERFILE, context }, NEVER));
+  await build();
+  const samples = [];
+  for (let round = 0; round < scaled(REBUILDS); round += 1) samples.push(await build());
+  return { what: "a rebuild with nothing changed, 200 files of context", most: 300, measured: summarise(samples) };
 }

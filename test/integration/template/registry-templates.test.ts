@@ -30,8 +30,11 @@ async function open() {
   return {
     home,
     records,
+    allowed,
     make: (network: "none" | "all" | typeof allowed = allowed, principal = LOCAL) =>
       home.templates.make(principal, { name: "pulled", image, network }, signal),
+    build: (network: "none" | "all" | typeof allowed) =>
+      home.templates.make(LOCAL, { name: "built", dockerfile: `FROM ${image}\nENV MADE=here\n`, network }, signal),
     async [Symbol.asyncDispose]() {
       await home[Symbol.asyncDispose]();
       await registry[Symbol.asyncDispose]();
@@ -60,4 +63,10 @@ it.skipIf(!hasDockerRegistry)("the password of one owner serves no other", async
   await using lab = await open();
   await expect(lab.make("all", OTHER)).rejects.toMatchObject({ code: "SECRET_NOT_FOUND" });
   expect(lab.records).toEqual([]);
+});
+
+it.skipIf(!hasDockerRegistry)("a Dockerfile begins with an image of a registry that its network allows", async () => {
+  await using lab = await open();
+  for (const network of ["none", "all"] as const) await expect(lab.build(network)).rejects.toMatchObject({ code: "NETWORK_DENIED" });
+  expect(await lab.build(lab.allowed)).toMatchObject({ name: "built", layers: 1, env: { MADE: "here" } });
 });
