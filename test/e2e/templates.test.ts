@@ -76,7 +76,7 @@ it("says what is wrong with a wish, and makes nothing", async () => {
   await writeFile(join(cli.folder, "notes.txt"), "no image");
   await writeFile(join(cli.folder, "cut.tar"), tarOf({ "manifest.json": "[{" }));
   const failures: readonly (readonly [argv: readonly string[], code: number, says: RegExp])[] = [
-    [["app"], 2, /from an image or from a snapshot/],
+    [["app"], 2, /from an image, a snapshot, a folder or a Debian suite/],
     [["app", image.path, "--snapshot", "kept"], 2, /name one of them/],
     [["app", "./none"], 1, /IMAGE_NOT_FOUND/],
     [["app", "./notes.txt"], 1, /IMAGE_INVALID/],

@@ -10,6 +10,9 @@ const ROUTES: Readonly<Record<string, object | undefined>> = {
   "GET /v1/templates/:name": undefined,
   "PUT /v1/templates/:name/shared": { isShared: true },
   "DELETE /v1/templates/:name": undefined,
+  "GET /v1/templates/:name/builds/:id": undefined,
+  "GET /v1/templates/:name/builds/:id/logs": undefined,
+  "DELETE /v1/templates/:name/builds/:id": undefined,
 };
 
 verifies("templates-apart", async () => {
@@ -17,8 +20,9 @@ verifies("templates-apart", async () => {
   expect(Object.keys(ROUTES).toSorted()).toEqual(lab.routes.filter((route) => route.includes("/templates/:")).toSorted());
   await storeTemplate(lab.home, { owner: lab.alice.principal.id, name: "theirs" });
   const [owner, stranger] = [await sharing(lab, lab.alice), await sharing(lab, lab.bob)];
+  const build = await begunBuild(lab, owner);
   const isUnknown = async (route: string, body: object | undefined): Promise<void> => {
-    const at = (name: string): string => route.replace(":name", name);
+    const at = (name: string): string => route.replace(":name", name).replace(":id", build);
     const [asked, missed] = [await lab.ask(stranger, at("theirs"), body), await lab.ask(stranger, at("none"), body)];
     expect({ ...asked, text: plain(asked.text, "theirs") }, route).toEqual({ ...missed, text: plain(missed.text, "none") });
     expect(asked.text, route).toContain("TEMPLATE_NOT_FOUND");
@@ -45,4 +49,12 @@ verifies("templates-apart", async () => {
 async function sharing(lab: TeamLab, member: Member): Promise<Member> {
   const { token } = await lab.tokens.create(member.principal.name, ["template-share"]);
   return { ...member, token };
+}
+
+/** The id of a build of "theirs", which the owner itself is shown. */
+async function begunBuild(lab: TeamLab, owner: Member): Promise<string> {
+  const { text } = await lab.ask(owner, "POST /v1/templates/builds", { name: "theirs", dockerfile: "FROM scratch" });
+  const { id } = JSON.parse(text) as { readonly id: string };
+  expect(await lab.ask(owner, `GET /v1/templates/theirs/builds/${id}`)).toMatchObject({ status: 200 });
+  return id;
 }

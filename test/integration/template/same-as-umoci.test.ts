@@ -222,7 +222,7 @@ const IMAGES: readonly (readonly [string, readonly (readonly TarEntry[])[], read
       ...["/dev", "/opt/belljar"].flatMap((path) => [`${path}: uid 1000, theirs 0`, `${path}: gid 1000, theirs 0`]).filter(() => !isRoot),
       // The sandbox's own host name has a line.
       '/etc/hosts: mtime "now", theirs "1000000000.000000000"',
-      "/etc/hosts: size 44, theirs 13",
+      "/etc/hosts: size 59, theirs 13",
       "/etc/hosts: digest",
       // No sandbox has devices of an image, or so many ids.
       ...["/srv/disk: only theirs", "/srv/far: uid 65534, theirs 70000", "/srv/far: gid 65534, theirs 4294967294"].filter(() => isRoot),
