@@ -2,11 +2,12 @@ import { fork } from "node:child_process";
 import { join } from "node:path";
 import { judge } from "./table.mjs";
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 /**
- * The rows of one measurement, made in a process of its own. Aborted after a minute, or the time that it asks for. One that fails or is
- * aborted has a row that says so, behind those that it gave before; so has one that is for root alone, which is no failure.
+ * The rows of one measurement, made in a process of its own. Aborted after three minutes, or the time that it asks for: a busy machine is
+ * slow. One that fails or is aborted has a row that says so, behind those that it gave before; so has one that is for root alone, which is
+ * no failure.
  */
 export async function measure(name, { from, checkout, options, isRoot }) {
   const path = join(checkout, from, `${name}.mjs`);
