@@ -21,6 +21,7 @@ export const ERRORS = {
   RUNTIME_FAILED: { status: 500, retryable: true },
   LIMIT_UNENFORCEABLE: { status: 400, retryable: false },
   TEMPLATE_NOT_FOUND: { status: 404, retryable: false },
+  TEMPLATE_NAME_TAKEN: { status: 409, retryable: false },
   TEMPLATE_BUSY: { status: 409, retryable: true },
   IMAGE_NOT_FOUND: { status: 404, retryable: false },
   IMAGE_INVALID: { status: 422, retryable: false },

@@ -3,7 +3,12 @@ import { table } from "./config-fields.ts";
 
 function languageSchema() {
   return z.strictObject({
-    template: z.string().min(1).max(128).optional().describe("What a fresh sandbox for its programs starts from"),
+    template: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .describe("What a fresh sandbox for its programs starts from: a template of the local user"),
     command: z
       .array(
         z

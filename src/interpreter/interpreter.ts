@@ -37,7 +37,7 @@ export interface InterpreterOptions {
   readonly maxOutputBytes?: number;
   /** Folder inside the sandboxes with Belljar's own programs. */
   readonly kernels?: string;
-  /** Templates of languages, and languages that Belljar does not know. Default: those that it knows, each as every sandbox starts. */
+  /** Templates of languages, the local user's, and languages that Belljar does not know. Default: those that it knows, each as every sandbox starts. */
   readonly languages?: LanguagesSettings;
   /** The interpreters that wait in fresh sandboxes. Default: each program starts its own. */
   readonly warm?: WarmPrograms;
@@ -133,7 +133,7 @@ function freshOptions(language: Language, options: RunProgramOptions, settings: 
     network: settings.network,
     ephemeral: true,
     timeoutMs: (options.timeoutMs ?? settings.timeoutMs) + GRACE_MS,
-    ...(language.template !== undefined && { template: language.template }),
+    ...(language.template !== undefined && { template: language.template, isConfigured: true }),
   };
 }
 

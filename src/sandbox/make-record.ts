@@ -9,7 +9,7 @@ import { newRecord } from "./new-record.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import { lineageFrom } from "./lineage.ts";
-import type { CreateOptions, Principal, Quotas } from "./sandbox.ts";
+import { type CreateOptions, LOCAL, type Principal, type Quotas } from "./sandbox.ts";
 import { toForkDefaults, toWorkspace } from "./state/inherited-options.ts";
 import { needStates } from "./state/state-errors.ts";
 import { layersOf, type SnapshotRecord } from "./state/snapshot-record.ts";
@@ -107,14 +107,14 @@ function beginsWith(from: SnapshotRecord | TemplateSource): Begins {
 
 /** A name of a template goes before the same name of a snapshot. */
 async function chooseBase(parts: MakeRecordParts, principal: Principal, options: CreateOptions): Promise<ChosenBase> {
-  const { template, runtime: name } = options;
+  const { template, runtime: name, isConfigured } = options;
   if (template === undefined) return { runtime: parts.runtimes.choose(principal, name) };
   const runtime = parts.runtimes.choose(principal, name);
   if ((await runtime.layers.templates()).some((one) => one.name === template)) return { runtime };
-  const made = await parts.templates?.find(principal, template);
+  const made = await parts.templates?.find(principal, template, isConfigured ? LOCAL.id : undefined);
   if (made) assertMayShowAgain(principal, made);
   if (made) return { runtime: ofSource(parts, principal, made, { what: `The template "${template}"`, name }), made };
-  const source = await parts.findSnapshot(principal, template);
+  const source = isConfigured ? undefined : await parts.findSnapshot(principal, template);
   if (source) assertMayShowAgain(principal, source);
   return source ? fromState(parts, principal, source, options) : { runtime };
 }

@@ -30,8 +30,8 @@ export interface TemplateSource {
 
 /** The templates that sandboxes of a home may begin with, beside those of its runtimes. */
 export interface HomeTemplates {
-  /** Undefined if the principal has none of that name, and is shown none. */
-  find(principal: Principal, name: string): Promise<TemplateSource | undefined>;
+  /** `owner`: whose it must be. Undefined if the principal has none of that name, and is shown none. */
+  find(principal: Principal, name: string, owner?: string): Promise<TemplateSource | undefined>;
   list(principal: Principal): Promise<readonly TemplateInfo[]>;
   /** Whether layers may have the template, or the step of a build, with this id as their user, `templateUser` of it. */
   isUser(id: string): Promise<boolean>;

@@ -1,12 +1,12 @@
 import { BelljarError } from "../errors.ts";
 import { createSandboxId } from "../sandbox/sandbox-id.ts";
-import type { Principal } from "../sandbox/sandbox.ts";
+import { LOCAL, type Principal } from "../sandbox/sandbox.ts";
 import type { ClaimRoom } from "../sandbox/state/claim-room.ts";
 import { templateUser } from "../sandbox/template-source.ts";
 import { FollowedBuilds } from "./builds/followed-builds.ts";
 import { makeTemplate } from "./making/make-template.ts";
 import type { Begun, MakingParts, Wish } from "./making/making.ts";
-import { noTemplate, parseOptions } from "./parse-options.ts";
+import { nameTaken, noTemplate, parseOptions } from "./parse-options.ts";
 import { pruneOwner } from "./prune-owner.ts";
 import { assertRoom } from "./quota-room.ts";
 import { newestFirst } from "./stored-templates.ts";
@@ -99,8 +99,20 @@ export class MadeTemplates implements Templates, AsyncDisposable {
     const found = await this.#own(principal, name);
     const [newest] = found;
     if (!newest) throw noTemplate(name);
-    for (const { id } of isShared ? [newest] : found) await this.#options.stored.files.share(id, isShared);
+    if (isShared) await this.#share(newest);
+    else for (const { id } of found) await this.#options.stored.files.share(id, false);
     return toDetail(newest, isShared);
+  }
+
+  /** The local user's goes before all others of the name. Another one must be the only one. */
+  async #share({ id, name, owner }: TemplateRecord): Promise<void> {
+    const { stored } = this.#options;
+    const isTaken = async (): Promise<boolean> => owner !== LOCAL.id && ![owner, undefined].includes(await stored.sharer(name));
+    if (await isTaken()) throw nameTaken(name);
+    await stored.files.share(id, true);
+    if (!(await isTaken())) return;
+    await stored.files.share(id, false); // another call was quicker
+    throw nameTaken(name);
   }
 
   async #toRecord(wish: Wish): Promise<TemplateRecord> {

@@ -20,3 +20,7 @@ export function noTemplate(name: string): BelljarError {
     `No template ${JSON.stringify(name.slice(0, 63))} of yours: list them with \`belljar template list\``,
   );
 }
+
+export function nameTaken(name: string): BelljarError {
+  return new BelljarError("TEMPLATE_NAME_TAKEN", `Somebody else shares a template "${name}": make yours with another name, and share that`);
+}

@@ -1,4 +1,4 @@
-import type { Principal, TemplateInfo } from "../sandbox/sandbox.ts";
+import { LOCAL, type Principal, type TemplateInfo } from "../sandbox/sandbox.ts";
 import type { HomeTemplates, TemplateSource } from "../sandbox/template-source.ts";
 import { openStepFiles, type StepFiles } from "./build/step-cache.ts";
 import { BuildFiles } from "./builds/build-files.ts";
@@ -21,10 +21,10 @@ export class StoredTemplates implements HomeTemplates {
     this.builds = new BuildFiles(home);
   }
 
-  async find(principal: Principal, name: string): Promise<TemplateSource | undefined> {
-    const tried = this.#tried.get(name);
+  async find(principal: Principal, name: string, owner?: string): Promise<TemplateSource | undefined> {
+    const tried = owner === undefined ? this.#tried.get(name) : undefined;
     if (tried?.owner === principal.id) return tried.source;
-    const record = await this.record(principal, name);
+    const record = await this.record(principal, name, owner);
     return record && toSource(record);
   }
 
@@ -44,10 +44,9 @@ export class StoredTemplates implements HomeTemplates {
 
   /** Also of those that were replaced by a process that died before it removed them. The layers of all that goes are left to the sweep of layers. */
   async sweep(): Promise<void> {
-    const all = (await this.files.list()).toSorted(newestFirst);
-    const isReplaced = ({ owner, name }: TemplateRecord, at: number): boolean =>
-      all.findIndex((other) => other.owner === owner && other.name === name) < at;
-    for (const { id } of all.filter(isReplaced)) await this.files.retract(id);
+    const all = await this.files.list();
+    const newest = new Set(newestOfEach(all));
+    for (const record of all) if (!newest.has(record)) await this.files.retract(record.id);
     await this.files.sweep();
     await this.steps.sweep();
     await this.builds.sweep();
@@ -57,18 +56,41 @@ export class StoredTemplates implements HomeTemplates {
     return (await this.files.isUser(id)) || this.steps.isUser(id);
   }
 
-  async record(principal: Principal, name: string): Promise<TemplateRecord | undefined> {
-    return (await this.records(principal)).find((record) => record.name === name);
+  /** `owner`: whose it must be. Default: as `records` has it. */
+  async record(principal: Principal, name: string, owner?: string): Promise<TemplateRecord | undefined> {
+    return (await this.#seen(principal)).find((record) => record.name === name && (owner ?? record.owner) === record.owner);
   }
 
-  /** One of each name, the newest: of its own, and of those that others share under names that it has not. */
+  /** One of each name: of its own the newest, and of those that others share under names that it has not the first of `#shared`. */
   async records(principal: Principal): Promise<readonly TemplateRecord[]> {
-    const all = (await this.files.list()).toSorted(newestFirst);
-    const own = all.filter(({ owner }) => owner === principal.id);
-    const shared = all.filter(({ owner, id }) => owner !== principal.id && this.files.isShared(id));
-    const seen = [...own, ...shared];
+    const seen = await this.#seen(principal);
     return seen.filter(({ name }, at) => seen.findIndex((other) => other.name === name) === at);
   }
+
+  /** Whose template everybody gets by this name who has none of their own. */
+  async sharer(name: string): Promise<string | undefined> {
+    return this.#shared(await this.files.list()).find((record) => record.name === name)?.owner;
+  }
+
+  async #seen(principal: Principal): Promise<readonly TemplateRecord[]> {
+    const all = await this.files.list();
+    const own = newestOfEach(all).filter(({ owner }) => owner === principal.id);
+    return [...own, ...this.#shared(all).filter(({ owner }) => owner !== principal.id)];
+  }
+
+  /** The local user's first, then what has been shared for the longest time: nobody takes over a name that others start from. */
+  #shared(all: readonly TemplateRecord[]): readonly TemplateRecord[] {
+    const since = new Map(all.flatMap(({ id }) => [[id, this.files.sharedSince(id)] as const].filter(([, at]) => at !== undefined)));
+    const rank = ({ id, owner }: TemplateRecord): number => (owner === LOCAL.id ? -1 : (since.get(id) ?? Infinity));
+    const shared = newestOfEach(all.filter(({ id }) => since.has(id)));
+    return shared.toSorted((one, other) => rank(one) - rank(other) || (one.id < other.id ? -1 : 1));
+  }
+}
+
+/** Of each owner and name. The newest of all first. */
+function newestOfEach(records: readonly TemplateRecord[]): readonly TemplateRecord[] {
+  const sorted = records.toSorted(newestFirst);
+  return sorted.filter(({ owner, name }, at) => sorted.findIndex((other) => other.owner === owner && other.name === name) === at);
 }
 
 export function newestFirst(one: TemplateRecord, other: TemplateRecord): number {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BelljarError } from "../errors.ts";
@@ -25,13 +25,19 @@ export class TemplateFiles extends ClaimedFiles<TemplateRecord> {
   }
 
   isShared(id: string): boolean {
-    return existsSync(join(this.#directory, id, SHARED));
+    return this.sharedSince(id) !== undefined;
   }
 
+  /** In milliseconds since 1970. Undefined: it is not shared. */
+  sharedSince(id: string): number | undefined {
+    return statSync(join(this.#directory, id, SHARED), { throwIfNoEntry: false })?.mtimeMs;
+  }
+
+  /** One that is shared already keeps its time. */
   async share(id: string, isShared: boolean): Promise<void> {
     const path = join(this.#directory, id, SHARED);
     try {
-      await (isShared ? writeFile(path, "", { mode: 0o600 }) : rm(path, { force: true }));
+      await (isShared ? writeFile(path, "", { flag: "a", mode: 0o600 }) : rm(path, { force: true }));
       await flushPath(dirname(path));
     } catch (cause) {
       throw fileError(path, cause);

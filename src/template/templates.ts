@@ -11,7 +11,7 @@ export type BuildLog = (text: string) => void;
  * answers exactly as an unknown one. Two implementations: on `$BELLJAR_HOME`, and over HTTP against a server.
  */
 export interface Templates {
-  /** By name; of its own and a shared one with the same name, its own. */
+  /** By name; of its own and a shared one with the same name, its own. Of shared ones the local user's, then the one shared first. */
   list(principal: Principal): Promise<readonly TemplateDetail[]>;
   /** Rejects with `TEMPLATE_NOT_FOUND`. */
   info(principal: Principal, name: string): Promise<TemplateDetail>;
@@ -29,7 +29,10 @@ export interface Templates {
   prune(principal: Principal): Promise<PrunedSteps>;
   /** Of its own. Sandboxes that were made from it keep what they have of it. Rejects with `TEMPLATE_NOT_FOUND`. */
   remove(principal: Principal, name: string): Promise<void>;
-  /** Whether everybody may start sandboxes from it. Rejects with `TEMPLATE_NOT_FOUND`, and with `FORBIDDEN` for a token without the scope. */
+  /**
+   * Whether everybody may start sandboxes from it. Rejects with `TEMPLATE_NOT_FOUND`, with `FORBIDDEN` for a token without the scope, and
+   * with `TEMPLATE_NAME_TAKEN` while somebody else shares one of that name: of several, the local user's alone may be added.
+   */
   share(principal: Principal, name: string, isShared: boolean): Promise<TemplateDetail>;
 }
 

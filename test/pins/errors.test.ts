@@ -23,6 +23,7 @@ it("keeps every error code with its status", () => {
       "RUNTIME_FAILED 500 retryable",
       "LIMIT_UNENFORCEABLE 400",
       "TEMPLATE_NOT_FOUND 404",
+      "TEMPLATE_NAME_TAKEN 409",
       "TEMPLATE_BUSY 409 retryable",
       "IMAGE_NOT_FOUND 404",
       "IMAGE_INVALID 422",

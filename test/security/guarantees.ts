@@ -141,7 +141,7 @@ export const GUARANTEES = {
   "owners-apart":
     "Only its owner can see a sandbox, its processes and its results. For everybody else, every argument, route and resource answers as if the id did not exist.",
   "templates-apart":
-    "Only its owner can see a template, start a sandbox from it, share it or remove it. For everybody else every call answers as if its name did not exist. Who is shown a shared one may start from it, and no more. The languages of the configuration give nobody a template beside these. To share one, a token needs the scope `template-share`.",
+    "Only its owner can see a template, start a sandbox from it, share it or remove it. For everybody else every call answers as if its name did not exist. Who is shown a shared one may start from it, and no more. The languages of the configuration run in the local user's templates alone, and give nobody one beside these. Nobody takes over a name that somebody else shares. To share one, a token needs the scope `template-share`.",
   "builds-stay-inside":
     "A build reads no file of the host but those of the context that its caller may read. No source of COPY, link, pattern, variable or command of a step leads out of it. A link in a folder that is copied stays a link, which leads nowhere outside.",
   "builds-reach-what-their-policy-allows":

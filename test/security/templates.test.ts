@@ -42,6 +42,12 @@ verifies("templates-apart", async () => {
   expect(await lab.ask(lab.alice, share, { isShared: true })).toMatchObject({ status: 403 });
   expect(await lab.ask(owner, share, { isShared: true })).toMatchObject({ status: 200 });
   expect((await lab.ask(stranger, "GET /v1/templates/theirs")).text).toContain('"isShared":true');
+  await storeTemplate(lab.home, { owner: lab.bob.principal.id, name: "theirs" });
+  expect(await lab.ask(stranger, share, { isShared: true })).toMatchObject({
+    status: 409,
+    text: expect.stringContaining("TEMPLATE_NAME_TAKEN"),
+  });
+  expect(await lab.ask(stranger, "DELETE /v1/templates/theirs")).toMatchObject({ status: 204 });
   for (const route of ["PUT /v1/templates/:name/shared", "DELETE /v1/templates/:name"]) await isUnknown(route, ROUTES[route]);
 });
 

@@ -88,6 +88,10 @@ export interface NamedWorkspace extends Workspace {
   readonly spelling?: string;
 }
 
-export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchema>, "workspace">> & { readonly workspace?: NamedWorkspace };
+export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchema>, "workspace">> & {
+  readonly workspace?: NamedWorkspace;
+  /** The configuration names the template: it is the local user's, or the runtime's own. Clients of a server name their own alone. */
+  readonly isConfigured?: boolean;
+};
 
 export type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;

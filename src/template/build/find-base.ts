@@ -37,7 +37,7 @@ function fromImage({ layers, parts, bytes, config }: Awaited<ReturnType<TakeImag
 
 /** Whoever may not start from the template may not build on it, nor be told by the steps that were kept what was built on it. */
 async function fromTemplate(
-  { principal, stored, states, runtime, user, held }: BuildParts,
+  { principal, stored, states, runtime, user, held, log }: BuildParts,
   { image, line }: FromName,
 ): Promise<StageState | undefined> {
   const record = await stored.record(principal, image);
@@ -50,5 +50,6 @@ async function fromTemplate(
   const all = [...layers, ...(parts ?? [])];
   held(all);
   await states.hold(all, user);
+  log(`${quoted(image)} is the template of ${quoted(record.owner)}\n`);
   return { ...EMPTY, base, layers, parts, bytes, env, user: runsAs, workdir: cwd, cmd: command, start, tookIn };
 }

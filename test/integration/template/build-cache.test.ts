@@ -62,6 +62,7 @@ it("steps on an image of many layers are taken over, also once no template has t
   expect(lab.hits()).toBe(2);
   expect(await lab.home.layers()).toEqual(expect.arrayContaining([...kept]));
   expect(await lab.build("FROM built\nWORKDIR /srv/newer", { name: "above" })).toMatchObject({ layers: 12 });
+  expect(lab.log()).toMatch(/^"built" is the template of "local"$/m);
   for (const name of ["built", "above"]) await lab.home.templates.remove(LOCAL, name);
   await lab.home.templates.prune(LOCAL);
   expect(await lab.home.layers()).toEqual([]);

@@ -13,7 +13,7 @@ const OTHER: Principal = { id: "token:bob", name: "bob", grants: {} };
 interface LanguageHome extends TemplateHome {
   readonly interpreter: Interpreter;
   run(language: string, code: string, principal?: Principal): ReturnType<Interpreter["runProgram"]>;
-  make(name: string, fill: LayerFill, config?: Json): Promise<void>;
+  make(name: string, fill: LayerFill, config?: Json, principal?: Principal): Promise<void>;
 }
 
 async function open(languages: LanguagesSettings): Promise<LanguageHome> {
@@ -23,11 +23,12 @@ async function open(languages: LanguagesSettings): Promise<LanguageHome> {
     ...home,
     interpreter,
     run: (language, code, principal = LOCAL) => interpreter.runProgram(principal, { language, code }, { signal, bringFiles: true }),
-    async make(name, fill, config = {}) {
+    // eslint-disable-next-line max-params -- most tests give two
+    async make(name, fill, config = {}, principal = LOCAL) {
       const store = new BlobStore();
       const image = addImage(store, { layers: [{ plain: await layerOf(fill) }], config: { config: { Env: ["PATH=/bin"], ...config } } });
       await using layout = await writeLayout(store, [image]);
-      await home.templates.make(LOCAL, { name, image: layout.path }, signal);
+      await home.templates.make(principal, { name, image: layout.path }, signal);
     },
     async [Symbol.asyncDispose]() {
       await interpreter[Symbol.asyncDispose]();
@@ -126,4 +127,17 @@ it("a caller without the template is told what its owner has to do", async () =>
   await expect(home.run("perl", "print 1", OTHER)).rejects.toMatchObject(missing);
   await home.templates.remove(LOCAL, "perl");
   await expect(home.run("perl", "print 1")).rejects.toMatchObject(missing);
+});
+
+it("runs a language in the local user's template alone, whoever else has one of that name and shares it", async () => {
+  await using home = await open({ perl: { template: "perl" } });
+  const sharer: Principal = { ...OTHER, grants: { sharesTemplates: true, workspaces: [{ path: "/", mode: "ro" }] } };
+  const third: Principal = { id: "token:ann", name: "ann", grants: {} };
+  const code = 'open(F, "/note"); print <F>;';
+  await home.make("perl", (root) => (withPerl(root), put(root, "note", "of a stranger")), {}, sharer);
+  await home.templates.share(sharer, "perl", true);
+  for (const caller of [sharer, third]) await expect(home.run("perl", code, caller)).rejects.toMatchObject({ code: "TEMPLATE_NOT_FOUND" });
+  await home.make("perl", withPerl);
+  await home.templates.share(LOCAL, "perl", true);
+  for (const caller of [sharer, third, LOCAL]) expect(await home.run("perl", code, caller)).toMatchObject({ stdout: "of the image" });
 });
