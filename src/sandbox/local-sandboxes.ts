@@ -53,7 +53,7 @@ import { toForkOptions } from "./state/inherited-options.ts";
 import { lateComparison } from "./state/comparison.ts";
 import type { StartRun } from "./state/rollback.ts";
 import { runStartCommand } from "./start-command.ts";
-import { startAgain } from "./start-again.ts";
+import { beginAgain, startAgain, type StartedRun } from "./start-again.ts";
 import { stoppedSandbox } from "./stopped-sandbox.ts";
 import { sweepHome } from "./sweep.ts";
 import { toSpec } from "./to-spec.ts";
@@ -136,7 +136,7 @@ class HomeSandboxes implements LocalSandboxes {
         const sandbox = await this.#make(principal, toForkOptions(source, wishes), { forkOf: source, signal });
         return grantedSandbox(sandbox, principal, this.#runtimes);
       },
-      startRun: (...request) => this.#startAgain(...request),
+      startRun: (...request) => this.#startRun(...request),
     });
     this.#quota = new LiveQuota({ home, journal: this.#journal, live: this.#live, ...(standard && { standard }) });
     const { pool } = options;
@@ -200,16 +200,20 @@ class HomeSandboxes implements LocalSandboxes {
     throw endReason ? ended(record, endReason) : notReady(record);
   }
 
+  async #startAgain(record: SandboxRecord, starting: Starting): Promise<LocalSandbox> {
+    return beginAgain(await this.#startRun(record, starting), { signal: starting.signal, report: this.#report });
+  }
+
   /** A run counts against the quota of whoever starts it, as a new sandbox does. */
-  async #startAgain(record: SandboxRecord, { signal, principal, prepare }: Starting): Promise<LocalSandbox> {
+  async #startRun(record: SandboxRecord, { signal, principal, prepare }: Starting): Promise<StartedRun> {
     const runtime = this.#runtimes.need(record);
     const starter = principal ?? { id: record.owner, name: record.owner };
-    const request = { record, runtime, required: requiredByGrant(starter), signal, work: this.#states, report: this.#report };
-    const sandbox = await this.#quota.admitStart(starter, record, () =>
+    const request = { record, runtime, required: requiredByGrant(starter), signal, work: this.#states };
+    const started = await this.#quota.admitStart(starter, record, () =>
       this.#live.whileStarting(record, async () => startAgain(this.#live, { ...request, wishes: await prepare?.() })),
     );
     this.#kept.noteStarted(record.id);
-    return sandbox;
+    return started;
   }
 
   async networkOf(principal: Principal, policy?: NetworkPolicy): Promise<Pick<NetworkState, "policy" | "inside">> {

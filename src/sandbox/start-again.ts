@@ -1,7 +1,9 @@
 import { BelljarError } from "../errors.ts";
+import { printable } from "../files/printable.ts";
 import type { RunningSandbox, Runtime, SandboxSpec } from "../runtime/runtime.ts";
 import type { LiveSandboxes } from "./live-sandboxes.ts";
 import type { LocalSandbox } from "./local-sandbox.ts";
+import { trustAuthority, TRUST_MS } from "./network/trust-authority.ts";
 import { cancelled, ended, notReady } from "./refusals.ts";
 import type { RunState } from "./run-states.ts";
 import { nextRun, withoutRewind } from "./run-states.ts";
@@ -9,8 +11,11 @@ import type { SandboxRecord } from "./sandbox-record.ts";
 import { lookUntil } from "./state/look-until.ts";
 import { busy } from "./state/state-errors.ts";
 import { WAIT_MS } from "./state/work-lock.ts";
-import { runStartCommand } from "./start-command.ts";
+import { findStartFailure, START_LOG } from "./start-command.ts";
 import { toSpec } from "./to-spec.ts";
+
+/** Of an error that a start command meets. */
+const REPORTED_MAX = 200;
 
 export interface StartRequest {
   readonly record: SandboxRecord;
@@ -18,8 +23,6 @@ export interface StartRequest {
   /** Limits that the caller needs, in addition to those of every run. */
   readonly required: SandboxSpec["required"];
   readonly signal: AbortSignal;
-  /** Told, in one sentence, what a person should know though no call fails. */
-  readonly report: (problem: string) => void;
   readonly wishes?: StartWishes | undefined;
   /** What is done to the states of the sandbox. No run may start meanwhile. */
   readonly work: StartGuard;
@@ -38,27 +41,33 @@ export interface StartGuard {
   isFree(record: SandboxRecord): Promise<boolean>;
 }
 
+export interface StartedRun {
+  readonly sandbox: LocalSandbox;
+  /** This call has started it, and is to run its start command. */
+  readonly isNew: boolean;
+}
+
 /**
  * Starts the next run of a stopped sandbox, with its files, its network and its links. If several processes do so at once, one of them
- * starts it, and the others get its run. A start waits while the sandbox is frozen or put back. What takes longer than some seconds is
- * `RUNTIME_UNAVAILABLE`. If the run cannot be started, the sandbox stays stopped.
+ * starts it, and the others get its run. A start waits while the sandbox is frozen or put back, or another one starts it: for some seconds,
+ * then it rejects with `RUNTIME_UNAVAILABLE`. If the run cannot be started, the sandbox stays stopped. Its start command has not run.
  */
-export async function startAgain(live: LiveSandboxes, request: StartRequest): Promise<LocalSandbox> {
+export async function startAgain(live: LiveSandboxes, request: StartRequest): Promise<StartedRun> {
   const { record, signal, work } = request;
   if (signal.aborted) throw cancelled(signal);
   const { folder } = live.states.runOf(record, await live.states.read(record));
-  const sandbox = await lookUntil(folder, () => tryStart(live, request), { ms: WAIT_MS, signal });
-  if (sandbox) return sandbox;
+  const started = await lookUntil(folder, () => tryStart(live, request), { ms: WAIT_MS, signal });
+  if (started) return started;
   if (signal.aborted) throw cancelled(signal);
   throw (await work.isFree(record)) ? notReady(record) : busy(record);
 }
 
 /** Undefined while somebody else starts it, freezes it or puts it back. */
-async function tryStart(live: LiveSandboxes, request: StartRequest): Promise<LocalSandbox | undefined> {
-  const { record, signal, wishes, work, report } = request;
+async function tryStart(live: LiveSandboxes, request: StartRequest): Promise<StartedRun | undefined> {
+  const { record, signal, wishes, work } = request;
   if (!wishes?.isPutBack && (await live.states.read(record)).rewind) await work.finish(record, signal);
   const isFree = async (): Promise<boolean> => wishes?.isPutBack === true || work.isFree(record);
-  if (!(await isFree())) return live.open(record);
+  if (!(await isFree())) return ofOther(await live.open(record));
   let before: RunState["stopped"];
   const state = await live.states.change(record, (found) => {
     const now = wishes?.isPutBack ? withoutRewind(found, { isDone: true }) : found;
@@ -74,14 +83,39 @@ async function tryStart(live: LiveSandboxes, request: StartRequest): Promise<Loc
   await sandbox.sleepWhenIdle().catch(unlessUnsupported);
   await live.networks.touch(record);
   live.announce(record);
-  // Its files are there all the same, for whoever wants to know why.
-  if (record.start)
-    await runStartCommand(sandbox.guest, record.start, signal).catch((cause: unknown) => report(notReadyAgain(record, cause)));
+  await trustAgain(live, sandbox);
+  return { sandbox, isNew: true };
+}
+
+function ofOther(sandbox: LocalSandbox | undefined): StartedRun | undefined {
+  return sandbox && { sandbox, isNew: false };
+}
+
+/** Its files may be older than its authority, if they were put back. */
+async function trustAgain(live: LiveSandboxes, sandbox: LocalSandbox): Promise<void> {
+  const { authority } = (await live.networks.read(sandbox.record)).state;
+  if (authority) await trustAuthority(sandbox.guest, authority.certificatePem, AbortSignal.timeout(TRUST_MS));
+}
+
+/**
+ * Runs the start command of a run that this call has started, and waits until it is ready: as long as its maker gave it, a minute by
+ * default, or until the caller gives up. The run is there whatever becomes of the command, for whoever wants to know why.
+ */
+export async function beginAgain(
+  { sandbox, isNew }: StartedRun,
+  { signal, report }: { readonly signal: AbortSignal; readonly report: (problem: string) => void },
+): Promise<LocalSandbox> {
+  const { guest, record } = sandbox;
+  if (!isNew || !record.start) return sandbox;
+  const failed = await findStartFailure(guest, record.start, signal).catch((cause: unknown) => `cannot be run: ${toLine(cause)}`);
+  // The command goes on without a caller that gave up.
+  if (failed === undefined || signal.aborted) return sandbox;
+  report(`Sandbox ${record.id} was started again without its start command, which ${failed} (${START_LOG} in it has what it printed)`);
   return sandbox;
 }
 
-function notReadyAgain({ id }: SandboxRecord, cause: unknown): string {
-  return `Sandbox ${id} was started again without its start command: ${String(cause)}`;
+function toLine(cause: unknown): string {
+  return printable(String(cause)).slice(0, REPORTED_MAX);
 }
 
 interface NextRun {
@@ -122,9 +156,9 @@ function giveBack(now: RunState, mine: RunState, stopped: RunState["stopped"]): 
   return { ...now, phase: "stopped", ...(stopped && { stopped }) };
 }
 
-async function startedByOther(live: LiveSandboxes, record: SandboxRecord): Promise<LocalSandbox | undefined> {
+async function startedByOther(live: LiveSandboxes, record: SandboxRecord): Promise<StartedRun | undefined> {
   const sandbox = await live.open(record);
-  if (sandbox) return sandbox;
+  if (sandbox) return ofOther(sandbox);
   const info = await live.findInfo(record);
   if (info?.state === "ended" && info.endReason) throw ended(record, info.endReason);
   return undefined;

@@ -10,8 +10,8 @@ type StartGuest = Pick<Guest, "keep" | "run" | "dial" | "files">;
 /** Of the kept command. */
 const NAME = "start";
 /** Inside. A later run begins it anew. */
-const LOG = "/tmp/belljar-start.log";
-const RUN = `exec >${LOG} 2>&1 </dev/null; eval "$1"`;
+export const START_LOG = "/tmp/belljar-start.log";
+const RUN = `exec >${START_LOG} 2>&1 </dev/null; eval "$1"`;
 /** Not every `sleep` takes a fraction. */
 const UNTIL = 'until (eval "$1"); do sleep 0.1 || sleep 1; done >/dev/null 2>&1 </dev/null';
 const READY_MS = 60_000;
@@ -19,11 +19,17 @@ const DIAL_EVERY_MS = 50;
 const SHOWN_BYTES = 2_000;
 const LOG_MS = 2_000;
 
-/**
- * Runs the start command of a sandbox, in the background, and waits until what it starts is ready. An end with exit code 0 is none: it may
- * have started a daemon. Rejects with `START_FAILED`, with the signal's reason, or with the sandbox's error.
- */
+/** As `findStartFailure`. Rejects with `START_FAILED`, which has the end of what the command printed, too. */
 export async function runStartCommand(guest: StartGuest, start: StartCommand, signal: AbortSignal): Promise<void> {
+  const failure = await findStartFailure(guest, start, signal);
+  if (failure !== undefined) throw await toFailure(guest, failure);
+}
+
+/**
+ * Runs the start command of a sandbox, in the background, and waits until what it starts is ready, or says how it failed. An end with exit
+ * code 0 is none: it may have started a daemon. Rejects with the signal's reason, `START_FAILED` without a shell, or the sandbox's error.
+ */
+export async function findStartFailure(guest: StartGuest, start: StartCommand, signal: AbortSignal): Promise<string | undefined> {
   const { readyTimeoutMs: timeoutMs = READY_MS } = start;
   const process = await begin(guest, start.command);
   for (const stream of [process.stdout, process.stderr]) stream.resume();
@@ -36,8 +42,8 @@ export async function runStartCommand(guest: StartGuest, start: StartCommand, si
     for (const promise of [ready, failed]) promise.catch(() => undefined);
   });
   signal.throwIfAborted();
-  if (outcome === "ready") return;
-  throw await toFailure(guest, outcome === "late" ? `was not ready within ${timeoutMs} ms` : outcome);
+  if (outcome === "ready") return undefined;
+  return outcome === "late" ? `was not ready within ${timeoutMs} ms` : outcome;
 }
 
 /** No signal: what has begun goes on whatever becomes of the caller. */
@@ -78,12 +84,12 @@ async function toEnd({ exitCode, signal }: ExecExit): Promise<string> {
 async function toFailure({ files }: StartGuest, what: string): Promise<BelljarError> {
   const signal = AbortSignal.timeout(LOG_MS);
   const log = await readEnd(files, signal).catch(() => "");
-  const said = log === "" ? "It printed nothing" : `The end of ${LOG}:\n${log}`;
+  const said = log === "" ? "It printed nothing" : `The end of ${START_LOG}:\n${log}`;
   return new BelljarError("START_FAILED", `The start command of this template ${what}. ${said}`);
 }
 
 async function readEnd(files: StartGuest["files"], signal: AbortSignal): Promise<string> {
-  const { size } = await files.stat(LOG, { signal });
-  const end = await files.read(LOG, { offset: Math.max(0, size - SHOWN_BYTES), limit: SHOWN_BYTES, signal });
+  const { size } = await files.stat(START_LOG, { signal });
+  const end = await files.read(START_LOG, { offset: Math.max(0, size - SHOWN_BYTES), limit: SHOWN_BYTES, signal });
   return printableText(end.toString()).trim();
 }

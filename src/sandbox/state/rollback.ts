@@ -1,11 +1,10 @@
 import type { SandboxEnd } from "../../runtime/runtime.ts";
 import type { LocalSandbox } from "../local-sandbox.ts";
-import { trustAuthority, TRUST_MS } from "../network/trust-authority.ts";
 import type { OwnRollback } from "../own-sandbox.ts";
 import type { Principal } from "../sandbox.ts";
 import { withStop } from "../run-states.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
-import type { StartWishes } from "../start-again.ts";
+import { beginAgain, type StartedRun, type StartWishes } from "../start-again.ts";
 import { ended, notReady } from "../refusals.ts";
 import { listEndingPrograms } from "./ending-programs.ts";
 import { finishRewind, putBack, rewindUser } from "./finish-rewind.ts";
@@ -29,11 +28,11 @@ export interface RollbackRequest {
   readonly principal?: Principal;
 }
 
-/** Counts the next run of a sandbox, does `prepare`, and starts the run. */
+/** Counts the next run of a sandbox, does `prepare`, and starts the run. Its start command has not run. */
 export type StartRun = (
   record: SandboxRecord,
   options: { readonly signal: AbortSignal; readonly principal?: Principal; readonly prepare: () => Promise<StartWishes> },
-) => Promise<LocalSandbox>;
+) => Promise<StartedRun>;
 
 /**
  * Puts a sandbox back to a point, in steps:
@@ -45,6 +44,7 @@ export type StartRun = (
  *     4  the runtime puts it back                the same
  *     5  start the next run: from its first      a run that nobody holds, as after any start
  *        write on the state names no point
+ *     6  without the lock: the start command     the same
  *
  * The keeper knows the end of the run alone, and tells nobody that the sandbox ended: it was stopped. Who holds it finds the lock.
  */
@@ -61,7 +61,7 @@ export async function rollback(parts: StateParts & { readonly startRun: StartRun
     await putBack(parts, record);
     return { ...before.wishes, isPutBack: true };
   };
-  const work = async (): Promise<OwnRollback> => {
+  const work = async (): Promise<RolledBack> => {
     await finishRewind(parts, record);
     const lost = await tellLostFiles(
       { workspace: record.workspace, template: record.template, base: record.base, ...point },
@@ -70,15 +70,17 @@ export async function rollback(parts: StateParts & { readonly startRun: StartRun
     );
     await states.hold(point.layers, user);
     try {
-      const sandbox = await parts.startRun(record, { signal, prepare, ...(principal && { principal }) });
-      await trustAgain(parts, sandbox);
-      return { checkpoint: point.id, ended: programs, lost, sandbox };
+      const started = await parts.startRun(record, { signal, prepare, ...(principal && { principal }) });
+      return { checkpoint: point.id, ended: programs, lost, started };
     } finally {
       if (!(await parts.live.states.read(record)).rewind) await states.letGo(point.layers, user);
     }
   };
-  return parts.lock.run(record, { kind: "rollback", user }, work, signal);
+  const { started, ...told } = await parts.lock.run(record, { kind: "rollback", user }, work, signal);
+  return { ...told, sandbox: await beginAgain(started, { signal, report: parts.report }) };
 }
+
+type RolledBack = Omit<OwnRollback, "sandbox"> & { readonly started: StartedRun };
 
 interface Before {
   /** Undefined: it is stopped. */
@@ -128,10 +130,4 @@ async function mark({ live, journal }: StateParts, { record, point, signal }: Ro
     return state && true;
   };
   if (!(await lookUntil(journal.folder(record.id), tryMark, { ms: WAIT_MS, signal }))) throw notReady(record);
-}
-
-/** Its files may be older than its authority. */
-async function trustAgain({ live }: StateParts, sandbox: LocalSandbox): Promise<void> {
-  const { authority } = (await live.networks.read(sandbox.record)).state;
-  if (authority) await trustAuthority(sandbox.guest, authority.certificatePem, AbortSignal.timeout(TRUST_MS));
 }

@@ -62,12 +62,17 @@ it("a sandbox whose start command fails, or is never ready, is not made, and the
 
 it("a run that is started again without its start command is there all the same, and that is reported", async () => {
   await using home = await openTemplateHome();
-  await make(home, { command: "test ! -e /tmp/broken && sleep 1000", ready: "true" });
+  await make(home, {
+    command: "echo printed; test ! -e /tmp/broken && sleep 1000",
+    ready: "grep -q printed /tmp/belljar-start.log && ! test -e /tmp/broken",
+  });
   const sandbox = await create(home);
   await shell(sandbox, "echo why >/tmp/broken");
   await sandbox.stop();
   expect(await shell(await sandbox.start(signal), "cat /tmp/broken")).toBe("why");
-  expect(home.problems).toEqual([expect.stringContaining("was started again without its start command")]);
+  expect(home.problems).toEqual([
+    `Sandbox ${sandbox.id} was started again without its start command, which ended with exit code 1 (/tmp/belljar-start.log in it has what it printed)`,
+  ]);
 });
 
 it("a caller that gives up while the command starts leaves no sandbox", async () => {
@@ -80,4 +85,55 @@ it("a caller that gives up while the command starts leaves no sandbox", async ()
   impatient.abort();
   await expect(made).rejects.toBeDefined();
   expect(await running(home)).toEqual([]);
+});
+
+const SLOW = { command: "echo >>/home/user/starts; sleep 1000", ready: "test ! -e /home/user/slow || test -e /home/user/go" };
+/** How often the command of `SLOW` has run. Empty between two runs of the sandbox. */
+const starts = async (home: TemplateHome, id: string): Promise<string> => {
+  try {
+    return await shell(await home.sandboxes.get(LOCAL, id), "wc -l </home/user/starts");
+  } catch {
+    return "";
+  }
+};
+
+it("a caller that gives up a start gets the run without a report, and the command goes on", async () => {
+  await using home = await openTemplateHome();
+  await make(home, SLOW);
+  const sandbox = await create(home);
+  await shell(sandbox, "touch /home/user/slow");
+  await sandbox.stop();
+  const impatient = new AbortController();
+  const started = sandbox.start(impatient.signal);
+  await expect.poll(() => starts(home, sandbox.id), { timeout: 20_000 }).toBe("2");
+  impatient.abort();
+  expect(await shell(await started, "pgrep -x sleep | wc -l")).not.toBe("0");
+  expect(home.problems).toEqual([]);
+});
+
+it("a sandbox that is put back can be frozen while its start command gets ready", async () => {
+  await using home = await openTemplateHome();
+  await make(home, { ...SLOW, readyTimeoutMs: 20_000 });
+  const { id, timeLine, guest } = await create(home);
+  await guest.files.write("slow", "", { signal });
+  const point = await timeLine.checkpoint({}, signal);
+  const rolledBack = timeLine.rollback(point.id, signal);
+  await expect.poll(() => starts(home, id), { timeout: 20_000 }).toBe("2");
+  const now = await home.sandboxes.get(LOCAL, id);
+  await now.timeLine.checkpoint({}, signal);
+  await now.guest.files.write("go", "", { signal });
+  expect((await rolledBack).checkpoint).toBe(point.id);
+  expect(home.problems).toEqual([]);
+});
+
+it("the start command of a sandbox that is put back trusts the authority that its network has had since", async () => {
+  await using home = await openTemplateHome();
+  const trusts = "test -e /etc/ssl/certs/belljar-ca.pem";
+  await make(home, { command: `${trusts} && touch /home/user/trusts; touch /home/user/ran; sleep 1000`, ready: "test -e /home/user/ran" });
+  const before = await create(home);
+  await before.guest.files.remove("ran", { signal });
+  const { id } = await before.timeLine.checkpoint({}, signal);
+  await before.setNetwork({ allow: ["GET https://api.example.com/v1"] });
+  const { sandbox } = await before.timeLine.rollback(id, signal);
+  expect(await shell(sandbox, "ls /home/user")).toBe("ran\ntrusts");
 });
