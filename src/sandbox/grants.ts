@@ -140,7 +140,8 @@ function withoutNetwork(rule: string): BelljarError {
   );
 }
 
-function least(limits: Limits, most: Limits): Limits {
+/** Of each that `most` names. */
+export function least(limits: Limits, most: Limits): Limits {
   return Object.fromEntries(entries(most).map(([name, value]) => [name, Math.min(limits[name] ?? value, value)]));
 }
 

@@ -2,7 +2,15 @@ import { BelljarError } from "../errors.ts";
 import type { NetworkPolicy } from "../network/policy.ts";
 import type { Inside, Runtime } from "../runtime/runtime.ts";
 import { type CreateRequest, parseCreateOptions, type SandboxDefaults } from "./create-request.ts";
-import { assertGranted, assertMayShowAgain, assertWithoutToken, assertWorkspaceGranted, cutLimits, requiredByGrant } from "./grants.ts";
+import {
+  assertGranted,
+  assertMayShowAgain,
+  assertWithoutToken,
+  assertWorkspaceGranted,
+  cutLimits,
+  least,
+  requiredByGrant,
+} from "./grants.ts";
 import type { HomeNetworks } from "./network/home-networks.ts";
 import { prepareNetwork } from "./network/prepare-network.ts";
 import { newRecord } from "./new-record.ts";
@@ -51,7 +59,11 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   assertGranted(options.limits ?? {}, principal);
   const { runtime, source, made } = forkOf ? fromState(parts, principal, forkOf, options) : await chooseBase(parts, principal, options);
   if (options.nestedFilters) assertWithoutToken("nestedFilters", principal);
-  const standard = forkOf ? toForkDefaults(forkOf, parts.defaults, principal) : { ...parts.defaults, ...made?.limits };
+  const standard = forkOf
+    ? toForkDefaults(forkOf, parts.defaults, principal)
+    : made
+      ? withLimits(parts.defaults, made, principal)
+      : parts.defaults;
   const wanted = source ? { ...options, template: source.template, workspace: toWorkspace(source, options.workspace) } : options;
   const stops = options.onDeadline === undefined && defaultName !== undefined && (await parts.keepsDefaults(runtime));
   const request = parseCreateOptions(
@@ -75,6 +87,11 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   const begins = from && { ...beginsWith(from), ...(tookIn !== undefined && { tookIn }) };
   const record = newRecord(principal, { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...begins }, defaultName);
   return { record, source };
+}
+
+/** Whoever shares a template does not say how much sandboxes of others may use. */
+function withLimits(defaults: SandboxDefaults, { limits = {}, owner }: TemplateSource, principal: Principal): SandboxDefaults {
+  return { ...defaults, ...(owner === principal.id ? limits : least(defaults, limits)) };
 }
 
 /** What the configuration says has no effect where it cannot be; what a maker says is refused. */

@@ -8,6 +8,7 @@ export interface TemplateSource {
   /** Of this build of it, as sandboxes have ids. */
   readonly id: string;
   readonly name: string;
+  readonly owner: string;
   readonly runtime: string;
   /** The runtime's template below. */
   readonly base: string;
@@ -19,7 +20,7 @@ export interface TemplateSource {
   /** As `SandboxSpec.user`. */
   readonly user?: string | undefined;
   readonly start?: StartCommand | undefined;
-  /** In the place of those of the configuration, where a maker of a sandbox names none. */
+  /** In the place of those of the configuration, where a maker of a sandbox names none. Somebody else's only lower these. */
   readonly limits?: Limits | undefined;
   /** Default: as on the base. */
   readonly home?: string | undefined;

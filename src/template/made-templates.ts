@@ -35,19 +35,19 @@ export class MadeTemplates implements Templates, AsyncDisposable {
 
   async list(principal: Principal): Promise<readonly TemplateDetail[]> {
     const { stored } = this.#options;
-    return (await stored.records(principal)).map((record) => toDetail(record, stored.files.isShared(record.id)));
+    return (await stored.records(principal)).map((record) => toDetail(record, stored.files.isShared(record.id), principal));
   }
 
   async info(principal: Principal, name: string): Promise<TemplateDetail> {
     const { stored } = this.#options;
     const record = await stored.record(principal, name);
-    if (record) return toDetail(record, stored.files.isShared(record.id));
+    if (record) return toDetail(record, stored.files.isShared(record.id), principal);
     throw noTemplate(name);
   }
 
   // eslint-disable-next-line max-params -- the contract's
   async make(principal: Principal, options: TemplateOptions, signal: AbortSignal, log: BuildLog = () => {}): Promise<TemplateDetail> {
-    return this.#make({ principal, id: createSandboxId(), options: parseOptions(options), log, signal });
+    return this.#make({ principal, id: createSandboxId(), options: parseOptions(options, principal), log, signal });
   }
 
   /** Stops the builds that nobody waits for. */
@@ -63,7 +63,7 @@ export class MadeTemplates implements Templates, AsyncDisposable {
       const record = await this.#toRecord(wish);
       await this.#keep(principal, record);
       await this.#replaceEarlier(record).catch((cause: unknown) => this.#options.report(notReplaced(record, cause)));
-      return toDetail(record, false);
+      return toDetail(record, false, principal);
     } catch (cause) {
       await files.forget(wish.id);
       throw cause;
@@ -101,7 +101,7 @@ export class MadeTemplates implements Templates, AsyncDisposable {
     if (!newest) throw noTemplate(name);
     if (isShared) await this.#share(newest);
     else for (const { id } of found) await this.#options.stored.files.share(id, false);
-    return toDetail(newest, isShared);
+    return toDetail(newest, isShared, principal);
   }
 
   /** The local user's goes before all others of the name. Another one must be the only one. */

@@ -1,12 +1,14 @@
 import { BelljarError } from "../errors.ts";
 import { namedLimits } from "../sandbox/create-request.ts";
+import { assertGranted } from "../sandbox/grants.ts";
+import type { Principal } from "../sandbox/sandbox.ts";
 import { type TemplateOptions, templateOptionsSchema } from "./wire/template-schema.ts";
 
-/** Throws `ARGUMENTS_INVALID`. */
-export function parseOptions(options: TemplateOptions): TemplateOptions {
+/** Throws `ARGUMENTS_INVALID`, and `FORBIDDEN` for limits beyond what the caller may give a sandbox. */
+export function parseOptions(options: TemplateOptions, principal: Principal): TemplateOptions {
   const parsed = templateOptionsSchema.safeParse(options);
   if (parsed.success) {
-    namedLimits(parsed.data.limits ?? {});
+    assertGranted(namedLimits(parsed.data.limits ?? {}), principal);
     return parsed.data;
   }
   const { path = [], message = "" } = parsed.error.issues[0] ?? {};

@@ -3,7 +3,7 @@ import type { HomeTemplates, TemplateSource } from "../sandbox/template-source.t
 import { openStepFiles, type StepFiles } from "./build/step-cache.ts";
 import { BuildFiles } from "./builds/build-files.ts";
 import { TemplateFiles } from "./template-files.ts";
-import { type TemplateRecord, toSource } from "./template-record.ts";
+import { shownSource, type TemplateRecord, toSource } from "./template-record.ts";
 import type { TemplateDetail } from "./wire/template-schema.ts";
 
 /** The templates of a home, from its files alone: what any process has done is seen at once. */
@@ -39,7 +39,10 @@ export class StoredTemplates implements HomeTemplates {
   }
 
   async list(principal: Principal): Promise<readonly TemplateInfo[]> {
-    return (await this.records(principal)).map(({ name, description, source }) => ({ name, description: description ?? madeFrom(source) }));
+    return (await this.records(principal)).map((record) => ({
+      name: record.name,
+      description: record.description ?? madeFrom(shownSource(record, principal.id)),
+    }));
   }
 
   /** Also of those that were replaced by a process that died before it removed them. The layers of all that goes are left to the sweep of layers. */

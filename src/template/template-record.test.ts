@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { LOCAL } from "../sandbox/sandbox.ts";
 import { parseTemplate, type TemplateRecord, toDetail, toSource } from "./template-record.ts";
 
 const RECORD: TemplateRecord = {
@@ -34,10 +35,21 @@ it.each([
 
 it("names to callers how many layers there are, and not which", () => {
   const { version: _version, home: _home, ...told } = RECORD;
-  expect(toDetail(RECORD, true)).toEqual({ ...told, layers: 2, isShared: true });
+  expect(toDetail(RECORD, true, LOCAL)).toEqual({ ...told, layers: 2, isShared: true });
 });
 
 it("tells the domain what sandboxes begin with", () => {
-  const { id, name, runtime, base, layers, createdAt, env, user, home, cwd } = RECORD;
-  expect(toSource(RECORD)).toEqual({ id, name, runtime, base, layers, createdAt, env, user, home, cwd });
+  const { id, name, owner, runtime, base, layers, createdAt, env, user, home, cwd } = RECORD;
+  expect(toSource(RECORD)).toEqual({ id, name, owner, runtime, base, layers, createdAt, env, user, home, cwd });
 });
+
+it.each([[{ kind: "folder", path: "/srv/secret" }], [RECORD.source], [{ kind: "dockerfile", from: "/srv/secret.tar" }]] as const)(
+  "tells others than its owner no path of the host: %j",
+  (source) => {
+    const record = { ...RECORD, source };
+    expect(toDetail(record, true, LOCAL).source).toEqual(source);
+    const { source: told } = toDetail(record, true, { id: "token:bob" });
+    expect(JSON.stringify(told)).not.toContain("/srv");
+    expect(told.kind).toBe(source.kind);
+  },
+);

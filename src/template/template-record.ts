@@ -1,7 +1,11 @@
 import * as z from "zod";
 import { parseJson } from "../files/parse-json.ts";
+import type { Principal } from "../sandbox/sandbox.ts";
 import type { TemplateSource } from "../sandbox/template-source.ts";
 import { type TemplateDetail, templateSchema } from "./wire/template-schema.ts";
+
+/** In the place of a path of the host. */
+const HIDDEN = "(on the host)";
 
 const schema = templateSchema.omit({ isShared: true, layers: true }).extend({
   version: z.literal(1),
@@ -25,14 +29,22 @@ export function parseTemplate(id: string, text: string): TemplateRecord | undefi
 }
 
 /** What a caller may know of it. */
-export function toDetail(record: TemplateRecord, isShared: boolean): TemplateDetail {
+export function toDetail(record: TemplateRecord, isShared: boolean, { id }: Pick<Principal, "id">): TemplateDetail {
   const { version: _, home: __, tookIn: ___, layers, parts = layers, ...told } = record;
-  return { ...told, layers: parts.length, isShared };
+  return { ...told, source: shownSource(record, id), layers: parts.length, isShared };
+}
+
+/** Where a file or folder lies on the host is its owner's alone. */
+export function shownSource({ source, owner }: TemplateRecord, viewer: string): TemplateRecord["source"] {
+  if (owner === viewer) return source;
+  if (source.kind === "folder") return { ...source, path: HIDDEN };
+  return "from" in source && source.from.startsWith("/") ? { ...source, from: HIDDEN } : source;
 }
 
 export function toSource({
   id,
   name,
+  owner,
   runtime,
   base,
   layers,
@@ -45,5 +57,5 @@ export function toSource({
   cwd,
   tookIn,
 }: TemplateRecord): TemplateSource {
-  return { id, name, runtime, base, layers, createdAt, env, user, start, limits, home, cwd, tookIn };
+  return { id, name, owner, runtime, base, layers, createdAt, env, user, start, limits, home, cwd, tookIn };
 }

@@ -17,7 +17,7 @@ export const BUILD_SANDBOX = { timeoutMs: STEP_MS, onDeadline: "kill", bestEffor
 export async function inSandbox<T>(parts: BuildParts, state: StageState, work: (sandbox: Sandbox) => Promise<T>): Promise<T> {
   const { principal, id, name, runtime, stored, sandboxes, network, signal } = parts;
   const { base, layers, env, tookIn } = state;
-  const source = { id, name, runtime, base, layers, env, tookIn, createdAt: new Date(), cwd: "/" };
+  const source = { id, name, owner: principal.id, runtime, base, layers, env, tookIn, createdAt: new Date(), cwd: "/" };
   const options = { ...BUILD_SANDBOX, template: id, ...(network !== undefined && { network }) };
   const sandbox = await stored.whileTried(principal, source, () => sandboxes.create(principal, options, signal));
   try {

@@ -41,7 +41,7 @@ export class FollowedBuilds implements Builds, AsyncDisposable {
 
   async begin(principal: Principal, options: TemplateOptions): Promise<BuildInfo> {
     const { files } = this.#options;
-    const parsed = parseOptions(options);
+    const parsed = parseOptions(options, principal);
     const by = (await markProcess()) ?? "";
     const record: BuildRecord = { version: 1, id: createSandboxId(), name: parsed.name, owner: principal.id, by, startedAt: new Date() };
     await files.begin(record);

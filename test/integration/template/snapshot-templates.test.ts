@@ -114,3 +114,20 @@ it("its limits are those of its sandboxes whose makers name none, as far as a to
   const narrow: Principal = { id: "local", name: "agent", grants: { limits: { pids: 30 } } };
   expect((await (await start(home, "mine", narrow)).info()).limits).toMatchObject({ ...limits, pids: 30 });
 });
+
+it("a shared template lowers the limits of other owners' sandboxes, and raises none", async () => {
+  await using home = await openTemplateHome();
+  const snapshot = await takeSnapshot(home, "first");
+  await home.templates.make(LOCAL, { name: "mine", snapshot, limits: { pids: 2_000, memoryBytes: 2 ** 27 } }, signal);
+  await home.templates.share(LOCAL, "mine", true);
+  expect((await (await start(home, "mine")).info()).limits).toMatchObject({ pids: 2_000, memoryBytes: 2 ** 27 });
+  expect((await (await start(home, "mine", OTHER)).info()).limits).toMatchObject({ pids: 64, memoryBytes: 2 ** 27 });
+});
+
+it("a token makes no template with more than it may give a sandbox", async () => {
+  await using home = await openTemplateHome();
+  const narrow: Principal = { id: "other", name: "agent", grants: { limits: { pids: 30 } } };
+  const options = { name: "mine", snapshot: "none", limits: { pids: 31 } };
+  await expect(home.templates.make(narrow, options, signal)).rejects.toMatchObject({ code: "FORBIDDEN" });
+  await expect(home.templates.builds.begin(narrow, options)).rejects.toMatchObject({ code: "FORBIDDEN" });
+});
