@@ -55,7 +55,7 @@ const PARALLEL_WRITES = 16;
 const UNLIMITED_BYTES = 2 * 1_073_741_824;
 
 /** Where programs run that start from a template of their language: what else lies there, and who may write where, is up to that. */
-const OWN_FOLDER = "/tmp/belljar-program";
+const ownFolder = (): string => `/tmp/belljar-program-${randomBytes(8).toString("hex")}`;
 
 interface GivenSettings extends Required<Omit<InterpreterOptions, "sandboxes" | "warm" | "languages">> {
   readonly languages: readonly Language[];
@@ -90,7 +90,7 @@ export function createInterpreter({ sandboxes, warm, ...given }: InterpreterOpti
       const { language } = build;
       const created = sandboxes.create(principal, freshOptions(language, options, settings), options.signal);
       const sandbox = await created.catch((cause: unknown) => Promise.reject(tellTemplate(language, cause)));
-      const place = language.template === undefined ? {} : { folder: OWN_FOLDER };
+      const place = language.template === undefined ? {} : { folder: ownFolder() };
       return reaper.reapAfter(sandbox, () => runFresh(sandbox, { ...build, ...place }, { ...given, warm: warm?.take(sandbox.id) }));
     },
     [Symbol.asyncDispose]: () => reaper[Symbol.asyncDispose](),

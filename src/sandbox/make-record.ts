@@ -84,7 +84,10 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
   const inherited = options.bestEffort ? [] : (forkOf?.required ?? []);
   const required = [...new Set([...request.required, ...requiredByGrant(principal), ...inherited])];
   const from = source ?? made;
-  const begins = from && { ...beginsWith(from), ...(tookIn !== undefined && { tookIn }) };
+  const begins = from && {
+    ...beginsWith(options.isConfigured ? { ...from, start: undefined } : from),
+    ...(tookIn !== undefined && { tookIn }),
+  };
   const record = newRecord(principal, { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...begins }, defaultName);
   return { record, source };
 }

@@ -90,7 +90,7 @@ export interface NamedWorkspace extends Workspace {
 
 export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchema>, "workspace">> & {
   readonly workspace?: NamedWorkspace;
-  /** The configuration names the template: it is the local user's, or the runtime's own. Clients of a server name their own alone. */
+  /** The configuration names the template: it is the local user's, or the runtime's own. Its start command is not run. Clients of a server name their own alone. */
   readonly isConfigured?: boolean;
 };
 

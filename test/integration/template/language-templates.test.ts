@@ -141,3 +141,18 @@ it("runs a language in the local user's template alone, whoever else has one of 
   await home.templates.share(LOCAL, "perl", true);
   for (const caller of [sharer, third, LOCAL]) expect(await home.run("perl", code, caller)).toMatchObject({ stdout: "of the image" });
 });
+
+it("runs a program in a folder that its template has not, and without its start command", async () => {
+  await using home = await open({ perl: { template: "perl" } });
+  const store = new BlobStore();
+  const fill: LayerFill = (root) => (withPerl(root), put(root, "tmp/belljar-program/old.txt", "of the image"));
+  const image = addImage(store, { layers: [{ plain: await layerOf(fill) }], config: { config: { Env: ["PATH=/bin"] } } });
+  await using layout = await writeLayout(store, [image]);
+  const start = { command: "exit 1", ready: "false" };
+  await home.templates.make(LOCAL, { name: "perl", image: layout.path, start }, signal);
+  const result = await home.run(
+    "perl",
+    'opendir(D, "."); print grep { !/^[.]/ } readdir(D); print " started" if -e "/tmp/belljar-start.log";',
+  );
+  expect(result).toMatchObject({ status: "success", stdout: "main.pl" });
+});
