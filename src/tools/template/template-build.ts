@@ -6,11 +6,12 @@ import { BelljarError } from "../../errors.ts";
 import type { Templates } from "../../template/templates.ts";
 import { type TemplateOptions, templateOptionsSchema } from "../../template/wire/template-schema.ts";
 import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
+import { variablesSchema } from "../../sandbox/wire/texts-schema.ts";
 import { limitArguments, toLimits } from "../sandbox/sandbox-results.ts";
+import { pairsArgument } from "../shell/command-argument.ts";
 import { ShownTemplate, toShownTemplate } from "./template-results.ts";
 
-const { name, description, image, platform, snapshot, folder, debian, dockerfile, context, buildArgs, target } =
-  templateOptionsSchema.shape;
+const { name, description, image, platform, snapshot, folder, debian, dockerfile, context, target } = templateOptionsSchema.shape;
 const { command, ready, readyPort, readyTimeoutMs } = startCommandSchema.shape;
 
 const Input = z.strictObject({
@@ -26,7 +27,7 @@ const Input = z.strictObject({
     "The text of a Dockerfile. FROM names `base`, `scratch`, a template or an image. Each RUN is done in a sandbox, which reaches what new sandboxes reach. Write small files with `RUN printf`",
   ),
   context: context.describe("Absolute path of the folder, on the server's machine, that COPY takes files from"),
-  build_args: buildArgs.describe("Values of the variables that ARG names"),
+  build_args: pairsArgument().pipe(variablesSchema).optional().describe('Values of the variables that ARG names, as ["NAME=value"]'),
   target,
   ...limitArguments,
   start_command: command.optional(),

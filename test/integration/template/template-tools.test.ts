@@ -49,7 +49,7 @@ it("a model makes a template of an image, sees it and starts sandboxes from it",
 
 it("a model builds a Dockerfile, and is told which line failed", async () => {
   await using tools = await openTools();
-  const build = (dockerfile: string) => tools.call("template_build", { name: "app", dockerfile, build_args: { WORD: "hello" } });
+  const build = (dockerfile: string) => tools.call("template_build", { name: "app", dockerfile, build_args: ["WORD=hello"] });
   const made = await build("FROM base\nARG WORD\nRUN printf %s $WORD > /srv/note");
   expect(made.value).toMatchObject({ name: "app", from: "base", layers: 1, is_own: true });
   const { id } = (await tools.call("sandbox_create", { template: "app" })).value;
