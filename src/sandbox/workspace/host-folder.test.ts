@@ -64,6 +64,28 @@ describe("a walk", () => {
     for (let index = 0; index < 300; index += 1) fs.writeFileSync(join(root, `d/${index}`), "");
     await expect(folder.walk({ maxEntries: 999, signal: AbortSignal.abort() })).rejects.toThrow("aborted");
   });
+
+  it("lets others have their turn while it leaves entries out, and sees its signal", async () => {
+    for (let index = 0; index < 600; index += 1) fs.writeFileSync(join(root, `d/${index}`), "");
+    const stop = new AbortController();
+    let looked = 0;
+    const skip = (key: string): boolean => {
+      if (key === "d") return false;
+      looked += 1;
+      if (looked === 1) setImmediate(() => stop.abort());
+      return true;
+    };
+    await expect(folder.walk({ maxEntries: 999, signal: stop.signal, skip })).rejects.toThrow("aborted");
+    expect(looked).toBeLessThan(600);
+  });
+
+  it("looks at no more of one folder than it may list", async () => {
+    for (let index = 0; index < 300; index += 1) fs.writeFileSync(join(root, `d/${index}`), "");
+    let looked = 0;
+    const skip = (): boolean => (looked += 1) < 0;
+    await expect(folder.walk({ maxEntries: 20, skip })).rejects.toThrow(refused("FILE_TOO_LARGE"));
+    expect(looked).toBeLessThan(50);
+  });
 });
 
 describe("a write", () => {

@@ -42,6 +42,18 @@ describe("a pattern for paths", () => {
     expect(fits("[a".repeat(2_000), "a".repeat(2_000))).toBe(false);
   });
 
+  it("takes few steps for a path that begins in another way, and no more than both lengths allow for any", () => {
+    const count = (pattern: string, path: string): number => {
+      let steps = 0;
+      createPathPattern(pattern, (more) => (steps += more))(path);
+      return steps;
+    };
+    expect(count(`/z${"*a".repeat(100)}`, `/${"a".repeat(200)}`)).toBeLessThan(10);
+    expect(count("/*z", `/${"a".repeat(200)}`)).toBeLessThan(1_000);
+    for (const pattern of [`/${"*?".repeat(100)}z`, `/${"*a".repeat(100)}z`, `${"**/".repeat(60)}z`])
+      expect(count(pattern, `/${"a".repeat(200)}`)).toBeLessThan(4 * 200 * 200);
+  });
+
   it.each(["[z-a]*", "*".repeat(5_000)])("refuses %s", (pattern) => {
     expect(() => createPathPattern(pattern)).toThrow(expect.objectContaining({ code: "PATH_INVALID" }));
   });

@@ -16,42 +16,77 @@ const isInName = (character: string): boolean => character !== "/";
 /** `**` and a slash: any folders, or none. A `split` goes past these three. */
 const FOLDERS: readonly State[] = [{ kind: "split" }, { kind: "many", takes: isAny }, { kind: "one", takes: (one) => one === "/" }];
 
+/** Told how many steps of the matcher a path has taken. */
+type Spend = (steps: number) => void;
+
 /**
  * As git's pathspecs: `*` and `?` within a name, `**` across folders, `[a-z]` and `[!a-z]`. A pattern without a slash is for names in every
- * folder, and a folder that fits brings all that lies in it. The paths are a sandbox's: the time is that of the path's length by the
- * pattern's, whatever both are. Throws `PATH_INVALID`.
+ * folder, and a folder that fits brings all that lies in it. The paths are a sandbox's: the steps are the path's length times the
+ * pattern's at most, whatever both are, and few for what does not begin alike. Throws `PATH_INVALID`.
  */
-export function createPathPattern(pattern: string): (key: string) => boolean {
+export function createPathPattern(pattern: string, spend: Spend = () => undefined): (key: string) => boolean {
   if (pattern.length > MAX_CHARACTERS) throw new BelljarError("PATH_INVALID", `A pattern has ${MAX_CHARACTERS} characters at most`);
   const states = [...(pattern.includes("/") ? [] : FOLDERS), ...(pattern.match(PART) ?? []).flatMap((part) => toStates(part, pattern))];
-  return (key) => matches(states, toText(key));
+  return (key) => {
+    const reached = new Reached(states);
+    const fits = matches(states, toText(key), reached);
+    spend(reached.steps);
+    return fits;
+  };
 }
 
-function matches(states: readonly State[], path: string): boolean {
-  const end = states.length;
-  let active = new Uint8Array(end + 1);
-  active[0] = 1;
-  advance(states, active);
+function matches(states: readonly State[], path: string, reached: Reached): boolean {
+  reached.add(0);
   for (const character of path) {
-    if (active[end] === 1 && character === "/") return true;
-    const next = new Uint8Array(end + 1);
-    for (const [index, state] of states.entries()) {
-      if (active[index] === 0 || state.kind === "split" || !state.takes(character)) continue;
-      next[state.kind === "many" ? index : index + 1] = 1;
+    if (character === "/" && reached.isAtEnd) return true;
+    for (const index of reached.leave()) {
+      const state = states[index];
+      if (state !== undefined && state.kind !== "split" && state.takes(character)) reached.add(state.kind === "many" ? index : index + 1);
     }
-    if (!next.includes(1)) return false;
-    active = next;
-    advance(states, active);
+    if (reached.isNowhere) return false;
   }
-  return active[end] === 1;
+  return reached.isAtEnd;
 }
 
-/** Adds the states that are reached without a character. They all lie further on, so that one walk finds them. */
-function advance(states: readonly State[], active: Uint8Array): void {
-  for (const [index, { kind }] of states.entries()) {
-    if (active[index] === 0 || kind === "one") continue;
-    active[index + 1] = 1;
-    if (kind === "split") active[index + FOLDERS.length] = 1;
+/** The states that the matcher is in, each once. */
+class Reached {
+  readonly #states: readonly State[];
+  /** The last turn in which a state was reached. */
+  readonly #turns: Uint32Array;
+  #turn = 1;
+  #indexes: number[] = [];
+  steps = 0;
+
+  constructor(states: readonly State[]) {
+    this.#states = states;
+    this.#turns = new Uint32Array(states.length + 1);
+  }
+
+  get isAtEnd(): boolean {
+    return this.#turns[this.#states.length] === this.#turn;
+  }
+
+  get isNowhere(): boolean {
+    return this.#indexes.length === 0;
+  }
+
+  /** With those that are reached from it without a character. */
+  add(index: number): void {
+    this.steps += 1;
+    if (this.#turns[index] === this.#turn) return;
+    this.#turns[index] = this.#turn;
+    this.#indexes.push(index);
+    const kind = this.#states[index]?.kind;
+    if (kind === "many" || kind === "split") this.add(index + 1);
+    if (kind === "split") this.add(index + FOLDERS.length);
+  }
+
+  /** The states before the next character, of which none is left then. */
+  leave(): readonly number[] {
+    const left = this.#indexes;
+    this.#indexes = [];
+    this.#turn += 1;
+    return left;
   }
 }
 

@@ -20,7 +20,7 @@ export interface Selection {
 export function selectPaths(paths: readonly string[]): Selection {
   const asked = paths.map(normalise);
   const plain = asked.filter((path) => !MAGIC.test(path)).map(toLatin);
-  const patterns = asked.filter((path) => MAGIC.test(path)).map(createPathPattern);
+  const patterns = asked.filter((path) => MAGIC.test(path)).map((path) => createPathPattern(path));
   const holds = (path: string, key: string): boolean => path === "" || key === path || key.startsWith(`${path}/`);
   return {
     isAsked: (key) => paths.length === 0 || plain.some((path) => holds(path, key)) || patterns.some((fits) => fits(key)),

@@ -1,5 +1,5 @@
 import { closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync } from "node:fs";
-import { setImmediate } from "node:timers/promises";
+import { Slices } from "../../async/slices.ts";
 import { BelljarError } from "../../errors.ts";
 import { errnoOf, fileError } from "../../files/file-error.ts";
 import type { HostEntry } from "./entry.ts";
@@ -10,8 +10,6 @@ const IS_LINUX = process.platform === "linux";
 /** Opens a place without any right to what lies there; Node has no name for it. */
 const O_PATH = 0o10_000_000;
 const HELD = (IS_LINUX ? O_PATH : constants.O_RDONLY | constants.O_NONBLOCK) | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** So many entries are looked at before others have their turn: about a millisecond. */
-const SLICE = 256;
 
 export interface WalkOptions {
   readonly maxEntries: number;
@@ -36,34 +34,31 @@ export async function walkHostFolder(root: number, options: WalkOptions & { read
   const walk = { ...options, root };
   const entries = new Map<string, HostEntry>();
   const folders = [""];
-  let turn = SLICE;
+  const slices = new Slices(walk.signal);
   // A folder is added while the list is gone through.
   for (const folder of folders) {
     for (const [key, entry] of children(walk, folder)) {
+      await slices.next(); // also for what is left out
       if (walk.skip?.(key, entry)) continue;
       entries.set(key, entry);
+      if (entries.size > walk.maxEntries)
+        throw new BelljarError("FILE_TOO_LARGE", `${walk.path} holds more than ${walk.maxEntries} entries: too many to compare`);
       if (entry.type === "directory" && !walk.isClosed?.(key)) folders.push(key);
     }
-    if (entries.size > walk.maxEntries)
-      throw new BelljarError("FILE_TOO_LARGE", `${walk.path} holds more than ${walk.maxEntries} entries: too many to compare`);
-    if (entries.size < turn) continue;
-    turn = entries.size + SLICE;
-    await setImmediate();
-    walk.signal?.throwIfAborted();
   }
   return entries;
 }
 
-function children(walk: Walk, key: string): readonly (readonly [string, HostEntry])[] {
+function* children(walk: Walk, key: string): Generator<readonly [string, HostEntry]> {
   const folder = enter(walk, key);
   try {
     const names = named(walk, key, () => readdirSync(placeIn(walk, folder, `${key}/.`), { encoding: "buffer" }));
     const kept = key === "" ? names.filter((name) => !isStagingName(toKey(name))) : names;
-    return kept.flatMap((name) => {
+    for (const name of kept) {
       const below = key === "" ? toKey(name) : `${key}/${toKey(name)}`;
       const entry = entryAt(walk, folder, below);
-      return entry ? [[below, entry] as const] : [];
-    });
+      if (entry) yield [below, entry];
+    }
   } finally {
     if (folder !== walk.root) closeSync(folder);
   }

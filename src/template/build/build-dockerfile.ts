@@ -5,6 +5,7 @@ import type { BuildParts } from "./build-parts.ts";
 import { copyFiles, type CopyRequest, readyFromContext, readyFromStage, toRequest } from "./copy-step.ts";
 import { findBase, type TakeImage } from "./find-base.ts";
 import type { CopyStep, RunStep, Step, WorkdirStep } from "./instructions.ts";
+import { MatchWork } from "./match-work.ts";
 import { type Dockerfile, findStage, type Stage } from "./parse-dockerfile.ts";
 import { runCommand } from "./run-command.ts";
 import { openContext, openStageTree, type SourceTree } from "./source-tree.ts";
@@ -32,11 +33,13 @@ class Build {
   readonly #parts: BuildParts;
   readonly #request: BuildRequest;
   readonly #stages = new Map<number, Promise<StageState>>();
+  readonly #work: MatchWork;
   #context: Promise<SourceTree> | undefined;
 
   constructor(parts: BuildParts, request: BuildRequest) {
     this.#parts = parts;
     this.#request = request;
+    this.#work = new MatchWork(parts.signal);
   }
 
   /** Once, however many stages need it. */
@@ -117,7 +120,7 @@ class Build {
   async #copy(state: StageState, step: CopyStep, index: number): Promise<StageState> {
     const request = toRequest(state, step, this.#request.file.escape);
     if (step.from !== undefined) return this.#copyFrom(state, request, await this.#find({ image: step.from, line: step.line }, index));
-    const ready = await readyFromContext(await this.#openContext(step.line), request);
+    const ready = await readyFromContext(await this.#openContext(step.line), request, this.#work);
     const depends = [...dependsOf(request), sorted(ready.digests ?? [])];
     return this.#cached(state, depends, () => copyFiles(this.#parts, state, ready));
   }
@@ -127,7 +130,7 @@ class Build {
     const depends = [...dependsOf(request), this.#below(from)];
     return this.#cached(withOrigin(state, from, request.line), depends, () =>
       inSandbox(parts, from, async (sandbox) =>
-        copyFiles(parts, state, await readyFromStage(openStageTree(sandbox, parts.signal), request)),
+        copyFiles(parts, state, await readyFromStage(openStageTree(sandbox, parts.signal), request, this.#work)),
       ),
     );
   }
@@ -135,7 +138,7 @@ class Build {
   #openContext(line: number): Promise<SourceTree> {
     const { context } = this.#request;
     if (context === undefined) throw invalidLine(line, "there is no folder to copy from: give the build a context");
-    return (this.#context ??= openContext(context, this.#parts.signal));
+    return (this.#context ??= openContext(context, this.#work));
   }
 
   /** The step's result: of an earlier build, if it depended on the same. */

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { BelljarError } from "../../errors.ts";
 import type { BuildParts } from "./build-parts.ts";
 import { copyFiles, type CopyRequest, readyFromContext } from "./copy-step.ts";
+import { MatchWork } from "./match-work.ts";
 import type { SourceEntry, SourceTree } from "./source-tree.ts";
 import { SHELL, type StageState } from "./stage-state.ts";
 
@@ -45,7 +46,7 @@ it.each([
   ["grows", ["one", "longer"], false],
   ["shrinks", ["one", "o"], false],
 ])("a file of the context that %s between its two readings", async (_how, contents, isCopied) => {
-  const ready = await readyFromContext(changingTree(contents), REQUEST);
+  const ready = await readyFromContext(changingTree(contents), REQUEST, new MatchWork(new AbortController().signal));
   const copied = copyFiles(emptyParts(), STATE, ready).then(
     ({ layers }) => layers,
     (cause: unknown) => (cause instanceof BelljarError ? cause.code : cause),

@@ -9,6 +9,7 @@ import { type ChosenSource, chooseSources } from "./choose-sources.ts";
 import { invalidLine, quoted } from "./dockerfile-error.ts";
 import { findOwner } from "./find-owner.ts";
 import type { CopyStep } from "./instructions.ts";
+import type { MatchWork } from "./match-work.ts";
 import { type PlacedEntry, placeCopies } from "./place-copies.ts";
 import { ROOT } from "./root-user.ts";
 import { digestEntries, type SourceTree } from "./source-tree.ts";
@@ -55,16 +56,16 @@ function toMode(text: string, line: number): number {
 }
 
 /** Of a folder of the host: what lies in it is read here, and again as it is copied. */
-export async function readyFromContext(tree: SourceTree, request: CopyRequest): Promise<ReadyCopy> {
-  const chosen = await chooseSources(tree, request.sources, request.line);
+export async function readyFromContext(tree: SourceTree, request: CopyRequest, work: MatchWork): Promise<ReadyCopy> {
+  const chosen = await chooseSources(tree, request.sources, { line: request.line, work });
   const digests = new Map<string, string>();
   for (const { entries } of chosen) for (const [key, digest] of await digestEntries(tree, entries)) digests.set(key, digest);
   return { request, tree, chosen, digests };
 }
 
 /** Of another stage or a template. */
-export async function readyFromStage(tree: SourceTree, request: CopyRequest): Promise<ReadyCopy> {
-  return { request, tree, chosen: await chooseSources(tree, request.sources, request.line) };
+export async function readyFromStage(tree: SourceTree, request: CopyRequest, work: MatchWork): Promise<ReadyCopy> {
+  return { request, tree, chosen: await chooseSources(tree, request.sources, { line: request.line, work }) };
 }
 
 /** Copies into what the stage has come to. */

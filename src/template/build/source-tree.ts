@@ -6,6 +6,7 @@ import { type Entry, fromKey, toKey } from "../../sandbox/workspace/entry.ts";
 import { readGuestTree } from "../../sandbox/workspace/guest-tree.ts";
 import { HostFolder } from "../../sandbox/workspace/host-folder.ts";
 import { createIgnore, IGNORE_FILE, IGNORE_MAX } from "./ignore-file.ts";
+import type { MatchWork } from "./match-work.ts";
 import { ROOT } from "./root-user.ts";
 
 const ENTRIES_MAX = 200_000;
@@ -27,17 +28,29 @@ export interface SourceTree {
  * The folder of the host that a build has as its context, by its real path, without what its `.dockerignore` names. No link in it is followed: somebody may
  * write it meanwhile.
  */
-export async function openContext(path: string, signal: AbortSignal): Promise<SourceTree> {
+export async function openContext(path: string, work: MatchWork): Promise<SourceTree> {
+  const { signal } = work;
   const folder = new HostFolder(path);
-  const text = await readIgnore(folder, signal);
-  const isKept = createIgnore(text);
-  const entries = await folder.walk({ maxEntries: ENTRIES_MAX, signal, ...(!isKept.hasExceptions && { skip: (key) => !isKept(key) }) });
+  const isKept = createIgnore(await readIgnore(folder, signal), work);
   const kept = new Map<string, SourceEntry>([["", ROOT_FOLDER]]);
-  for (const [key, entry] of entries) if (isKept(key)) addWithFolders(kept, entries, key, entry);
+  const entries = await folder.walk({ maxEntries: ENTRIES_MAX, signal, ...(!isKept.hasExceptions && { skip: (key) => !isKept(key) }) });
+  for (const [key, entry] of entries) {
+    await work.next();
+    if (!isKept.hasExceptions || isKept(key)) addWithFolders(kept, entries, key, entry);
+  }
   return {
-    list: async (below) => new Map([...kept].filter(([key]) => isAtOrBelow(key, below))),
+    list: (below) => listBelow(kept, below, work),
     read: (key) => readHostFile(folder, key, signal),
   };
+}
+
+async function listBelow(all: ReadonlyMap<string, SourceEntry>, path: string, work: MatchWork): Promise<ReadonlyMap<string, SourceEntry>> {
+  const found = new Map<string, SourceEntry>();
+  for (const [key, entry] of all) {
+    await work.next();
+    if (isAtOrBelow(key, path)) found.set(key, entry);
+  }
+  return found;
 }
 
 const ROOT_FOLDER: SourceEntry = { type: "directory", size: 0, mode: 0o755, mtimeNs: 0n, uid: 0, gid: 0 };
@@ -55,10 +68,19 @@ async function readIgnore(folder: HostFolder, signal: AbortSignal): Promise<stri
   const name = Buffer.from(IGNORE_FILE);
   const found = await folder.stat(name);
   if (found?.type !== "file") return "";
-  if (found.size > IGNORE_MAX) throw new BelljarError("FILE_TOO_LARGE", `${IGNORE_FILE} has more than ${IGNORE_MAX} bytes: shorten it`);
+  return readText(readHostFile(folder, toKey(name), signal));
+}
+
+/** Whatever its size was a moment ago, no more of it is read than is allowed. */
+export async function readText(content: AsyncIterable<Uint8Array>): Promise<string> {
   const parts: Uint8Array[] = [];
-  for await (const part of readHostFile(folder, toKey(name), signal)) parts.push(part);
-  return Buffer.concat(parts).subarray(0, IGNORE_MAX).toString();
+  let bytes = 0;
+  for await (const part of content) {
+    bytes += part.length;
+    if (bytes > IGNORE_MAX) throw new BelljarError("FILE_TOO_LARGE", `${IGNORE_FILE} has more than ${IGNORE_MAX} bytes: shorten it`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
 }
 
 async function* readHostFile(folder: HostFolder, key: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
