@@ -83,7 +83,7 @@ async function tryStart(live: LiveSandboxes, request: StartRequest): Promise<Sta
   await sandbox.sleepWhenIdle().catch(unlessUnsupported);
   await live.networks.touch(record);
   live.announce(record);
-  await trustAgain(live, sandbox);
+  if (wishes?.isPutBack) await trustAgain(live, sandbox);
   return { sandbox, isNew: true };
 }
 
@@ -91,7 +91,7 @@ function ofOther(sandbox: LocalSandbox | undefined): StartedRun | undefined {
   return sandbox && { sandbox, isNew: false };
 }
 
-/** Its files may be older than its authority, if they were put back. */
+/** Files that were put back may be older than its authority. */
 async function trustAgain(live: LiveSandboxes, sandbox: LocalSandbox): Promise<void> {
   const { authority } = (await live.networks.read(sandbox.record)).state;
   if (authority) await trustAuthority(sandbox.guest, authority.certificatePem, AbortSignal.timeout(TRUST_MS));

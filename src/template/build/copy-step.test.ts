@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { BelljarError } from "../../errors.ts";
+import { LOCAL } from "../../sandbox/sandbox.ts";
 import type { BuildParts } from "./build-parts.ts";
 import { copyFiles, type CopyRequest, readyFromContext } from "./copy-step.ts";
 import { MatchWork } from "./match-work.ts";
@@ -31,6 +32,7 @@ function emptyParts(): BuildParts {
     return { layer: "made", bytes };
   };
   const parts = {
+    principal: LOCAL,
     stored: { whileTried: async <T>(_principal: unknown, _source: unknown, work: () => Promise<T>) => work() },
     sandboxes: { create: async () => sandbox },
     states: { unpack },
