@@ -120,3 +120,15 @@ it("a build that is killed with -9 leaves what a sweep removes, and the steps th
   await lab.home.templates.prune(LOCAL);
   expect(await lab.home.layers()).toEqual([]);
 });
+
+it("the context of a build on a server is that server's folder, and only the Dockerfile is read here", async () => {
+  await using cli = await openCliHome();
+  writeContext(cli, { other: "FROM base\nCOPY note /srv/\n" });
+  await using server = cli.start(["serve", "--port", "0"]);
+  const [, url = ""] = await server.says(/serves MCP at (http:\/\/[^/]+)\/mcp/);
+  const { stdout } = await cli.run(["token", "create", "person", "--scope", "workspaces"]);
+  const env = { BELLJAR_URL: url, BELLJAR_TOKEN: stdout.trim() };
+  const build = ["template", "build", "far", "--context", "/only/there"];
+  expect((await cli.run([...build, "-f", "context/other"], { env })).stderr).toContain("no folder /only/there on the machine of the home");
+  expect((await cli.run(build, { env })).stderr).toContain("There is no /only/there/Dockerfile on this machine");
+});

@@ -1,6 +1,7 @@
-import { readFile, realpath } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { fileError } from "../../files/file-error.ts";
+import { BelljarError } from "../../errors.ts";
+import { fileError, ifPresent } from "../../files/file-error.ts";
 import { LOCAL } from "../../sandbox/sandbox.ts";
 import { readSecrets } from "../build-secrets.ts";
 import type { CommandCall, CommandContext } from "../command.ts";
@@ -15,8 +16,9 @@ import { parsePairs } from "../values.ts";
 /** What the build does goes to stderr as it does it, so that stdout has the name alone. */
 export async function run(call: CommandCall, context: CommandContext): Promise<number> {
   const [name = ""] = call.positionals;
-  const folder = await named(textOption(call, "context") ?? ".", realpath);
-  const dockerfile = await named(textOption(call, "file") ?? join(folder, "Dockerfile"), (path) => readFile(path, "utf8"));
+  const folder = resolve(textOption(call, "context") ?? "."); // with a server it lies there
+  const file = textOption(call, "file");
+  const dockerfile = file === undefined ? await readIn(folder) : await read(resolve(file));
   const options = {
     name,
     dockerfile,
@@ -36,10 +38,17 @@ export async function run(call: CommandCall, context: CommandContext): Promise<n
   return 0;
 }
 
-async function named(text: string, read: (path: string) => Promise<string>): Promise<string> {
-  const path = resolve(text);
+/** The Dockerfile of a context that may lie on the server alone. */
+async function readIn(folder: string): Promise<string> {
+  const path = join(folder, "Dockerfile");
+  const text = await ifPresent(path, readFile(path, "utf8"));
+  if (text !== undefined) return text;
+  throw new BelljarError("FILE_NOT_FOUND", `There is no ${path} on this machine, where the Dockerfile is read: name it with -f FILE`);
+}
+
+async function read(path: string): Promise<string> {
   try {
-    return await read(path);
+    return await readFile(path, "utf8");
   } catch (cause) {
     throw fileError(path, cause);
   }
