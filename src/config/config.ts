@@ -20,7 +20,7 @@ export type ConfiguredLimits = { readonly timeoutMs: number } & {
 /** All settings, loaded once at the start and frozen. */
 export type Config = Readonly<Omit<ParsedConfig, "program" | "sandbox">> & {
   readonly program: ConfiguredLimits & { readonly network: string };
-  readonly sandbox: ConfiguredLimits & { readonly network: string } & KeepSettings & CheckpointSettings;
+  readonly sandbox: ConfiguredLimits & { readonly network: string; readonly root: boolean } & KeepSettings & CheckpointSettings;
 };
 
 /** What becomes of sandboxes that nobody uses. */
@@ -174,9 +174,19 @@ function sandboxSettings({
   pauseIdleMs,
   autoCheckpoint,
   autoCheckpointKeep,
+  root,
   ...given
 }: ParsedConfig["sandbox"]): Config["sandbox"] {
-  return Object.freeze({ ...givenSettings(given), keep, keepBytes, keepMemoryBytes, pauseIdleMs, autoCheckpoint, autoCheckpointKeep });
+  return Object.freeze({
+    ...givenSettings(given),
+    keep,
+    keepBytes,
+    keepMemoryBytes,
+    pauseIdleMs,
+    autoCheckpoint,
+    autoCheckpointKeep,
+    root,
+  });
 }
 
 function givenSettings({ network, ...limits }: ParsedConfig["program"]): Config["program"] {

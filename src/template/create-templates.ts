@@ -8,10 +8,10 @@ const MAX_BYTES = 10 * 2 ** 30;
 
 type Report = (problem: string) => void;
 
-export interface TemplatesOptions extends Omit<MadeTemplatesOptions, "runtimes" | "maxBytes" | "report"> {
+export interface TemplatesOptions extends Omit<MadeTemplatesOptions, "runtimes" | "root" | "maxBytes" | "report"> {
   /** Those of the sandboxes, as `stored` is. */
   readonly runtimes: ReadonlyMap<string, Runtime>;
-  readonly config: RuntimeChoice;
+  readonly config: RuntimeChoice & { readonly sandbox?: { readonly root?: boolean | undefined } };
   /** Of the files of one template. Default: 10 GiB. */
   readonly maxBytes?: number;
   /** Told, in one sentence, what a person should know though no call fails. Default: nobody is. */
@@ -25,5 +25,6 @@ export function createStoredTemplates(home: string, report: Report = () => undef
 
 /** The templates of a home on this host. Disposing it stops the builds that nobody waits for. */
 export function createTemplates({ runtimes, config, ...options }: TemplatesOptions): Templates & AsyncDisposable {
-  return new MadeTemplates({ maxBytes: MAX_BYTES, report: () => undefined, ...options, runtimes: new Runtimes(runtimes, config) });
+  const { root } = config.sandbox ?? {};
+  return new MadeTemplates({ maxBytes: MAX_BYTES, report: () => undefined, ...options, root, runtimes: new Runtimes(runtimes, config) });
 }

@@ -13,7 +13,7 @@ export interface TemplateHome extends StateHome {
   openTemplates(): Promise<MadeTemplates>;
 }
 
-type TemplateOptions = Partial<Pick<MadeTemplatesOptions, "maxBytes" | "quotas" | "registry">> & {
+type TemplateOptions = Partial<Pick<MadeTemplatesOptions, "maxBytes" | "quotas" | "registry" | "root">> & {
   readonly storage?: WorkerHome["storage"];
 };
 

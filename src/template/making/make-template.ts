@@ -1,3 +1,4 @@
+import { BelljarError } from "../../errors.ts";
 import { findRoom, tellRoom } from "../quota-room.ts";
 import { fromDebian } from "./from-debian.ts";
 import { fromDockerfile } from "./from-dockerfile.ts";
@@ -10,12 +11,22 @@ import type { Making, MakingParts, Wish } from "./making.ts";
 export async function makeTemplate(parts: MakingParts, wish: Wish): Promise<Making> {
   const { snapshot } = wish.options;
   if (snapshot !== undefined) return fromSnapshot(parts, wish, snapshot);
+  assertRoot(parts, wish);
   const room = await findRoom(parts, wish);
   try {
     return await fromFiles({ ...parts, maxBytes: room }, wish);
   } catch (cause) {
     throw tellRoom(cause, room, parts);
   }
+}
+
+/** Only what is there before any sandbox, an image, needs no root of one. */
+function assertRoot({ root = true }: MakingParts, { options: { image } }: Wish): void {
+  if (root || image !== undefined) return;
+  throw new BelljarError(
+    "FORBIDDEN",
+    "Dockerfiles, folders and Debian suites are built by root of a sandbox, and the configuration (sandbox.root) allows none: import an image or a snapshot",
+  );
 }
 
 function fromFiles(parts: MakingParts, wish: Wish): Promise<Making> {

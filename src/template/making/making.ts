@@ -18,6 +18,8 @@ export interface MakingParts {
   readonly maxBytes: number;
   /** Absent: images come from the host alone. */
   readonly registry?: RegistryParts;
+  /** Default: sandboxes may have root. */
+  readonly root?: boolean | undefined;
   /** For a principal whose token names none. Default: nothing is counted. */
   readonly quotas?: Quotas;
 }

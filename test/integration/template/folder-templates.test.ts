@@ -35,3 +35,13 @@ it("a caller reads no folder that it was not granted", async () => {
   for (const folder of ["/", "/none", lab.home.crash.home])
     await expect(make(lab, folder)).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
 });
+
+it("where sandboxes may have no root, nothing is built, and the refusal names the setting", async () => {
+  await using lab = await openBuildLab({ root: false });
+  const refused = { code: "FORBIDDEN", message: expect.stringContaining("sandbox.root") as string };
+  await expect(make(lab, lab.context)).rejects.toMatchObject(refused);
+  await expect(lab.build("FROM base\nRUN true")).rejects.toMatchObject(refused);
+  const debian = { name: "built", debian: { suite: "trixie" } };
+  await expect(lab.home.templates.make(LOCAL, debian, signal)).rejects.toMatchObject(refused);
+  expect(await lab.home.templates.make(LOCAL, { name: "image", image: lab.image }, signal)).toMatchObject({ name: "image" });
+});
