@@ -5,16 +5,16 @@ import { assertSecrets } from "../build/assert-secrets.ts";
 import { buildDockerfile } from "../build/build-dockerfile.ts";
 import type { BuildParts } from "../build/build-parts.ts";
 import { findContext } from "../build/find-context.ts";
-import type { TakeImage } from "../build/find-base.ts";
+import type { FromName, TakeImage } from "../build/find-base.ts";
 import { openStepCache } from "../build/home-steps.ts";
 import { parseDockerfile } from "../build/parse-dockerfile.ts";
 import { ROOT } from "../build/root-user.ts";
 import type { StageState } from "../build/stage-state.ts";
 import { commandOf } from "../image-config.ts";
 import type { Making, MakingParts, Wish } from "./making.ts";
-import { takeImage } from "./take-image.ts";
+import { takeImage, type TakenImage } from "./take-image.ts";
 import { tryTemplate, type Untried } from "./try-template.ts";
-import { whileHolding } from "./while-holding.ts";
+import { type Held, whileHolding } from "./while-holding.ts";
 
 /** Before the first step the whole file is read, and what it needs of the host and the network is granted. */
 export async function fromDockerfile(parts: MakingParts, wish: Wish, text: string): Promise<Making> {
@@ -27,13 +27,29 @@ export async function fromDockerfile(parts: MakingParts, wish: Wish, text: strin
   const states = needStates(parts.runtimes.choose(principal));
   return whileHolding(states, templateUser(wish), async (held) => {
     const build = toBuildParts(parts, wish, { held, reach });
-    const takes: TakeImage = (image) => takeImage(parts, wish, { ...image, held });
-    const built = await buildDockerfile(build, { file, buildArgs, context, takeImage: takes });
+    const built = await buildDockerfile(build, { file, buildArgs, context, takeImage: takeImages(parts, wish, held) });
     await states.flushLayers([...built.layers, ...(built.parts ?? [])], wish.signal); // those of kept steps too
     const source = { kind: "dockerfile", from: file.stages.at(-1)?.image ?? "" } as const;
     const making = await tryTemplate(parts, wish, { source, runtime: build.runtime, ...toUntried(built) });
     return { ...making, ...(built.start && { start: built.start }) };
   });
+}
+
+/** All images of a build have the room of one template together, and one that it names twice is taken once. */
+function takeImages(parts: MakingParts, wish: Wish, held: Held): TakeImage {
+  const taken = new Map<string, Promise<TakenImage>>();
+  let bytes = 0;
+  const take = async (image: FromName): Promise<TakenImage> => {
+    const one = await takeImage({ ...parts, maxBytes: Math.max(0, parts.maxBytes - bytes) }, wish, { ...image, held });
+    bytes += one.bytes;
+    return one;
+  };
+  return (image) => {
+    const name = JSON.stringify([image.image, image.platform]);
+    const found = taken.get(name) ?? take(image);
+    taken.set(name, found);
+    return found;
+  };
 }
 
 function toBuildParts(parts: MakingParts, wish: Wish, more: Pick<BuildParts, "held" | "reach">): BuildParts {

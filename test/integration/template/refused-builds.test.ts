@@ -86,3 +86,13 @@ it("a build counts against its owner's quota of bytes, and leaves nothing if the
   await lab.home.templates.prune(LOCAL);
   expect(await lab.home.layers()).toHaveLength(layers);
 });
+
+it("all images of one build have the room of one template", async () => {
+  await using lab = await openBuildLab();
+  const { bytes } = await lab.build(`FROM ${lab.image}`, { name: "measure" });
+  await using other = await openBuildLab({ maxBytes: bytes + 1_000 });
+  const second = `FROM ${lab.image} AS one\nFROM ${other.image}\nCOPY --from=one /etc/group /srv/group`;
+  await expect(other.build(second)).rejects.toMatchObject({ code: "IMAGE_TOO_LARGE" });
+  const twice = `FROM ${lab.image} AS one\nFROM ${lab.image}\nCOPY --from=one /etc/group /srv/group`;
+  expect(await other.build(twice)).toMatchObject({ name: "built" });
+});
