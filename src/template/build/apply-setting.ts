@@ -70,6 +70,6 @@ function bounded(argv: readonly string[], line: number): readonly string[] {
 /** A folder that a step names, from the folder of the moment. */
 export function toFolder(state: StageState, text: string, line: number): string {
   if (text === "" || text.includes("\0")) throw invalidLine(line, "it names an empty path: is a variable not set?");
-  const path = posix.resolve(state.workdir, text);
+  const path = posix.resolve("/", state.workdir ?? "", text);
   return text.endsWith("/") && path !== "/" ? `${path}/` : path;
 }

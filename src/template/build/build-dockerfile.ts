@@ -101,7 +101,7 @@ class Build {
 
   #run(state: StageState, step: RunStep): Promise<StageState> {
     const parts = this.#parts;
-    const { env, args, user, workdir, shell } = state;
+    const { env, args, user, workdir = "/", shell } = state;
     const depends = ["run", step.command, sorted(Object.entries(env)), sorted(args), user, workdir, shell, parts.reach, ...step.mounts]; // no secret itself
     return this.#cached(state, depends, () =>
       inSandbox(parts, state, async (sandbox) => {

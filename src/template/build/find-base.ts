@@ -16,7 +16,7 @@ export interface FromName {
 /** An image whose layers the template's user has. */
 export type TakeImage = (image: FromName) => Promise<UnpackedImage & { readonly config: TakenConfig }>;
 
-const EMPTY = { layers: [], bytes: 0, env: {}, args: new Map<string, string>(), workdir: "/", shell: SHELL } as const;
+const EMPTY = { layers: [], bytes: 0, env: {}, args: new Map<string, string>(), shell: SHELL } as const;
 
 /**
  * `scratch`, `base`, a template of the caller by its name, an image on this host by its absolute path, or one of a registry. The template's
@@ -31,7 +31,7 @@ export async function findBase(parts: BuildParts, from: FromName, takeImage: Tak
 }
 
 function fromImage({ layers, parts, bytes, config }: Awaited<ReturnType<TakeImage>>): StageState {
-  const { env, user, workingDir = "/", entrypoint, cmd } = config;
+  const { env, user, workingDir, entrypoint, cmd } = config;
   return { ...EMPTY, base: BARE_BASE.template, layers, parts, bytes, env, user, workdir: workingDir, entrypoint, cmd };
 }
 
@@ -44,7 +44,7 @@ async function fromTemplate(
   if (!record) return undefined;
   if (record.runtime !== runtime)
     throw invalidLine(line, `the template ${quoted(image)} is of the runtime "${record.runtime}", and this build is of "${runtime}"`);
-  const { base, layers, bytes, env, user: runsAs, cwd = "/", command, start, tookIn } = record;
+  const { base, layers, bytes, env, user: runsAs, cwd, command, start, tookIn } = record;
   if (tookIn !== undefined) assertWorkspaceGranted({ path: tookIn, mode: "copy" }, principal);
   const parts = record.parts?.filter((part) => !layers.includes(part));
   const all = [...layers, ...(parts ?? [])];

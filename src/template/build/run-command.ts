@@ -19,7 +19,7 @@ async function execute(parts: BuildParts, sandbox: Sandbox, { state, step, shown
   const output = new CommandOutput(parts.log, maskOf(parts.secrets));
   const { exitCode, signal } = await sandbox.guest.run({
     argv: toArgv(step.command, state),
-    cwd: state.workdir,
+    cwd: state.workdir ?? "/",
     // ENV goes before ARG, as everywhere.
     env: { ...Object.fromEntries(state.args), ...state.env, ...shown },
     user: state.user ?? ROOT,

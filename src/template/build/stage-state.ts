@@ -17,7 +17,8 @@ export interface StageState {
   readonly args: ReadonlyMap<string, string>;
   /** Absent: nobody has said one. */
   readonly user?: string | undefined;
-  readonly workdir: string;
+  /** Absent: nobody has said one, and commands of the build run in `/`. */
+  readonly workdir?: string | undefined;
   readonly shell: readonly string[];
   readonly entrypoint?: readonly string[] | undefined;
   readonly cmd?: readonly string[] | undefined;

@@ -73,7 +73,7 @@ function toUntried(built: StageState): Omit<Untried, "source" | "runtime"> {
     env,
     command: commandOf(built),
     user: built.user ?? (isBare ? ROOT : undefined),
-    workingDir: isBare || workdir !== "/" ? workdir : undefined,
+    workingDir: workdir ?? (isBare ? "/" : undefined),
     ...(parts && { parts: [...layers.slice(0, -1), ...parts] }),
     ...(tookIn !== undefined && { tookIn }),
   };

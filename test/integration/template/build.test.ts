@@ -86,3 +86,9 @@ it("a Dockerfile begins with a template, and changes its command part by part", 
   await lab.home.templates.remove(LOCAL, "below");
   expect(await inside(lab, "cat ~/uid")).toBe("1234");
 });
+
+it("the folder / of a Dockerfile on the host's own programs is where its sandboxes begin", async () => {
+  await using lab = await openBuildLab();
+  expect(await lab.build("FROM base\nWORKDIR /")).toMatchObject({ cwd: "/" });
+  expect(await inside(lab, "pwd")).toBe("/");
+});
