@@ -11,7 +11,7 @@ it("an entry of the host has its facts, and of its mode the permissions alone", 
     mkdirSync(join(root, "folder"));
     symlinkSync("file", join(root, "link"));
     const stats = lstatSync(join(root, "file"), { bigint: true });
-    expect(fromHost({ ...stats, mode: stats.mode | 0o6000n, isFile: () => true } as typeof stats)).toEqual({
+    expect(fromHost({ ...stats, mode: stats.mode | 0o6000n, isFile: () => true, isDirectory: () => false } as typeof stats)).toEqual({
       type: "file",
       size: 4,
       mode: 0o640,
@@ -23,6 +23,8 @@ it("an entry of the host has its facts, and of its mode the permissions alone", 
     });
     const typeOf = (path: string) => fromHost(lstatSync(path, { bigint: true })).type;
     expect(["folder", "link"].map((name) => typeOf(join(root, name)))).toEqual(["directory", "link"]);
+    const shared = { ...lstatSync(join(root, "folder"), { bigint: true }), mode: 0o41777n, isFile: () => false, isDirectory: () => true };
+    expect(fromHost(shared as typeof stats)).toMatchObject({ mode: 0o777, specialBits: 0o1000 });
     expect(typeOf("/dev/null")).toBe("other");
     expect(fromHost(lstatSync(join(root, "link"), { bigint: true }), Buffer.from("file")).target).toEqual(Buffer.from("file"));
   } finally {

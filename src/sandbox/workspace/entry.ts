@@ -20,9 +20,12 @@ export interface HostEntry extends Entry {
   readonly ctimeNs: bigint;
   readonly uid: number;
   readonly gid: number;
+  /** Of a folder that has some: sticky, setgid and setuid. They are no part of its mode. */
+  readonly specialBits?: number;
 }
 
 const PERMISSIONS = 0o777;
+const SPECIAL = 0o7000;
 const MAX_PATH_BYTES = 4000;
 
 export function fromGuest(info: FileInfo): Entry {
@@ -31,6 +34,7 @@ export function fromGuest(info: FileInfo): Entry {
 }
 
 export function fromHost(stats: BigIntStats, target?: Buffer): HostEntry {
+  const specialBits = stats.isDirectory() ? Number(stats.mode) & SPECIAL : 0;
   return {
     type: typeOf(stats),
     size: Number(stats.size),
@@ -40,6 +44,7 @@ export function fromHost(stats: BigIntStats, target?: Buffer): HostEntry {
     inode: stats.ino,
     uid: Number(stats.uid),
     gid: Number(stats.gid),
+    ...(specialBits > 0 && { specialBits }),
     ...(target && { target }),
   };
 }

@@ -130,7 +130,11 @@ class Build {
     const depends = [...dependsOf(request), this.#below(from)];
     return this.#cached(withOrigin(state, from, request.line), depends, () =>
       inSandbox(parts, from, async (sandbox) =>
-        copyFiles(parts, state, await readyFromStage(openStageTree(sandbox, parts.signal), request, this.#work)),
+        copyFiles(
+          parts,
+          state,
+          await readyFromStage(openStageTree(sandbox, { base: from.base, line: request.line, signal: parts.signal }), request, this.#work),
+        ),
       ),
     );
   }

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import { BelljarError } from "../../errors.ts";
+import { DEFAULT_BASE } from "../../runtime/runtime.ts";
 import type { FileInfo, Sandbox } from "../../sandbox/sandbox.ts";
-import { type Entry, fromKey, toKey } from "../../sandbox/workspace/entry.ts";
-import { readGuestTree } from "../../sandbox/workspace/guest-tree.ts";
+import { type Entry, fromKey, type HostEntry, toKey } from "../../sandbox/workspace/entry.ts";
+import { GuestTree, type GuestTreeOptions } from "../../sandbox/workspace/guest-tree.ts";
 import { HostFolder } from "../../sandbox/workspace/host-folder.ts";
+import { invalidLine, quoted } from "./dockerfile-error.ts";
 import { createIgnore, IGNORE_FILE, IGNORE_MAX } from "./ignore-file.ts";
 import type { MatchWork } from "./match-work.ts";
 import { ROOT } from "./root-user.ts";
@@ -56,12 +58,17 @@ async function listBelow(all: ReadonlyMap<string, SourceEntry>, path: string, wo
 const ROOT_FOLDER: SourceEntry = { type: "directory", size: 0, mode: 0o755, mtimeNs: 0n, uid: 0, gid: 0 };
 
 /** What is excepted from a pattern that leaves its folder out needs that folder. All files of a context belong to root inside. */
-function addWithFolders(kept: Map<string, SourceEntry>, all: ReadonlyMap<string, Entry>, key: string, entry: Entry): void {
+function addWithFolders(kept: Map<string, SourceEntry>, all: ReadonlyMap<string, HostEntry>, key: string, entry: HostEntry): void {
   for (let end = key.indexOf("/"); end >= 0; end = key.indexOf("/", end + 1)) {
     const above = all.get(key.slice(0, end));
-    if (above && !kept.has(key.slice(0, end))) kept.set(key.slice(0, end), { ...above, uid: 0, gid: 0 });
+    if (above && !kept.has(key.slice(0, end))) kept.set(key.slice(0, end), toRoots(above));
   }
-  kept.set(key, { ...entry, uid: 0, gid: 0 });
+  kept.set(key, toRoots(entry));
+}
+
+/** A folder may be sticky or hand on its group, as `/tmp` of a root folder. */
+function toRoots({ specialBits = 0, ...entry }: HostEntry): SourceEntry {
+  return { ...entry, mode: entry.mode | specialBits, uid: 0, gid: 0 };
 }
 
 async function readIgnore(folder: HostFolder, signal: AbortSignal): Promise<string> {
@@ -98,17 +105,28 @@ async function* readHostFile(folder: HostFolder, key: string, signal: AbortSigna
   }
 }
 
-/** The files of a sandbox, which stands for an earlier stage. */
-export function openStageTree(sandbox: Sandbox, signal: AbortSignal): SourceTree {
+/** What every sandbox has of its own, which is no file of a stage. */
+const OWN = ["proc", "sys", "dev", "run/belljar", "opt/belljar"];
+
+interface Stage {
+  /** The runtime's own template below. */
+  readonly base: string;
+  readonly line: number;
+  readonly signal: AbortSignal;
+}
+
+/** The files of a sandbox, which stands for an earlier stage. On the host's own programs not all of them at once: they would be the host's. */
+export function openStageTree(sandbox: Sandbox, { base, line, signal }: Stage): SourceTree {
   const { files } = sandbox.guest;
   const call = { user: ROOT, signal };
   return {
     async list(path) {
+      if (path === "" && base === DEFAULT_BASE.template)
+        throw invalidLine(line, `${quoted("/")} of what is built on ${quoted(base)} has all programs of this machine: name folders in it`);
       const at = fromKey(`/${path}`);
       const info = await orAbsent(files.stat(at, { ...call, follow: true }));
       if (!info) return new Map();
-      const below =
-        info.type === "directory" ? await readGuestTree(sandbox, at, { ...call, maxEntries: ENTRIES_MAX }) : new Map<string, FileInfo>();
+      const below = info.type === "directory" ? await listStage(sandbox, path, call) : new Map<string, FileInfo>();
       const found = [...below].map(([key, one]) => [path === "" ? key : `${path}/${key}`, toEntry(one)] as const);
       return new Map([[path, toEntry(info)], ...found]);
     },
@@ -118,6 +136,20 @@ export function openStageTree(sandbox: Sandbox, signal: AbortSignal): SourceTree
     },
   };
 }
+
+/** Folders that are called as the sandbox's own are listed by themselves, if they are others. */
+async function listStage(sandbox: Sandbox, path: string, call: StageCall): Promise<ReadonlyMap<string, FileInfo>> {
+  const own = new Set(
+    OWN.flatMap((one) => (one !== path && isAtOrBelow(one, path) ? [path === "" ? one : one.slice(path.length + 1)] : [])),
+  );
+  const closed = [...own].map((key) => posix.basename(key));
+  const tree = new GuestTree(sandbox, { ...call, maxEntries: ENTRIES_MAX });
+  for (const [key, { type }] of await tree.add(fromKey(`/${path}`), "", closed))
+    if (type === "directory" && closed.includes(posix.basename(key)) && !own.has(key)) await tree.add(fromKey(`/${path}/${key}`), key);
+  return new Map([...tree.entries].filter(([key]) => !own.has(key)));
+}
+
+type StageCall = Pick<GuestTreeOptions, "signal" | "user">;
 
 function toEntry({ type, size, mode, mtimeNs, uid, gid, target }: FileInfo): SourceEntry {
   return { type, size, mode, mtimeNs, uid, gid, ...(target !== undefined && { target: Buffer.from(target) }) };

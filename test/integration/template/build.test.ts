@@ -87,6 +87,26 @@ it("a Dockerfile begins with a template, and changes its command part by part", 
   expect(await inside(lab, "cat ~/uid")).toBe("1234");
 });
 
+it("all files of a stage are copied without what each sandbox has of its own", async () => {
+  await using lab = await openBuildLab();
+  await lab.build(
+    [
+      `FROM ${lab.image} AS made`,
+      "RUN mkdir -p /srv/dev/sys /opt/mine && echo kept > /srv/dev/sys/file && echo kept > /opt/mine/file",
+      "FROM scratch",
+      "COPY --from=made / /",
+      "COPY --from=made /opt /copied/",
+    ].join("\n"),
+  );
+  expect(await inside(lab, "cat /srv/dev/sys/file /opt/mine/file /srv/app/first; ls /copied; cat /etc/group")).toBe(
+    "kept\nkept\nfrom belowmine\nroot:x:0:\nstaff:x:50:",
+  );
+  await expect(lab.build("FROM base AS made\nFROM scratch\nCOPY --from=made / /")).rejects.toMatchObject({
+    code: "DOCKERFILE_INVALID",
+    message: expect.stringContaining("all programs of this machine") as string,
+  });
+});
+
 it("the folder / of a Dockerfile on the host's own programs is where its sandboxes begin", async () => {
   await using lab = await openBuildLab();
   expect(await lab.build("FROM base\nWORKDIR /")).toMatchObject({ cwd: "/" });

@@ -1,4 +1,4 @@
-import { chmodSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
@@ -19,11 +19,18 @@ it("a folder is what a sandbox has as its root folder, with its modes and links,
   symlinkSync("/etc/host", join(lab.context, "srv/absolute"));
   symlinkSync("/etc/shadow", join(lab.context, "srv/outside"));
   chmodSync(join(lab.context, "srv"), 0o711);
+  for (const [name, mode] of [
+    ["tmp", 0o1777],
+    ["srv/group", 0o2775],
+  ] as const) {
+    mkdirSync(join(lab.context, name), { recursive: true });
+    chmodSync(join(lab.context, name), mode);
+  }
   const made = await make(lab, lab.context);
   expect(made).toMatchObject({ name: "built", source: { kind: "folder", path: lab.context }, base: "bare", layers: 1 });
-  expect(await inside(lab, "/srv/run; cat /srv/absolute; echo; cat /srv/outside 2>&1; stat -c '%a %u %g' /srv /srv/run")).toBe(
-    "ran\nof the folder\ncat: /srv/outside: No such file or directory\n711 0 0\n750 0 0",
-  );
+  expect(
+    await inside(lab, "/srv/run; cat /srv/absolute; echo; cat /srv/outside 2>&1; stat -c '%a %u %g' /srv /srv/run /srv/group /tmp"),
+  ).toBe("ran\nof the folder\ncat: /srv/outside: No such file or directory\n711 0 0\n750 0 0\n2775 0 0\n1777 0 0");
 });
 
 it("a caller reads no folder that it was not granted", async () => {
