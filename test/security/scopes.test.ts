@@ -131,6 +131,9 @@ async function walkUpgrades({ team, expired, revoked, ...lab }: Lab, routes: rea
   }
 }
 
+/** Of which the walk makes none. The answer to HEAD has no text that says so. */
+const BUILD = "/builds/:id";
+
 /** The same requests are served to who has the scopes that they ask for. */
 async function walkServed({ team, ...lab }: Lab, routes: readonly Asked[]): Promise<void> {
   for (const asked of routes) {
@@ -138,7 +141,7 @@ async function walkServed({ team, ...lab }: Lab, routes: readonly Asked[]): Prom
     const headers = isUpgraded(asked) ? upgradeTo("belljar-guest") : {};
     const { status, text } = await send(team.url, asked, { ...headers, ...bearer(await lab.token(...asked.access.scopes)) });
     // Some need more than an empty body, name what there is not, or ask for what the fake runtime does not have.
-    const isJudged = status === 501 || (status === 404 && text.includes('"code":"CONTEXT_NOT_FOUND"'));
+    const isJudged = status === 501 || (status === 404 && (asked.name.includes(BUILD) || text.includes('"code":"CONTEXT_NOT_FOUND"')));
     expect(isJudged ? 400 : status, `${asked.name} ${text}`).toSatisfy((answered: number) => [101, 200, 201, 204, 400].includes(answered));
   }
 }
