@@ -66,7 +66,9 @@ const pathOf = (route: string, id: string): string =>
 const isAnswered = (route: string): boolean => route.startsWith("GET") && !/\/(ports|checkpoints|contexts)$/.test(route);
 
 async function walkRoutes(lab: TeamLab, { sandbox }: Owned): Promise<void> {
-  expect(Object.keys(BODIES).toSorted()).toEqual(lab.routes.filter((route) => route.includes(":id")).toSorted());
+  // Those of templates are walked by templates-apart.
+  const routes = lab.routes.filter((route) => route.includes(":id") && !route.includes("/templates/:"));
+  expect(Object.keys(BODIES).toSorted()).toEqual(routes.toSorted());
   const unknown = createSandboxId();
   for (const [route, body] of Object.entries(BODIES)) {
     for (const [theirs, none] of [
