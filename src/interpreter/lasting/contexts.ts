@@ -80,7 +80,10 @@ export async function runCode(sandbox: Sandbox, run: RunCode): Promise<CodeResul
     const findUsedUp = await watchUsedUp(sandbox);
     const { process, isFresh } = await take(sandbox, named, { signal: run.signal, waitMs: run.timeoutMs });
     if (process.wasCut) {
-      await calm(sandbox, named, process);
+      const calmed = calm(sandbox, named, process);
+      // A caller that gives up does not wait for it. It ends by its own bounds, and the next run waits for its turn.
+      calmed.catch(() => undefined);
+      await settleWithin(calmed, { timeoutMs: run.timeoutMs, signal: run.signal });
       continue;
     }
     const startedAt = performance.now();
