@@ -31,6 +31,8 @@ export default defineConfig({
       project("pins", ["test/pins/**/*.test.ts"], 30_000),
     ],
     reporters: ["default", "./scripts/closing-line-reporter.ts"],
+    // The one line that a record of CI keeps of a failure says what was found.
+    chaiConfig: { truncateThreshold: 0 },
     sequence: { sequencer: SlowFirst },
     // The suites wait for sandboxes half of their time.
     maxWorkers: 3,

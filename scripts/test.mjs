@@ -108,7 +108,7 @@ function describeFailures({ status, message, assertionResults }) {
 }
 
 function firstLine(text = "") {
-  return text.split("\n", 1)[0].slice(0, 300);
+  return text.split("\n", 1)[0].slice(0, 1000);
 }
 
 function requireBackends(runs) {

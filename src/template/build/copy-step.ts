@@ -76,9 +76,11 @@ export async function copyFiles(parts: BuildParts, state: StageState, ready: Rea
     const { line, destination, mode, chown } = request;
     const looking = { files, line, signal: parts.signal };
     const owner = chown === undefined ? undefined : await findOwner(chown, looking);
-    const placed = await placeCopies(chosen, { ...looking, destination, mode, owner });
+    const isBare = state.base === BARE_BASE.template;
+    const isFirst = isBare && state.layers.length === 0;
+    const placed = await placeCopies(chosen, { ...looking, destination, mode, owner, isFirst });
     const tar = writeTar(placed, (entry) => readChecked(ready, entry));
-    if (state.base === BARE_BASE.template) return unpackLayer(parts, state, tar);
+    if (isBare) return unpackLayer(parts, state, tar);
     await unpackInside(sandbox, tar, parts.signal);
     return freezeStep(parts, sandbox);
   });

@@ -35,10 +35,12 @@ export interface Placing {
   /** Default: as of the source. */
   readonly owner?: Owner | undefined;
   readonly mode?: number | undefined;
+  /** The stage has no files of its own yet: the folders that are there are the runtime's, and what is copied has its own attributes. */
+  readonly isFirst: boolean;
 }
 
 /**
- * Where copies go, as the sandbox sees it: links above the destination are followed inside, folders that are there keep their attributes, and
+ * Where copies go, as the sandbox sees it: links above the destination are followed inside, folders of the stage keep their attributes, and
  * each folder above an entry stands before it. Throws `DOCKERFILE_INVALID` for a file in a folder's place and the other way round.
  */
 export async function placeCopies(chosen: readonly ChosenSource[], placing: Placing): Promise<readonly PlacedEntry[]> {
@@ -80,7 +82,10 @@ async function settle(wanted: ReadonlyMap<string, PlacedEntry>, placing: Placing
   for (const key of wanted.keys())
     for (let above = parentKey(key); above !== "" && !all.has(above); above = parentKey(above)) all.set(above, newFolder(above, placing));
   const ordered = [...all.values()].toSorted((one, other) => (one.key < other.key ? -1 : 1));
-  return mapLimit(ordered, PARALLEL, async (entry) => merge(entry, await statAt(placing, entry.key), placing));
+  return mapLimit(ordered, PARALLEL, async (entry) => {
+    const merged = merge(entry, await statAt(placing, entry.key), placing);
+    return placing.isFirst && wanted.has(entry.key) ? entry : merged;
+  });
 }
 
 function newFolder(key: string, { owner }: Placing): PlacedEntry {

@@ -22,6 +22,7 @@ it("a folder is what a sandbox has as its root folder, with its modes and links,
   for (const [name, mode] of [
     ["tmp", 0o1777],
     ["srv/group", 0o2775],
+    ["var", 0o750],
   ] as const) {
     mkdirSync(join(lab.context, name), { recursive: true });
     chmodSync(join(lab.context, name), mode);
@@ -29,8 +30,8 @@ it("a folder is what a sandbox has as its root folder, with its modes and links,
   const made = await make(lab, lab.context);
   expect(made).toMatchObject({ name: "built", source: { kind: "folder", path: lab.context }, base: "bare", layers: 1 });
   expect(
-    await inside(lab, "/srv/run; cat /srv/absolute; echo; cat /srv/outside 2>&1; stat -c '%a %u %g' /srv /srv/run /srv/group /tmp"),
-  ).toBe("ran\nof the folder\ncat: /srv/outside: No such file or directory\n711 0 0\n750 0 0\n2775 0 0\n1777 0 0");
+    await inside(lab, "/srv/run; cat /srv/absolute; echo; cat /srv/outside 2>&1; stat -c '%a %u %g' /srv /srv/run /srv/group /tmp /var"),
+  ).toBe("ran\nof the folder\ncat: /srv/outside: No such file or directory\n711 0 0\n750 0 0\n2775 0 0\n1777 0 0\n750 0 0");
 });
 
 it("a caller reads no folder that it was not granted", async () => {
