@@ -17,6 +17,8 @@ const schema = templateSchema.omit({ isShared: true, layers: true }).extend({
   tookIn: z.string().min(1).optional(),
   /** Of its user. Absent: as on the base. */
   home: z.string().min(1).optional(),
+  /** What `home` and `cwd` were found in, as a digest. Absent: in what may have changed. */
+  tried: z.string().min(1).optional(),
 });
 
 /** A template as the disk has it. Written once, and never changed: a new build has a new id. */
@@ -30,7 +32,7 @@ export function parseTemplate(id: string, text: string): TemplateRecord | undefi
 
 /** What a caller may know of it. */
 export function toDetail(record: TemplateRecord, isShared: boolean, { id }: Pick<Principal, "id">): TemplateDetail {
-  const { version: _, home: __, tookIn: ___, layers, parts = layers, ...told } = record;
+  const { version: _, home: __, tookIn: ___, tried: ____, layers, parts = layers, ...told } = record;
   return { ...told, source: shownSource(record, id), layers: parts.length, isShared };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
+import { mapLimit } from "../../async/map-limit.ts";
 import { BelljarError } from "../../errors.ts";
 import { DEFAULT_BASE } from "../../runtime/runtime.ts";
 import type { FileInfo, Sandbox } from "../../sandbox/sandbox.ts";
@@ -13,6 +14,7 @@ import { ROOT } from "./root-user.ts";
 
 const ENTRIES_MAX = 200_000;
 const CHUNK_BYTES = 262_144;
+const PARALLEL = 8;
 
 export interface SourceEntry extends Entry {
   readonly uid: number;
@@ -93,12 +95,14 @@ export async function readText(content: AsyncIterable<Uint8Array>): Promise<stri
 async function* readHostFile(folder: HostFolder, key: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const file = await folder.openFile(fromKey(key));
   try {
-    if (!(await file.stat()).isFile()) throw new BelljarError("PATH_INVALID", "A file of the context changes while it is read: try again");
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new BelljarError("PATH_INVALID", "A file of the context changes while it is read: try again");
+    const chunkBytes = Math.min(CHUNK_BYTES, stats.size + 1);
     for (;;) {
       signal.throwIfAborted();
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES);
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes);
+      if (bytesRead > 0) yield buffer.subarray(0, bytesRead);
+      if (bytesRead < chunkBytes) return; // its end
     }
   } finally {
     await file.close();
@@ -161,12 +165,11 @@ export function isAtOrBelow(key: string, path: string): boolean {
 
 /** What the copied files are, without their times: a fresh checkout is no other context. */
 export async function digestEntries(tree: SourceTree, entries: ReadonlyMap<string, SourceEntry>): Promise<ReadonlyMap<string, string>> {
-  const digests = new Map<string, string>();
-  for (const [key, { type, mode, target }] of entries) {
+  const digests = await mapLimit([...entries], PARALLEL, async ([key, { type, mode, target }]) => {
     const content = type === "file" ? await digestFile(tree.read(key)) : (target?.toString("latin1") ?? "");
-    digests.set(key, JSON.stringify([type, type === "link" ? 0 : mode, content]));
-  }
-  return digests;
+    return [key, JSON.stringify([type, type === "link" ? 0 : mode, content])] as const;
+  });
+  return new Map(digests);
 }
 
 export async function digestFile(content: AsyncIterable<Uint8Array>): Promise<string> {

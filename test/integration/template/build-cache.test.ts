@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { LOCAL } from "../../../src/sandbox/sandbox.ts";
 import { addImage, BlobStore, tarOf, writeLayout } from "../../support/image-maker.ts";
 import { type BuildLab, inside, openBuildLab } from "../../support/build-lab.ts";
@@ -31,6 +31,23 @@ it("a build with nothing changed takes over each step, and runs none", async () 
   expect(second.id).not.toBe(first.id);
   expect(await lab.home.layers()).toEqual(layers);
   expect(await inside(lab, "cat /srv/new/ran /srv/new/file")).toBe("ran\ncontent");
+});
+
+it("what comes to the same as before is not tried again, and with another user or folder it is", async () => {
+  await using lab = await openBuildLab();
+  const sandboxes = vi.spyOn(lab.home.sandboxes, "create");
+  const startsSandboxes = async (...settings: readonly string[]) => {
+    sandboxes.mockClear();
+    await lab.build(["FROM " + lab.image, ...settings].join("\n"));
+    return sandboxes.mock.calls.length > 0;
+  };
+  expect(await startsSandboxes()).toBe(true);
+  expect(await startsSandboxes("CMD other")).toBe(false);
+  expect(await startsSandboxes("USER ann")).toBe(true);
+  expect(await startsSandboxes("USER ann", "WORKDIR /srv/app")).toBe(true);
+  expect(await startsSandboxes("USER ann", "WORKDIR /srv/app")).toBe(false);
+  expect(await inside(lab, "echo $HOME; pwd")).toBe("/home/ann\n/srv/app");
+  expect(await lab.home.templates.info(LOCAL, "built")).toMatchObject({ user: "ann", cwd: "/srv/app" });
 });
 
 it.each(CHANGES)("a step is done again when %s has changed", async (_what, change) => {
