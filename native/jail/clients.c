@@ -74,7 +74,7 @@ static bool parse_gap(const struct field *setup, struct keeper_request *request)
 
 /* Only a raise has a layer, and only with one that takes the place of others there are gaps. */
 static bool has_fit_layers(const struct keeper_request *request) {
-  if (request->operation != OPERATION_KEEPER_RAISE) return request->layer == NULL && request->merged == NULL && request->gap_count == 0 && !request->only_tells;
+  if (request->operation != OPERATION_KEEPER_RAISE) return request->layer == NULL && request->merged == NULL && request->gap_count == 0;
   return is_layer_id(request->layer) && (request->merged == NULL ? request->gap_count == 0 : is_layer_id(request->merged));
 }
 
@@ -90,11 +90,11 @@ static bool parse_keeper_request(struct client *client, struct head head, struct
     else if (field.tag == TAG_IDLE_MS) request->idle_ms = field.number;
     else if (field.tag == TAG_REASON) request->reason = field.text;
     else if (field.tag == TAG_ID) request->layer = field.text;
-    else if (field.tag == TAG_FLAGS) request->only_tells = field.number != 0;
+    else if (field.tag == TAG_FLAGS) request->is_brief = field.number != 0;
     else if (field.tag == TAG_LOWER) request->merged = field.text;
     else if (field.tag != TAG_SETUP || !parse_gap(&field, request)) return false;
   }
-  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP && request->idle_ms <= IDLE_MAX_MS && has_fit_layers(request);
+  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP && request->idle_ms <= IDLE_MAX_MS && has_fit_layers(request) && (!request->is_brief || request->operation == OPERATION_KEEPER_RAISE || request->operation == OPERATION_KEEPER_STATUS);
 }
 
 /* False: the client has gone. */

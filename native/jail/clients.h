@@ -46,7 +46,8 @@ struct keeper_request {
   uint64_t idle_ms;
   const char *reason;
   const char *layer;
-  bool only_tells; /* what became of the raise to that layer */
+  /* Of KEEPER_RAISE: it only tells what became of the raise to that layer. Of KEEPER_STATUS: without what the sandbox uses. */
+  bool is_brief;
   /* The layer that takes the place of several with that raise, and where they are (struct gap). NULL: there is none. */
   const char *merged;
   unsigned gap_count;

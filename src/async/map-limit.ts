@@ -7,15 +7,17 @@ import { Slices } from "./slices.ts";
 export async function mapLimit<Item, Result>(
   items: readonly Item[],
   limit: number,
-  map: (item: Item) => Promise<Result>,
+  map: (item: Item) => Result | Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
   const entries = items.entries();
   const slices = new Slices();
   const work = async (): Promise<void> => {
     for (const [index, item] of entries) {
-      results[index] = await map(item);
-      await slices.next();
+      const result = map(item);
+      results[index] = result instanceof Promise ? await result : result;
+      const pause = slices.next();
+      if (pause) await pause;
     }
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, work));

@@ -13,10 +13,13 @@ export class Slices {
     this.#signal = signal;
   }
 
-  /** Await it after each piece of the work. Resolves at once unless the slice is over. */
-  async next(): Promise<void> {
+  /** Await it after each piece of the work. Undefined unless the slice is over: very many small pieces need no promise each. */
+  next(): Promise<void> | undefined {
     this.#left -= 1;
-    if (this.#left > 0 && performance.now() < this.#endsAt) return;
+    return this.#left > 0 && performance.now() < this.#endsAt ? undefined : this.#begin();
+  }
+
+  async #begin(): Promise<void> {
     await setImmediate();
     this.#signal?.throwIfAborted();
     this.#endsAt = performance.now() + SLICE_MS;

@@ -17,7 +17,9 @@ export interface InfosOptions {
 /** The folders of the home that tell of all sandboxes, each looked at once for many of them; and how those are that were looked at together. */
 export interface InfoLook {
   readonly lives?: ReadonlyMap<string, ToldLife>;
-  readonly networkOf: (record: SandboxRecord) => Promise<KeptState>;
+  /** By the runtimes' names, the limits that they enforce here. */
+  readonly enforced?: ReadonlyMap<string, readonly (keyof Limits)[]>;
+  readonly networkOf: (record: SandboxRecord) => KeptState | Promise<KeptState>;
   readonly entries: ReadonlyMap<string, KeptEntry>;
 }
 
@@ -47,14 +49,25 @@ export class Infos {
 
   async of(record: SandboxRecord, life: ToldLife, { networkOf, entries }: InfoLook): Promise<SandboxInfo> {
     const enforced = (await this.#options.runtimes.of(record)?.probe())?.limits ?? NOTHING;
-    const network = "reason" in life && !life.kept ? undefined : await networkOf(record);
+    const network = hasNetwork(life) ? await networkOf(record) : undefined;
     const entry = "reason" in life ? entries.get(record.id) : undefined;
     const made = this.#made.get(life);
-    if (made && made.enforced === enforced && made.entry === entry && isSame(made.network, network)) return made.info;
+    if (made && isCurrent(made, { enforced, entry, network })) return made.info;
     const kept = "reason" in life ? this.#options.kept.facts(life, entry) : {};
     const info = { ...toSandboxInfo(record, { life, enforced, ...(network && { network: network.state }) }), ...kept };
     if ("reason" in life) this.#made.set(life, { enforced, network, entry, info });
     return info;
+  }
+
+  /** The same at once, of one of many that were looked at together: undefined unless it was made before, and of what is known. */
+  known(record: SandboxRecord, { lives, enforced: limits, networkOf, entries }: InfoLook): SandboxInfo | undefined {
+    const life = lives?.get(record.id);
+    const made = life && this.#made.get(life);
+    if (!made) return undefined;
+    const network = hasNetwork(life) ? networkOf(record) : undefined;
+    if (network instanceof Promise) return undefined;
+    const enforced = limits?.get(record.runtime) ?? NOTHING;
+    return isCurrent(made, { enforced, entry: entries.get(record.id), network }) ? made.info : undefined;
   }
 
   /** How long it is as JSON. */
@@ -63,6 +76,15 @@ export class Infos {
     this.#bytes.set(info, bytes);
     return bytes;
   }
+}
+
+/** One that is gone for good has none. */
+function hasNetwork(life: ToldLife): boolean {
+  return !("reason" in life) || life.kept === true;
+}
+
+function isCurrent(made: Made, { enforced, entry, network }: Omit<Made, "info">): boolean {
+  return made.enforced === enforced && made.entry === entry && isSame(made.network, network);
 }
 
 /** Number 0 is what the record says. */

@@ -52,7 +52,7 @@ export class Journal {
   }
 
   folder(id: string): string {
-    return join(this.#directory, id);
+    return `${this.#directory}/${id}`;
   }
 
   /**

@@ -108,10 +108,10 @@ async function findInfos(home: ListedHome, records: readonly SandboxRecord[], wa
 
 async function lookAt(home: ListedHome, records: readonly SandboxRecord[]): Promise<readonly Found[]> {
   const look = await home.live.lookAt(records);
-  const found = await mapLimit(records, LOOKS, async (record): Promise<Found | undefined> => {
-    const info = await reported(home, record.id, () => home.live.findInfo(record, look));
-    return info && { info, bytes: home.live.infos.bytesOf(info) };
-  });
+  const toFound = (info: SandboxInfo | undefined): Found | undefined => info && { info, bytes: home.live.infos.bytesOf(info) };
+  const ask = async (record: SandboxRecord): Promise<Found | undefined> =>
+    toFound(await reported(home, record.id, () => home.live.findInfo(record, look)));
+  const found = await mapLimit(records, LOOKS, (record) => toFound(home.live.infos.known(record, look)) ?? ask(record));
   return found.filter((one) => one !== undefined);
 }
 

@@ -32,13 +32,27 @@ export async function lookTogether(parts: LookParts, records: readonly SandboxRe
   const runs: LookedRun[] = [];
   const slices = new Slices();
   for (const record of records) {
-    const found = await unlessForeseen(async () => parts.knownEnd(record) ?? (await parts.presentRun(record, look)));
-    if (found && "reason" in found) lives.set(record.id, found);
-    else if (found) runs.push({ record, run: found });
-    await slices.next();
+    const end = endOf(parts, record);
+    const run = end ? undefined : await parts.presentRun(record, look).catch(leaveOut);
+    if (end) lives.set(record.id, end);
+    else if (run) runs.push({ record, run });
+    const pause = slices.next();
+    if (pause) await pause;
   }
   for (const [id, life] of await askTogether(parts.runtimes, runs)) lives.set(id, life);
-  return { ...look, lives };
+  return { ...look, lives, enforced: await findEnforced(parts.runtimes) };
+}
+
+function endOf({ knownEnd }: LookParts, record: SandboxRecord): SandboxEnd | undefined {
+  try {
+    return knownEnd(record);
+  } catch (cause) {
+    return leaveOut(cause);
+  }
+}
+
+async function findEnforced(runtimes: Runtimes): Promise<NonNullable<InfoLook["enforced"]>> {
+  return new Map(await Promise.all(runtimes.all().map(async (runtime) => [runtime.name, (await runtime.probe()).limits] as const)));
 }
 
 async function askTogether(runtimes: Runtimes, runs: readonly LookedRun[]): Promise<readonly (readonly [string, ToldLife])[]> {
@@ -55,11 +69,7 @@ async function askTogether(runtimes: Runtimes, runs: readonly LookedRun[]): Prom
 }
 
 /** What cannot be read is told by whoever looks at it by itself. */
-async function unlessForeseen<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!(cause instanceof BelljarError)) throw cause;
-    return undefined;
-  }
+function leaveOut(cause: unknown): undefined {
+  if (!(cause instanceof BelljarError)) throw cause;
+  return undefined;
 }

@@ -8,8 +8,8 @@ export interface Belonging {
 }
 
 /** Whether the principal may know that it exists. Every look at sandboxes asks this. */
-export function mayReach({ id, project }: Principal, { owner, ...belongs }: Belonging): boolean {
-  return owner === id && (project === undefined || project.sees === "all" || isOfProject(project, belongs));
+export function mayReach({ id, project }: Principal, sandbox: Belonging): boolean {
+  return sandbox.owner === id && (project === undefined || project.sees === "all" || isOfProject(project, sandbox));
 }
 
 /** A default sandbox is the project's by its name too: `mcp --sandbox NAME` gives several projects one sandbox. */

@@ -1,7 +1,7 @@
 import { BelljarError } from "../../errors.ts";
 import { encodeFields, type Field, type Fields, malformed } from "../../protocol/fields.ts";
 import { DEADLINE_ACTION, OPERATION } from "../../protocol/wire.ts";
-import type { DeadlineAction, EndReason, PauseReason, SandboxEnd, Usage } from "../runtime.ts";
+import type { DeadlineAction, EndReason, PauseReason, RunLook, SandboxEnd, Usage } from "../runtime.ts";
 import { call } from "./call.ts";
 import { Link, type Connect, type LinkOptions } from "./link.ts";
 
@@ -120,17 +120,24 @@ async function keeperStatus(link: Link, signal: AbortSignal): Promise<Usage> {
 }
 
 /** What a keeper answers to STATUS. Throws `GUEST_PROTOCOL`. */
-export function toUsage(fields: Fields): Usage {
-  const phase = PHASES.get(fields.needNumber("PHASE"));
-  const deadlineAction = ACTIONS.get(fields.needNumber("ACTION"));
-  if (!phase || !deadlineAction) throw malformed("an unknown phase or action");
-  const atMs = fields.number("DEADLINE_MS") ?? 0;
+function toUsage(fields: Fields): Usage {
   return {
     memoryBytes: fields.needNumber("MEMORY"),
     memoryPeakBytes: fields.needNumber("MEMORY_PEAK"),
     cpuUs: fields.needNumber("CPU_US"),
     processes: fields.needNumber("PROCESSES_COUNT"),
     oomKills: fields.needNumber("OOM_KILLS"),
+    ...toLook(fields),
+  };
+}
+
+/** The same without what it uses, which may have been left out. */
+export function toLook(fields: Fields): RunLook & Pick<Usage, "memoryAwakeBytes"> {
+  const phase = PHASES.get(fields.needNumber("PHASE"));
+  const deadlineAction = ACTIONS.get(fields.needNumber("ACTION"));
+  if (!phase || !deadlineAction) throw malformed("an unknown phase or action");
+  const atMs = fields.number("DEADLINE_MS") ?? 0;
+  return {
     phase,
     ...pauseOf(fields),
     deadlineAction,

@@ -110,12 +110,12 @@ export class HomeNetworks implements AsyncDisposable {
     await network[Symbol.asyncDispose]();
   }
 
-  read(record: SandboxRecord): Promise<KeptState> {
+  async read(record: SandboxRecord): Promise<KeptState> {
     return this.look()(record);
   }
 
-  /** Reads many states with one look at the folder. */
-  look(): (record: SandboxRecord) => Promise<KeptState> {
+  /** Reads many states with one look at the folder: those that are known at once. */
+  look(): (record: SandboxRecord) => KeptState | Promise<KeptState> {
     const read = this.#files.look();
     return (record) => read(record.id, firstState(record));
   }

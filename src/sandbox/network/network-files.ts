@@ -38,14 +38,14 @@ export class NetworkFiles {
   }
 
   /** `first` when nothing has changed. A damaged file is reported and counts as closed. */
-  read(id: string, first: NetworkState): Promise<KeptState> {
+  async read(id: string, first: NetworkState): Promise<KeptState> {
     return this.look()(id, first);
   }
 
-  /** Reads many states with one look at the folder. */
-  look(): (id: string, first: NetworkState) => Promise<KeptState> {
+  /** Reads many states with one look at the folder: those that are known at once. */
+  look(): (id: string, first: NetworkState) => KeptState | Promise<KeptState> {
     const numbers = this.#numbers.read();
-    return async (id, first) => {
+    return (id, first) => {
       const number = numbers.get(id);
       if (number === undefined) return { number: 0, state: first };
       const known = this.#read.get(id);

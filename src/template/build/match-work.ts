@@ -19,7 +19,7 @@ export class MatchWork {
   }
 
   /** Await it after each name. Rejects once the signal has come. */
-  next(): Promise<void> {
+  next(): Promise<void> | undefined {
     return this.#slices.next();
   }
 
