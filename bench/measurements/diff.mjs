@@ -2,7 +2,7 @@ import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { BELLJAR, NEVER, spawnPlain, summarise, time } from "../harness.mjs";
+import { BELLJAR, NEVER, scaled, spawnPlain, summarise, time } from "../harness.mjs";
 
 const PACKAGES = 250;
 const FILES_EACH = 20;
@@ -18,7 +18,7 @@ export async function measure(home) {
   const { exitCode } = await sandbox.guest.run({ argv: ["sh", "-c", script], signal: NEVER });
   if (exitCode !== 0) throw new Error("The sandbox could not change its files");
   const samples = { measured: [], reference: [] };
-  for (let run = 0; run <= RUNS; run += 1) {
+  for (let run = 0; run <= scaled(RUNS); run += 1) {
     const reference = await time(() => spawnPlain(process.execPath, ["-e", "0"]));
     const measured = await time(() => diff(project, home.env));
     // The first run finds cold caches.
