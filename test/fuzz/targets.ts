@@ -4,6 +4,8 @@ import type { FuzzTarget } from "./fuzz-target.ts";
 export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   "audit-line": async () => (await import("./targets/audit-line.ts")).auditLine,
   "client-hello": async () => (await import("./targets/client-hello.ts")).clientHello,
+  dockerfile: async () => (await import("./targets/dockerfiles.ts")).dockerfile,
+  dockerignore: async () => (await import("./targets/dockerfiles.ts")).dockerignore,
   "dns-questions": async () => (await import("./targets/names.ts")).dnsQuestions,
   "echo-mask": async () => (await import("./targets/echo-mask.ts")).echoMask,
   "egress-proxy": async () => (await import("./targets/egress-proxy.ts")).egressProxy,

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { variablesSchema } from "../../sandbox/wire/texts-schema.ts";
 import { invalidLine, quoted } from "./dockerfile-error.ts";
-import { expandText } from "./expand.ts";
+import { createExpand } from "./expand.ts";
 import type { ArgStep, EnvStep, Setting, Step } from "./instructions.ts";
 import { own } from "./parse-dockerfile.ts";
 import { type StageState, toArgv } from "./stage-state.ts";
@@ -15,9 +15,9 @@ export interface SettingParts {
   readonly buildArgs: Readonly<Record<string, string>>;
 }
 
-/** Puts the stage's variables into a text of a step. ENV goes before ARG. */
+/** Puts the stage's variables into the texts of a step. ENV goes before ARG. */
 export function expandIn(state: StageState, { line }: Step, escape: string): (text: string) => string {
-  return (text) => expandText(text, { line, escape, find: (name) => own(state.env, name) ?? state.args.get(name) });
+  return createExpand({ line, escape, find: (name) => own(state.env, name) ?? state.args.get(name) });
 }
 
 /** The stage after a step that changes no file. */
@@ -43,18 +43,23 @@ export function applySetting(state: StageState, step: Setting, parts: SettingPar
 
 /** All values of a line are read before one of them holds. */
 function withPairs({ env }: StageState, { pairs, line }: EnvStep, expand: (text: string) => string): StageState["env"] {
-  const parsed = variablesSchema.safeParse({ ...env, ...Object.fromEntries(pairs.map(([name, value]) => [name, expand(value)])) });
-  if (parsed.success) return parsed.data;
-  throw invalidLine(line, `the environment may have ${parsed.error.issues[0]?.message ?? "no such entry"}`);
+  return toVariables({ ...env, ...Object.fromEntries(pairs.map(([name, value]) => [name, expand(value)])) }, line);
 }
 
 function withArg(
   { args }: StageState,
-  { name, value }: ArgStep,
+  { name, value, line }: ArgStep,
   { args: global, buildArgs, expand }: SettingParts & { readonly expand: (text: string) => string },
 ): StageState["args"] {
   const found = own(buildArgs, name) ?? (value === undefined ? global.get(name) : expand(value));
-  return found === undefined ? args : new Map([...args, [name, found]]);
+  return found === undefined ? args : new Map(Object.entries(toVariables({ ...Object.fromEntries(args), [name]: found }, line)));
+}
+
+/** As many as a command may have: each RUN gets them, and each is part of what it depends on. */
+function toVariables(texts: Readonly<Record<string, string>>, line: number): Readonly<Record<string, string>> {
+  const parsed = variablesSchema.safeParse(texts);
+  if (parsed.success) return parsed.data;
+  throw invalidLine(line, `the variables may have ${parsed.error.issues[0]?.message ?? "no such entry"}`);
 }
 
 function toUser(user: string, line: number): string {

@@ -10,5 +10,14 @@ export function invalidLine(line: number, problem: string): BelljarError {
 
 /** A text of the file, for a message. */
 export function quoted(text: string): string {
-  return printable(JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}...` : text));
+  return printable(JSON.stringify(cut(text)));
+}
+
+/** The same without quotes. */
+export function shown(text: string): string {
+  return printable(cut(text));
+}
+
+function cut(text: string): string {
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}...` : text;
 }

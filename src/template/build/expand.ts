@@ -1,7 +1,7 @@
-import { invalidLine, quoted } from "./dockerfile-error.ts";
+import { invalidLine, quoted, shown } from "./dockerfile-error.ts";
 
 const DEPTH_MAX = 16;
-/** A variable may hold the one before it twice, line by line. */
+/** Of one step. A variable may hold the one before it twice, line by line, and a step may name it on each word. */
 const RESULT_MAX = 65_536;
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
 
@@ -17,19 +17,26 @@ export interface Expanding {
  * `$A`, `${A}`, and with `:-`, `-`, `:+`, `+`, `:?` or `?` and a text. Throws `DOCKERFILE_INVALID`.
  */
 export function expandText(text: string, options: Expanding): string {
-  return new Expansion(text, options).all();
+  return createExpand(options)(text);
+}
+
+/** Does the same for all texts of one step. Together they come to 65,536 characters at most. */
+export function createExpand(options: Expanding): (text: string) => string {
+  const size = { used: 0 };
+  return (text) => new Expansion(text, options, size).all();
 }
 
 /** Goes through the text once, from the left to the right. */
 class Expansion {
   readonly #text: string;
   readonly #options: Expanding;
+  readonly #size: { used: number };
   #at = 0;
-  #size = 0;
 
-  constructor(text: string, options: Expanding) {
+  constructor(text: string, options: Expanding, size: { used: number }) {
     this.#text = text;
     this.#options = options;
+    this.#size = size;
   }
 
   all(): string {
@@ -108,17 +115,17 @@ class Expansion {
     this.#at += 1;
     if (kind === "}" && !takesEmpty) return this.#bounded(value ?? "");
     if (kind !== "-" && kind !== "+" && kind !== "?")
-      throw this.#invalid(`\${${name}...} has something else after its name than }, :-, :+ or :?, which is not supported`);
+      throw this.#invalid(`\${${shown(name)}...} has something else after its name than }, :-, :+ or :?, which is not supported`);
     const other = this.#until("}", depth + 1);
     const isSet = value !== undefined && !(takesEmpty && value === "");
-    if (kind === "?" && !isSet) throw this.#invalid(`the variable ${name} is not set: ${other === "" ? "set it" : other}`);
+    if (kind === "?" && !isSet) throw this.#invalid(`the variable ${shown(name)} is not set: ${other === "" ? "set it" : shown(other)}`);
     if (kind === "+") return isSet ? other : "";
     return isSet ? this.#bounded(value) : other;
   }
 
   #bounded(part: string): string {
-    this.#size += part.length;
-    if (this.#size > RESULT_MAX) throw this.#invalid(`with its variables it has more than ${RESULT_MAX} characters`);
+    this.#size.used += part.length;
+    if (this.#size.used > RESULT_MAX) throw this.#invalid(`with its variables it has more than ${RESULT_MAX} characters`);
     return part;
   }
 

@@ -1,7 +1,7 @@
 import { invalidLine, quoted } from "./dockerfile-error.ts";
 import type { LogicalLine } from "./read-lines.ts";
 import { parseMount, type SecretMount } from "./secret-mount.ts";
-import { parseArray, splitWords, takeFlags } from "./words.ts";
+import { parseArray, splitWords, takeFlags, WORDS_MAX } from "./words.ts";
 
 /** What is run: words, or a text for the shell. */
 export type CommandForm = { readonly argv: readonly string[] } | { readonly text: string };
@@ -138,6 +138,7 @@ function parseCopy(line: LogicalLine, rest: string, escape: string): Instruction
   const [sources, destination] = [words.slice(0, -1), words.at(-1)];
   if (destination === undefined || sources.length === 0)
     throw invalidLine(line.line, `${word} takes at least one source, and then where to put it`);
+  if (words.length > WORDS_MAX) throw invalidLine(line.line, `${word} takes ${WORDS_MAX} words at most: copy a folder, or use wildcards`);
   const [from, chown, chmod] = [flags.get("from"), flags.get("chown"), flags.get("chmod")];
   const given = { ...(from !== undefined && { from }), ...(chown !== undefined && { chown }), ...(chmod !== undefined && { chmod }) };
   return { ...line, kind: "copy", word, sources, destination, ...given };

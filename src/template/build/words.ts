@@ -1,7 +1,8 @@
 import { parseJson } from "../../files/parse-json.ts";
 import { invalidLine, quoted } from "./dockerfile-error.ts";
 
-const WORDS_MAX = 1_000;
+/** Of a list, and of what a COPY names: each source is looked for in all of the context. */
+export const WORDS_MAX = 1_000;
 
 /** Words between blanks, with their quotes as they stand. A blank in quotes or after the escape is none. */
 export function splitWords(text: string, escape: string): readonly string[] {
