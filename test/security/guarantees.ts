@@ -146,6 +146,8 @@ export const GUARANTEES = {
     "A build reads no file of the host but those of the context that its caller may read. No source of COPY, link, pattern, variable or command of a step leads out of it. A link in a folder that is copied stays a link, which leads nowhere outside.",
   "builds-reach-what-their-policy-allows":
     "A command of a build reaches what the build's network policy allows, and nothing else. What it has fetched is taken over by no build with another policy.",
+  "builds-keep-secrets":
+    "The value of a build's secret is in no layer of the template, in no kept step and no record. It is not in the log or the error of the build, neither plain nor in a common encoding. Later steps and sandboxes of the template do not see it. A command that writes the value into another file of its own accord puts it into the layer.",
   "states-apart":
     "Only its owner can see a snapshot, fork it or remove it, and an agent of a project only those of its project. For everybody else every call answers as if its id and its name did not exist. A point of a time line leads to states of that sandbox alone. A fork counts against its maker's quotas, and has no more than its maker's token may give.",
   "forks-without-secrets":
