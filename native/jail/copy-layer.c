@@ -21,6 +21,7 @@
 
 #include "copy-data.h"
 #include "layers.h"
+#include "whiteout.h"
 
 /* Two descriptors each. */
 #define LEVELS_MAX 1000u
@@ -134,8 +135,6 @@ static void copy_link(struct at source, struct at target, const struct stat *sta
   if (symlinkat(text, target.folder, target.name) < 0) fail_job("make the link", target.name);
   make_alike_by_name(target, status);
 }
-
-static bool is_whiteout(const struct stat *status) { return S_ISCHR(status->st_mode) && status->st_rdev == 0; }
 
 /* Whiteouts, FIFOs, and sockets, which nobody listens on any more. Other devices cannot be there. */
 static void copy_special(struct at source, struct at target, const struct stat *status) {

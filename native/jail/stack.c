@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compare.h"
+#include "whiteout.h"
 
 /* So many folders are open at most when the walk goes down, and as many again on the way. */
 #define OPEN_FOLDERS 128u
@@ -67,8 +68,6 @@ static void add_member(struct members *members, uint16_t layer) {
   members->folders[members->count] = -1;
   members->layers[members->count++] = layer;
 }
-
-static bool is_whiteout(const struct stat *status) { return S_ISCHR(status->st_mode) && status->st_rdev == 0; }
 
 /* It hides the folders of its name below. */
 static bool is_opaque(int folder, const char *name) {

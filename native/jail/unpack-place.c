@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 #include "unpack.h"
+#include "whiteout.h"
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define FOLLOWED_MAX 40u
-
-bool is_whiteout(const struct stat *status) { return S_ISCHR(status->st_mode) && status->st_rdev == 0; }
 
 enum there look_at(struct at at, struct stat *status) {
   if (fstatat(at.folder, at.name, status, AT_SYMLINK_NOFOLLOW) < 0) {

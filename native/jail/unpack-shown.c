@@ -12,6 +12,7 @@
 
 #include "copy-data.h"
 #include "unpack.h"
+#include "whiteout.h"
 
 #define ROOM_BYTES (64u << 10)
 /* The kernel's bound of a list of names and of a value. */

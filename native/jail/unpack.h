@@ -62,7 +62,6 @@ struct at find_place(struct unpack *unpack, const char *path);
 /* The path with the links on the way there resolved. */
 void resolve_place(const struct unpack *unpack, const char *path, char resolved[PATH_MAX]);
 enum there look_at(struct at at, struct stat *status);
-bool is_whiteout(const struct stat *status);
 /* Makes a folder, or takes the one that is there. Whatever else was there hid what lower layers have, and so does the folder. Returns it. */
 int open_layer_folder(struct at at);
 void make_opaque(int folder, const char *shown);

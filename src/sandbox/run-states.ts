@@ -7,12 +7,10 @@ import type { EndReason, RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
 import { CREATOR, mayBeInTheMaking } from "./creator.ts";
 import type { Journal } from "./journal.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import { deadlineAction, endReason } from "./wire/fields.ts";
-
-const date = z.iso.datetime().transform((text) => new Date(text));
+import { dateField, deadlineAction, endReason } from "./wire/fields.ts";
 
 /** `point`: it was stopped to be put back there. */
-const stop = z.object({ reason: endReason, at: date, point: z.string().optional() });
+const stop = z.object({ reason: endReason, at: dateField, point: z.string().optional() });
 
 const stateSchema = z.object({
   version: z.literal(1),
@@ -20,7 +18,7 @@ const stateSchema = z.object({
   phase: z.enum(["running", "stopped", "deleted"]),
   generation: z.number().int().positive(),
   /** When and by whom the run was started. While that process lives, a run this young may still be in the making. */
-  startedAt: date,
+  startedAt: dateField,
   creator: z.object({ pid: z.number().int().positive(), startedMs: z.number() }),
   /** The action at the deadline. Only the keeper knows the deadline: it moves with each use, and a full disk must not prevent that. */
   action: deadlineAction,

@@ -5,7 +5,8 @@ import type { ImageConfig } from "./oci/image-config.ts";
 
 const DEFAULT_USER = "0";
 const USER_MAX = 256;
-const ARGUMENTS_MAX = 1_000;
+/** Of the command of a template. */
+export const ARGUMENTS_MAX = 1_000;
 
 /** What a template takes over of an image's configuration. */
 export interface TakenConfig {
@@ -45,9 +46,14 @@ function takeEnvironment(lines: readonly string[]): Record<string, string> {
   throw invalid(`its environment has ${parsed.error.issues[0]?.message ?? "a bad entry"}`);
 }
 
+/** A name or number, and after a colon a group. */
+export function isUser(text: string): boolean {
+  return text.length <= USER_MAX && /^[^\s:\0]+(:[^\s:\0]+)?$/.test(text);
+}
+
 function takeUser(user: string | undefined): string {
   if (user === undefined || user === "") return DEFAULT_USER;
-  if (user.length <= USER_MAX && /^[^\s:\0]+(:[^\s:\0]+)?$/.test(user)) return user;
+  if (isUser(user)) return user;
   throw invalid(`its user ${JSON.stringify(user.slice(0, 40))} is none`);
 }
 

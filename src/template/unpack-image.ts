@@ -4,8 +4,8 @@ import type { ImageLayer, OciImage } from "./oci/oci-image.ts";
 import type { Held } from "./making/while-holding.ts";
 import type { KnownLayer, KnownLayers } from "./known-layers.ts";
 
-/** More than any tool makes. */
-const LAYERS_MAX = 256;
+/** Of one template. More than any tool makes. */
+export const LAYERS_MAX = 256;
 /** A sandbox on so many takes no longer to start than on one. */
 const HIGH = 7;
 /** Files of one template, with its folders, links and whiteouts. */

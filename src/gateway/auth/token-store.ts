@@ -9,6 +9,7 @@ import { removeFile } from "../../files/private-files.ts";
 import { createFile } from "../../files/replace-file.ts";
 import { assertStorableTime } from "../../files/storable-time.ts";
 import type { Principal } from "../../sandbox/sandbox.ts";
+import { dateField } from "../../sandbox/wire/fields.ts";
 import { parseScopes } from "./scopes.ts";
 
 /** A token without its secret part. */
@@ -40,8 +41,6 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 /** 32 bytes are 43 characters of base64url. */
 const TOKEN = /^belljar_([a-z0-9]{10})_([A-Za-z0-9_-]{43})$/;
 
-const time = z.iso.datetime().transform((text) => new Date(text));
-
 /** Version 2 expires: a Belljar that does not know of that takes it for no token. */
 const schema = z
   .object({
@@ -50,8 +49,8 @@ const schema = z
     name: z.string().regex(NAME),
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
     scopes: z.array(z.string()),
-    createdAt: time,
-    expiresAt: time.optional(),
+    createdAt: dateField,
+    expiresAt: dateField.optional(),
   })
   .refine(({ version, expiresAt }) => (version === 2) === (expiresAt !== undefined));
 

@@ -6,12 +6,13 @@ import type { PortLink } from "../../network/ports/port-link.ts";
 import type { SandboxAuthority } from "../../network/tls/sandbox-authority.ts";
 import { networkPolicySchema } from "../network-schema.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
+import { dateField } from "../wire/fields.ts";
 
 const link = z.object({
   port: z.number().int().min(1).max(65_535),
   access: z.enum(["token", "public"]),
   token: z.string().min(1).max(128).optional(),
-  createdAt: z.iso.datetime().transform((text) => new Date(text)),
+  createdAt: dateField,
   expiresAt: z.iso
     .datetime()
     .transform((text) => new Date(text))

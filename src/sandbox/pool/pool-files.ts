@@ -7,6 +7,7 @@ import { parseJson } from "../../files/parse-json.ts";
 import { UNFINISHED } from "../../files/replace-file.ts";
 import { CREATOR, mayBeInTheMaking } from "../creator.ts";
 import { isSandboxId } from "../sandbox-id.ts";
+import { dateField } from "../wire/fields.ts";
 
 const NOTE = "waiting.json";
 const CLAIMED = "claimed";
@@ -15,7 +16,7 @@ const WITHHELD = ".";
 
 const noteSchema = z.object({
   version: z.literal(1),
-  createdAt: z.iso.datetime().transform((text) => new Date(text)),
+  createdAt: dateField,
   creator: z.object({ pid: z.number().int().positive(), startedMs: z.number() }),
 });
 

@@ -1,12 +1,11 @@
 import { posix } from "node:path";
 import { variablesSchema } from "../../sandbox/wire/texts-schema.ts";
+import { ARGUMENTS_MAX, isUser } from "../image-config.ts";
 import { invalidLine, quoted } from "./dockerfile-error.ts";
 import { createExpand } from "./expand.ts";
 import type { ArgStep, EnvStep, Setting, Step } from "./instructions.ts";
 import { own } from "./parse-dockerfile.ts";
 import { type StageState, toArgv } from "./stage-state.ts";
-
-const ARGUMENTS_MAX = 1_000;
 
 export interface SettingParts {
   readonly escape: string;
@@ -63,7 +62,7 @@ function toVariables(texts: Readonly<Record<string, string>>, line: number): Rea
 }
 
 function toUser(user: string, line: number): string {
-  if (user.length <= 256 && /^[^\s:\0]+(:[^\s:\0]+)?$/.test(user)) return user;
+  if (isUser(user)) return user;
   throw invalidLine(line, `${quoted(user)} is no user: it is a name or number, and may go on with a colon and a group`);
 }
 

@@ -5,6 +5,7 @@ import { BelljarError } from "../../errors.ts";
 import { parseJson } from "../../files/parse-json.ts";
 import type { StateStore } from "../../runtime/runtime.ts";
 import { ClaimedFiles } from "../../sandbox/state/claimed-files.ts";
+import { dateField } from "../../sandbox/wire/fields.ts";
 
 /** Of one owner. Beyond them the oldest go. */
 const STEPS_MAX = 256;
@@ -20,7 +21,7 @@ const schema = z.object({
   layers: z.array(z.string()).readonly(),
   /** Of the files that the step has written. */
   bytes: z.number().nonnegative(),
-  createdAt: z.codec(z.iso.datetime(), z.date(), { decode: (text) => new Date(text), encode: (at) => at.toISOString() }),
+  createdAt: dateField,
 });
 
 /** What a step of a build left, as the disk has it. Its layers have it as their user. */

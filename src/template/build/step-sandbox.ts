@@ -1,5 +1,6 @@
 import { BelljarError } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { LAYERS_MAX } from "../unpack-image.ts";
 import type { BuildParts } from "./build-parts.ts";
 import { invalidLine, quoted } from "./dockerfile-error.ts";
 import { ROOT } from "./root-user.ts";
@@ -9,7 +10,6 @@ import type { StepResult } from "./step-cache.ts";
 
 /** A command of a build that takes longer is ended with its sandbox. */
 const STEP_MS = 3_600_000;
-const LAYERS_MAX = 256;
 /** What builds run in. */
 export const BUILD_SANDBOX = { timeoutMs: STEP_MS, onDeadline: "kill", bestEffort: true, ephemeral: true } as const;
 

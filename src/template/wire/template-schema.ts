@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { networkPolicySchema } from "../../sandbox/network-schema.ts";
 import { type DeepReadonly, namedLimitsSchema } from "../../sandbox/wire/create-schema.ts";
-import { limitsSchema } from "../../sandbox/wire/fields.ts";
+import { dateField, limitsSchema } from "../../sandbox/wire/fields.ts";
 import { startCommandSchema } from "../../sandbox/wire/start-command.ts";
 import { secretsSchema, variablesSchema } from "../../sandbox/wire/texts-schema.ts";
 
@@ -21,8 +21,6 @@ export const templateSourceSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("dockerfile"), from: z.string().min(1).describe("What its last stage begins with") }),
 ]);
 
-const date = z.codec(z.iso.datetime(), z.date(), { decode: (text) => new Date(text), encode: (at) => at.toISOString() });
-
 /** A template of the home as every answer shows it. */
 export const templateSchema = z.object({
   id: z
@@ -32,7 +30,7 @@ export const templateSchema = z.object({
   name: z.string().min(1),
   owner: z.string().min(1).describe("Id of the principal that it belongs to"),
   description: z.string().optional(),
-  createdAt: date,
+  createdAt: dateField,
   source: templateSourceSchema,
   runtime: z.string().min(1),
   base: z.string().min(1).describe("The runtime's own template below it"),
