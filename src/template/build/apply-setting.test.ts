@@ -27,6 +27,7 @@ it.each([
   ["COPY", "COPY $BIG $BIG /x/", /65536 characters/],
   ["arguments of a stage", "ARG MORE=$BIG", /65536 bytes/],
   ["sources", `COPY ${"a ".repeat(1_000)} /x/`, /1000 words/],
+  ["a path", `COPY a /${"b/".repeat(2_048)}`, /4095 bytes/],
 ])("refuses more than is bounded of %s", (_what, line, message) => {
   expect(follow(...BIG).args.get("BIG")).toHaveLength(40_960);
   expect(() => follow(...BIG, line)).toThrow(

@@ -7,6 +7,9 @@ import type { ArgStep, EnvStep, Setting, Step } from "./instructions.ts";
 import { own } from "./parse-dockerfile.ts";
 import { type StageState, toArgv } from "./stage-state.ts";
 
+/** The kernel's own limit, without the byte at the end. */
+const PATH_MAX = 4_095;
+
 export interface SettingParts {
   readonly escape: string;
   /** Of the whole file. */
@@ -75,5 +78,6 @@ function bounded(argv: readonly string[], line: number): readonly string[] {
 export function toFolder(state: StageState, text: string, line: number): string {
   if (text === "" || text.includes("\0")) throw invalidLine(line, "it names an empty path: is a variable not set?");
   const path = posix.resolve("/", state.workdir ?? "", text);
+  if (Buffer.byteLength(path) > PATH_MAX) throw invalidLine(line, `its path has more than ${PATH_MAX} bytes, which no file can have`);
   return text.endsWith("/") && path !== "/" ? `${path}/` : path;
 }

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { mapLimit } from "../../async/map-limit.ts";
+import { Slices } from "../../async/slices.ts";
 import type { FileInfo, GuestFiles } from "../../sandbox/sandbox.ts";
 import { fromKey, parentKey, showPath, toKey } from "../../sandbox/workspace/entry.ts";
 import type { ChosenSource } from "./choose-sources.ts";
@@ -49,8 +50,34 @@ export async function placeCopies(chosen: readonly ChosenSource[], placing: Plac
   const intoFolder = isFolder || destination.endsWith("/");
   if (chosen.length > 1 && !destination.endsWith("/"))
     throw invalidLine(placing.line, `several files go to a folder: end ${quoted(destination)} with a slash`);
-  const wanted = chosen.flatMap((source) => [...placeSource(source, { path, intoFolder }, placing)]);
-  return settle(new Map(wanted.map((entry) => [entry.key, entry])), placing);
+  return settle(await gather(chosen, { path, intoFolder }, placing), placing);
+}
+
+interface Gathered {
+  /** In the order of the archive. */
+  readonly all: ReadonlyMap<string, PlacedEntry>;
+  /** The keys of what is copied. The others are folders above. */
+  readonly wanted: ReadonlySet<string>;
+}
+
+/** Of two entries in one place the last one holds. */
+async function gather(chosen: readonly ChosenSource[], place: Place, placing: Placing): Promise<Gathered> {
+  const [all, wanted, slices] = [new Map<string, PlacedEntry>(), new Set<string>(), new Slices(placing.signal)];
+  for (const source of chosen)
+    for (const entry of placeSource(source, place, placing)) {
+      for (const above of missingAbove(entry.key, all)) all.set(above, newFolder(above, placing));
+      all.set(entry.key, entry);
+      wanted.add(entry.key);
+      await slices.next();
+    }
+  return { all, wanted };
+}
+
+/** The topmost first. */
+function missingAbove(key: string, all: ReadonlyMap<string, PlacedEntry>): readonly string[] {
+  const missing: string[] = [];
+  for (let above = parentKey(key); above !== "" && !all.has(above); above = parentKey(above)) missing.push(above);
+  return missing.toReversed();
 }
 
 interface Place {
@@ -76,13 +103,9 @@ function toPlaced(at: string, source: string, entry: SourceEntry, { owner, mode 
   return type === "file" ? { ...common, type, size, source } : { ...common, type, size: 0, ...(target && { target }) };
 }
 
-/** Adds the folders above, and looks what is there already. */
-async function settle(wanted: ReadonlyMap<string, PlacedEntry>, placing: Placing): Promise<readonly PlacedEntry[]> {
-  const all = new Map(wanted);
-  for (const key of wanted.keys())
-    for (let above = parentKey(key); above !== "" && !all.has(above); above = parentKey(above)) all.set(above, newFolder(above, placing));
-  const ordered = [...all.values()].toSorted((one, other) => (one.key < other.key ? -1 : 1));
-  return mapLimit(ordered, PARALLEL, async (entry) => {
+/** Looks what is there already. */
+async function settle({ all, wanted }: Gathered, placing: Placing): Promise<readonly PlacedEntry[]> {
+  return mapLimit([...all.values()], PARALLEL, async (entry) => {
     const merged = merge(entry, await statAt(placing, entry.key), placing);
     return placing.isFirst && wanted.has(entry.key) ? entry : merged;
   });
