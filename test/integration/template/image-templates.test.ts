@@ -65,6 +65,18 @@ for (const storage of STATE_STORAGES) {
   });
 }
 
+it.each([
+  ["a file", { name: "etc/resolv.conf", content: "nameserver 192.0.2.1\n" }],
+  ["an empty file", { name: "etc/resolv.conf" }],
+  ["a link that leads nowhere", { name: "etc/resolv.conf", type: "2", link: "../run/systemd/resolve/stub-resolv.conf" }],
+  ["a whiteout", { name: "etc/.wh.resolv.conf" }],
+] as const)("the name server is Belljar's, whatever the image has in its place: %s", async (_what, entry) => {
+  await using home = await openTemplateHome();
+  await using image = await writeImage([await layerOf(withShell), tarOf([entry])]);
+  await home.templates.make(LOCAL, { name: "app", image: image.path }, signal);
+  expect(await shell(await start(home, "app"), "cat /etc/resolv.conf")).toMatch(/^nameserver 127\.0\.0\.1\n/);
+});
+
 it("an image with one program and nothing else is a template", async () => {
   await using home = await openTemplateHome();
   await using image = await writeImage([await layerOf((root) => addScratch(root))]);
