@@ -121,7 +121,7 @@ class Build {
     const request = toRequest(state, step, this.#request.file.escape);
     if (step.from !== undefined) return this.#copyFrom(state, request, await this.#find({ image: step.from, line: step.line }, index));
     const ready = await readyFromContext(await this.#openContext(step.line), request, this.#work);
-    const depends = [...dependsOf(request), sorted(ready.digests ?? [])];
+    const depends = [...dependsOf(request), ready.digest];
     return this.#cached(state, depends, () => copyFiles(this.#parts, state, ready));
   }
 

@@ -12,7 +12,7 @@ import type { CopyStep } from "./instructions.ts";
 import type { MatchWork } from "./match-work.ts";
 import { type PlacedEntry, placeCopies } from "./place-copies.ts";
 import { ROOT } from "./root-user.ts";
-import { digestEntries, type SourceTree } from "./source-tree.ts";
+import { digestAll, digestEntries, type SourceTree } from "./source-tree.ts";
 import type { StageState } from "./stage-state.ts";
 import type { StepResult } from "./step-cache.ts";
 import { freezeStep, inSandbox } from "./step-sandbox.ts";
@@ -37,6 +37,8 @@ export interface ReadyCopy {
   readonly chosen: readonly ChosenSource[];
   /** By keys of the tree. Absent: what the tree holds cannot change. */
   readonly digests?: ReadonlyMap<string, string> | undefined;
+  /** Of all of them. */
+  readonly digest?: string | undefined;
 }
 
 export function toRequest(state: StageState, step: CopyStep, escape: string): CopyRequest {
@@ -60,7 +62,7 @@ export async function readyFromContext(tree: SourceTree, request: CopyRequest, w
   const chosen = await chooseSources(tree, request.sources, { line: request.line, work });
   const digests = new Map<string, string>();
   for (const { entries } of chosen) for (const [key, digest] of await digestEntries(tree, entries)) digests.set(key, digest);
-  return { request, tree, chosen, digests };
+  return { request, tree, chosen, digests, digest: await digestAll(digests, work.signal) };
 }
 
 /** Of another stage or a template. */

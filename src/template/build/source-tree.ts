@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import { mapLimit } from "../../async/map-limit.ts";
+import { Slices } from "../../async/slices.ts";
 import { BelljarError } from "../../errors.ts";
 import { DEFAULT_BASE } from "../../runtime/runtime.ts";
 import type { FileInfo, Sandbox } from "../../sandbox/sandbox.ts";
@@ -170,6 +171,23 @@ export async function digestEntries(tree: SourceTree, entries: ReadonlyMap<strin
     return [key, JSON.stringify([type, type === "link" ? 0 : mode, content])] as const;
   });
   return new Map(digests);
+}
+
+/** One digest of them, in whatever order they come. They are sorted in parts: there may be very many. */
+export async function digestAll(digests: ReadonlyMap<string, string>, signal: AbortSignal): Promise<string> {
+  const parts = Array.from({ length: 256 }, (): string[] => []);
+  const slices = new Slices(signal);
+  for (const pair of digests) {
+    const digest = createHash("sha256").update(JSON.stringify(pair)).digest();
+    parts[digest[0] ?? 0]?.push(digest.toString("hex"));
+    await slices.next();
+  }
+  const all = createHash("sha256");
+  for (const part of parts) {
+    all.update(part.toSorted().join());
+    await slices.next();
+  }
+  return all.digest("hex");
 }
 
 export async function digestFile(content: AsyncIterable<Uint8Array>): Promise<string> {
