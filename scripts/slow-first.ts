@@ -14,6 +14,7 @@ const SLOW = [
   "test/security/silence.test.ts",
   "test/integration/state/random-kills.test.ts",
   "test/e2e/states.test.ts",
+  "test/e2e/code-example.test.ts",
   "test/integration/crash.test.ts",
   "test/e2e/run.test.ts",
   "test/integration/state/state-races.test.ts",

@@ -138,6 +138,11 @@ export interface StateStore {
    * names, attributes and contents, and follows no link. A live sandbox may change meanwhile.
    */
   compare(from: StateView, to: StateView, signal: AbortSignal): AsyncIterable<StateChange>;
+  /**
+   * How many bytes the files have that these layers hold on a template of the runtime's own, layer by layer: what one covers or removes of
+   * another counts too. Stops counting past `maxBytes`. Rejects as `compare` does.
+   */
+  measure(layers: readonly string[], template: string, options: StateReading): Promise<number>;
   /** The content of a regular file, as the caller takes it. Rejects with `FILE_NOT_FOUND`, and with `FILE_TOO_LARGE` past `maxBytes`. */
   read(view: StateView, path: Buffer, options: StateReading): AsyncIterable<Buffer>;
 }

@@ -5,9 +5,11 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, it } from "vitest";
 import { openCliHome } from "../support/belljar-cli.ts";
+import { TemplateFiles } from "../../src/template/template-files.ts";
 import { addShell, layerOf, put } from "../support/image-lab.ts";
 import { addImage, BlobStore, writeLayout } from "../support/image-maker.ts";
 import { CLI, openTestHome } from "../support/served-home.ts";
+import { storeTemplate } from "../support/store-template.ts";
 
 const LANGUAGES = { ash: { template: "small", command: ["sh", "-e"], extension: ".ash" } };
 
@@ -63,6 +65,10 @@ it("a configured language runs in its template from the command line, and doctor
 
 it("a model is told the configured languages, and the log which have no template", async () => {
   await using home = await openTestHome();
+  // A language runs in the local user's template alone.
+  const stored = join(home.path, ".belljar");
+  const { id } = await storeTemplate(stored, { owner: "token:bob", name: "small" });
+  await new TemplateFiles(stored, () => undefined).share(id, true);
   const env = { ...home.env, BELLJAR_LANGUAGES: JSON.stringify({ ...LANGUAGES, awk: { command: ["awk", "-f"] } }) };
   const transport = new StdioClientTransport({ command: process.execPath, args: [CLI, "mcp"], env, cwd: home.path, stderr: "pipe" });
   let said = "";

@@ -30,7 +30,7 @@ import type { KeptTotals } from "../../sandbox/keeping/kept-sandboxes.ts";
 import type { HostIsolation } from "../../sandbox/runtimes.ts";
 import { withCallCheckpointsCheck } from "../doctor/call-checkpoints-check.ts";
 import { withKeptCheck } from "../doctor/kept-check.ts";
-import { withLanguagesCheck } from "../doctor/languages-check.ts";
+import { type KnownTemplate, withLanguagesCheck } from "../doctor/languages-check.ts";
 import { withPoolCheck } from "../doctor/pool-check.ts";
 import { readStorage } from "../../sandbox/keeping/storage-report.ts";
 import { withNetworkChecks } from "../doctor/network-check.ts";
@@ -109,6 +109,8 @@ export interface LocalStack extends Stack {
   liveSandboxes(): number;
   /** What the files of the home's stopped sandboxes hold. */
   keptBytes(): Readonly<Record<"disk" | "memory", number>>;
+  /** What the configuration may run languages in, whoever calls: templates of the runtime and of the local user. */
+  languageTemplates(): Promise<readonly KnownTemplate[]>;
   /** The interpreters that wait for one-shot programs. Absent where none waits. */
   readonly warmPrograms?: () => Promise<WarmPrograms>;
 }
@@ -168,6 +170,7 @@ export async function openLocalStack(
       const { asked, unasked } = sandboxes.kept();
       return { disk: asked.diskBytes + unasked.diskBytes, memory: asked.memoryBytes + unasked.memoryBytes };
     },
+    languageTemplates: () => findLanguageTemplates(runtimes, config),
     isolation: async () => withHomeChecks(await sandboxes.isolation(), { runtimes, config, kept: sandboxes.kept() }),
     startUpkeep() {
       void upkeep().catch(failed);
@@ -225,13 +228,15 @@ export async function probeRuntimes(config: Config, stderr: Writable): Promise<H
     const isolation = await new Runtimes(runtimes, config).probe();
     const checked = await withHomeChecks(isolation, { runtimes, config, kept: readKeptTotals(config.home) });
     // For whoever reads the home's files: a server tells nobody of the local user's templates.
-    return await withLanguagesCheck(checked, config.languages, async () => {
-      const { findTemplates } = await import("../doctor/find-templates.ts");
-      return findTemplates(runtimes, config);
-    });
+    return await withLanguagesCheck(checked, config.languages, () => findLanguageTemplates(runtimes, config));
   } finally {
     await closeRuntimes(runtimes);
   }
+}
+
+async function findLanguageTemplates(runtimes: ReadonlyMap<string, Runtime>, config: Config): Promise<readonly KnownTemplate[]> {
+  const { findTemplates } = await import("../doctor/find-templates.ts");
+  return findTemplates(runtimes, config);
 }
 
 interface HomeFacts {

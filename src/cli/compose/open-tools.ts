@@ -93,7 +93,7 @@ export async function openTools(stack: LocalStack, options: OpenToolsOptions): P
     report: (problem) => log.error({}, problem),
   });
   const unknown = (cause: unknown): void => log.error({ err: cause }, "The templates of the configured languages cannot be looked for");
-  void reportMissingTemplates(languages, { sandboxes, log }).catch(unknown);
+  void reportMissingTemplates(languages, { stack, log }).catch(unknown);
   const builtin = openOnce(async () => {
     const { openBuiltinTools } = await import("./open-builtin-tools.ts");
     return openBuiltinTools(stack, { snippetsDirectory, portOrigin, toolServers });

@@ -50,7 +50,8 @@ export interface ClaimedFilesOptions<Stored> {
 export class ClaimedFiles<Stored extends Claim> {
   readonly #directory: string;
   readonly #options: ClaimedFilesOptions<Stored>;
-  readonly #known = new Map<string, Stored>();
+  /** With the text that each was parsed from: a record that was removed may come back with other content under its id. */
+  readonly #known = new Map<string, { readonly text: string; readonly record: Stored }>();
   readonly #reported = new Set<string>();
 
   constructor(options: ClaimedFilesOptions<Stored>) {
@@ -107,8 +108,10 @@ export class ClaimedFiles<Stored extends Claim> {
     const path = this.#record(id);
     const text = await ifPresent(path, readFile(path, "utf8"));
     if (text === undefined) return undefined;
-    const record = this.#known.get(id) ?? this.#options.parse(id, text);
-    if (record) this.#remember(record);
+    const known = this.#known.get(id);
+    if (known?.text === text) return known.record;
+    const record = this.#options.parse(id, text);
+    if (record) this.#remember(text, record);
     else
       this.#reportOnce(
         id,
@@ -177,9 +180,9 @@ export class ClaimedFiles<Stored extends Claim> {
     return join(this.#directory, id);
   }
 
-  #remember(record: Stored): void {
+  #remember(text: string, record: Stored): void {
     if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
-    this.#known.set(record.id, record);
+    this.#known.set(record.id, { text, record });
   }
 
   #reportOnce(id: string, problem: string): void {

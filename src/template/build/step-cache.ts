@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
+import { ifPresent } from "../../files/file-error.ts";
 import { parseJson } from "../../files/parse-json.ts";
 import type { StateStore } from "../../runtime/runtime.ts";
 import { ClaimedFiles } from "../../sandbox/state/claimed-files.ts";
 import { dateField } from "../../sandbox/wire/fields.ts";
 
-/** Of one owner. Beyond them the oldest go. */
+/** Of one owner. Beyond them those go that were used the longest time ago. */
 const STEPS_MAX = 256;
 const ID_LENGTH = 20;
 
@@ -30,16 +33,35 @@ export type StepRecord = Readonly<z.output<typeof schema>>;
 /** What a step came to: the layers of the stage after it. */
 export type StepResult = Pick<StepRecord, "layers" | "bytes">;
 
-/** `templates/steps/<id>/`: each by an id that says whose it is and what it depends on. */
-export type StepFiles = ClaimedFiles<StepRecord>;
+/** `templates/steps/<id>/`: each by an id that says whose it is and what it depends on. The time of its record is when it was last used. */
+export class StepFiles extends ClaimedFiles<StepRecord> {
+  readonly #directory: string;
 
-export function openStepFiles(home: string, report: (problem: string) => void): StepFiles {
-  return new ClaimedFiles({ directory: join(home, "templates", "steps"), what: "step", parse, report });
+  constructor(home: string, report: (problem: string) => void) {
+    const directory = join(home, "templates", "steps");
+    super({ directory, what: "step", parse, report });
+    this.#directory = directory;
+  }
+
+  /** Not flushed: after a power cut it may be the time before. */
+  async use(id: string): Promise<void> {
+    const [path, now] = [this.#record(id), new Date()];
+    await ifPresent(path, utimes(path, now, now));
+  }
+
+  /** In milliseconds since 1970. */
+  usedAt(id: string): number {
+    return statSync(this.#record(id), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  }
+
+  #record(id: string): string {
+    return join(this.#directory, id, "step.json");
+  }
 }
 
 export interface CacheParts {
   readonly files: StepFiles;
-  readonly states: StateStore;
+  readonly states: Pick<StateStore, "has" | "hold" | "letGo">;
   readonly runtime: string;
   readonly owner: string;
   /** Of all that one owner's steps have written. */
@@ -62,7 +84,10 @@ export class StepCache {
     if (!found || found.key !== key || found.owner !== owner) return undefined;
     try {
       await hold(found.layers);
-      if (await states.has(found.layers)) return found;
+      if (await states.has(found.layers)) {
+        await files.use(id);
+        return found;
+      }
     } catch (cause) {
       if (!(cause instanceof BelljarError) || cause.code !== "SANDBOX_FILES_LOST") throw cause;
     }
@@ -100,7 +125,8 @@ export class StepCache {
 
   async #trim(): Promise<void> {
     let [count, bytes] = [0, 0];
-    for (const one of (await this.own()).toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())) {
+    const used = (await this.own()).map((one) => ({ one, at: this.#parts.files.usedAt(one.id) }));
+    for (const { one } of used.toSorted((a, b) => b.at - a.at)) {
       count += 1;
       bytes += one.bytes;
       if (count > STEPS_MAX || bytes > this.#parts.maxBytes) await this.drop(one);

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import type { Readable } from "node:stream";
 import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
 import { BARE_BASE, DEFAULT_BASE, type UnpackedLayer } from "../../runtime/runtime.ts";
@@ -70,6 +72,7 @@ async function bootstrap(sandbox: Sandbox, { log, signal }: Wish, { debian, held
   const output = new CommandOutput(log, maskOf({}));
   await using process = await start(sandbox, debian, signal);
   process.stderr.on("data", (chunk: Buffer) => output.add(chunk));
+  await begins(process.stdout, signal);
   const unpacked = await take(process.stdout as AsyncIterable<Uint8Array>).catch((cause: unknown) => ({ cause }));
   if ("layer" in unpacked) held([unpacked.layer]);
   const exit = "layer" in unpacked ? await process.exited : await settleWithin(process.exited, { timeoutMs: EXIT_MS, signal });
@@ -78,6 +81,11 @@ async function bootstrap(sandbox: Sandbox, { log, signal }: Wish, { debian, held
     throw new BelljarError("COMMAND_FAILED", `mmdebstrap failed with ${exit.signal ?? `exit code ${exit.exitCode}`}; ${output.told}`);
   if ("layer" in unpacked) return unpacked;
   throw unpacked.cause;
+}
+
+/** The archive comes at the end of the work, which may take longer than whoever unpacks waits for an archive that says nothing. */
+async function begins(archive: Readable, signal: AbortSignal): Promise<void> {
+  await once(archive, "readable", { signal }).catch(() => undefined); // whoever reads it is told
 }
 
 async function start({ guest }: Sandbox, { suite, packages = [], mirror }: DebianOptions, signal: AbortSignal) {

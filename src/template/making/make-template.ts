@@ -9,8 +9,6 @@ import type { Making, MakingParts, Wish } from "./making.ts";
 
 /** Makes what a wish names. It takes no more than the quota leaves. On rejection no layer has the template as its user. */
 export async function makeTemplate(parts: MakingParts, wish: Wish): Promise<Making> {
-  const { snapshot } = wish.options;
-  if (snapshot !== undefined) return fromSnapshot(parts, wish, snapshot);
   assertRoot(parts, wish);
   const room = await findRoom(parts, wish);
   try {
@@ -20,9 +18,9 @@ export async function makeTemplate(parts: MakingParts, wish: Wish): Promise<Maki
   }
 }
 
-/** Only what is there before any sandbox, an image, needs no root of one. */
-function assertRoot({ root = true }: MakingParts, { options: { image } }: Wish): void {
-  if (root || image !== undefined) return;
+/** Only what is there already, an image or a snapshot, needs no root of a sandbox. */
+function assertRoot({ root = true }: MakingParts, { options: { image, snapshot } }: Wish): void {
+  if (root || image !== undefined || snapshot !== undefined) return;
   throw new BelljarError(
     "FORBIDDEN",
     "Dockerfiles, folders and Debian suites are built by root of a sandbox, and the configuration (sandbox.root) allows none: import an image or a snapshot",
@@ -30,7 +28,8 @@ function assertRoot({ root = true }: MakingParts, { options: { image } }: Wish):
 }
 
 function fromFiles(parts: MakingParts, wish: Wish): Promise<Making> {
-  const { image = "", dockerfile, folder, debian } = wish.options;
+  const { image = "", dockerfile, folder, debian, snapshot } = wish.options;
+  if (snapshot !== undefined) return fromSnapshot(parts, wish, snapshot);
   if (dockerfile !== undefined) return fromDockerfile(parts, wish, dockerfile);
   if (folder !== undefined) return fromFolder(parts, wish, folder);
   return debian === undefined ? fromImage(parts, wish, image) : fromDebian(parts, wish, debian);

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
 import { shell, STATE_STORAGES } from "../../support/state-home.ts";
 import { openTemplateHome, type TemplateHome } from "../../support/template-home.ts";
@@ -41,6 +41,66 @@ for (const storage of STATE_STORAGES) {
     expect(await home.layers()).toEqual([]);
   });
 }
+
+for (const storage of STATE_STORAGES) {
+  it(`a snapshot counts what each of its layers holds, with storage in ${storage}`, async () => {
+    await using home = await openTemplateHome({ storage });
+    const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
+    await shell(sandbox, "head -c 300000 /dev/zero > /home/user/removed; mkdir -m 0 /home/user/closed");
+    await sandbox.timeLine.checkpoint({}, signal);
+    await shell(sandbox, "rm /home/user/removed; head -c 40000 /dev/zero > /home/user/left");
+    await sandbox.guest.run({ argv: ["sh", "-c", "head -c 2000 /dev/zero > /usr/local/of-root"], user: "root", signal });
+    const { id } = await home.sandboxes.snapshots.create(LOCAL, sandbox.id, {}, signal);
+    const below = await home.templates.make(LOCAL, { name: "below", snapshot: id }, signal);
+    await sandbox.kill();
+    // On a disk without clones the checkpoint is a layer of its own, which still holds what was removed.
+    const held = 42_000 + (storage === "home" ? 300_000 : 0);
+    expect(below.bytes).toBeGreaterThanOrEqual(held);
+    expect(below.bytes).toBeLessThan(held + 1_000);
+    const above = await start(home, "below");
+    await shell(above, "head -c 5000 /dev/zero > /home/user/above");
+    const other = await home.sandboxes.snapshots.create(LOCAL, above.id, {}, signal);
+    await above.kill();
+    const { bytes } = await home.templates.make(LOCAL, { name: "above", snapshot: other.id }, signal);
+    expect(bytes - below.bytes).toBeGreaterThanOrEqual(5_000);
+    expect(bytes - below.bytes).toBeLessThan(6_000);
+  });
+}
+
+it("a snapshot that is larger than a template may be, or than the quota has room for, is none and leaves nothing", async () => {
+  const options = { maxBytes: 1_500_000, quotas: { templateBytes: 2_000_000 } };
+  await using home = await openTemplateHome(options);
+  const snapshotOf = async (bytes: number): Promise<string> => {
+    const sandbox = await home.sandboxes.create(LOCAL, {}, signal);
+    await shell(sandbox, `head -c ${bytes} /dev/zero > /home/user/made`);
+    const { id } = await home.sandboxes.snapshots.create(LOCAL, sandbox.id, {}, signal);
+    await sandbox.kill();
+    return id;
+  };
+  const make = (name: string, snapshot: string) => home.templates.make(LOCAL, { name, snapshot }, signal);
+  const [large, fits] = [await snapshotOf(1_600_000), await snapshotOf(1_200_000)];
+  await expect(make("large", large)).rejects.toMatchObject({ code: "IMAGE_TOO_LARGE" });
+  await make("one", fits);
+  await expect(make("two", fits)).rejects.toMatchObject({ code: "QUOTA_EXCEEDED" });
+  await make("one", fits);
+  expect((await home.templates.list(LOCAL)).map(({ name }) => name)).toEqual(["one"]);
+  await home.templates.remove(LOCAL, "one");
+  for (const snapshot of [large, fits]) await home.sandboxes.snapshots.remove(LOCAL, snapshot);
+  await home.sweepOld();
+  expect(await home.layers()).toEqual([]);
+});
+
+it("whoever makes a template of a snapshot may give up, and nothing is left", async () => {
+  await using home = await openTemplateHome();
+  const snapshot = await takeSnapshot(home, "first");
+  const states = home.runtime.layers.states!;
+  const [measure, caller] = [states.measure.bind(states), new AbortController()];
+  using _ = vi.spyOn(states, "measure").mockImplementation((...args) => (caller.abort(), measure(...args)));
+  await expect(home.templates.make(LOCAL, { name: "mine", snapshot }, caller.signal)).rejects.toMatchObject({ code: "CANCELLED" });
+  await home.sandboxes.snapshots.remove(LOCAL, snapshot);
+  await home.sweepOld();
+  expect(await home.layers()).toEqual([]);
+});
 
 it("sandboxes of a template can be forked, and put back to what it gave them", async () => {
   await using home = await openTemplateHome();

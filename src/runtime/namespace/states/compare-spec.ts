@@ -2,7 +2,7 @@ import { encodeFields, type Field } from "../../../protocol/fields.ts";
 import { encodeHead } from "../../../protocol/head.ts";
 import { INSIDE } from "../../../protocol/inside.ts";
 import { OPERATION } from "../../../protocol/wire.ts";
-import type { StateView } from "../../runtime.ts";
+import type { Inside, StateView } from "../../runtime.ts";
 import { HAS_LAYERS, type JailPaths, placeFields } from "../jail-spec.ts";
 import { frozenLayers, type JailBase, layerName, rootLayers, SETUP, usrLayers, workspaceLayer } from "../jail-steps.ts";
 import type { Template } from "../template/template.ts";
@@ -31,8 +31,10 @@ export interface StateParts extends Pick<ComparedState, "place" | "isPresent"> {
   readonly below: JailBase["below"];
 }
 
+type ComparedPlaces = Pick<StateView["sandbox"], "workspace"> & { readonly inside: Pick<Inside, "home" | "workspace"> };
+
 /** The stacks of a state, as the jail mounts them. */
-export function comparedState({ workspace, inside }: StateView["sandbox"], parts: StateParts): ComparedState {
+export function comparedState({ workspace, inside }: ComparedPlaces, parts: StateParts): ComparedState {
   const { template, below, ...state } = parts;
   const overlay = (target: string, name: string, lower: readonly string[]): ComparedOverlay => ({
     target,

@@ -89,6 +89,7 @@ export class NamespaceStates implements StateStore {
       reach: (storage) => this.#reach([storage]),
       folders: this.folders,
       facts: (layers) => this.#facts(layers),
+      nowhere: (layer) => this.#nowhere(layer, "home"),
     });
   }
 
@@ -401,6 +402,10 @@ export class NamespaceStates implements StateStore {
 
   compare(from: StateView, to: StateView, signal: AbortSignal): AsyncIterable<StateChange> {
     return this.#seen.compare(from, to, signal);
+  }
+
+  measure(layers: readonly string[], template: string, reading: StateReading): Promise<number> {
+    return this.#seen.measure(layers, template, reading);
   }
 
   read(view: StateView, path: Buffer, reading: StateReading): AsyncIterable<Buffer> {

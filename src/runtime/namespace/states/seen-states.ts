@@ -16,6 +16,8 @@ export interface SeenStatesOptions {
   /** Rejects if what was written there cannot be reached. */
   readonly reach: (storage: StorageKind) => Promise<void>;
   readonly facts: (layers: readonly string[]) => Promise<readonly LayerFacts[]>;
+  /** For a look at layers that are of no sandbox. */
+  readonly nowhere: (layer: string) => JailPaths;
 }
 
 /** A state as it was read. */
@@ -36,6 +38,26 @@ export class SeenStates {
   async *compare(from: StateView, to: StateView, signal: AbortSignal): AsyncGenerator<StateChange> {
     const [before, after] = [await this.#see(from), await this.#see(to)];
     yield* whileUnraised(compareStates(this.#options.binary, encodeComparison(before.state, after.state), signal), [before, after]);
+  }
+
+  /** Each layer against those below it: a look at two stacks is only at what the one has more. */
+  async measure(layers: readonly string[], template: string, { maxBytes, signal }: StateReading): Promise<number> {
+    let bytes = 0;
+    for (const at of layers.keys()) {
+      const [before, after] = [await this.#seeLayers(layers, at + 1, template), await this.#seeLayers(layers, at, template)];
+      for await (const change of compareStates(this.#options.binary, encodeComparison(before, after), signal)) {
+        bytes += change.after?.type === "file" ? change.after.size : 0;
+        if (bytes > maxBytes) return bytes;
+      }
+    }
+    return bytes;
+  }
+
+  async #seeLayers(layers: readonly string[], from: number, name: string): Promise<ComparedState> {
+    const { folders, template, facts, nowhere } = this.#options;
+    const base = await template({ template: name });
+    const below = (await facts(layers.slice(from))).map((layer) => folders.filesOf(layer));
+    return comparedState({ inside: base.folders }, { place: nowhere(layers[0]!), template: base, isPresent: false, below });
   }
 
   async *read(view: StateView, path: Buffer, reading: StateReading): AsyncGenerator<Buffer> {
