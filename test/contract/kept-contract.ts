@@ -125,10 +125,11 @@ export function keptContract(open: OpenRuntime, features: ContractFeatures): voi
     it("reads on what an earlier stream had written", async () => {
       const name = newName();
       const first = await start(guest(), name);
-      channelOf(first).write(`${"x".repeat(20_000)}\n`);
+      // An answer before the stream is left would be the first one's.
+      channelOf(first).write("x".repeat(20_000));
       first.detach();
       const second = await guest().attach(name, soon());
-      expect((await readUntil(channelOf(second), /\n/)).trim()).toBe("1 20000");
+      expect(await ask(second, "")).toBe("1 20000");
       second.kill(9);
     });
 
