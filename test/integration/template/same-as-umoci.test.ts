@@ -229,7 +229,9 @@ const IMAGES: readonly (readonly [string, readonly (readonly TarEntry[])[], read
       '/etc/resolv.conf: mtime "now", theirs "1000000000.000000000"',
       "/etc/resolv.conf: size 57, theirs 13",
       "/etc/resolv.conf: digest",
-      "/etc/resolv.conf: uid 0, theirs 1",
+      ...(isRoot
+        ? ["/etc/resolv.conf: uid 0, theirs 1"]
+        : ["/etc/resolv.conf: uid 1000, theirs 1", "/etc/resolv.conf: gid 1000, theirs 0"]),
       // No sandbox has devices of an image, or so many ids.
       ...["/srv/disk: only theirs", "/srv/far: uid 65534, theirs 70000", "/srv/far: gid 65534, theirs 4294967294"].filter(() => isRoot),
     ],
