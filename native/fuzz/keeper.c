@@ -17,7 +17,8 @@ static struct clients clients;
 
 static void check_request(const struct keeper_request *request) {
   check(request->action <= DEADLINE_ACTION_STOP && request->idle_ms <= IDLE_MAX_MS);
-  check(!request->is_brief || request->operation == OPERATION_KEEPER_RAISE || request->operation == OPERATION_KEEPER_STATUS);
+  check(!request->is_brief || request->operation == OPERATION_KEEPER_STATUS);
+  check(!request->only_tells || request->operation == OPERATION_KEEPER_RAISE);
   check(request->gap_count <= GAPS_MAX && (request->gap_count == 0 || request->merged != NULL) && (request->merged == NULL || request->layer != NULL));
   for (unsigned i = 0; i < request->gap_count; i++) check(strlen(request->gaps[i].overlay) < REQUEST_MAX && request->gaps[i].above <= UINT16_MAX);
   size_t length = strnlen(request->reason, REASON_MAX);

@@ -72,6 +72,13 @@ static bool parse_gap(const struct field *setup, struct keeper_request *request)
   return result == FIELD_END && request->gaps[request->gap_count++].overlay != NULL;
 }
 
+/* The flag means something else to each of the two operations that have it. */
+static bool take_flag(struct keeper_request *request, bool flag) {
+  request->only_tells = flag && request->operation == OPERATION_KEEPER_RAISE;
+  request->is_brief = flag && request->operation == OPERATION_KEEPER_STATUS;
+  return request->only_tells || request->is_brief || !flag;
+}
+
 /* Only a raise has a layer, and only with one that takes the place of others there are gaps. */
 static bool has_fit_layers(const struct keeper_request *request) {
   if (request->operation != OPERATION_KEEPER_RAISE) return request->layer == NULL && request->merged == NULL && request->gap_count == 0;
@@ -83,6 +90,7 @@ static bool parse_keeper_request(struct client *client, struct head head, struct
   struct fields fields;
   struct field field;
   enum field_result result;
+  bool fits = true;
   fields_init(&fields, client->request + HEAD_BYTES, head.length);
   while ((result = fields_next(&fields, &field)) == FIELD_READ) {
     if (field.tag == TAG_DEADLINE_MS) request->deadline_ms = field.number;
@@ -90,11 +98,11 @@ static bool parse_keeper_request(struct client *client, struct head head, struct
     else if (field.tag == TAG_IDLE_MS) request->idle_ms = field.number;
     else if (field.tag == TAG_REASON) request->reason = field.text;
     else if (field.tag == TAG_ID) request->layer = field.text;
-    else if (field.tag == TAG_FLAGS) request->is_brief = field.number != 0;
+    else if (field.tag == TAG_FLAGS) fits &= take_flag(request, field.number != 0);
     else if (field.tag == TAG_LOWER) request->merged = field.text;
     else if (field.tag != TAG_SETUP || !parse_gap(&field, request)) return false;
   }
-  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP && request->idle_ms <= IDLE_MAX_MS && has_fit_layers(request) && (!request->is_brief || request->operation == OPERATION_KEEPER_RAISE || request->operation == OPERATION_KEEPER_STATUS);
+  return result == FIELD_END && is_reason(request->reason) && request->action <= DEADLINE_ACTION_STOP && request->idle_ms <= IDLE_MAX_MS && has_fit_layers(request) && fits;
 }
 
 /* False: the client has gone. */

@@ -46,8 +46,8 @@ struct keeper_request {
   uint64_t idle_ms;
   const char *reason;
   const char *layer;
-  /* Of KEEPER_RAISE: it only tells what became of the raise to that layer. Of KEEPER_STATUS: without what the sandbox uses. */
-  bool is_brief;
+  bool only_tells; /* of KEEPER_RAISE: what became of the raise to that layer */
+  bool is_brief;   /* of KEEPER_STATUS: without what the sandbox uses */
   /* The layer that takes the place of several with that raise, and where they are (struct gap). NULL: there is none. */
   const char *merged;
   unsigned gap_count;

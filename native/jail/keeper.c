@@ -296,11 +296,11 @@ static void tell_raised(struct keeper *keeper, struct client *client, const char
 static void answer_raise(struct keeper *keeper, struct client *client, const struct keeper_request *request) {
   struct raising *raising = &keeper->raising;
   bool is_same = strcmp(raising->layer, request->layer) == 0, goes_on = raising->outcome == RAISE_GOES_ON;
-  if (!request->is_brief && (keeper->phase != KEEPER_RUNNING || (goes_on && !is_same))) {
+  if (!request->only_tells && (keeper->phase != KEEPER_RUNNING || (goes_on && !is_same))) {
     refuse_client(keeper, client, GUEST_ERROR_NOT_SUPPORTED, 0, "the sandbox is paused or ending, or its layers are being raised");
     return;
   }
-  if (!is_same && !request->is_brief) raising_begin(raising, keeper->kept, request);
+  if (!is_same && !request->only_tells) raising_begin(raising, keeper->kept, request);
   is_same = strcmp(raising->layer, request->layer) == 0;
   if (is_same && raising->outcome == RAISE_GOES_ON) client_wait(&keeper->clients, client, WAITS_FOR_RAISE);
   else tell_raised(keeper, client, request->layer);

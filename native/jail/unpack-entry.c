@@ -165,12 +165,6 @@ static bool is_in_marked_folder(const char *path) {
   return false;
 }
 
-/*
- * The name servers of whoever made the image: the sandbox has one of its own, which the file that lies below all layers names. Most images have
- * an empty one, since others mount theirs over it.
- */
-static bool is_left_out(const char *path) { return strcmp(path, "etc/resolv.conf") == 0 || strcmp(path, "etc/" WHITEOUT "resolv.conf") == 0; }
-
 /* True: the entry is none, but says something about others. */
 static bool take_whiteout(struct unpack *unpack) {
   const char *path = unpack->entry.path, *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
@@ -183,7 +177,7 @@ static bool take_whiteout(struct unpack *unpack) {
 
 void unpack_entry(struct unpack *unpack) {
   const struct tar_entry *entry = &unpack->entry;
-  if (is_left_out(entry->path) || take_whiteout(unpack)) return;
+  if (take_whiteout(unpack)) return;
   if (entry->kind == TAR_DEVICE) {
     unpack->skipped++;
     return;

@@ -69,6 +69,17 @@ static void drain(struct unpack *unpack) {
   while ((length = tar_take(&unpack->tar.input, TAR_BUFFER, &bytes)) > 0) count_bytes(unpack, length);
 }
 
+/*
+ * The name servers of whoever made the image: the sandbox has one of its own, which the file that lies below all layers names. Most images have
+ * an empty file there, since others mount theirs over it. A whiteout goes as well; what is a folder stays.
+ */
+static void leave_out_name_servers(int root) {
+  int etc = open_in_layer(root, "etc", O_RDONLY | O_DIRECTORY);
+  if (etc < 0) return;
+  if (unlinkat(etc, "resolv.conf", 0) < 0 && errno != ENOENT && errno != EISDIR) fail_job("leave out", "etc/resolv.conf");
+  close(etc);
+}
+
 /* What is left out, hidden or written over counts too: so all ends. */
 static void unpack_all(struct unpack *unpack) {
   while (next_tar_entry(&unpack->tar, &unpack->entry)) {
@@ -77,6 +88,7 @@ static void unpack_all(struct unpack *unpack) {
     unpack_entry(unpack);
   }
   drain(unpack);
+  leave_out_name_servers(unpack->root);
   set_folder_times(&unpack->times, unpack->root);
 }
 

@@ -28,3 +28,15 @@ it("lets other work go on between items that never wait", async () => {
   await mapLimit(items, 4, async () => void (done += 1));
   expect(seenAt).toBeLessThan(items.length);
 });
+
+it("begins no other item after the first rejection", async () => {
+  const begun: number[] = [];
+  const work = async (item: number): Promise<void> => {
+    begun.push(item);
+    await Promise.resolve();
+    if (item === 1) throw new RangeError("no");
+  };
+  await expect(mapLimit([0, 1, 2, 3, 4, 5, 6, 7], 2, work)).rejects.toThrow(RangeError);
+  await new Promise(setImmediate);
+  expect(begun.length).toBeLessThan(5);
+});

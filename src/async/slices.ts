@@ -8,6 +8,8 @@ export class Slices {
   readonly #signal: AbortSignal | undefined;
   #endsAt = performance.now() + SLICE_MS;
   #left = SLICE_PIECES;
+  /** Of all that share the slices: each with a pause of its own would begin a slice of its own after it. */
+  #pause: Promise<void> | undefined;
 
   constructor(signal?: AbortSignal) {
     this.#signal = signal;
@@ -16,11 +18,12 @@ export class Slices {
   /** Await it after each piece of the work. Undefined unless the slice is over: very many small pieces need no promise each. */
   next(): Promise<void> | undefined {
     this.#left -= 1;
-    return this.#left > 0 && performance.now() < this.#endsAt ? undefined : this.#begin();
+    return this.#left > 0 && performance.now() < this.#endsAt ? undefined : (this.#pause ??= this.#begin());
   }
 
   async #begin(): Promise<void> {
     await setImmediate();
+    this.#pause = undefined;
     this.#signal?.throwIfAborted();
     this.#endsAt = performance.now() + SLICE_MS;
     this.#left = SLICE_PIECES;

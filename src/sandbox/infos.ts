@@ -1,7 +1,7 @@
 import type { Limits } from "../runtime/runtime.ts";
 import type { KeptEntry } from "./keeping/kept-index.ts";
 import type { KeptSandboxes } from "./keeping/kept-sandboxes.ts";
-import type { HomeNetworks } from "./network/home-networks.ts";
+import type { HomeNetworks, NetworkLook } from "./network/home-networks.ts";
 import type { KeptState } from "./network/network-files.ts";
 import type { Runtimes } from "./runtimes.ts";
 import { type ToldLife, toSandboxInfo } from "./sandbox-info.ts";
@@ -19,7 +19,7 @@ export interface InfoLook {
   readonly lives?: ReadonlyMap<string, ToldLife>;
   /** By the runtimes' names, the limits that they enforce here. */
   readonly enforced?: ReadonlyMap<string, readonly (keyof Limits)[]>;
-  readonly networkOf: (record: SandboxRecord) => KeptState | Promise<KeptState>;
+  readonly networks: NetworkLook;
   readonly entries: ReadonlyMap<string, KeptEntry>;
 }
 
@@ -44,12 +44,12 @@ export class Infos {
   }
 
   look(): InfoLook {
-    return { networkOf: this.#options.networks.look(), entries: this.#options.kept.entries() };
+    return { networks: this.#options.networks.look(), entries: this.#options.kept.entries() };
   }
 
-  async of(record: SandboxRecord, life: ToldLife, { networkOf, entries }: InfoLook): Promise<SandboxInfo> {
+  async of(record: SandboxRecord, life: ToldLife, { networks, entries }: InfoLook): Promise<SandboxInfo> {
     const enforced = (await this.#options.runtimes.of(record)?.probe())?.limits ?? NOTHING;
-    const network = hasNetwork(life) ? await networkOf(record) : undefined;
+    const network = hasNetwork(life) ? await networks.read(record) : undefined;
     const entry = "reason" in life ? entries.get(record.id) : undefined;
     const made = this.#made.get(life);
     if (made && isCurrent(made, { enforced, entry, network })) return made.info;
@@ -60,12 +60,12 @@ export class Infos {
   }
 
   /** The same at once, of one of many that were looked at together: undefined unless it was made before, and of what is known. */
-  known(record: SandboxRecord, { lives, enforced: limits, networkOf, entries }: InfoLook): SandboxInfo | undefined {
+  known(record: SandboxRecord, { lives, enforced: limits, networks, entries }: InfoLook): SandboxInfo | undefined {
     const life = lives?.get(record.id);
     const made = life && this.#made.get(life);
     if (!made) return undefined;
-    const network = hasNetwork(life) ? networkOf(record) : undefined;
-    if (network instanceof Promise) return undefined;
+    const network = hasNetwork(life) ? networks.known(record) : undefined;
+    if (hasNetwork(life) && !network) return undefined;
     const enforced = limits?.get(record.runtime) ?? NOTHING;
     return isCurrent(made, { enforced, entry: entries.get(record.id), network }) ? made.info : undefined;
   }

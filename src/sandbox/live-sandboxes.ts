@@ -227,9 +227,9 @@ export class LiveSandboxes implements SandboxKeeping, RunHolder, AsyncDisposable
   }
 
   /** One that is taken up when somebody looks at it is looked at by itself. */
-  async #presentRun(record: SandboxRecord, { networkOf }: InfoLook): Promise<RecordedRun | undefined> {
+  async #presentRun(record: SandboxRecord, { networks }: InfoLook): Promise<RecordedRun | undefined> {
     const { state } = this.#facts.read(record);
-    const isTakenUp = this.networks.servesAll && !this.held(record.id) && (await networkOf(record)).number > 0;
+    const isTakenUp = this.networks.servesAll && !this.held(record.id) && (await networks.read(record)).number > 0;
     return state.phase === "running" && !isTakenUp ? this.states.runOf(record, state) : undefined;
   }
 

@@ -1,6 +1,6 @@
 import { Slices } from "../async/slices.ts";
 import { BelljarError } from "../errors.ts";
-import type { RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
+import type { Limits, RecordedRun, SandboxEnd } from "../runtime/runtime.ts";
 import type { InfoLook, Infos } from "./infos.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { ToldLife } from "./sandbox-info.ts";
@@ -40,7 +40,7 @@ export async function lookTogether(parts: LookParts, records: readonly SandboxRe
     if (pause) await pause;
   }
   for (const [id, life] of await askTogether(parts.runtimes, runs)) lives.set(id, life);
-  return { ...look, lives, enforced: await findEnforced(parts.runtimes) };
+  return { ...look, lives, enforced: await findEnforced(parts.runtimes, records) };
 }
 
 function endOf({ knownEnd }: LookParts, record: SandboxRecord): SandboxEnd | undefined {
@@ -51,8 +51,14 @@ function endOf({ knownEnd }: LookParts, record: SandboxRecord): SandboxEnd | und
   }
 }
 
-async function findEnforced(runtimes: Runtimes): Promise<NonNullable<InfoLook["enforced"]>> {
-  return new Map(await Promise.all(runtimes.all().map(async (runtime) => [runtime.name, (await runtime.probe()).limits] as const)));
+/** Of the runtimes that they have. One that cannot be asked is told of by whoever looks at one of its sandboxes. */
+async function findEnforced(runtimes: Runtimes, records: readonly SandboxRecord[]): Promise<NonNullable<InfoLook["enforced"]>> {
+  const enforced = new Map<string, readonly (keyof Limits)[]>();
+  for (const runtime of new Set(records.map((record) => runtimes.of(record)))) {
+    const isolation = await runtime?.probe().catch(leaveOut);
+    if (runtime && isolation) enforced.set(runtime.name, isolation.limits);
+  }
+  return enforced;
 }
 
 async function askTogether(runtimes: Runtimes, runs: readonly LookedRun[]): Promise<readonly (readonly [string, ToldLife])[]> {

@@ -8,6 +8,8 @@ import { replaceFile } from "../files/replace-file.ts";
 
 const schema = z.object({ layer: z.string().regex(/^[a-z0-9]{20}$/), bytes: z.number().nonnegative(), entries: z.number().nonnegative() });
 
+/** What an earlier Belljar has unpacked otherwise is unpacked again. */
+const FORMAT = 2;
 /** Other names are those of files that are being written. */
 const ENTRY = /^[0-9a-f]{64}$/;
 
@@ -54,7 +56,7 @@ export class KnownLayers {
   }
 
   #path(diffId: string): string {
-    return join(this.#directory, digestOf(diffId));
+    return join(this.#directory, digestOf(`${FORMAT} ${diffId}`));
   }
 }
 

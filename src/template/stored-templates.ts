@@ -1,6 +1,6 @@
 import { LOCAL, type Principal, type TemplateInfo } from "../sandbox/sandbox.ts";
 import type { HomeTemplates, TemplateSource } from "../sandbox/template-source.ts";
-import { StepFiles } from "./build/step-cache.ts";
+import { openStepFiles, type StepFiles } from "./build/step-cache.ts";
 import { BuildFiles } from "./builds/build-files.ts";
 import { TemplateFiles } from "./template-files.ts";
 import { shownSource, type TemplateRecord, toSource } from "./template-record.ts";
@@ -17,7 +17,7 @@ export class StoredTemplates implements HomeTemplates {
 
   constructor(home: string, report: (problem: string) => void) {
     this.files = new TemplateFiles(home, report);
-    this.steps = new StepFiles(home, report);
+    this.steps = openStepFiles(home, report);
     this.builds = new BuildFiles(home);
   }
 

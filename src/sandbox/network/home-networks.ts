@@ -18,6 +18,13 @@ import { ServedNetwork } from "./served-network.ts";
 const PARALLEL = 8;
 const NO_SECRETS: Pick<SecretStore, "reveal"> = { reveal: async () => undefined };
 
+/** States as one look at their folder found them. */
+export interface NetworkLook {
+  /** Reads no file. Undefined for a state that must be read. */
+  known(record: SandboxRecord): KeptState | undefined;
+  read(record: SandboxRecord): Promise<KeptState>;
+}
+
 export interface HomeNetworksOptions {
   readonly home: string;
   /** The way out, or how to open it when it is first needed; it belongs to the caller. Without one sandboxes made here have the policy `none`. */
@@ -111,13 +118,12 @@ export class HomeNetworks implements AsyncDisposable {
   }
 
   async read(record: SandboxRecord): Promise<KeptState> {
-    return this.look()(record);
+    return this.look().read(record);
   }
 
-  /** Reads many states with one look at the folder: those that are known at once. */
-  look(): (record: SandboxRecord) => KeptState | Promise<KeptState> {
-    const read = this.#files.look();
-    return (record) => read(record.id, firstState(record));
+  look(): NetworkLook {
+    const { known, read } = this.#files.look();
+    return { known: (record) => known(record.id, firstState(record)), read: (record) => read(record.id, firstState(record)) };
   }
 
   /** Changes the state on disk, and what this process serves at once. */

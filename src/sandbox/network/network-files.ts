@@ -38,19 +38,20 @@ export class NetworkFiles {
   }
 
   /** `first` when nothing has changed. A damaged file is reported and counts as closed. */
-  async read(id: string, first: NetworkState): Promise<KeptState> {
-    return this.look()(id, first);
+  read(id: string, first: NetworkState): Promise<KeptState> {
+    return this.look().read(id, first);
   }
 
-  /** Reads many states with one look at the folder: those that are known at once. */
-  look(): (id: string, first: NetworkState) => KeptState | Promise<KeptState> {
+  /** Reads many states with one look at the folder. `known` reads no file. */
+  look() {
     const numbers = this.#numbers.read();
-    return (id, first) => {
+    const known = (id: string, first: NetworkState): KeptState | undefined => {
       const number = numbers.get(id);
       if (number === undefined) return { number: 0, state: first };
-      const known = this.#read.get(id);
-      return known?.number === number ? known : this.#load(id, first);
+      const found = this.#read.get(id);
+      return found?.number === number ? found : undefined;
     };
+    return { known, read: async (id: string, first: NetworkState): Promise<KeptState> => known(id, first) ?? this.#load(id, first) };
   }
 
   async #load(id: string, first: NetworkState): Promise<KeptState> {

@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { mapLimit } from "../../async/map-limit.ts";
@@ -82,6 +83,17 @@ export class ClaimedFiles<Stored extends Claim> {
     } catch (cause) {
       throw fileError(path, cause);
     }
+  }
+
+  /** Sets the time of a record. Not flushed: after a power cut it may be the one before. */
+  async touch(id: string): Promise<void> {
+    const [path, now] = [this.#record(id), new Date()];
+    await ifPresent(path, utimes(path, now, now));
+  }
+
+  /** In milliseconds since 1970. */
+  touchedAt(id: string): number {
+    return statSync(this.#record(id), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   }
 
   /** From here on it is none. Resolves with whether there was one; of several callers one is told so. */

@@ -61,7 +61,7 @@ function toMode(text: string, line: number): number {
 export async function readyFromContext(tree: SourceTree, request: CopyRequest, work: MatchWork): Promise<ReadyCopy> {
   const chosen = await chooseSources(tree, request.sources, { line: request.line, work });
   const digests = new Map<string, string>();
-  for (const { entries } of chosen) for (const [key, digest] of await digestEntries(tree, entries)) digests.set(key, digest);
+  for (const { entries } of chosen) await digestEntries(tree, entries, digests);
   return { request, tree, chosen, digests, digest: await digestAll(digests, work.signal) };
 }
 

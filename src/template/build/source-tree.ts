@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
-import { mapLimit } from "../../async/map-limit.ts";
+import { eachLimit } from "../../async/map-limit.ts";
 import { Slices } from "../../async/slices.ts";
 import { BelljarError } from "../../errors.ts";
 import { DEFAULT_BASE } from "../../runtime/runtime.ts";
@@ -98,12 +98,13 @@ async function* readHostFile(folder: HostFolder, key: string, signal: AbortSigna
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw new BelljarError("PATH_INVALID", "A file of the context changes while it is read: try again");
-    const chunkBytes = Math.min(CHUNK_BYTES, stats.size + 1);
-    for (;;) {
+    // One byte more than it has: a small one is read by one call that shows its end. A file that grows meanwhile is read on.
+    for (let [bytes, most] = [0, Math.min(CHUNK_BYTES, stats.size + 1)]; ; most = CHUNK_BYTES) {
       signal.throwIfAborted();
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes);
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(most), 0, most);
+      bytes += bytesRead;
       if (bytesRead > 0) yield buffer.subarray(0, bytesRead);
-      if (bytesRead < chunkBytes) return; // its end
+      if (bytesRead === 0 || (bytesRead < most && bytes >= stats.size)) return;
     }
   } finally {
     await file.close();
@@ -165,12 +166,15 @@ export function isAtOrBelow(key: string, path: string): boolean {
 }
 
 /** What the copied files are, without their times: a fresh checkout is no other context. */
-export async function digestEntries(tree: SourceTree, entries: ReadonlyMap<string, SourceEntry>): Promise<ReadonlyMap<string, string>> {
-  const digests = await mapLimit([...entries], PARALLEL, async ([key, { type, mode, target }]) => {
+export async function digestEntries(
+  tree: SourceTree,
+  entries: ReadonlyMap<string, SourceEntry>,
+  digests: Map<string, string>,
+): Promise<void> {
+  await eachLimit(entries, PARALLEL, async ([key, { type, mode, target }]) => {
     const content = type === "file" ? await digestFile(tree.read(key)) : (target?.toString("latin1") ?? "");
-    return [key, JSON.stringify([type, type === "link" ? 0 : mode, content])] as const;
+    digests.set(key, JSON.stringify([type, type === "link" ? 0 : mode, content]));
   });
-  return new Map(digests);
 }
 
 /** One digest of them, in whatever order they come. They are sorted in parts: there may be very many. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { StepCache, StepFiles } from "./step-cache.ts";
+import { openStepFiles, StepCache } from "./step-cache.ts";
 
 /** Layers that are always there. */
 const states = { has: async () => true, hold: async () => undefined, letGo: async () => undefined };
@@ -10,16 +10,16 @@ const hold = async (): Promise<void> => undefined;
 
 /** As each process has it. */
 function openCache(home: string): StepCache {
-  const files = new StepFiles(home, () => undefined);
+  const files = openStepFiles(home, () => undefined);
   return new StepCache({ files, states, runtime: "namespace", owner: "local", maxBytes: 20 });
 }
 
 /** All steps that are there were used an hour earlier than they were. */
 function age(home: string): void {
-  const files = new StepFiles(home, () => undefined);
+  const files = openStepFiles(home, () => undefined);
   const steps = join(home, "templates", "steps");
   for (const id of readdirSync(steps)) {
-    const at = files.usedAt(id) / 1_000 - 3_600;
+    const at = files.touchedAt(id) / 1_000 - 3_600;
     utimesSync(join(steps, id, "step.json"), at, at);
   }
 }

@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
-import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { BelljarError } from "../../errors.ts";
-import { ifPresent } from "../../files/file-error.ts";
 import { parseJson } from "../../files/parse-json.ts";
 import type { StateStore } from "../../runtime/runtime.ts";
 import { ClaimedFiles } from "../../sandbox/state/claimed-files.ts";
@@ -13,6 +10,8 @@ import { dateField } from "../../sandbox/wire/fields.ts";
 /** Of one owner. Beyond them those go that were used the longest time ago. */
 const STEPS_MAX = 256;
 const ID_LENGTH = 20;
+/** Steps that an earlier Belljar has made otherwise are made again. */
+const FORMAT = 2;
 
 const schema = z.object({
   version: z.literal(1),
@@ -34,29 +33,10 @@ export type StepRecord = Readonly<z.output<typeof schema>>;
 export type StepResult = Pick<StepRecord, "layers" | "bytes">;
 
 /** `templates/steps/<id>/`: each by an id that says whose it is and what it depends on. The time of its record is when it was last used. */
-export class StepFiles extends ClaimedFiles<StepRecord> {
-  readonly #directory: string;
+export type StepFiles = ClaimedFiles<StepRecord>;
 
-  constructor(home: string, report: (problem: string) => void) {
-    const directory = join(home, "templates", "steps");
-    super({ directory, what: "step", parse, report });
-    this.#directory = directory;
-  }
-
-  /** Not flushed: after a power cut it may be the time before. */
-  async use(id: string): Promise<void> {
-    const [path, now] = [this.#record(id), new Date()];
-    await ifPresent(path, utimes(path, now, now));
-  }
-
-  /** In milliseconds since 1970. */
-  usedAt(id: string): number {
-    return statSync(this.#record(id), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  }
-
-  #record(id: string): string {
-    return join(this.#directory, id, "step.json");
-  }
+export function openStepFiles(home: string, report: (problem: string) => void): StepFiles {
+  return new ClaimedFiles({ directory: join(home, "templates", "steps"), what: "step", parse, report });
 }
 
 export interface CacheParts {
@@ -85,7 +65,7 @@ export class StepCache {
     try {
       await hold(found.layers);
       if (await states.has(found.layers)) {
-        await files.use(id);
+        await files.touch(id).catch(() => undefined); // it only goes sooner
         return found;
       }
     } catch (cause) {
@@ -125,7 +105,7 @@ export class StepCache {
 
   async #trim(): Promise<void> {
     let [count, bytes] = [0, 0];
-    const used = (await this.own()).map((one) => ({ one, at: this.#parts.files.usedAt(one.id) }));
+    const used = (await this.own()).map((one) => ({ one, at: this.#parts.files.touchedAt(one.id) }));
     for (const { one } of used.toSorted((a, b) => b.at - a.at)) {
       count += 1;
       bytes += one.bytes;
@@ -136,7 +116,7 @@ export class StepCache {
   #name(depends: unknown): { readonly id: string; readonly key: string } {
     const { owner, runtime } = this.#parts;
     const key = createHash("sha256")
-      .update(JSON.stringify([owner, runtime, depends]))
+      .update(JSON.stringify([FORMAT, owner, runtime, depends]))
       .digest("hex");
     return { id: key.slice(0, ID_LENGTH), key };
   }

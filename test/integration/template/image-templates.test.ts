@@ -77,6 +77,14 @@ it.each([
   expect(await shell(await start(home, "app"), "cat /etc/resolv.conf")).toMatch(/^nameserver 127\.0\.0\.1\n/);
 });
 
+it("an image is taken in which another file is the same one as its name servers'", async () => {
+  await using home = await openTemplateHome();
+  const names = tarOf([{ name: "etc/resolv.conf" }, { name: "etc/empty", type: "1", link: "etc/resolv.conf" }]);
+  await using image = await writeImage([await layerOf(withShell), names]);
+  await home.templates.make(LOCAL, { name: "app", image: image.path }, signal);
+  expect(await shell(await start(home, "app"), "test -f /etc/empty && cat /etc/resolv.conf")).toMatch(/^nameserver 127\.0\.0\.1\n/);
+});
+
 it("an image with one program and nothing else is a template", async () => {
   await using home = await openTemplateHome();
   await using image = await writeImage([await layerOf((root) => addScratch(root))]);

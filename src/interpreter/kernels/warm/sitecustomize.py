@@ -2,7 +2,8 @@
 
 Python imports a module of this name when it starts, before it looks at its script. This one imports what programs often
 use, says that it is ready, and waits for one line on descriptor 3: the variables of the program. Then Python goes on by
-itself, so that the program runs exactly as `python3 FILE` runs it. Nothing of this file stays.
+itself, so that the program runs exactly as `python3 FILE` runs it. Nothing of this file stays, but that the collector of
+garbage does not look at what was there before the program.
 """
 
 
@@ -24,7 +25,8 @@ def hold_back():
         except Exception:  # noqa: S110
             pass  # The program meets the same, if it needs the module.
     # A Python that ends looks through all its objects for cycles, which takes most of its end. No program made these.
-    gc.freeze()
+    if hasattr(gc, "freeze"):
+        gc.freeze()
     try:
         os.write(channel, b"ready\n")
         line = b""
