@@ -19,6 +19,7 @@
 #include "connection.h"
 #include "kept.h"
 #include "listen.h"
+#include "names.h"
 #include "service.h"
 #include "shutdown.h"
 #include "sink.h"
@@ -126,11 +127,15 @@ static const char *prepare(struct loop *loop) {
   return NULL;
 }
 
+static int64_t earlier(int64_t one, int64_t other) {
+  if (one == 0 || other == 0) return one + other;
+  return one < other ? one : other;
+}
+
 static int64_t first_deadline(const struct loop *loop) {
-  int64_t first = loop->stop_deadline_us;
+  int64_t first = earlier(loop->stop_deadline_us, names_first_deadline(loop));
   for (const struct connection *connection = loop->connections; connection != NULL; connection = connection->next) {
-    int64_t deadline = connection_first_deadline(connection);
-    if (deadline != 0 && (first == 0 || deadline < first)) first = deadline;
+    first = earlier(first, connection_first_deadline(connection));
   }
   return first;
 }
@@ -170,6 +175,7 @@ int guest_main(const struct guest_options *given) {
     pass_deadlines(&loop);
     still_settle(&loop);
     listens_settle(&loop);
+    names_settle(&loop);
     kept_settle(&loop);
     wake_listeners(&loop);
     connections_sweep(&loop);
@@ -178,6 +184,7 @@ int guest_main(const struct guest_options *given) {
     use_settle(&loop);
   } while (!shutdown_is_over(&loop));
   while (loop.connections != NULL) connection_close(loop.connections);
+  names_settle(&loop);
   connections_sweep(&loop);
   services_close(&loop);
   sudo_close(&loop);

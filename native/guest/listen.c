@@ -1,4 +1,4 @@
-/* LISTEN: holds TCP addresses inside as long as the stream lives. If several streams want one address, the first stream holds it. */
+/* LISTEN: holds TCP addresses inside as long as the stream lives, at port 53 the UDP one too. If several streams want one address, the first stream holds it. */
 #include "listen.h"
 
 #include <arpa/inet.h>
@@ -11,6 +11,7 @@
 
 #include "connection.h"
 #include "failure.h"
+#include "names.h"
 #include "network.h"
 #include "request.h"
 #include "service.h"
@@ -31,6 +32,8 @@ struct listening {
   size_t count;
   struct address addresses[ADDRESSES_MAX];
   int fds[ADDRESSES_MAX];
+  /* Open at port 53 alone. */
+  struct name_socket names[ADDRESSES_MAX];
 };
 
 static bool is_ours(struct address address) {
@@ -47,6 +50,12 @@ static const char *check(const struct request *request) {
   return NULL;
 }
 
+static size_t count_fds(const struct request *request) {
+  size_t count = 1 + request->address_count;
+  for (size_t i = 0; i < request->address_count; i++) count += request->addresses[i].port == NAMES_PORT;
+  return count;
+}
+
 static void join_line(struct loop *loop, struct listening *listening) {
   struct listening **end = &loop->line;
   while (*end != NULL) end = &(*end)->next;
@@ -61,7 +70,7 @@ static void start(struct connection *connection, const struct request *request) 
     connection_fail(connection, GUEST_ERROR_BAD_REQUEST, 0, wrong);
     return;
   }
-  if (!take_network(connection, 1 + request->address_count)) return;
+  if (!take_network(connection, count_fds(request))) return;
   struct service *service = service_hold(connection->loop, request->service);
   if (service == NULL) {
     int error = errno;
@@ -78,6 +87,7 @@ static void start(struct connection *connection, const struct request *request) 
 
 static void close_listener(struct listening *listening, size_t index) {
   int fd = listening->fds[index];
+  names_close(listening->connection->loop, &listening->names[index]);
   service_unwatch(listening->service, fd);
   /* A child may not have closed its copy of the socket yet. The shutdown frees the address all the same. */
   shutdown(fd, SHUT_RDWR);
@@ -115,11 +125,10 @@ static bool is_first(const struct loop *loop, const struct listening *listening)
   return true;
 }
 
-static int listen_at(struct service *service, struct address address) {
+static int listen_at(struct service *service, struct sockaddr_in at) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -1;
   int on = 1;
-  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(address.port), .sin_addr.s_addr = htonl(address.ip)};
   /* Connections of an earlier listener may still be closing. */
   bool ok = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
   if (ok && listen(fd, BACKLOG) == 0 && service_watch(service, fd)) return fd;
@@ -127,6 +136,19 @@ static int listen_at(struct service *service, struct address address) {
   close(fd);
   errno = error;
   return -1;
+}
+
+/* False with errno set. */
+static bool open_listener(struct listening *listening, size_t index) {
+  struct address address = listening->addresses[index];
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(address.port), .sin_addr.s_addr = htonl(address.ip)};
+  listening->fds[index] = listen_at(listening->service, at);
+  if (listening->fds[index] < 0) return false;
+  if (address.port != NAMES_PORT || names_open(listening->connection->loop, &listening->names[index], at)) return true;
+  int error = errno;
+  close_listener(listening, index);
+  errno = error;
+  return false;
 }
 
 static void refuse(struct listening *listening, struct address address, int error) {
@@ -142,8 +164,7 @@ static void refuse(struct listening *listening, struct address address, int erro
 /* Holds all addresses or none. */
 static void hold(struct listening *listening) {
   for (size_t i = 0; i < listening->count; i++) {
-    listening->fds[i] = listen_at(listening->service, listening->addresses[i]);
-    if (listening->fds[i] >= 0) continue;
+    if (open_listener(listening, i)) continue;
     int error = errno;
     for (size_t j = 0; j < i; j++) close_listener(listening, j);
     refuse(listening, listening->addresses[i], error);

@@ -18,6 +18,8 @@
 struct loop;
 struct connection;
 struct listening;
+struct name_socket;
+struct question;
 struct service;
 struct sink;
 
@@ -48,6 +50,10 @@ struct loop {
   bool line_changed;
   size_t network_streams;
   size_t network_fds;
+  /* The UDP sockets beside TCP listeners, and the questions that came to them and have no answer yet. */
+  struct name_socket *name_sockets;
+  struct question *questions;
+  size_t question_count;
   /* ATTACH streams that came so far. `kept_changed`: one that waits may have its turn. */
   uint64_t attaches;
   bool kept_changed;

@@ -15,9 +15,11 @@ static size_t network_fds_max(void) {
   return getrlimit(RLIMIT_NOFILE, &limit) != 0 ? 0 : limit.rlim_cur / 2;
 }
 
+bool network_has_fds(const struct loop *loop, size_t fds) { return loop->network_fds + fds <= network_fds_max(); }
+
 bool take_network(struct connection *connection, size_t fds) {
   struct loop *loop = connection->loop;
-  if (loop->network_streams + STREAMS_RESERVED >= CONNECTIONS_MAX || loop->network_fds + fds > network_fds_max()) {
+  if (loop->network_streams + STREAMS_RESERVED >= CONNECTIONS_MAX || !network_has_fds(loop, fds)) {
     connection_fail(connection, GUEST_ERROR_TOO_MANY, 0, "the sandbox's network has as many connections as it may: close some, or allow it more open files");
     return false;
   }

@@ -5,6 +5,7 @@ import { fileContract } from "./file-contract.ts";
 import { insideContract } from "./inside-contract.ts";
 import { keptContract } from "./kept-contract.ts";
 import { lifecycleContract } from "./lifecycle-contract.ts";
+import { namesContract } from "./names-contract.ts";
 import { runsContract } from "./runs-contract.ts";
 import { statesContract } from "./states-contract.ts";
 import { sleepContract } from "./sleep-contract.ts";
@@ -26,6 +27,7 @@ export function runtimeContract(open: OpenRuntime, features: ContractFeatures): 
     watchContract(open);
     socketContract(open);
     listenContract(open);
+    namesContract(open, features);
     lifecycleContract(open, features);
     sleepContract(open, features);
     insideContract(open, features);

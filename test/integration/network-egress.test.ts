@@ -38,6 +38,27 @@ afterAll(async () => {
   await removeFolder(folder);
 });
 
+/** Asks as musl's resolver does: A and AAAA at once from one UDP socket, each answer matched by its id. Then it visits. */
+const ASK_AS_MUSL = `
+import socket, struct, sys
+host, port = sys.argv[1], int(sys.argv[2])
+name = b"".join(bytes([len(label)]) + label for label in host.encode().split(b".")) + bytes(1)
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.settimeout(20)
+client.bind(("0.0.0.0", 0))
+for id, kind in ((1, 1), (2, 28)):
+  client.sendto(struct.pack(">HHHHHH", id, 0x100, 1, 0, 0, 0) + name + struct.pack(">HH", kind, 1), ("127.0.0.1", 53))
+answers = {}
+while len(answers) < 2:
+  answer, peer = client.recvfrom(512)
+  if peer == ("127.0.0.1", 53): answers[struct.unpack(">H", answer[:2])[0]] = answer
+if answers[1][3] & 15: sys.exit("code %d" % (answers[1][3] & 15))
+print("records", struct.unpack(">H", answers[1][6:8])[0], struct.unpack(">H", answers[2][6:8])[0])
+web = socket.create_connection((socket.inet_ntoa(answers[1][-4:]), port))
+web.sendall(b"GET /m HTTP/1.0\\r\\nHost: %s:%d\\r\\n\\r\\n" % (host.encode(), port))
+print(web.makefile().read())
+`;
+
 interface Outcome {
   readonly code: number | undefined;
   readonly said: string;
@@ -79,6 +100,15 @@ describe.each(["root", "user"])("as %s", (user) => {
     const [host, port] = web.authority.split(":");
     const bare = `import socket; s=socket.create_connection(("${host}",${port})); s.sendall(b"GET /s HTTP/1.0\\r\\nHost: ${web.authority}\\r\\n\\r\\n"); print(s.recv(4096))`;
     await succeeds(`python3 -c '${bare}'`, "GET /s of web.test");
+  });
+
+  it("a program that asks for names over UDP alone, as musl's resolver, finds allowed ones and no others", async () => {
+    const ask = (host: string): string => `python3 - ${host} ${web.authority.split(":")[1]} << 'END'\n${ASK_AS_MUSL}\nEND`;
+    await succeeds(ask("web.test"), "records 1 0\n");
+    await succeeds(ask("web.test"), "GET /m of web.test");
+    expect(await inside(ask("udp-refused.test"), user)).toEqual({ code: 1, said: "code 3\n" });
+    const refused = { via: "dns", host: "udp-refused.test", verdict: "refused", reason: "no-rule" };
+    expect(lab.records).toContainEqual(expect.objectContaining(refused));
   });
 
   it("git clones", async () => {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { expect } from "vitest";
 import { RefusalLog } from "../../src/network/refusal-log.ts";
 import { tellRefusals } from "../../src/sandbox/tell-refusals.ts";
+import { openHostileDns } from "../support/hostile-dns.ts";
 import type { Box } from "./support/lab.ts";
 import { useLab } from "./support/lab.ts";
 import { outside } from "./support/outside.ts";
@@ -14,6 +15,15 @@ const ASK_NAME = [
   "m = bytes([0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, len(name)]) + name + bytes([0, 0, 1, 0, 1])",
   's = socket.create_connection(("127.0.0.1", 53)); s.sendall(len(m).to_bytes(2, "big") + m); s.recv(512)',
 ].join("\n");
+/** The same over UDP. Says the code of the answer: 3 for a name that is unknown. */
+const askOverUdp = (host: string, at: string): string => `
+import socket, sys
+labels = [label.encode() for label in "${host}".split(".")]
+m = bytes([0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]) + b"".join(bytes([len(label)]) + label for label in labels) + bytes([0, 0, 1, 0, 1])
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(20)
+host, port = "${at}".split(":"); s.connect((host, int(port))); s.send(m)
+print("code", s.recv(512)[3] & 15)
+`;
 const USERS = ["root", "user"];
 const PROXY = ["-x", "http://127.0.0.1:3128"];
 const curl = (...args: readonly string[]): readonly string[] => ["curl", "-sS", "-m", "20", "--noproxy", "", ...args];
@@ -25,8 +35,10 @@ async function says(box: Box, argv: readonly string[], user: string): Promise<st
 
 verifies("egress-by-name", async () => {
   await using host = await openHostService();
+  await using dns = await openHostileDns(() => [{ type: "A", value: "127.0.0.1" }]);
   const other = `other.test:${host.port}`;
   expect((await outside(curl("--resolve", `${other}:127.0.0.1`, `http://${other}/`))).out).toContain("the host's own answer");
+  expect((await outside(["python3", "-c", askOverUdp("other.test", dns.server)])).out).toBe("code 0\n");
   await using box = await lab.box();
   await using way = await openWayOut(box, { allow: [`good.test:${host.port}`] });
   for (const name of ["good.test", "other.test"]) way.names.set(name, ["127.0.0.1"]);
@@ -36,12 +48,17 @@ verifies("egress-by-name", async () => {
     expect(await says(box, curl(...PROXY, "-p", `http://${other}/`), user)).toContain("403");
     expect(await says(box, curl("-x", "socks5h://127.0.0.1:1080", `http://${other}/`), user)).toContain("(2)");
     expect(await says(box, curl(`http://${other}/`), user)).toContain("Could not resolve host");
+    const ask = (name: string, at: string): Promise<string> => says(box, ["python3", "-c", askOverUdp(name, at)], user);
+    expect(await ask("good.test", "127.0.0.1:53")).toBe("code 0\n");
+    expect(await ask("other.test", "127.0.0.1:53")).toBe("code 3\n");
+    expect(await ask("other.test", dns.server)).not.toContain("code");
     expect(await says(box, curl("http://192.0.2.1/"), user)).not.toContain("answer");
     // The right way through the proxy, and another host asked for on it.
     expect(await says(box, curl(...PROXY, "-H", `Host: ${other}`, `http://good.test:${host.port}/`), user)).toContain(
       "Host of the request",
     );
   }
+  expect([dns.questions.length, new Set(way.resolved)]).toEqual([1, new Set(["good.test"])]);
   const [, ...inside] = host.requests;
   expect(new Set(inside.map((request) => request.headers.host))).toEqual(new Set([`good.test:${host.port}`]));
 });
