@@ -1,7 +1,8 @@
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { LOCAL, type Principal } from "../../../src/sandbox/sandbox.ts";
+import { temporaryFolder } from "../../support/image-maker.ts";
 import { shell, STATE_STORAGES } from "../../support/state-home.ts";
 import { openTemplateHome, type TemplateHome } from "../../support/template-home.ts";
 
@@ -64,6 +65,24 @@ for (const storage of STATE_STORAGES) {
     const { bytes } = await home.templates.make(LOCAL, { name: "above", snapshot: other.id }, signal);
     expect(bytes - below.bytes).toBeGreaterThanOrEqual(5_000);
     expect(bytes - below.bytes).toBeLessThan(6_000);
+  });
+}
+
+for (const storage of STATE_STORAGES) {
+  it(`a whole snapshot counts what its layers hold of a copied workspace, with storage in ${storage}`, async () => {
+    await using home = await openTemplateHome({ storage });
+    await using folder = await temporaryFolder();
+    await writeFile(join(folder.path, "of-the-host"), Buffer.alloc(3_000));
+    const workspace = { path: folder.path, mode: "copy" } as const;
+    const sandbox = await home.sandboxes.create(LOCAL, { workspace }, signal);
+    await shell(sandbox, "head -c 500000 /dev/zero > /workspace/gone; head -c 20000 /dev/zero > /workspace/made");
+    await sandbox.timeLine.checkpoint({}, signal);
+    await shell(sandbox, "rm /workspace/gone");
+    const { id } = await home.sandboxes.snapshots.create(LOCAL, sandbox.id, { whole: true }, signal);
+    await sandbox.kill();
+    const { bytes } = await home.templates.make(LOCAL, { name: "whole", snapshot: id }, signal);
+    // As above: there the checkpoint is a layer of its own.
+    expect(bytes).toBeGreaterThanOrEqual(23_000 + (storage === "home" ? 520_000 : 0));
   });
 }
 

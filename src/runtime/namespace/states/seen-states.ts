@@ -1,6 +1,7 @@
 import { BelljarError } from "../../../errors.ts";
 import type { Base, Run, StateChange, StateReading, StateView } from "../../runtime.ts";
 import type { JailPaths } from "../jail-spec.ts";
+import { frozenLayers, rootLayers } from "../jail-steps.ts";
 import type { StorageKind } from "../storage.ts";
 import type { Template } from "../template/template.ts";
 import { comparedState, type ComparedState, encodeComparison, encodeReading } from "./compare-spec.ts";
@@ -45,19 +46,27 @@ export class SeenStates {
     let bytes = 0;
     for (const at of layers.keys()) {
       const [before, after] = [await this.#seeLayers(layers, at + 1, template), await this.#seeLayers(layers, at, template)];
-      for await (const change of compareStates(this.#options.binary, encodeComparison(before, after), signal)) {
-        bytes += change.after?.type === "file" ? change.after.size : 0;
-        if (bytes > maxBytes) return bytes;
-      }
+      for (const [index, state] of after.entries())
+        for await (const change of compareStates(this.#options.binary, encodeComparison(before[index]!, state), signal)) {
+          bytes += change.after?.type === "file" ? change.after.size : 0;
+          if (bytes > maxBytes) return bytes;
+        }
     }
     return bytes;
   }
 
-  async #seeLayers(layers: readonly string[], from: number, name: string): Promise<ComparedState> {
+  /** What a sandbox shows of some of the layers, and each of their other overlays by itself, as of a workspace, over the same template. */
+  async #seeLayers(layers: readonly string[], from: number, name: string): Promise<readonly ComparedState[]> {
     const { folders, template, facts, nowhere } = this.#options;
     const base = await template({ template: name });
-    const below = (await facts(layers.slice(from))).map((layer) => folders.filesOf(layer));
-    return comparedState({ inside: base.folders }, { place: nowhere(layers[0]!), template: base, isPresent: false, below });
+    const all = (await facts(layers)).map((layer) => folders.filesOf(layer));
+    const below = all.slice(from);
+    const shown = comparedState({ inside: base.folders }, { place: nowhere(layers[0]!), template: base, isPresent: false, below });
+    const names = new Set(all.flatMap(({ overlays }) => overlays));
+    for (const overlay of shown.overlays) names.delete(overlay.name);
+    const layersOf = (overlay: string) => [...frozenLayers(below, overlay), ...rootLayers(base)];
+    const others = [...names].map((overlay) => ({ target: "/", name: overlay, layers: layersOf(overlay) }));
+    return [shown, ...others.map((overlay) => ({ ...shown, overlays: [overlay], mounts: [] }))];
   }
 
   async *read(view: StateView, path: Buffer, reading: StateReading): AsyncGenerator<Buffer> {
