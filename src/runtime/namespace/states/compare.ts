@@ -62,6 +62,7 @@ function missing(path: Buffer): BelljarError {
 
 /** The frames that the process says, as the caller takes them. */
 async function* ask(binary: string, request: Buffer, signal: AbortSignal): AsyncGenerator<Frame> {
+  if (signal.aborted) throw cancelled(signal); // a process may be done before it is killed
   const deadline = AbortSignal.timeout(COMPARE_MS);
   const child = spawn(binary, ["compare"], {
     stdio: ["pipe", "pipe", "pipe"],
@@ -90,13 +91,17 @@ async function* ask(binary: string, request: Buffer, signal: AbortSignal): Async
       );
     if (code !== 0) throw failed(said.trim() || "the process that compares has ended");
   } catch (cause) {
-    if (signal.aborted) throw new BelljarError("CANCELLED", "The states were not compared: the caller cancelled", { cause: signal.reason });
+    if (signal.aborted) throw cancelled(signal);
     if (deadline.aborted) throw failed(`it took longer than ${COMPARE_MS / 1_000} s, for a sandbox that wrote very much`, cause);
     if ((cause as NodeJS.ErrnoException).syscall?.startsWith("spawn")) throw unavailable(cause);
     throw cause;
   } finally {
     child.kill("SIGKILL");
   }
+}
+
+function cancelled({ reason }: AbortSignal): BelljarError {
+  return new BelljarError("CANCELLED", "The states were not compared: the caller cancelled", { cause: reason });
 }
 
 function failed(what: string, cause?: unknown): BelljarError {
