@@ -35,7 +35,7 @@ it.each([
 
 it("names to callers how many layers there are, and not which", () => {
   const { version: _version, home: _home, ...told } = RECORD;
-  expect(toDetail(RECORD, true, LOCAL)).toEqual({ ...told, layers: 2, isShared: true });
+  expect(toDetail({ ...RECORD, tried: "d".repeat(64) }, true, LOCAL)).toEqual({ ...told, layers: 2, isShared: true });
 });
 
 it("tells the domain what sandboxes begin with", () => {
