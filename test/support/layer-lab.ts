@@ -1,4 +1,4 @@
-import { lchownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, lchownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StateChange } from "../../src/runtime/runtime.ts";
@@ -56,9 +56,18 @@ export function openLayerLab(): LayerLab {
         pieces.push(piece);
       return Buffer.concat(pieces);
     },
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+    [Symbol.dispose]() {
+      openFolders(folder);
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
   return lab;
+}
+
+/** A layer may hold a folder that its owner cannot search. Nobody but root removes what is in one. */
+function openFolders(folder: string): void {
+  chmodSync(folder, 0o700);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) if (entry.isDirectory()) openFolders(join(folder, entry.name));
 }
 
 /** On disk, root's layers belong to ids that nothing runs as. */
