@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { getEventListeners } from "node:events";
 import { Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { encodeFields } from "../../protocol/fields.ts";
 import { encodeFrame, FrameDecoder } from "../../protocol/frames.ts";
@@ -22,6 +23,24 @@ function streamThat(reply: (stream: Duplex) => void, writes: Buffer[] = []): Dup
     },
   });
   return stream;
+}
+
+function untilTold(): { ended: Promise<SandboxEnd>; end: (end: SandboxEnd) => void } {
+  let end: (end: SandboxEnd) => void = () => {};
+  const ended = new Promise<SandboxEnd>((resolve) => {
+    end = resolve;
+  });
+  return { ended, end };
+}
+
+async function readAll(stream: Readable): Promise<{ text: string; error?: unknown }> {
+  let text = "";
+  try {
+    for await (const chunk of stream) text += String(chunk);
+    return { text };
+  } catch (error) {
+    return { text, error };
+  }
 }
 
 const replies = (stream: Duplex): void => void stream.push(encodeFrame(FRAME.REPLY, 0, encodeFields([])));
@@ -48,10 +67,7 @@ it("leaves no listener on the caller's signal and no open stream", async () => {
 });
 
 it("reports why the sandbox ended when a stream breaks before the news of the end", async () => {
-  let end: (end: SandboxEnd) => void = () => {};
-  const ended = new Promise<SandboxEnd>((resolve) => {
-    end = resolve;
-  });
+  const { ended, end } = untilTold();
   const guest = createGuest(async () => streamThat((stream) => stream.destroy()), { ended });
   setTimeout(() => end({ reason: "deadline", at: new Date() }), 0);
   await expect(guest.ping(AbortSignal.timeout(5_000))).rejects.toMatchObject({
@@ -62,10 +78,7 @@ it("reports why the sandbox ended when a stream breaks before the news of the en
 
 it("fails a stream that is being written with the sandbox's end, even if the transport fails first", async () => {
   const started = encodeFrame(FRAME.STARTED, 0, encodeFields([]));
-  let end: (end: SandboxEnd) => void = () => {};
-  const ended = new Promise<SandboxEnd>((resolve) => {
-    end = resolve;
-  });
+  const { ended, end } = untilTold();
   const guest = createGuest(
     async () => {
       let writes = 0;
@@ -87,6 +100,29 @@ it("fails a stream that is being written with the sandbox's end, even if the tra
   const socket = await guest.dial(80, AbortSignal.timeout(5_000));
   const writing = pipeline(Readable.from([Buffer.alloc(1_000), Buffer.alloc(1_000)]), socket);
   await expect(writing).rejects.toMatchObject({ code: "SANDBOX_ENDED" });
+});
+
+it("reads what the guest wrote before the end, though the news of the end comes first", async () => {
+  const { ended, end } = untilTold();
+  const stream = streamThat(() => void stream.push(encodeFrame(FRAME.STARTED, 0, encodeFields([]))));
+  const guest = createGuest(async () => stream, { ended });
+  const socket = await guest.dial(80, AbortSignal.timeout(5_000));
+  const read = readAll(socket);
+  end({ reason: "deadline", at: new Date() });
+  await turn();
+  stream.push(encodeFrame(FRAME.DATA, 0, Buffer.from("bye")));
+  stream.push(null);
+  expect(await read).toMatchObject({ text: "bye", error: { code: "SANDBOX_ENDED" } });
+});
+
+it("does not wait for long for a stream that stays open after the sandbox's end", async () => {
+  const { ended, end } = untilTold();
+  const stream = streamThat(() => void stream.push(encodeFrame(FRAME.STARTED, 0, encodeFields([]))));
+  const guest = createGuest(async () => stream, { ended });
+  const read = readAll(await guest.dial(80, AbortSignal.timeout(10_000)));
+  end({ reason: "deadline", at: new Date() });
+  expect(await read).toMatchObject({ text: "", error: { code: "SANDBOX_ENDED" } });
+  expect(stream.destroyed).toBe(true);
 });
 
 it("sends a large chunk of a channel in one write of whole frames", async () => {

@@ -4,12 +4,15 @@ import { malformed, type Field } from "../../protocol/fields.ts";
 import { encodeFrame, encodeFrameHeader, encodeNumberFrame, FrameDecoder } from "../../protocol/frames.ts";
 import { encodeHead } from "../../protocol/head.ts";
 import { FRAME, PAYLOAD_MAX_BYTES } from "../../protocol/wire.ts";
-import { asBelljarError, cancelled, guestError, sandboxEnded, unresponsive } from "./guest-errors.ts";
+import { asBelljarError, cancelled, guestError, type RunEnd, sandboxEnded, unresponsive } from "./guest-errors.ts";
 import type { SandboxLink } from "./sandbox-link.ts";
 import { Patience } from "./patience.ts";
 
 /** A payload up to this size is copied into one buffer with its header. A larger payload is written after its header. */
 const COPY_MAX_BYTES = 2_048;
+
+/** Time that a stream gets to bring what the guest wrote before the sandbox's end. */
+const LAST_WORDS_MS = 2_000;
 
 export type Written = (error?: Error) => void;
 
@@ -49,6 +52,7 @@ export class Operation {
   readonly #patience: Patience;
   #isOpen = true;
   #cause: unknown;
+  #lastWords: NodeJS.Timeout | undefined;
 
   constructor({ link, stream, handler, request, signal }: OperationOptions) {
     this.#link = link;
@@ -65,7 +69,7 @@ export class Operation {
       onSilent: () => this.#silent(),
     });
     this.#decoder = new FrameDecoder((type, channel, payload) => this.#receive(type, channel, payload));
-    this.#forgetEnd = link.onEnd((end) => this.fail(sandboxEnded(end)));
+    this.#forgetEnd = link.onEnd((end) => this.#sandboxEnded(end));
     signal.addEventListener("abort", this.#onAbort);
     stream.on("data", this.#onData).on("end", this.#onGone).on("close", this.#onGone).on("error", this.#onError);
   }
@@ -123,6 +127,7 @@ export class Operation {
     this.#patience.stop();
     this.#decoder.stop();
     this.#forgetEnd();
+    clearTimeout(this.#lastWords);
     this.#signal.removeEventListener("abort", this.#onAbort);
     this.#stream.off("data", this.#onData).off("end", this.#onGone).off("close", this.#onGone);
     this.#stream.destroy();
@@ -138,6 +143,11 @@ export class Operation {
     if (!this.#isOpen) return;
     this.close();
     this.#handler.failed(error);
+  }
+
+  /** The news of the end can overtake the last frames. They are in the stream, which ends by itself: `#onGone` fails the operation then. */
+  #sandboxEnded(end: RunEnd): void {
+    this.#lastWords = setTimeout(() => this.fail(sandboxEnded(end)), LAST_WORDS_MS);
   }
 
   #receive(type: number, channel: number, payload: Buffer): void {
