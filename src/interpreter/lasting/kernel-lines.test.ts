@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import type { KernelMessage } from "./kernel-lines.ts";
-import { KernelLines } from "./kernel-lines.ts";
+import { kernelLines } from "./kernel-lines.ts";
 
 function readLines(...chunks: readonly (string | Buffer)[]) {
   const messages: KernelMessage[] = [];
   const sizes: number[] = [];
   let skipped = 0;
-  const lines = new KernelLines({
+  const lines = kernelLines({
     take: (message, size) => {
       messages.push(message);
       sizes.push(size);

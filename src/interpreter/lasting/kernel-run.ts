@@ -3,7 +3,7 @@ import type { KeptProcess } from "../../sandbox/sandbox.ts";
 import type { OutputWindows } from "../output-window.ts";
 import { FencedOutput } from "./fenced-output.ts";
 import type { KernelMessage, MediaData } from "./kernel-lines.ts";
-import { KernelLines } from "./kernel-lines.ts";
+import { kernelLines } from "./kernel-lines.ts";
 
 /** What a run shows beside its output, in the order in which it came. */
 export interface ShownValue {
@@ -101,7 +101,7 @@ export class KernelRun {
     const fenced = Promise.all([this.#stdout.until(mark), this.#stderr.until(mark)]);
     const begun = new Promise<"begun">((resolve) => (this.#settle.begun = () => resolve("begun")));
     const done = new Promise<"done">((resolve) => (this.#settle.done = () => resolve("done")));
-    const lines = new KernelLines({ take: (message, size) => this.#take(message, size), skip: () => this.#skip() });
+    const lines = kernelLines({ take: (message, size) => this.#take(message, size), skip: () => this.#skip() });
     // A pipe may be quicker than the channel, so what comes before "started" counts: it is of this run, but for what a lost one left.
     this.#stdout.onOutput = this.#stderr.onOutput = this.#options.onOutput;
     stdout.on("data", (chunk: Buffer) => this.#stdout.push(chunk));

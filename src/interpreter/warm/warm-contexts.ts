@@ -3,7 +3,7 @@ import { settleWithin } from "../../async/settle-within.ts";
 import { BelljarError } from "../../errors.ts";
 import type { Guest, KeptProcess } from "../../sandbox/sandbox.ts";
 import { attach, CONTEXT_PREFIX, start, takeExit, unless } from "../lasting/context-process.ts";
-import { KernelLines } from "../lasting/kernel-lines.ts";
+import { kernelLines } from "../lasting/kernel-lines.ts";
 import { findKernel } from "../lasting/kernels.ts";
 import type { Kernel, Preparation } from "../lasting/kernel.ts";
 
@@ -74,7 +74,7 @@ async function prepare(
   if (!channel || !kernel.prepare) return false;
   for (const stream of [process.stdout, process.stderr]) stream.resume();
   const prepared = new Promise<boolean>((resolve) => {
-    const lines = new KernelLines({
+    const lines = kernelLines({
       take: (message) => message.type === "prepared" && message.run === token && resolve(true),
       skip: () => undefined,
     });
