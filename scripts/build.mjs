@@ -56,10 +56,10 @@ async function buildKernels() {
   const list = join(ROOT, "src/interpreter/kernels/bundles.json");
   const bundles = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : [];
   mkdirSync(join(DIST, "kernels"), { recursive: true });
-  for (const { entry, out, ownGlobals } of bundles) {
+  for (const { entry, modules, out, ownGlobals } of bundles) {
     const source = existsSync(join(ROOT, entry)) ? entry : join("src/interpreter/kernels", entry);
     if (entry.endsWith(".py")) {
-      replace(join(DIST, "kernels", out), bundlePython(join(ROOT, source)));
+      replace(join(DIST, "kernels", out), bundlePython(join(ROOT, source), modules && join(ROOT, "src/interpreter/kernels", modules)));
       continue;
     }
     await bundle(

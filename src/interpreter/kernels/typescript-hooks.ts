@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import type { InitializeHook, LoadHook, ResolveHook } from "node:module";
 import { fileURLToPath } from "node:url";
 import { transform } from "sucrase";
+import { transpile } from "./javascript/transpile.ts";
 
 const TYPESCRIPT = /\.(?:ts|mts|cts|tsx)$/;
 /** The extensions that an import may use for a TypeScript file, as in TypeScript itself. */
@@ -39,21 +40,6 @@ function loadTypeScript(path: string, isEntry: boolean) {
   // On the first line, so that the author's line numbers hold.
   const main = isEntry ? "require.main = module;" : "";
   return { format: "commonjs", source: main + source, shortCircuit: true } as const;
-}
-
-function transpile(path: string, source: string): string {
-  try {
-    return transform(source, {
-      transforms: path.endsWith(".tsx") ? ["typescript", "jsx"] : ["typescript"],
-      disableESTransforms: true,
-      production: true,
-      filePath: path,
-    }).code;
-  } catch (error) {
-    // The stack of the transpiler means nothing to the program's author.
-    if (error instanceof Error) error.stack = `SyntaxError: ${error.message}`;
-    throw error;
-  }
 }
 
 /** The code of one run of a context: what it imports may be used by a later run, so that every import stays. */

@@ -1,10 +1,9 @@
 import { Buffer } from "node:buffer";
-import { writeSync } from "node:fs";
+import { writeAll } from "./write-all.ts";
 
 const MESSAGE_BYTES = 7 * 1024 * 1024;
 const TEXT_CHARACTERS = 16 * 1024;
 const HELD_CHARACTERS = 64 * 1024;
-const FULL_WAIT_MS = 2;
 /** As it is now: the user's code may change the global one. */
 const toJson = JSON.stringify.bind(JSON);
 const NEWLINE = Buffer.from("\n");
@@ -24,7 +23,6 @@ export type Message =
 /** The way to the host: a JSON line a message, written at once and in order. */
 export class Channel {
   readonly #fd: number;
-  readonly #pause = new Int32Array(new SharedArrayBuffer(4));
   #isWriting = false;
   #isOpen = false;
   #held: Message[] = [];
@@ -67,19 +65,6 @@ export class Channel {
     this.#write({ type: "done", run, execution_count: executionCount });
   }
 
-  /** Writes all of it, to the channel or a pipe. */
-  writeAll(fd: number, bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length;) {
-      try {
-        at += writeSync(fd, bytes, at);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
-        // Full, as the host reads nothing now. Synchronous code has no other way to wait for a socket.
-        Atomics.wait(this.#pause, 0, 0, FULL_WAIT_MS);
-      }
-    }
-  }
-
   #sendPiece(message: Message & { readonly text: string }): void {
     if (this.#isOpen) return this.#write(message);
     this.#heldCharacters += message.text.length;
@@ -88,10 +73,10 @@ export class Channel {
 
   #write(message: Message): void {
     // An interrupt broke off the last message, perhaps within its line.
-    if (this.#isWriting) this.writeAll(this.#fd, NEWLINE);
+    if (this.#isWriting) writeAll(this.#fd, NEWLINE);
     const line = toLine(message);
     this.#isWriting = true;
-    this.writeAll(this.#fd, line);
+    writeAll(this.#fd, line);
     this.#isWriting = false;
   }
 }

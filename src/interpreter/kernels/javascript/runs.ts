@@ -12,6 +12,7 @@ import { setEnv, type Request } from "./request.ts";
 import { rewrite } from "./rewrite.ts";
 import { freeNames } from "./global-names.ts";
 import { loadTranspiler } from "./transpiler.ts";
+import { writeAll } from "./write-all.ts";
 
 interface Run {
   readonly request: Request;
@@ -126,8 +127,8 @@ export class Runs {
     run.restoreEnv();
     if (message) this.#channel.send(message);
     const mark = Buffer.from(`${run.request.run}\n`);
-    this.#channel.writeAll(1, mark);
-    this.#channel.writeAll(2, mark);
+    writeAll(1, mark);
+    writeAll(2, mark);
     this.#channel.close(run.request.run, run.number);
     this.#current = undefined;
     setImmediate(() => {

@@ -1,10 +1,14 @@
-"""The beginning of the bundled kernel: its other modules stand in SOURCES, which the build writes above.
+"""The beginning of a bundled program, such as the kernel: its modules stand in SOURCES, which the build writes above.
 
 A module is compiled when it is first imported, so a kernel that needs no charts pays nothing for them. The
 modules never come from the folder of this file: a kernel outlives an update of Belljar and must not mix two versions.
+They keep the built-in functions of the start, whatever the user's code makes of those in `builtins`.
 """
 
+import builtins
 import sys
+
+BUILTINS = dict(vars(builtins))
 
 
 class Modules:
@@ -25,6 +29,7 @@ class Modules:
     @staticmethod
     def exec_module(module):
         name = module.__name__.partition(".")[2]
+        module.__builtins__ = BUILTINS
         exec(compile(SOURCES.pop(name), "<belljar %s>" % name, "exec", 0, True), module.__dict__)  # noqa: F821
 
 
@@ -33,4 +38,5 @@ sys.meta_path.insert(0, Modules)
 
 from _belljar.main import main  # noqa: E402
 
-main()
+if __name__ == "__main__":
+    main()

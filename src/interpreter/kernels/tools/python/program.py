@@ -1,0 +1,90 @@
+"""Runs the author's code, once, in a module of its own, and gives the tools that it registered."""
+
+import builtins
+import sys
+
+from _belljar import standins
+from _belljar.errors import cut, last_line, safe
+from _belljar.registry import REGISTERED, FastMCP
+
+MODULE = "__tool__"
+
+
+class Refused(Exception):
+    """What an author reads who gave code that holds no tools."""
+
+    def __init__(self, message, line=None):
+        super().__init__(message)
+        self.message = cut(message)
+        self.line = line
+
+
+class Source:
+    """The module's loader: `linecache`, and so `traceback` and `inspect`, take the lines from here."""
+
+    def __init__(self, code):
+        self.code = code
+
+    def get_source(self, _name):
+        return self.code
+
+
+def file_name(name):
+    return "%s.py" % name
+
+
+def load(request):
+    """Returns the tools by the names that calls give."""
+    file, code = file_name(request["name"]), request["code"]
+    exec(compiled(code, file), make_module(file, code).__dict__)
+    return keyed(REGISTERED)
+
+
+def compiled(code, file):
+    try:
+        return compile(code[1:] if code.startswith("\ufeff") else code, file, "exec", 0, True)
+    except SyntaxError as error:
+        raise Refused("SyntaxError: %s" % error.msg, error.lineno) from None
+    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise Refused("This is no code that Python can read: %s" % (safe(str, error) or type(error).__name__)) from None
+
+
+def make_module(file, code):
+    """Becomes `__main__` too, where this program stood. Its name is another, so that what stands below `__main__` is not run."""
+    module = type(sys)(MODULE)
+    module.__file__ = file
+    module.__loader__ = Source(code)
+    module.__builtins__ = builtins
+    module.__dict__.update(standins.given_names(code))
+    module.mcp = FastMCP()
+    sys.modules[MODULE] = sys.modules["__main__"] = module
+    sys.argv = [file]
+    standins.install()
+    return module
+
+
+def keyed(tools):
+    """By the function's name, or the tool's own where an earlier tool has the function's name."""
+    found = {}
+    for tool in tools:
+        names = [getattr(tool.function, "__name__", ""), tool.name]
+        key = next((each for each in names if isinstance(each, str) and each and each not in found), None)
+        if key is None:
+            raise Refused("Two tools are called %r" % names[0], tool.line)
+        found[key] = tool
+    return found
+
+
+def refusal(error, file):
+    """Of code that was read, which may have failed at anything."""
+    line = last_line(error, file)
+    text = safe(str, error)
+    if isinstance(error, RecursionError) and line is None:
+        return Refused("The types of a tool are nested too deeply, or hold themselves")
+    if isinstance(error, SystemExit):
+        return Refused("The code ends the process while it is imported, so it has no tools: take out exit()", line)
+    if isinstance(error, Refused):
+        return Refused(error.message, error.line or line)
+    if isinstance(error, ModuleNotFoundError):
+        text += ". Name the package that has it in a <requirements> block, or a `# /// script` block"
+    return Refused("%s while the code was imported%s" % (type(error).__name__, text and ": " + text), line)
