@@ -16,8 +16,10 @@ export const targets: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
   "image-files": async () => (await import("./targets/images.ts")).imageFiles,
   "image-zstd": async () => (await import("./targets/images.ts")).imageZstd,
   "json-schemas": async () => (await import("./targets/json-schemas.ts")).jsonSchemas,
+  "npm-requirements": async () => (await import("./targets/user-tools.ts")).npmRequirements,
   paths: async () => (await import("./targets/names.ts")).paths,
   "port-target": async () => (await import("./targets/port-target.ts")).portTarget,
+  "shell-tools": async () => (await import("./targets/user-tools.ts")).shellTools,
   "state-changes": async () => (await import("./targets/state-changes.ts")).stateChanges,
   "tool-arguments": async () => (await import("./targets/tool-arguments.ts")).toolArguments,
 };
