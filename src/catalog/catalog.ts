@@ -210,6 +210,7 @@ class Door {
     const checkpoints = new CallCheckpoints(tool, call.signal);
     return {
       principal,
+      ...(call.client?.id !== undefined && { clientId: call.client.id }),
       signal: call.signal,
       sandbox: async (id, options) => {
         const sandbox = await this.#findSandbox(principal, call, { id, ...options });

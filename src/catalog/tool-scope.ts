@@ -47,7 +47,8 @@ export function shownTools(tools: Iterable<Tool>, scope: ToolScope, isDefault: (
   const reachable = reachableTools(tools, scope);
   const ordinary = reachable.filter((tool) => tool.role !== "discovery");
   if (scope.toolsets === "all") return ordinary;
-  const isWanted = (tool: Tool): boolean => tool.origin !== undefined || scope.toolsets !== undefined || isDefault(tool);
+  const isWanted = (tool: Tool): boolean =>
+    (tool.origin !== undefined && !tool.isUnlisted) || scope.toolsets !== undefined || isDefault(tool);
   const wanted = ordinary.filter(isWanted);
   const discovery = reachable.filter((tool) => tool.role === "discovery");
   if (wanted.length === ordinary.length && wanted.length <= SHOWN_MAX) return wanted;

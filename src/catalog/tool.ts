@@ -16,6 +16,8 @@ export interface Tool<Arguments = unknown> {
   readonly toolset: string;
   /** Absent: built in. */
   readonly origin?: "dynamic" | "proxied";
+  /** Of a tool that is not built in: lists do not show it unless they show all; a search finds it. */
+  readonly isUnlisted?: true;
   /**
    * `discovery`: reaches the tools that a list does not show; is in every scope, and listed only beside such tools.
    * `support`: what other tools' results rely on; comes with every toolset.
@@ -46,6 +48,8 @@ export interface Tool<Arguments = unknown> {
 
 export interface ToolContext {
   readonly principal: Principal;
+  /** The same for all calls of one session or connection. Absent for a client that keeps none. */
+  readonly clientId?: string;
   /** Aborts when the caller cancels or goes away; the work must stop with it. */
   readonly signal: AbortSignal;
   /**

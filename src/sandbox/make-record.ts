@@ -88,7 +88,12 @@ export async function makeRecord(parts: MakeRecordParts, { principal, options, d
     ...beginsWith(options.isConfigured ? { ...from, start: undefined } : from),
     ...(tookIn !== undefined && { tookIn }),
   };
-  const record = newRecord(principal, { ...request, ...idle, ...network, runtime: runtime.name, inside, required, ...begins }, defaultName);
+  const hidden = options.isHidden && { isHidden: true };
+  const record = newRecord(
+    principal,
+    { ...request, ...idle, ...network, ...hidden, runtime: runtime.name, inside, required, ...begins },
+    defaultName,
+  );
   return { record, source };
 }
 

@@ -7,7 +7,7 @@ import type { Principal } from "./sandbox.ts";
 
 type RecordRequest = CreateRequest &
   NetworkRecord &
-  Pick<SandboxRecord, "runtime" | "base" | "user" | "start" | "inside" | "lineage" | "tookIn">;
+  Pick<SandboxRecord, "runtime" | "base" | "user" | "start" | "inside" | "lineage" | "tookIn" | "isHidden">;
 
 /** The record of a sandbox that this process is about to make. */
 export function newRecord({ id: owner, project }: Principal, request: RecordRequest, defaultName?: string): SandboxRecord {

@@ -44,6 +44,12 @@ export interface Grants {
   readonly quotas?: Quotas;
   /** Whether it may share its templates with everybody. */
   readonly sharesTemplates?: boolean;
+  /** Whether it may have its tools go live, disable and remove them. */
+  readonly publishesTools?: boolean;
+  /** Whether it may share its tools with everybody. */
+  readonly sharesTools?: boolean;
+  /** Whether those that it shares may use its secrets. */
+  readonly sharesToolSecrets?: boolean;
 }
 
 /** How much a principal may use; an absent one is not counted. */

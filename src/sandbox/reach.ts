@@ -5,11 +5,12 @@ export interface Belonging {
   readonly owner: string;
   readonly project?: string | undefined;
   readonly defaultName?: string | undefined;
+  readonly isHidden?: boolean | undefined;
 }
 
-/** Whether the principal may know that it exists. Every look at sandboxes asks this. */
+/** Whether the principal may know that it exists. Every look at sandboxes asks this. One that is hidden only its maker's handle reaches. */
 export function mayReach({ id, project }: Principal, sandbox: Belonging): boolean {
-  return sandbox.owner === id && (project === undefined || project.sees === "all" || isOfProject(project, sandbox));
+  return !sandbox.isHidden && sandbox.owner === id && (project === undefined || project.sees === "all" || isOfProject(project, sandbox));
 }
 
 /** A default sandbox is the project's by its name too: `mcp --sandbox NAME` gives several projects one sandbox. */

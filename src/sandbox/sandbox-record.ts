@@ -39,6 +39,10 @@ const recordSchema = z.object({
   /** The states that it comes from, the nearest first. Its first run begins with that one. Absent: it began with a template alone. */
   lineage: lineageSchema.optional(),
   ephemeral: z.boolean(),
+  /** In no list, and found by no id: what runs in it is not its owner's to see. It counts against the owner's quotas all the same. */
+  isHidden: z.boolean().optional(),
+  /** Whose secrets it uses. Absent: its owner's. */
+  secretsOf: z.string().min(1).optional(),
 });
 
 /** What the journal says of a sandbox. Written once, before anybody can learn its id, and never changed. */

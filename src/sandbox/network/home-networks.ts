@@ -210,9 +210,12 @@ export class HomeNetworks implements AsyncDisposable {
     else await this.#discover?.(id);
   }
 
-  async #createGuard({ owner, secrets: uses = {}, placeholders = {} }: SandboxRecord, authority: SandboxAuthority): Promise<SecretGuard> {
+  async #createGuard(
+    { owner, secretsOf, secrets: uses = {}, placeholders = {} }: SandboxRecord,
+    authority: SandboxAuthority,
+  ): Promise<SecretGuard> {
     const { createSecretGuard } = await import("../../network/secrets/create-secret-guard.ts");
     const store = this.#options.secrets ?? NO_SECRETS;
-    return createSecretGuard({ owner, uses, placeholders, store, authority, report: this.#options.report });
+    return createSecretGuard({ owner: secretsOf ?? owner, uses, placeholders, store, authority, report: this.#options.report });
   }
 }

@@ -8,7 +8,7 @@ import type { NetworkState } from "./network-state.ts";
 import { firstState } from "./network-state.ts";
 import { readsTraffic, trustAuthority, TRUST_MS } from "./trust-authority.ts";
 
-export type NetworkRecord = Pick<SandboxRecord, "network" | "networkCeiling" | "networkInside" | "secrets" | "placeholders">;
+export type NetworkRecord = Pick<SandboxRecord, "network" | "networkCeiling" | "networkInside" | "secrets" | "secretsOf" | "placeholders">;
 
 /** What a sandbox's maker wishes of its network, checked. Rejects with `ARGUMENTS_INVALID`, `FORBIDDEN`, `SECRET_NOT_FOUND` or `NOT_SUPPORTED`. */
 export async function prepareNetwork(
@@ -28,7 +28,8 @@ export async function prepareNetwork(
   };
   if (Object.keys(options.secrets ?? {}).length === 0) return policies;
   const { prepareSecrets } = await import("./prepare-secrets.ts");
-  return { ...policies, ...(await prepareSecrets({ principal, network, store: networks.secrets }, options)) };
+  const secrets = await prepareSecrets({ principal, network, store: networks.secrets }, options);
+  return { ...policies, ...secrets, ...(options.secretsOf !== undefined && { secretsOf: options.secretsOf }) };
 }
 
 /** What its network begins with: with an authority of its own when some of its traffic is to be read. */

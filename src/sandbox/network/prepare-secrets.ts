@@ -22,7 +22,7 @@ export async function prepareSecrets(
   const secrets = parseSecretUses(options.secrets ?? {});
   assertNotSet(Object.keys(secrets), options.env ?? {});
   for (const use of Object.values(secrets)) assertAllowed(use, network);
-  await assertStored(principal, secrets, store);
+  await assertStored(options.secretsOf ?? principal.id, secrets, store);
   return { secrets, placeholders: Object.fromEntries(Object.keys(secrets).map((name) => [name, createPlaceholder()])) };
 }
 
@@ -45,9 +45,9 @@ function assertAllowed({ secret, hosts }: SecretUse, policy: NetworkPolicy): voi
   }
 }
 
-async function assertStored(principal: Principal, uses: SecretUses, store: SecretStore | undefined): Promise<void> {
+async function assertStored(owner: string, uses: SecretUses, store: SecretStore | undefined): Promise<void> {
   if (!store) throw new BelljarError("NOT_SUPPORTED", "This process has no secrets: make the sandbox with the CLI or a server");
-  const stored = new Set((await store.list(principal.id)).map(({ name }) => name));
+  const stored = new Set((await store.list(owner)).map(({ name }) => name));
   const missing = Object.values(uses).find(({ secret }) => !stored.has(secret));
   if (missing)
     throw new BelljarError("SECRET_NOT_FOUND", `No secret ${missing.secret}: store it with \`belljar secret set ${missing.secret}\``);

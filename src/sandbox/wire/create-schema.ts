@@ -92,6 +92,10 @@ export type CreateOptions = DeepReadonly<Omit<z.output<typeof createOptionsSchem
   readonly workspace?: NamedWorkspace;
   /** The configuration names the template: it is the local user's, or the runtime's own. Its start command is not run. Clients of a server name their own alone. */
   readonly isConfigured?: boolean;
+  /** In no list, and found by no id: only the handle that its maker gets reaches it. Clients of a server make none. */
+  readonly isHidden?: true;
+  /** Whose secrets `secrets` names, by the principal's id. Default: its owner's. Clients of a server name nobody. */
+  readonly secretsOf?: string;
 };
 
 export type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;
